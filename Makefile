@@ -1,0 +1,62 @@
+# Everything a person runs. `make help` lists the targets.
+
+PYTHON ?= python3
+BIN := .venv/bin
+export PYTHONDONTWRITEBYTECODE := 1
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: install
+install: .venv/.installed ## make .venv from the lock; nothing to do when up to date
+
+.venv/.installed: requirements/development.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rankery needs Python 3.11 or later; name one with PYTHON=…")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements/development.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: demo
+demo: install ## train two losses on synthetic data, or on TRAIN= VALIDATION= TEST= files, and compare them
+	$(BIN)/rankery demo $(if $(TRAIN),--train $(TRAIN)) $(if $(VALIDATION),--validation $(VALIDATION)) $(if $(TEST),--test $(TEST))
+
+.PHONY: serve
+serve: install ## start the embedded service: Redis, API, worker, dashboard
+	$(BIN)/rankery serve
+
+.PHONY: test
+test: install ## run all tests: unit, integration with real processes, browser
+	$(BIN)/pytest
+
+.PHONY: test-kill
+test-kill: install ## kill the service at ten random moments; nothing may be left or lost
+	RANKERY_KILLS=10 $(BIN)/pytest tests/integration/test_kill.py
+
+.PHONY: check
+check: install ## ruff, mypy --strict, import contracts, doc examples
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest --doctest-modules core --ignore core/store/migrations
+
+.PHONY: format
+format: install ## format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.PHONY: lock
+lock: install ## pin the newest versions that pyproject.toml allows, with hashes and without an index host
+	$(BIN)/uv pip compile $(LOCK) pyproject.toml --output-file requirements/runtime.lock
+	$(BIN)/uv pip compile $(LOCK) pyproject.toml --group dev --constraints requirements/runtime.lock --output-file requirements/development.lock
+
+LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
+
+.PHONY: clean
+clean: ## remove the environment and caches
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

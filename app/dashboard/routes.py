@@ -1,0 +1,58 @@
+"""The dashboard's pages. Each is a frame; its script fetches what it shows from `/v1`."""
+
+from functools import cache
+from pathlib import Path
+
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.templating import Jinja2Templates
+
+from app.dashboard.assets import plotly_url
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+
+@router.get("/")
+def jobs_page(request: Request) -> Response:
+    """List the jobs with their progress, learning curves and metrics."""
+    return _page(request, "jobs", "Jobs")
+
+
+@router.get("/jobs/{job_id}")
+def job_page(request: Request, job_id: str) -> Response:
+    """Show one job; whether it exists is for the script to find out."""
+    return _page(request, "job", job_id)
+
+
+@router.get("/datasets")
+def datasets_page(request: Request) -> Response:
+    """List the datasets, and take new ones."""
+    return _page(request, "datasets", "Datasets")
+
+
+@router.get("/train")
+def train_page(request: Request) -> Response:
+    """Offer the form that submits a training job."""
+    return _page(request, "train", "New training")
+
+
+@router.get("/models")
+def models_page(request: Request) -> Response:
+    """List the trained models with their metrics."""
+    return _page(request, "models", "Models")
+
+
+def _page(request: Request, page: str, title: str) -> Response:
+    return _templates().TemplateResponse(
+        request,
+        f"{page}.html",
+        {"page": page, "title": title, "plotly_url": plotly_url()},
+        headers={"cache-control": "no-cache"},
+    )
+
+
+@cache
+def _templates() -> Jinja2Templates:
+    return Jinja2Templates(directory=Path(__file__).parent / "templates")

@@ -1,0 +1,131 @@
+/**
+ * The learning curve: one metric at a time, training and validation, the best iteration marked.
+ * @module
+ */
+import { h, replace, setAttribute, setText } from "./dom.js";
+import { metric } from "./format.js";
+import { mainMetric } from "./job_words.js";
+import { loadPlotly, onThemeChange, theme } from "./plotly.js";
+
+const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
+
+/** @returns {{node: HTMLElement, update: (job: import("./job_words.js").Job, history: import("./history.js").History) => void}} */
+export function learningCurve() {
+  const picker = h("div", { class: "tabs small", role: "group", "aria-label": "Metric of the curve" });
+  const plot = h("div", { class: "plot", role: "img", hidden: true });
+  const note = h("p", { class: "plot-note" }, "Reading the learning curve…");
+  const node = h("section", { class: "curve", "aria-label": "Learning curve" }, h("h3", {}, "Learning curve"), picker, plot, note);
+  let chosen = null;
+  let job = null;
+  let history = null;
+
+  function update(newJob, newHistory) {
+    const same = newHistory === history && newJob.status === job?.status;
+    job = newJob;
+    history = newHistory;
+    if (!same) draw();
+  }
+
+  async function draw() {
+    const names = metricsOf(history);
+    if (names.length === 0) {
+      setText(note, job.status === "running" || job.status === "queued" ? "Waiting for the first iteration." : "No iteration was recorded.");
+      return;
+    }
+    const name = names.includes(chosen) ? chosen : names.includes(mainMetric(job)) ? mainMetric(job) : names[0];
+    showPicker(names, name);
+    try {
+      const plotly = await loadPlotly();
+      note.hidden = true;
+      plot.hidden = false;
+      const colours = theme();
+      await plotly.react(plot, traces(history, name, colours), layout(history, name, colours), CONFIG);
+      setAttribute(plot, "aria-label", summary(history, name));
+      setAttribute(plot, "data-points", history.iterations.length);
+    } catch {
+      note.hidden = false;
+      setText(note, "The chart could not be drawn; the numbers are in the table.");
+    }
+  }
+
+  function showPicker(names, current) {
+    if (picker.childElementCount !== names.length) {
+      replace(picker, ...names.map((name) => h("button", { type: "button", value: name, click: () => choose(name) }, name)));
+    }
+    for (const button of picker.children) setAttribute(button, "aria-pressed", String(button.value === current));
+  }
+
+  function choose(name) {
+    chosen = name;
+    draw();
+  }
+
+  onThemeChange(() => history && draw());
+  return { node, update };
+}
+
+function metricsOf(history) {
+  return [...new Set(Object.values(history.curves).flatMap((curves) => Object.keys(curves)))];
+}
+
+function traces(history, name, colours) {
+  const line = (part, label, color, width) => ({
+    x: history.iterations,
+    y: history.curves[part][name],
+    name: label,
+    mode: history.iterations.length === 1 ? "markers" : "lines",
+    line: { color, width },
+    hovertemplate: "%{y:.4f}",
+  });
+  const found = [];
+  if (history.curves.train?.[name]) found.push(line("train", "train", colours.train, 1.5));
+  if (history.curves.validation?.[name]) found.push(line("validation", "validation", colours.accent, 2.25));
+  const best = bestPoint(history, name);
+  if (best) {
+    found.push({
+      x: [best.iteration],
+      y: [best.value],
+      name: `best, iteration ${best.iteration}`,
+      mode: "markers",
+      marker: { color: colours.best, size: 10, line: { color: colours.surface, width: 2 } },
+      hoverinfo: "skip",
+    });
+  }
+  return found;
+}
+
+function bestPoint(history, name) {
+  const iteration = history.best_iteration;
+  const at = iteration ? history.iterations.indexOf(iteration) : -1;
+  const value = (history.curves.validation || history.curves.train)?.[name]?.[at];
+  return typeof value === "number" ? { iteration, value } : null;
+}
+
+function layout(history, name, colours) {
+  const best = bestPoint(history, name);
+  const axis = { gridcolor: colours.line, zeroline: false, linecolor: colours.line, tickcolor: colours.line, fixedrange: false, automargin: true };
+  return {
+    uirevision: name,
+    height: 280,
+    margin: { l: 52, r: 12, t: 8, b: 40 },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: colours.font, size: 12, color: colours.muted },
+    hovermode: "x unified",
+    hoverlabel: { bgcolor: colours.surface, bordercolor: colours.line, font: { color: colours.ink } },
+    legend: { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom", font: { color: colours.ink } },
+    showlegend: true,
+    xaxis: { ...axis, title: { text: "iteration", standoff: 8 }, rangemode: "tozero", tickformat: ",d", showgrid: false },
+    yaxis: { ...axis, tickformat: ".3~f", nticks: 6 },
+    shapes: best
+      ? [{ type: "line", x0: best.iteration, x1: best.iteration, yref: "paper", y0: 0, y1: 1, line: { color: colours.best, width: 1, dash: "dot" } }]
+      : [],
+  };
+}
+
+function summary(history, name) {
+  const last = (part) => metric(history.curves[part]?.[name]?.at(-1));
+  const best = bestPoint(history, name);
+  const end = `Learning curve of ${name} over ${history.iterations.length} iterations: train ${last("train")}, validation ${last("validation")}`;
+  return best ? `${end}; best at iteration ${best.iteration} with ${metric(best.value)}.` : `${end}.`;
+}

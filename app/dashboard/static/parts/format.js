@@ -1,0 +1,65 @@
+/**
+ * Numbers, sizes and times as people read them.
+ * @module
+ */
+import { h, setText } from "./dom.js";
+
+const COUNT = new Intl.NumberFormat("en");
+const MOMENT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
+
+/** @param {number | null | undefined} value */
+export function count(value) {
+  return value === null || value === undefined ? "–" : COUNT.format(value);
+}
+
+/** A metric: four digits, as differences between rankers are in the third. */
+export function metric(value) {
+  return value === null || value === undefined || Number.isNaN(value) ? "–" : value.toFixed(4);
+}
+
+/** A hyperparameter or statistic, as short as it is exact to six digits. */
+export function short(value) {
+  if (typeof value === "number") return String(Number(value.toPrecision(6)));
+  return value === null || value === undefined ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** @param {number} value bytes */
+export function size(value) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let unit = 0;
+  let left = value;
+  while (left >= 1000 && unit < units.length - 1) {
+    left /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 || left >= 100 ? Math.round(left) : left.toFixed(1)} ${units[unit]}`;
+}
+
+/** @param {number} seconds */
+export function duration(seconds) {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return whole % 60 && minutes < 10 ? `${minutes} min ${whole % 60} s` : `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 ? `${hours} h ${minutes % 60} min` : `${hours} h`;
+  return `${Math.floor(hours / 24)} days`;
+}
+
+/** A time that reads "3 min ago", keeps itself current, and tells the exact moment on hover. */
+export function timeElement(iso) {
+  const moment = new Date(iso);
+  return h("time", { datetime: iso, title: MOMENT.format(moment) }, ago(moment));
+}
+
+/** @param {Date} moment */
+export function ago(moment) {
+  const seconds = (Date.now() - moment.getTime()) / 1000;
+  return seconds < 5 ? "just now" : `${duration(seconds < 60 ? seconds : Math.floor(seconds / 60) * 60)} ago`;
+}
+
+setInterval(() => {
+  for (const node of document.querySelectorAll("time[datetime]")) {
+    setText(node, ago(new Date(node.getAttribute("datetime"))));
+  }
+}, 10_000);

@@ -1,0 +1,51 @@
+/**
+ * The inside of a job, as an opened card and the job page show it: problem, learning curve, metrics.
+ * @module
+ */
+import { get, Problem } from "./api.js";
+import { learningCurve } from "./curve.js";
+import { h, problemBox, replace } from "./dom.js";
+import { historyReader } from "./history.js";
+import { isActive } from "./job_words.js";
+import { metricsTable } from "./metrics_table.js";
+
+/**
+ * @param {import("./job_words.js").Job} first
+ * @returns {{node: HTMLElement, update: (job: import("./job_words.js").Job) => Promise<void>}}
+ *   update fetches what the job's state calls for, and nothing once a finished job has been read
+ */
+export function jobDetail(first) {
+  const problem = h("div", { class: "job-problem" });
+  const curve = first.kind === "train" ? learningCurve() : null;
+  const table = first.kind === "train" || first.kind === "evaluate" ? metricsTable() : null;
+  const node = h(
+    "div",
+    { class: "job-detail" },
+    problem,
+    (curve || table) && h("div", { class: "curve-and-metrics", "data-kind": first.kind }, curve?.node, table?.node),
+  );
+  const readHistory = historyReader(first.id);
+  let evaluation = null;
+  let readFor = "";
+
+  async function update(job) {
+    replace(problem, job.problem && problemBox(job.problem));
+    if (readFor === job.status && !isActive(job)) return;
+    try {
+      await read(job);
+    } catch (error) {
+      // What is refused about one job must not end the polling of all.
+      if (!(error instanceof Problem) || error.status >= 500) throw error;
+      replace(problem, problemBox(error));
+    }
+    readFor = job.status;
+  }
+
+  async function read(job) {
+    if (curve) curve.update(job, await readHistory(job));
+    const id = job.result?.evaluation_id;
+    if (table && id && !evaluation) evaluation = await get(`/v1/evaluations/${encodeURIComponent(id)}`);
+    table?.update(job, evaluation);
+  }
+  return { node, update };
+}

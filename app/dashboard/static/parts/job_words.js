@@ -1,0 +1,95 @@
+/**
+ * What a job is called, and how far it is, in words.
+ * @module
+ */
+import { count, duration } from "./format.js";
+
+/**
+ * @typedef {object} Job
+ * @property {string} id
+ * @property {"ingest" | "train" | "evaluate" | "rank"} kind
+ * @property {"queued" | "running" | "succeeded" | "failed" | "cancelled"} status
+ * @property {Record<string, any>} spec
+ * @property {{phase: string, iteration: number, total: number, eta_seconds: number | null} | null} progress
+ * @property {Record<string, Record<string, number | null>> | null} metrics
+ * @property {Record<string, string> | null} result
+ * @property {{title: string, detail: string} | null} problem
+ * @property {number} attempt
+ * @property {boolean} cancel_requested
+ * @property {string} created_at
+ * @property {string | null} started_at
+ * @property {string | null} finished_at
+ */
+
+export const KINDS = { train: "Training", evaluate: "Evaluation", rank: "Ranking", ingest: "Reading data", compare: "Comparison" };
+
+/** @param {Job} job */
+export function isActive(job) {
+  return job.status === "queued" || job.status === "running";
+}
+
+/** @param {Job} job */
+export function title(job) {
+  const spec = job.spec || {};
+  return spec.model_name || spec.name || spec.model || spec.model_id || KINDS[job.kind] || job.kind;
+}
+
+/** @param {Job} job */
+export function statusWord(job) {
+  return isActive(job) && job.cancel_requested ? "cancelling" : job.status;
+}
+
+/** The dataset that the job is about. @param {Job} job */
+export function datasetOf(job) {
+  return job.spec?.dataset_id || job.result?.dataset_id || null;
+}
+
+/**
+ * Whether the present phase counts its steps. A training carries its last count along while it stores
+ * and evaluates the model.
+ * @param {Job} job
+ */
+export function isCounting(job) {
+  return job.progress?.total > 0 && (job.kind !== "train" || job.progress.phase === "training");
+}
+
+/** "training · 120 of 500 · 14 s left". @param {Job} job */
+export function progressWords(job) {
+  if (job.status === "queued") return job.attempt > 0 ? "waiting to start again" : "waiting for a worker";
+  if (job.status !== "running") return "";
+  const progress = job.progress;
+  if (!progress) return "starting";
+  const words = [progress.phase];
+  if (isCounting(job)) words.push(`${count(progress.iteration)} of ${count(progress.total)}`);
+  if (typeof progress.eta_seconds === "number") words.push(`${duration(progress.eta_seconds)} left`);
+  return words.join(" · ");
+}
+
+/** "stopped early at 112 of 500 · took 41 s", for a job that has ended. @param {Job} job */
+export function outcomeWords(job) {
+  const words = [];
+  const { iteration = 0, total = 0 } = job.progress || {};
+  if (job.kind === "train" && total > 1) {
+    const early = job.status === "succeeded" && iteration < total;
+    words.push(`${early ? "stopped early at " : ""}${count(iteration)} of ${count(total)} iterations`);
+  }
+  if (job.started_at && job.finished_at) {
+    const seconds = (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000;
+    words.push(`took ${seconds < 1 ? "under 1 s" : duration(seconds)}`);
+  }
+  return words.join(" · ") || "did not start";
+}
+
+/** The metric to show first: what early stopping watched, else the first asked for. @param {Job} job */
+export function mainMetric(job) {
+  const known = Object.values(job.metrics || {}).flatMap((values) => Object.keys(values));
+  const wanted = [job.spec?.early_stopping?.metric, ...(job.spec?.metrics || [])];
+  return wanted.find((name) => known.includes(name)) || known[0] || null;
+}
+
+/** Its latest value where it says most: test, else validation, else training. @param {Job} job */
+export function headline(job) {
+  const name = mainMetric(job);
+  const part = ["test", "validation", "train"].find((each) => typeof job.metrics?.[each]?.[name] === "number");
+  return part ? { name, part, value: job.metrics[part][name] } : null;
+}

@@ -1,0 +1,162 @@
+"""The OpenAPI document: problems on every operation, and neat operation ids."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from app.problems import MEDIA_TYPE
+
+DESCRIPTION = """\
+Train, evaluate and serve learning-to-rank models.
+
+Upload judged query-document data or make synthetic data, submit training jobs that name a loss, follow them,
+and put the resulting models to use. Everything slow is a job: the answer is `202 Accepted` at once, and the
+job's page tells how far it is. What is polled carries an `ETag`; send it back as `If-None-Match` and an
+unchanged answer costs a `304` without a body. Every `POST` that creates takes an `Idempotency-Key`.
+Errors are `application/problem+json` (RFC 9457), with a JSON pointer to each mistake in a payload.
+"""
+TAGS = (
+    {"name": "datasets", "description": "Judged query-document data"},
+    {"name": "jobs", "description": "Training, evaluation and ranking as work for the workers"},
+    {"name": "models", "description": "Trained rankers, their versions and aliases; scoring and export"},
+    {"name": "results", "description": "Evaluations and rankings that jobs made"},
+    {"name": "catalogue", "description": "What a job may name"},
+    {"name": "health", "description": "Whether the service is alive and ready"},
+)
+_PROBLEM_SCHEMA: dict[str, Any] = {
+    "title": "Problem",
+    "description": "An error, as RFC 9457 describes it.",
+    "type": "object",
+    "required": ["type", "title", "status"],
+    "properties": {
+        "type": {
+            "type": "string",
+            "format": "uri-reference",
+            "description": "Stable name of the kind of problem",
+        },
+        "title": {"type": "string", "description": "The kind of problem in words"},
+        "status": {"type": "integer", "description": "The HTTP status"},
+        "detail": {"type": "string", "description": "What happened this time"},
+        "errors": {
+            "type": "array",
+            "description": "Each mistake in the payload",
+            "items": {
+                "type": "object",
+                "required": ["pointer", "detail"],
+                "properties": {
+                    "pointer": {"type": "string", "description": "Where, as a JSON pointer (RFC 6901)"},
+                    "detail": {"type": "string", "description": "What is wrong and what would be right"},
+                },
+            },
+        },
+    },
+}
+_EXAMPLES: Mapping[int, dict[str, Any]] = {
+    404: {
+        "type": "/problems/not-found",
+        "title": "Not found",
+        "status": 404,
+        "detail": "there is no job 'job_1'",
+    },
+    409: {
+        "type": "/problems/wrong-state",
+        "title": "The present state does not allow this",
+        "status": 409,
+        "detail": "dataset ds_01k9x2m4q7c8v5n3b6r1 is pending: a job needs it to be ready",
+    },
+    413: {
+        "type": "/problems/too-large",
+        "title": "The request is too large",
+        "status": 413,
+        "detail": "the largest size accepted here is 8589934592 bytes",
+    },
+    415: {
+        "type": "/problems/unsupported-media-type",
+        "title": "The media type is not accepted",
+        "status": 415,
+        "detail": "send the body as application/json, not text/plain",
+    },
+    422: {
+        "type": "/problems/invalid-input",
+        "title": "The request is not valid",
+        "status": 422,
+        "detail": "/loss/mu: must be greater than or equal to 0",
+        "errors": [{"pointer": "/loss/mu", "detail": "must be greater than or equal to 0"}],
+    },
+    503: {
+        "type": "/problems/store-unavailable",
+        "title": "Storage cannot be reached",
+        "status": 503,
+        "detail": "the database failed: connection refused",
+    },
+}
+_DESCRIPTIONS: Mapping[int, str] = {
+    404: "Something named does not exist",
+    409: "The present state does not allow it",
+    413: "The body is too large",
+    415: "The body is of the wrong media type",
+    422: "The request is not valid",
+    503: "A part of the service cannot be reached",
+}
+
+_FRAMEWORK_SCHEMAS = ("HTTPValidationError", "ValidationError")
+
+Responses = dict[int | str, dict[str, Any]]
+NOT_MODIFIED: Responses = {304: {"description": "Unchanged since the `ETag` in `If-None-Match`"}}
+# For a body of JSON on its way in.
+BODY_PROBLEMS = (413, 415, 422)
+
+
+def problems(*statuses: int) -> Responses:
+    """Document the problems that an operation may answer with, besides 503 which any may."""
+    return {
+        status: {
+            "description": _DESCRIPTIONS[status],
+            "content": {
+                MEDIA_TYPE: {
+                    "schema": {"$ref": "#/components/schemas/Problem"},
+                    "example": _EXAMPLES[status],
+                }
+            },
+        }
+        for status in (*statuses, HTTPStatus.SERVICE_UNAVAILABLE.value)
+    }
+
+
+def operation_id(route: APIRoute) -> str:
+    """Name an operation by its function: `create_job`."""
+    return route.name
+
+
+def install(application: FastAPI) -> None:
+    """Let the application describe itself with the Problem schema in place."""
+
+    def openapi() -> dict[str, Any]:
+        if application.openapi_schema is None:
+            document = get_openapi(
+                title=application.title,
+                version=application.version,
+                summary=application.summary,
+                description=application.description,
+                routes=application.routes,
+                tags=application.openapi_tags,
+            )
+            _drop_framework_errors(document)
+            document["components"]["schemas"]["Problem"] = _PROBLEM_SCHEMA
+            application.openapi_schema = document
+        return application.openapi_schema
+
+    application.openapi = openapi  # type: ignore[method-assign] # FastAPI's documented extension point
+
+
+def _drop_framework_errors(document: dict[str, Any]) -> None:
+    """Take out the 422 that FastAPI adds to every path with a parameter, where text of any kind is valid."""
+    for name in _FRAMEWORK_SCHEMAS:
+        document["components"]["schemas"].pop(name, None)
+    for operation in (op for methods in document["paths"].values() for op in methods.values()):
+        if "application/json" in operation["responses"].get("422", {}).get("content", {}):
+            del operation["responses"]["422"]

@@ -1,0 +1,165 @@
+"""A multipart upload of one file, taken apart as it arrives."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+
+from core.errors import InvalidInput
+
+FILE = "file"
+# A text field is a name; anything longer is a file sent under the wrong field.
+MAX_TEXT_BYTES = 4096
+MAX_PARTS = 16
+MAX_FILENAME_CHARACTERS = 255
+
+
+@dataclass
+class Part:
+    """One part of the body so far."""
+
+    headers: dict[str, str] = field(default_factory=dict)
+    name: str = ""
+    filename: str | None = None
+    text: bytearray = field(default_factory=bytearray)
+
+
+class UploadParser:
+    """Cuts the body of `multipart/form-data` into the bytes of its one `file` part and its text fields.
+
+    Nothing is kept of the file: its bytes go to `write` in the pieces that `feed` was given.
+
+    Attributes:
+        filename: Name that the client gave the file.
+        fields: The text fields by name.
+    """
+
+    def __init__(self, content_type: str, text_fields: tuple[str, ...], write: Callable[[bytes], object]):
+        self.filename: str | None = None
+        self.fields: dict[str, str] = {}
+        self._text_fields = text_fields
+        self._write = write
+        self._part = Part()
+        self._n_parts = 0
+        self._header_name = bytearray()
+        self._header_value = bytearray()
+        self._ended = False
+        self._parser = MultipartParser(
+            _boundary(content_type),
+            {
+                "on_part_begin": self._begin_part,
+                "on_header_field": lambda data, start, end: self._header_name.extend(data[start:end]),
+                "on_header_value": lambda data, start, end: self._header_value.extend(data[start:end]),
+                "on_header_end": self._end_header,
+                "on_headers_finished": self._open_part,
+                "on_part_data": self._receive,
+                "on_part_end": self._end_part,
+                "on_end": self._end,
+            },
+        )
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes of the body.
+
+        Raises:
+            InvalidInput: When they are not multipart, or hold a part that is not wanted.
+        """
+        try:
+            self._parser.write(chunk)
+        except FormParserError as error:
+            raise InvalidInput.at("", f"the multipart body is malformed: {error}") from error
+
+    def finish(self) -> None:
+        """Check that the body was complete.
+
+        Raises:
+            InvalidInput: When it was cut short or held no `file` part.
+        """
+        if not self._ended:
+            raise InvalidInput.at("", "the multipart body ends before its closing boundary")
+        if self.filename is None:
+            raise InvalidInput.at(
+                f"/{FILE}", "required: the dataset, as a part with this name and a filename"
+            )
+
+    def _begin_part(self) -> None:
+        self._n_parts += 1
+        if self._n_parts > MAX_PARTS:
+            raise InvalidInput.at("", f"more than {MAX_PARTS} parts")
+        self._part = Part()
+
+    def _end_header(self) -> None:
+        self._part.headers[_text(self._header_name).lower()] = _text(self._header_value)
+        self._header_name.clear()
+        self._header_value.clear()
+
+    def _open_part(self) -> None:
+        disposition, options = parse_options_header(_header(self._part, "content-disposition"))
+        self._part.name = _text(options.get(b"name", b""))
+        if disposition != b"form-data" or not self._part.name:
+            raise InvalidInput.at("", 'a part without Content-Disposition: form-data; name="…"')
+        if self._part.name == FILE:
+            self._open_file(options.get(b"filename"))
+        elif self._part.name not in self._text_fields:
+            raise InvalidInput.at(
+                f"/{self._part.name}", f"unknown part; known here: {', '.join((FILE, *self._text_fields))}"
+            )
+        elif self._part.name in self.fields:
+            raise InvalidInput.at(f"/{self._part.name}", "given twice")
+
+    def _open_file(self, filename: bytes | None) -> None:
+        if self.filename is not None:
+            raise InvalidInput.at(f"/{FILE}", "given twice; send one file a request")
+        if filename is None:
+            raise InvalidInput.at(f"/{FILE}", "is text; send it as a file, with a filename")
+        self._part.filename = self.filename = _plain_filename(_text(filename))
+
+    def _receive(self, data: bytes, start: int, end: int) -> None:
+        if self._part.filename is not None:
+            self._write(data[start:end])
+            return
+        self._part.text += data[start:end]
+        if len(self._part.text) > MAX_TEXT_BYTES:
+            raise InvalidInput.at(f"/{self._part.name}", f"longer than {MAX_TEXT_BYTES} bytes")
+
+    def _end_part(self) -> None:
+        if self._part.filename is None:
+            try:
+                self.fields[self._part.name] = self._part.text.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise InvalidInput.at(f"/{self._part.name}", "is not UTF-8") from error
+
+    def _end(self) -> None:
+        self._ended = True
+
+
+def _boundary(content_type: str) -> bytes:
+    media_type, options = parse_options_header(content_type)
+    if media_type != b"multipart/form-data":
+        given = media_type.decode("latin-1") or "no Content-Type"
+        raise InvalidInput.at(
+            "", f"send the dataset as multipart/form-data with a part named file, not {given}"
+        )
+    boundary = options.get(b"boundary", b"")
+    if not 1 <= len(boundary) <= 70:
+        raise InvalidInput.at("", "the Content-Type needs a boundary of 1 to 70 characters")
+    return boundary
+
+
+def _header(part: Part, name: str) -> str:
+    return part.headers.get(name, "")
+
+
+def _text(value: bytes | bytearray) -> str:
+    # Header text that is not UTF-8 is latin-1, as HTTP has it; browsers send UTF-8.
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def _plain_filename(name: str) -> str:
+    last = name.replace("\\", "/").rpartition("/")[2]
+    printable = "".join(character for character in last if character.isprintable())
+    return printable[-MAX_FILENAME_CHARACTERS:] or "upload"

@@ -1,0 +1,88 @@
+"""From pydantic's error locations to JSON pointers into what the caller sent."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from core.errors import InputProblem
+
+_PHRASES = {
+    "missing": "required",
+    "extra_forbidden": "unknown field",
+    "model_attributes_type": "must be a JSON object",
+    "dict_type": "must be a JSON object",
+    "list_type": "must be a JSON array",
+    "float_type": "must be a number",
+    "int_type": "must be a whole number",
+    "string_type": "must be text",
+    "bool_type": "must be true or false",
+    "finite_number": "must be a finite number",
+}
+
+_SUBJECT = re.compile(r"^(Input|String|List|Dictionary|Value) should ")
+
+
+def pointer_of(*parts: str | int) -> str:
+    """Spell an RFC 6901 JSON pointer, escaping `~` and `/` in its parts."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def input_problems(errors: Iterable[Mapping[str, Any]], body: Any) -> list[InputProblem]:
+    """Translate pydantic's errors, dropping the union tags that it mixes into locations.
+
+    Query, path and header parameters are pointed at by their names, as if they were members of a body.
+    """
+    problems = [InputProblem(_pointer(error, body), _detail(error)) for error in errors]
+    return list(dict.fromkeys(problems))
+
+
+def _pointer(error: Mapping[str, Any], body: Any) -> str:
+    origin, *parts = error["loc"]
+    if origin != "body":
+        return pointer_of(*parts)
+    if error["type"] == "json_invalid":
+        return ""
+    place = _place(parts, body, missing=error["type"] == "missing")
+    path = parts if place is None else place
+    tag = _discriminator(error) if error["type"].startswith("union_tag") else ""
+    return pointer_of(*path, *([tag] if tag else []))
+
+
+def _place(parts: Sequence[str | int], value: Any, *, missing: bool) -> list[str | int] | None:
+    """Match a location against the value it speaks about; parts that are not in the value are tags."""
+    if not parts or not isinstance(value, dict | list):
+        return []
+    head, *rest = parts
+    if _holds(value, head):
+        below = _place(rest, value[head], missing=missing)  # type: ignore[call-overload, index, unused-ignore]
+        if below is not None:
+            return [head, *below]
+    if rest:
+        return _place(rest, value, missing=missing)
+    return [head] if missing else []
+
+
+def _holds(value: dict[str, Any] | list[Any], part: str | int) -> bool:
+    if isinstance(value, dict):
+        return part in value
+    return isinstance(part, int) and part < len(value)
+
+
+def _discriminator(error: Mapping[str, Any]) -> str:
+    # A callable discriminator is reported as its function's name followed by "()".
+    name = str(error.get("ctx", {}).get("discriminator", "")).strip("'")
+    return "" if name.endswith("()") else name
+
+
+def _detail(error: Mapping[str, Any]) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "missing" and error["loc"] == ("body",):
+        return "a JSON body is required"
+    if kind == "json_invalid":
+        return f"not valid JSON: {context['error']}"
+    if kind == "union_tag_invalid":
+        return f"must be one of {context['expected_tags']}"
+    if kind == "union_tag_not_found":
+        return "required"
+    message = _SUBJECT.sub("must ", str(error["msg"]).removeprefix("Value error, "))
+    return _PHRASES.get(kind, message[:1].lower() + message[1:])

@@ -1,0 +1,125 @@
+"""Stored results read a page at a time from their Parquet files."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from core.errors import InvalidInput
+
+BATCH_ROWS = 16_384
+_BLANK = re.compile(r"\s")
+
+
+def row_cursor(cursor: str | None, n_rows: int) -> int:
+    """Read a cursor, which is the number of rows before the page.
+
+    Raises:
+        InvalidInput: It is not one that a page of this result carried.
+    """
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 16 and int(cursor) < n_rows):
+        raise InvalidInput.at("/cursor", "must be the next_cursor of the page before")
+    return int(cursor)
+
+
+def read_rows(file: BinaryIO, cursor: str | None, limit: int) -> tuple[list[dict[str, Any]], str | None]:
+    """Return `limit` rows from the cursor on, and the next cursor.
+
+    Raises:
+        InvalidInput: The cursor is not of this file.
+    """
+    parquet = pq.ParquetFile(file)
+    n_rows = parquet.metadata.num_rows
+    first = row_cursor(cursor, n_rows)
+    rows: list[dict[str, Any]] = []
+    for batch in _batches_from(parquet, first):
+        rows += batch.slice(0, limit - len(rows)).to_pylist()
+        if len(rows) == limit:
+            break
+    stop = first + len(rows)
+    return rows, str(stop) if stop < n_rows else None
+
+
+def read_queries(
+    file: BinaryIO, cursor: str | None, limit: int
+) -> tuple[list[list[dict[str, Any]]], str | None]:
+    """Return the rows of `limit` whole queries from the cursor on, query by query, and the next cursor.
+
+    The rows of a query stand together in the file. Only the row groups that the page touches are read.
+
+    Raises:
+        InvalidInput: The cursor is not of this file.
+    """
+    parquet = pq.ParquetFile(file)
+    first = row_cursor(cursor, parquet.metadata.num_rows)
+    batches: list[pa.RecordBatch] = []
+    for batch in _batches_from(parquet, first):
+        batches.append(batch)
+        table = pa.Table.from_batches(batches)
+        ends = _query_ends(table)
+        if len(ends) > limit:
+            return _by_query(table, ends[:limit]), str(first + ends[limit - 1])
+    if not batches:
+        return [], None
+    return _by_query(table, ends), None
+
+
+def run_file_lines(file: BinaryIO, tag: str) -> Iterator[str]:
+    """Write a ranking as a TREC run file, `qid Q0 docno rank score tag`, a block of lines at a time.
+
+    trec_eval ignores the rank, sorts by the score as float32 and breaks ties by document. Scores are
+    therefore rounded to float32 and, where they would tie, lowered to the next float32 below the score
+    before, so that the order survives; nine digits give each float32 its own spelling. Blanks inside an
+    identifier, which would shift the columns, are percent-encoded.
+    """
+    query, lowest = None, np.float32(np.inf)
+    columns = ["query_id", "document_id", "rank", "score"]
+    for batch in pq.ParquetFile(file).iter_batches(BATCH_ROWS, columns=columns):
+        query_ids, document_ids, ranks, scores = (batch.column(name) for name in columns)
+        lines = []
+        limits = np.finfo(np.float32)
+        rounded = np.clip(scores.to_numpy(), limits.min, limits.max).astype(np.float32)
+        for query_id, document_id, rank, score in zip(
+            query_ids.to_pylist(), document_ids.to_pylist(), ranks.to_pylist(), rounded, strict=True
+        ):
+            below = (
+                score if query_id != query or score < lowest else np.nextafter(lowest, np.float32(-np.inf))
+            )
+            query, lowest = query_id, below
+            lines.append(f"{_word(query_id)} Q0 {_word(document_id)} {rank} {below:.9g} {tag}\n")
+        yield "".join(lines)
+
+
+def _batches_from(parquet: pq.ParquetFile, first: int) -> Iterator[pa.RecordBatch]:
+    """Give the rows from `first` on, skipping the row groups before it."""
+    skipped, groups = 0, list(range(parquet.num_row_groups))
+    while groups and skipped + parquet.metadata.row_group(groups[0]).num_rows <= first:
+        skipped += parquet.metadata.row_group(groups.pop(0)).num_rows
+    if not groups:
+        return
+    for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups):
+        if skipped + batch.num_rows > first:
+            yield batch.slice(max(0, first - skipped))
+        skipped += batch.num_rows
+
+
+def _query_ends(table: pa.Table) -> list[int]:
+    query_ids = table.column("query_id").combine_chunks()
+    changes = pc.not_equal(query_ids[1:], query_ids[:-1]).to_numpy(zero_copy_only=False)
+    return [*(np.flatnonzero(changes) + 1).tolist(), len(query_ids)]
+
+
+def _by_query(table: pa.Table, ends: list[int]) -> list[list[dict[str, Any]]]:
+    starts = [0, *ends[:-1]]
+    return [table.slice(start, end - start).to_pylist() for start, end in zip(starts, ends, strict=True)]
+
+
+def _word(identifier: Any) -> str:
+    return _BLANK.sub(lambda blank: quote(blank[0]), identifier)

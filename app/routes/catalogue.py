@@ -1,0 +1,46 @@
+"""What jobs may name: losses and metrics, from their registries."""
+
+from fastapi import APIRouter
+
+from app.documentation import NOT_MODIFIED, problems
+from app.routes.route import JsonRoute
+from app.schemas.losses import LossCatalogue, LossDescription
+from app.schemas.metrics import MetricCatalogue, MetricDescription
+from app.schemas.parameters import describe
+from core.losses import LOSSES
+from core.metrics import METRICS, parse_metric
+
+router = APIRouter(tags=["catalogue"], route_class=JsonRoute)
+
+
+@router.get("/losses", summary="List losses", responses={**NOT_MODIFIED, **problems()})
+def list_losses() -> LossCatalogue:
+    """List the losses that a training job may name, with their hyperparameters and bounds."""
+    return LossCatalogue(
+        items=[
+            LossDescription(
+                name=name,
+                summary=loss.summary,
+                formula=loss.formula,
+                source=loss.source,
+                parameters=describe(loss),
+            )
+            for name, loss in LOSSES.items()
+        ]
+    )
+
+
+@router.get("/metrics", summary="List metrics", responses={**NOT_MODIFIED, **problems()})
+def list_metrics() -> MetricCatalogue:
+    """List the metrics that jobs may name, with the conventions behind their numbers."""
+    return MetricCatalogue(
+        items=[
+            MetricDescription(
+                name=name,
+                summary=metric.summary,
+                examples=[name, f"{name}@10"],
+                contract=parse_metric(name).contract(),
+            )
+            for name, metric in METRICS.items()
+        ]
+    )

@@ -1,0 +1,37 @@
+"""Evaluations that jobs made."""
+
+from fastapi import APIRouter
+
+from app.documentation import NOT_MODIFIED, problems
+from app.result_files import read_rows
+from app.routes.route import JsonRoute
+from app.schemas.base import Cursor, Limit
+from app.schemas.evaluations import Evaluation, QueryValues, QueryValuesPage
+from app.services import UseServices
+
+router = APIRouter(prefix="/evaluations", tags=["results"], route_class=JsonRoute)
+
+
+@router.get("/{evaluation_id}", summary="Show an evaluation", responses={**NOT_MODIFIED, **problems(404)})
+def get_evaluation(evaluation_id: str, services: UseServices) -> Evaluation:
+    """Show each metric's mean over the queries, its 95 % interval and the contract behind it."""
+    with services.store.read() as tx:
+        evaluation = tx.evaluations.get(evaluation_id)
+    return Evaluation.model_validate(evaluation)
+
+
+@router.get(
+    "/{evaluation_id}/queries",
+    summary="List the values of single queries",
+    responses={**NOT_MODIFIED, **problems(404, 422)},
+)
+def list_evaluation_queries(
+    evaluation_id: str, services: UseServices, cursor: Cursor = None, limit: Limit = 100
+) -> QueryValuesPage:
+    """List each query's metrics, in the dataset's order."""
+    with services.store.read() as tx:
+        evaluation = tx.evaluations.get(evaluation_id)
+    with services.store.artifacts.open(f"evaluations/{evaluation.id}/queries.parquet") as file:
+        rows, next_cursor = read_rows(file, cursor, limit)
+    items = [QueryValues(query_id=row.pop("query_id"), values=row) for row in rows]
+    return QueryValuesPage(items=items, next_cursor=next_cursor)

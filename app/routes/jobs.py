@@ -1,0 +1,108 @@
+"""Submitting, following and cancelling jobs."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query
+from starlette.responses import Response
+
+from app.answers import ACCEPTED, accepted
+from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.idempotency import BodySha256, UseOnce
+from app.learning_curves import learning_curves
+from app.routes.route import JsonRoute
+from app.schemas.base import Cursor, Limit
+from app.schemas.jobs import (
+    REQUEST_EXAMPLES,
+    Job,
+    JobHistory,
+    JobKind,
+    JobPage,
+    JobRequest,
+    JobStatus,
+)
+from app.services import UseServices
+from app.submission import submit
+
+router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=JsonRoute)
+
+
+@router.post(
+    "",
+    summary="Submit a job",
+    status_code=ACCEPTED,
+    response_model=Job,
+    responses=problems(404, 409, *BODY_PROBLEMS),
+)
+def create_job(
+    body: Annotated[JobRequest, Body(openapi_examples=REQUEST_EXAMPLES)],
+    services: UseServices,
+    once: UseOnce,
+    body_sha256: BodySha256,
+) -> Response:
+    """Queue a training, an evaluation or a ranking.
+
+    Everything is checked now: what names something that does not exist, is not ready or is out of bounds
+    is refused and never becomes a job.
+    """
+    with services.store.begin() as tx:
+        if answer := once.earlier_answer(tx, body_sha256):
+            return answer
+        job = submit(tx, body)
+        created = accepted(Job.model_validate(job), f"/v1/jobs/{job.id}")
+        once.keep(tx, body_sha256, created)
+    services.wake_ups.send(job.id)
+    return created
+
+
+@router.get("", summary="List jobs", responses={**NOT_MODIFIED, **problems(422)})
+def list_jobs(
+    services: UseServices,
+    status: Annotated[JobStatus | None, Query(description="Only jobs in this status")] = None,
+    kind: Annotated[JobKind | None, Query(description="Only jobs of this kind")] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> JobPage:
+    """List jobs, newest first."""
+    with services.store.read() as tx:
+        page = tx.jobs.page(cursor, limit, status=status, kind=kind)
+    return JobPage.model_validate(page)
+
+
+@router.get("/{job_id}", summary="Show a job", responses={**NOT_MODIFIED, **problems(404)})
+def get_job(job_id: str, services: UseServices) -> Job:
+    """Show a job's status, progress, latest metrics, and its result or problem once it has ended."""
+    with services.store.read() as tx:
+        job = tx.jobs.get(job_id)
+    return Job.model_validate(job)
+
+
+@router.get(
+    "/{job_id}/history", summary="Show learning curves", responses={**NOT_MODIFIED, **problems(404, 422)}
+)
+def get_job_history(
+    job_id: str,
+    services: UseServices,
+    after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Only iterations above this one")] = 0,
+) -> JobHistory:
+    """Show the metrics of every iteration so far; with `after`, only what a poller has not seen yet."""
+    with services.store.read() as tx:
+        job = tx.jobs.get(job_id)
+        iterations = tx.jobs.iterations(job_id, after=after)
+        model_id = (job.result or {}).get("model_id")
+        best_iteration = tx.models.get(model_id).best_iteration if model_id else None
+    return learning_curves(job_id, best_iteration, iterations)
+
+
+@router.post(
+    "/{job_id}/cancel",
+    summary="Cancel a job",
+    status_code=ACCEPTED,
+    response_model=Job,
+    responses=problems(404, 409),
+)
+def cancel_job(job_id: str, services: UseServices) -> Response:
+    """Stop a job: at once while it is queued, within moments while it runs."""
+    with services.store.begin() as tx:
+        job = tx.jobs.request_cancel(job_id)
+        view = Job.model_validate(job)
+    return accepted(view, f"/v1/jobs/{job_id}")

@@ -1,0 +1,143 @@
+"""Trained models: showing, naming, exporting them, and ranking with them."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Path, Query
+from starlette.responses import Response
+
+from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.routes.route import JsonRoute, ScoringRoute
+from app.schemas.base import PRINTABLE, Cursor, Limit
+from app.schemas.models import AliasRequest, Model, ModelPage
+from app.schemas.rankings import RankingModel, RankRequest, RankResponse
+from app.scoring import model_key, rank_queries
+from app.services import UseServices
+from core.export import EXPORTS, export_model
+from core.store import Model as ModelRow
+
+router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
+scoring_router = APIRouter(prefix="/models", tags=["models"], route_class=ScoringRoute)
+
+Reference = Annotated[
+    str,
+    Path(
+        description="`mdl_…` id, `name` (its latest version), `name:version` or `name@alias`",
+        examples=["web@champion"],
+    ),
+]
+_RANK_EXAMPLES: Any = {
+    "by-name": {
+        "summary": "Features by name; those left out are missing",
+        "value": {
+            "queries": [
+                {
+                    "id": "q1",
+                    "documents": [
+                        {"id": "d1", "features": {"bm25": 12.5, "pagerank": 0.3}},
+                        {"id": "d2", "features": {"bm25": 9.1}},
+                    ],
+                }
+            ],
+            "top_k": 10,
+        },
+    },
+    "by-position": {
+        "summary": "Features in the model's order; null is missing",
+        "value": {"queries": [{"id": "q1", "documents": [{"id": "d1", "features": [12.5, None]}]}]},
+    },
+}
+_ALIAS_EXAMPLES: Any = {"promote": {"summary": "Point at version 3", "value": {"version": 3}}}
+_EXPORT_RESPONSE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The model in the format asked for, as a file",
+        "content": {"text/plain": {"schema": {"type": "string"}, "example": "tree\nversion=v4\n…"}},
+    }
+}
+
+
+@router.get("", summary="List models", responses={**NOT_MODIFIED, **problems(422)})
+def list_models(
+    services: UseServices,
+    name: Annotated[
+        str | None, Query(max_length=100, pattern=PRINTABLE, description="Only versions of this name")
+    ] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> ModelPage:
+    """List model versions, newest first."""
+    with services.store.read() as tx:
+        page = tx.models.page(cursor, limit, name=name)
+        aliases = tx.models.aliases_of(model.id for model in page.items)
+    items = [_view(model, aliases[model.id]) for model in page.items]
+    return ModelPage(items=items, next_cursor=page.next_cursor)
+
+
+@router.get("/{ref}", summary="Show a model", responses={**NOT_MODIFIED, **problems(404)})
+def get_model(ref: Reference, services: UseServices) -> Model:
+    """Show one version of a model."""
+    with services.store.read() as tx:
+        model = tx.models.resolve(ref)
+        aliases = tx.models.aliases_of([model.id])
+    return _view(model, aliases[model.id])
+
+
+@router.put("/{name}/aliases/{alias}", summary="Set an alias", responses=problems(404, *BODY_PROBLEMS))
+def set_alias(
+    name: Annotated[str, Path(description="The model's name", examples=["web"])],
+    alias: Annotated[str, Path(description="The alias to set or move", examples=["champion"])],
+    body: Annotated[AliasRequest, Body(openapi_examples=_ALIAS_EXAMPLES)],
+    services: UseServices,
+) -> Model:
+    """Let `name@alias` mean one version from now on; scoring follows at once."""
+    with services.store.begin() as tx:
+        tx.models.set_alias(name, alias, body.version)
+        model = tx.models.resolve(f"{name}@{alias}")
+        aliases = tx.models.aliases_of([model.id])
+    return _view(model, aliases[model.id])
+
+
+@scoring_router.post("/{ref}/rank", summary="Rank documents", responses=problems(404, *BODY_PROBLEMS))
+def rank_candidates(
+    ref: Reference,
+    body: Annotated[RankRequest, Body(openapi_examples=_RANK_EXAMPLES)],
+    services: UseServices,
+) -> RankResponse:
+    """Score candidate documents and order them, best first; equal scores keep the order they came in."""
+    with services.store.read() as tx:
+        model = tx.models.resolve(ref)
+    forest = services.forests.get(model.id)
+    return RankResponse(
+        model=RankingModel(id=model.id, name=model.name, version=model.version),
+        queries=rank_queries(forest, model.feature_names, body.queries, body.top_k),
+    )
+
+
+@router.get(
+    "/{ref}/export",
+    summary="Export a model",
+    response_class=Response,
+    responses={**_EXPORT_RESPONSE, **problems(404, 422)},
+)
+def export(
+    ref: Reference,
+    services: UseServices,
+    format: Annotated[
+        str, Query(description=f"One of {', '.join(EXPORTS)}", examples=["lightgbm"])
+    ] = "lightgbm",
+) -> Response:
+    """Download a model in the form that another engine reads."""
+    with services.store.read() as tx:
+        model = tx.models.resolve(ref)
+    model_text = services.store.artifacts.read_bytes(model_key(model.id)).decode("utf-8")
+    exported = export_model(model_text, format)
+    filename = f"{model.name}-{model.version}-{exported.filename}"
+    return Response(
+        exported.content,
+        media_type=exported.media_type,
+        headers={"Content-Disposition": f'attachment; filename="{filename}"'},
+    )
+
+
+def _view(model: ModelRow, aliases: list[str]) -> Model:
+    columns = {name: getattr(model, name) for name in Model.model_fields if name != "aliases"}
+    return Model(**columns, aliases=aliases)

@@ -1,0 +1,82 @@
+"""What all bodies share: strict requests, pages, ids and names."""
+
+import re
+from typing import Annotated, Any
+
+from fastapi import Query
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from core.store import MODEL_NAME
+
+MAX_PAGE = 200
+
+
+class RequestModel(BaseModel):
+    """Base of what callers send: no unknown fields, no coercion of types, no NaN or infinity."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class ResponseModel(BaseModel):
+    """Base of what callers receive, read from the attributes of a stored row."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class FailureReason(ResponseModel):
+    """Why a job failed or a dataset is invalid."""
+
+    model_config = ConfigDict(from_attributes=True, extra="allow")
+
+    title: str = Field(description="Short summary", examples=["The dataset cannot be read"])
+    detail: str | None = Field(None, description="What exactly was found", examples=["line 7, column 3: …"])
+
+
+def _model_name(name: str) -> str:
+    if not re.fullmatch(MODEL_NAME, name) or "\n" in name:
+        raise ValueError("must be 1 to 100 of a-z, 0-9, '.', '_' and '-', the first a letter or digit")
+    if name.startswith("mdl_"):
+        raise ValueError("must not start with mdl_, which marks ids")
+    return name
+
+
+# Printable ASCII only: PostgreSQL refuses NUL in text, and ids and references hold nothing else.
+PRINTABLE = r"^[ -~]+$"
+
+Id = Annotated[str, Field(max_length=64, pattern=PRINTABLE)]
+ModelReference = Annotated[
+    str,
+    Field(
+        max_length=200,
+        pattern=PRINTABLE,
+        description="`mdl_…` id, `name` (its latest version), `name:version` or `name@alias`",
+        examples=["web@champion"],
+    ),
+]
+ModelName = Annotated[
+    str,
+    Field(
+        description="Lower case letters, digits, `.`, `_` and `-`; each training adds a version to the name",
+        examples=["web"],
+        json_schema_extra={"pattern": MODEL_NAME},
+    ),
+    AfterValidator(_model_name),
+]
+DatasetName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=200,
+        pattern=r"^[^\x00-\x1f\x7f]+$",
+        description="For people; need not be unique",
+    ),
+]
+Json = dict[str, Any]
+NextCursor = Annotated[
+    str | None, Field(description="Pass it as `cursor` for the next page; null on the last", examples=[None])
+]
+
+Cursor = Annotated[
+    str | None, Query(max_length=200, pattern=PRINTABLE, description="`next_cursor` of the page before")
+]
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Items a page")]

@@ -1,0 +1,112 @@
+"""Scoring requests, their answers, and stored rankings."""
+
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Field, Tag
+
+from app.schemas.base import NextCursor, RequestModel, ResponseModel
+
+MAX_QUERIES = 1000
+CallerId = Annotated[str, Field(max_length=1024)]
+
+
+def _features_form(value: Any) -> str | None:
+    if isinstance(value, dict):
+        return "object"
+    return "array" if isinstance(value, list) else None
+
+
+Features = Annotated[
+    Annotated[dict[str, float | None], Tag("object")] | Annotated[list[float | None], Tag("array")],
+    Discriminator(
+        _features_form,
+        custom_error_type="features_form",
+        custom_error_message="must be an object by feature name or an array in the model's feature order",
+    ),
+    Field(
+        description="An object by feature name, where features left out are missing; or an array in the "
+        "model's feature order. null is a missing value.",
+        examples=[{"bm25": 12.5, "pagerank": 0.3}],
+    ),
+]
+
+
+class CandidateDocument(RequestModel):
+    """A document to be scored."""
+
+    id: CallerId = Field(description="Unique within its query", examples=["d1"])
+    features: Features
+
+
+class CandidateQuery(RequestModel):
+    """A query with its candidate documents."""
+
+    id: CallerId = Field(description="Returned as it came", examples=["q1"])
+    documents: list[CandidateDocument] = Field(description="In the order that equal scores keep")
+
+
+class RankRequest(RequestModel):
+    """Candidate documents of one or more queries."""
+
+    queries: list[CandidateQuery] = Field(min_length=1, max_length=MAX_QUERIES)
+    top_k: int | None = Field(
+        None, ge=1, le=2**31 - 1, description="Documents returned a query; all when null"
+    )
+
+
+class RankingModel(ResponseModel):
+    """The model version that scored."""
+
+    id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
+    name: str = Field(examples=["web"])
+    version: int = Field(examples=[3])
+
+
+class ScoredDocument(ResponseModel):
+    """A document in its place."""
+
+    id: str = Field(examples=["d7"])
+    rank: int = Field(description="1-based", examples=[1])
+    score: float = Field(
+        description="Raw score; only differences within a query mean anything", examples=[2.31]
+    )
+
+
+class RankedQuery(ResponseModel):
+    """A query's documents, best first."""
+
+    id: str = Field(examples=["q1"])
+    ranking: list[ScoredDocument]
+
+
+class RankResponse(ResponseModel):
+    """The candidates in order."""
+
+    model: RankingModel
+    queries: list[RankedQuery]
+
+
+class RankedDocument(ResponseModel):
+    """A document of a stored ranking."""
+
+    document_id: str = Field(examples=["GX029-35-5894638"])
+    rank: int = Field(examples=[1])
+    score: float = Field(examples=[2.31])
+    label: float | None = Field(description="Its judged relevance", examples=[2.0])
+
+
+class RankingItem(ResponseModel):
+    """A query of a stored ranking."""
+
+    query_id: str = Field(examples=["10032"])
+    documents: list[RankedDocument]
+
+
+class Ranking(ResponseModel):
+    """A page of a stored ranking, by queries in the dataset's order."""
+
+    id: str = Field(examples=["rnk_01k9x3b1d5f8g2h4j6m2"])
+    model_id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
+    dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
+    items: list[RankingItem]
+    next_cursor: NextCursor

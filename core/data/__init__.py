@@ -1,0 +1,21 @@
+"""Judged data: reading, describing, splitting, storing and making it."""
+
+from core.data.dataset import RankingDataset
+from core.data.letor import write_letor
+from core.data.parquet import read_parquet, write_parquet
+from core.data.reading import FORMATS, read_dataset
+from core.data.splits import split_queries
+from core.data.statistics import dataset_statistics
+from core.data.synthetic import synthetic_dataset
+
+__all__ = [
+    "FORMATS",
+    "RankingDataset",
+    "dataset_statistics",
+    "read_dataset",
+    "read_parquet",
+    "split_queries",
+    "synthetic_dataset",
+    "write_letor",
+    "write_parquet",
+]

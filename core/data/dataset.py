@@ -1,0 +1,211 @@
+"""Judged documents grouped by query, as arrays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import InvalidInput
+from core.types import Float32Array, Float64Array, Int64Array
+
+_BLOCK_CELLS = 16_000_000  # bounds the temporary masks of the checks to 16 MB
+
+
+@dataclass(frozen=True, eq=False)
+class RankingDataset:
+    """Queries, their candidate documents, and how relevant each document was judged to be.
+
+    The documents of query q are the rows `query_boundaries[q]:query_boundaries[q + 1]`. Every query has a
+    document and an id of its own. Build one from your own arrays with `from_arrays`, which checks them.
+
+    Attributes:
+        features: float32 (n_documents, n_features), C-contiguous; NaN = missing, never infinite.
+        labels: float32 (n_documents,), finite and >= 0.
+        query_boundaries: int64 (n_queries + 1,), strictly increasing from 0 to n_documents.
+        query_ids: One a query, all different.
+        document_ids: One a document.
+        feature_names: One a column.
+        query_weights: float64 (n_queries,), finite and >= 0, or None where all queries count the same.
+    """
+
+    features: Float32Array
+    labels: Float32Array
+    query_boundaries: Int64Array
+    query_ids: tuple[str, ...]
+    document_ids: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    query_weights: Float64Array | None = None
+
+    @property
+    def n_documents(self) -> int:
+        """The number of judged documents over all queries."""
+        return int(self.features.shape[0])
+
+    @property
+    def n_queries(self) -> int:
+        """The number of queries."""
+        return len(self.query_ids)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of a document."""
+        return int(self.features.shape[1])
+
+    @classmethod
+    def from_arrays(
+        cls,
+        features: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        query_boundaries: npt.ArrayLike,
+        *,
+        query_ids: Sequence[str] | None = None,
+        document_ids: Sequence[str] | None = None,
+        feature_names: Sequence[str] | None = None,
+        query_weights: npt.ArrayLike | None = None,
+    ) -> "RankingDataset":
+        """Build a dataset from arrays and check that they fit together.
+
+        Args:
+            features: (n_documents, n_features).
+            labels: (n_documents,).
+            query_boundaries: (n_queries + 1,).
+            query_ids: "1", "2", ... where left out.
+            document_ids: The row number within the query, from 1, where left out.
+            feature_names: "f1", "f2", ... where left out.
+            query_weights: (n_queries,).
+
+        Raises:
+            InvalidInput: Naming the first argument whose shape or values break the rules above.
+
+        Example:
+            >>> RankingDataset.from_arrays([[0.5], [0.1], [0.9]], [2, 0, 1], [0, 2, 3]).n_queries
+            2
+        """
+        boundaries = np.ascontiguousarray(query_boundaries, dtype=np.int64)
+        matrix = _float32_array("/features", features)
+        _check_matrix(matrix)
+        _check_boundaries(boundaries, matrix.shape[0])
+        n_queries = len(boundaries) - 1
+        dataset = cls(
+            features=matrix,
+            labels=_float32_array("/labels", labels),
+            query_boundaries=boundaries,
+            query_ids=_names("/query_ids", query_ids, n_queries, ""),
+            document_ids=row_numbers(boundaries)
+            if document_ids is None
+            else _names("/document_ids", document_ids, matrix.shape[0], ""),
+            feature_names=_names("/feature_names", feature_names, matrix.shape[1], "f"),
+            query_weights=None if query_weights is None else np.array(query_weights, dtype=np.float64),
+        )
+        _check_numbers("/labels", dataset.labels, dataset.n_documents)
+        if dataset.query_weights is not None:
+            _check_numbers("/query_weights", dataset.query_weights, n_queries)
+        return dataset
+
+    def select_queries(self, indices: npt.ArrayLike) -> "RankingDataset":
+        """Take whole queries, in the order given.
+
+        Args:
+            indices: Positions of the queries, each at most once; negative positions count from the end.
+
+        Raises:
+            InvalidInput: When there are none, one is out of range, or one is given twice.
+        """
+        chosen = _query_positions(indices, self.n_queries)
+        lengths = np.diff(self.query_boundaries)[chosen]
+        boundaries = np.zeros(len(chosen) + 1, np.int64)
+        np.cumsum(lengths, out=boundaries[1:])
+        rows = np.repeat(self.query_boundaries[chosen] - boundaries[:-1], lengths) + np.arange(boundaries[-1])
+        return RankingDataset(
+            features=self.features[rows],
+            labels=self.labels[rows],
+            query_boundaries=boundaries,
+            query_ids=tuple(map(self.query_ids.__getitem__, chosen.tolist())),
+            document_ids=tuple(map(self.document_ids.__getitem__, rows.tolist())),
+            feature_names=self.feature_names,
+            query_weights=None if self.query_weights is None else self.query_weights[chosen],
+        )
+
+
+def row_numbers(query_boundaries: Int64Array) -> tuple[str, ...]:
+    """Name each document by its row number within its query, from 1."""
+    lengths = np.diff(query_boundaries)
+    names = [str(number) for number in range(1, int(lengths.max(initial=0)) + 1)]
+    return tuple(name for length in lengths.tolist() for name in names[:length])
+
+
+def numbered_features(n_features: int) -> tuple[str, ...]:
+    """Name the columns f1, f2, ... as LETOR numbers its features."""
+    return tuple(f"f{number}" for number in range(1, n_features + 1))
+
+
+def _float32_array(pointer: str, values: npt.ArrayLike) -> Float32Array:
+    with np.errstate(over="ignore"):  # what overflows is reported as infinite, with its place
+        try:
+            return np.ascontiguousarray(values, dtype=np.float32)
+        except ValueError as error:
+            raise InvalidInput.at(pointer, f"must be numbers in a regular array: {error}") from error
+
+
+def _check_matrix(features: Float32Array) -> None:
+    if features.ndim != 2 or 0 in features.shape:
+        raise InvalidInput.at(
+            "/features", f"must be (n_documents, n_features), neither of them 0; found {features.shape}"
+        )
+    step = max(1, _BLOCK_CELLS // features.shape[1])
+    for first in range(0, features.shape[0], step):
+        infinite = np.argwhere(np.isinf(features[first : first + step]))
+        if len(infinite):
+            row, column = infinite[0]
+            raise InvalidInput.at(f"/features/{first + row}/{column}", "must not be infinite in float32")
+
+
+def _check_boundaries(boundaries: Int64Array, n_documents: int) -> None:
+    if boundaries.ndim != 1 or len(boundaries) < 2:
+        raise InvalidInput.at("/query_boundaries", f"must be (n_queries + 1,); found {boundaries.shape}")
+    if boundaries[0] != 0 or boundaries[-1] != n_documents:
+        raise InvalidInput.at(
+            "/query_boundaries",
+            f"must run from 0 to {n_documents} documents; found {boundaries[0]} to {boundaries[-1]}",
+        )
+    falls = np.flatnonzero(np.diff(boundaries) <= 0)
+    if len(falls):
+        raise InvalidInput.at(
+            f"/query_boundaries/{falls[0] + 1}",
+            f"must be above the boundary before it; found {boundaries[falls[0] + 1]}"
+            f" after {boundaries[falls[0]]}",
+        )
+
+
+def _check_numbers(pointer: str, values: npt.NDArray[np.floating[Any]], length: int) -> None:
+    if values.shape != (length,):
+        raise InvalidInput.at(pointer, f"must have the shape ({length},); found {values.shape}")
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if len(wrong):
+        raise InvalidInput.at(
+            f"{pointer}/{wrong[0]}", f"must be finite and at least 0; found {values[wrong[0]]}"
+        )
+
+
+def _names(pointer: str, names: Sequence[str] | None, count: int, prefix: str) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"{prefix}{number}" for number in range(1, count + 1))
+    if len(names) != count:
+        raise InvalidInput.at(pointer, f"must hold {count} names; found {len(names)}")
+    if pointer != "/document_ids" and len(set(names)) < count:
+        raise InvalidInput.at(pointer, "must all be different")
+    return tuple(names)
+
+
+def _query_positions(indices: npt.ArrayLike, n_queries: int) -> Int64Array:
+    chosen = np.asarray(indices)
+    if chosen.ndim != 1 or not len(chosen) or not np.issubdtype(chosen.dtype, np.integer):
+        raise InvalidInput.at("/indices", "must be a list of one or more query positions")
+    if chosen.min() < -n_queries or chosen.max() >= n_queries:
+        raise InvalidInput.at("/indices", f"must lie in the {n_queries} queries of the dataset")
+    positions = (chosen % n_queries).astype(np.int64)
+    if len(np.unique(positions)) < len(positions):
+        raise InvalidInput.at("/indices", "must name each query once")
+    return positions

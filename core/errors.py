@@ -1,0 +1,110 @@
+"""What can go wrong in the field's words; the web layer maps each type to a status in one table."""
+
+from dataclasses import dataclass
+
+
+class RankeryError(Exception):
+    """Base of every error that a user can cause or must be told about."""
+
+
+@dataclass(frozen=True)
+class InputProblem:
+    """One thing wrong with an input.
+
+    Attributes:
+        pointer: Where, as an RFC 6901 JSON pointer into the payload (`/loss/mu`).
+        detail: What is wrong and what would be right.
+    """
+
+    pointer: str
+    detail: str
+
+
+class InvalidInput(RankeryError):
+    """A specification, hyperparameter or payload is out of bounds or unknown."""
+
+    def __init__(self, *problems: InputProblem) -> None:
+        self.problems = problems
+        super().__init__("; ".join(f"{p.pointer}: {p.detail}" for p in problems))
+
+    @classmethod
+    def at(cls, pointer: str, detail: str) -> "InvalidInput":
+        """Build the error for a single place."""
+        return cls(InputProblem(pointer, detail))
+
+
+class DatasetError(RankeryError):
+    """A judged dataset cannot be read.
+
+    Attributes:
+        detail: What was found and what was expected.
+        file: Name of the file as the user knows it.
+        line: 1-based line, or None where the whole file is meant.
+        column: 1-based column in bytes, or None.
+        text: The offending text, shortened.
+    """
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        text: str | None = None,
+    ) -> None:
+        self.detail = detail
+        self.file = file
+        self.line = line
+        self.column = column
+        self.text = text
+        place = ", ".join(
+            f"{name} {value}"
+            for name, value in (("file", file), ("line", line), ("column", column))
+            if value is not None
+        )
+        super().__init__(f"{place}: {detail}" if place else detail)
+
+
+class ModelError(RankeryError):
+    """A model text cannot be used, or the features offered do not fit the model."""
+
+
+class NotFound(RankeryError):
+    """No row, artifact or alias of that name exists."""
+
+    def __init__(self, kind: str, id: str) -> None:
+        self.kind = kind
+        self.id = id
+        super().__init__(f"there is no {kind} {id!r}")
+
+
+class WrongState(RankeryError):
+    """The thing exists but does not allow the action in its present state."""
+
+    def __init__(self, kind: str, id: str, status: str, detail: str) -> None:
+        self.kind = kind
+        self.id = id
+        self.status = status
+        self.detail = detail
+        super().__init__(f"{kind} {id} is {status}: {detail}")
+
+
+class LeaseLost(RankeryError):
+    """The job was given to another worker; this one may no longer write for it."""
+
+    def __init__(self, job_id: str) -> None:
+        self.job_id = job_id
+        super().__init__(f"the lease on {job_id} was lost")
+
+
+class JobCancelled(RankeryError):
+    """The user asked for the job to stop."""
+
+    def __init__(self, job_id: str) -> None:
+        self.job_id = job_id
+        super().__init__(f"{job_id} was cancelled")
+
+
+class StoreUnavailable(RankeryError):
+    """The database or the artifact store cannot be opened or reached."""

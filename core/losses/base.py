@@ -1,0 +1,75 @@
+"""The contract that every loss keeps."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from core.types import Float32Array, Float64Array, FloatArray, Int64Array
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """A loss and its derivatives at given scores, in float64.
+
+    Attributes:
+        value: (n_queries,) loss of each query, in nats where it is logarithmic.
+        gradient: (n_documents,) d value / d score with the ranks frozen.
+        hessian: (n_documents,) diagonal of the second derivative, never below 0.
+    """
+
+    value: Float64Array
+    gradient: Float64Array
+    hessian: Float64Array
+
+
+class Objective(Protocol):
+    """A loss bound to the labels of one dataset, ready to be called once an iteration."""
+
+    def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
+        """Return gradient and hessian, (n_documents,) each, in buffers that the next call overwrites."""
+        ...
+
+    def terms(self, scores: FloatArray, iteration: int) -> Terms:
+        """Return value, gradient and hessian in float64, in fresh arrays."""
+        ...
+
+
+class Loss(Protocol):
+    """A differentiable stand-in for ranking quality; a frozen dataclass of its hyperparameters.
+
+    All losses share these arguments. `scores` are (n_documents,) floats; `labels` are (n_documents,)
+    graded relevance >= 0; `query_boundaries` are (n_queries + 1,) int64 offsets that cut both into
+    queries; `query_weights` are (n_queries,) factors on value, gradient and hessian, 1 when None;
+    `iteration` counts from 0 and only matters to losses that draw random numbers.
+
+    A query of one document or of one label contributes zero unless the formula says otherwise.
+    Documents with equal scores are ranked in input order. Any finite score gives finite terms.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    formula: ClassVar[str]
+    source: ClassVar[str]
+
+    def __call__(
+        self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0
+    ) -> Terms:
+        """Evaluate the loss once, for inspection."""
+        ...
+
+    def prepare(
+        self,
+        labels: FloatArray,
+        query_boundaries: Int64Array,
+        query_weights: Float64Array | None = None,
+    ) -> Objective:
+        """Bind the loss to a dataset: everything that labels alone decide is computed here, once."""
+        ...
+
+
+def weights_or_ones(query_weights: Float64Array | None, n_queries: int) -> Float64Array:
+    """Return the query weights as float64, 1 for every query when there are none."""
+    if query_weights is None:
+        return np.ones(n_queries)
+    return np.ascontiguousarray(query_weights, np.float64)

@@ -1,0 +1,73 @@
+"""Pointwise losses: each document for itself."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from core.losses.base import Terms, weights_or_ones
+from core.types import Float32Array, Float64Array, FloatArray, Int64Array
+
+
+@dataclass(frozen=True)
+class MeanSquaredError:
+    """Regression on the label: ½ Σ (s − y)².
+
+    Gradient s − y, hessian 1. Unlike the pairwise losses it is not zero on queries of one label.
+
+    Source: Wang et al. 2018, section 3.2; Chen et al. 2009, equation 1.
+
+    Example:
+        >>> import numpy as np
+        >>> terms = MeanSquaredError()(np.array([1.0, 0.0]), np.array([2.0, 0.0]), np.array([0, 2]))
+        >>> float(terms.value[0]), terms.gradient.tolist()
+        (0.5, [-1.0, 0.0])
+    """
+
+    name: ClassVar[str] = "mse"
+    summary: ClassVar[str] = "Squared distance between score and label"
+    formula: ClassVar[str] = "½ Σ (s − y)²"
+    source: ClassVar[str] = "Chen et al. 2009, eq. 1"
+
+    def __call__(
+        self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0
+    ) -> Terms:
+        """Evaluate the loss once, for inspection."""
+        return self.prepare(labels, query_boundaries).terms(scores, iteration)
+
+    def prepare(
+        self,
+        labels: FloatArray,
+        query_boundaries: Int64Array,
+        query_weights: Float64Array | None = None,
+    ) -> "SquaredErrorObjective":
+        """Bind the loss to a dataset."""
+        weights = weights_or_ones(query_weights, len(query_boundaries) - 1)
+        return SquaredErrorObjective(
+            np.asarray(labels, np.float64), query_boundaries, np.repeat(weights, np.diff(query_boundaries))
+        )
+
+
+class SquaredErrorObjective:
+    """`mse` bound to one dataset."""
+
+    def __init__(self, labels: Float64Array, query_boundaries: Int64Array, weights: Float64Array) -> None:
+        self._labels = labels
+        self._query_boundaries = query_boundaries
+        self._weights = weights
+        self._gradient = np.empty(len(labels), np.float32)
+        self._hessian = weights.astype(np.float32)
+
+    def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
+        """Return gradient and hessian in reused float32 buffers."""
+        residual = np.asarray(scores, np.float64) - self._labels
+        np.multiply(residual, self._weights, out=self._gradient, casting="same_kind")
+        return self._gradient, self._hessian
+
+    def terms(self, scores: FloatArray, iteration: int) -> Terms:
+        """Return value, gradient and hessian in float64."""
+        residual = np.asarray(scores, np.float64) - self._labels
+        gradient = self._weights * residual
+        halves = np.concatenate(([0.0], np.cumsum(0.5 * gradient * residual)))
+        value = np.diff(halves[self._query_boundaries])
+        return Terms(value, gradient, self._weights.copy())

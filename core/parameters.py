@@ -1,0 +1,167 @@
+"""Hyperparameters declared once: default, bounds and meaning live on the dataclass field.
+
+The API's schema, the documentation and the checks here are all read from the same declaration.
+"""
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from core.errors import InputProblem, InvalidInput
+
+_KEY = "parameter"
+_TYPES: dict[Any, tuple[Any, str]] = {
+    float: (int | float, "must be a finite number"),
+    int: (int, "must be a whole number"),
+    bool: (bool, "must be true or false"),
+    str: (str, "must be text"),
+}
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The declaration of one hyperparameter.
+
+    Attributes:
+        name: Its name, as users write it.
+        type: Its Python type without `| None`.
+        optional: Whether None is allowed (and means "not used").
+        default: The value when left out.
+        description: One sentence.
+        minimum: Inclusive lower bound, or exclusive where `above` is set.
+        maximum: Inclusive upper bound.
+        above: Whether `minimum` itself is excluded.
+        choices: The allowed values of a text parameter; empty for others.
+    """
+
+    name: str
+    type: Any
+    optional: bool
+    default: Any
+    description: str
+    minimum: float | None
+    maximum: float | None
+    above: bool
+    choices: tuple[str, ...]
+
+
+def parameter(
+    default: Any,
+    description: str,
+    *,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    above: bool = False,
+    choices: tuple[str, ...] = (),
+) -> Any:
+    """Declare a dataclass field as a hyperparameter with its bounds."""
+    declaration = {
+        "description": description,
+        "minimum": minimum,
+        "maximum": maximum,
+        "above": above,
+        "choices": choices,
+    }
+    return dataclasses.field(default=default, metadata={_KEY: declaration})
+
+
+def parameters_of(cls: type) -> tuple[Parameter, ...]:
+    """List the hyperparameters that a dataclass declares, in order."""
+    hints = typing.get_type_hints(cls)
+    found = []
+    for field in dataclasses.fields(cls):
+        if _KEY not in field.metadata:
+            continue
+        kind, optional = _without_none(hints[field.name])
+        declaration = field.metadata[_KEY]
+        found.append(
+            Parameter(name=field.name, type=kind, optional=optional, default=field.default, **declaration)
+        )
+    return tuple(found)
+
+
+def build(cls: type[T], values: Mapping[str, Any], pointer: str = "") -> T:
+    """Make an instance from a mapping, naming every unknown or unfit entry at once.
+
+    Raises:
+        InvalidInput: With one problem an entry, its pointer below `pointer`.
+    """
+    declared = {p.name: p for p in parameters_of(cls)}
+    problems = [
+        InputProblem(f"{pointer}/{name}", f"unknown; known here: {', '.join(declared) or 'none'}")
+        for name in values
+        if name not in declared
+    ]
+    fitted = {}
+    for name, value in values.items():
+        if name in declared:
+            fault = _fault(declared[name], value)
+            if fault:
+                problems.append(InputProblem(f"{pointer}/{name}", fault))
+            fitted[name] = _fit(declared[name], value)
+    if problems:
+        raise InvalidInput(*problems)
+    return cls(**fitted)
+
+
+def check(instance: Any) -> None:
+    """Check an instance built directly, as from Python, against its declarations.
+
+    Raises:
+        InvalidInput: With one problem a field.
+    """
+    faults = [(p.name, _fault(p, getattr(instance, p.name))) for p in parameters_of(type(instance))]
+    problems = [InputProblem(f"/{name}", fault) for name, fault in faults if fault]
+    if problems:
+        raise InvalidInput(*problems)
+
+
+def values_of(instance: Any) -> dict[str, Any]:
+    """Return the hyperparameters of an instance as plain values for storage."""
+    return {p.name: getattr(instance, p.name) for p in parameters_of(type(instance))}
+
+
+def _without_none(hint: Any) -> tuple[Any, bool]:
+    if isinstance(hint, types.UnionType):
+        rest = tuple(a for a in typing.get_args(hint) if a is not type(None))
+        if len(rest) < len(typing.get_args(hint)):
+            return (rest[0] if len(rest) == 1 else typing.Union[rest]), True  # noqa: UP007 - built at run time
+    return hint, False
+
+
+def _fit(declared: Parameter, value: Any) -> Any:
+    if declared.type is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return value
+
+
+def _fault(declared: Parameter, value: Any) -> str | None:
+    if value is None:
+        return None if declared.optional else "must not be null"
+    return _wrong_type(declared, value) or _out_of_bounds(declared, value)
+
+
+def _wrong_type(declared: Parameter, value: Any) -> str | None:
+    accepted, phrase = _TYPES.get(declared.type, (object, ""))
+    if not isinstance(value, accepted) or (isinstance(value, bool) and declared.type is not bool):
+        return phrase
+    if isinstance(value, float) and not math.isfinite(value):
+        return phrase
+    if declared.choices and value not in declared.choices:
+        return f"must be one of {', '.join(declared.choices)}"
+    return None
+
+
+def _out_of_bounds(declared: Parameter, value: Any) -> str | None:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        low, high = declared.minimum, declared.maximum
+        if low is not None and (value < low or (declared.above and value <= low)):
+            return f"must be {'above' if declared.above else 'at least'} {low:g}"
+        if high is not None and value > high:
+            return f"must be at most {high:g}"
+    return None

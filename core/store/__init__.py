@@ -1,0 +1,37 @@
+"""The one part of core that reads and writes: rows, artifacts, wake-ups."""
+
+from core.store.ids import new_id
+from core.store.models import MODEL_NAME
+from core.store.pages import Page
+from core.store.settings import StoreSettings
+from core.store.store import Store, Transaction
+from core.store.tables import (
+    Dataset,
+    Evaluation,
+    IdempotencyRecord,
+    Job,
+    JobIteration,
+    Model,
+    ModelAlias,
+    Ranking,
+)
+from core.store.wakeups import RUN_JOB, WakeUps
+
+__all__ = [
+    "MODEL_NAME",
+    "RUN_JOB",
+    "Dataset",
+    "Evaluation",
+    "IdempotencyRecord",
+    "Job",
+    "JobIteration",
+    "Model",
+    "ModelAlias",
+    "Page",
+    "Ranking",
+    "Store",
+    "StoreSettings",
+    "Transaction",
+    "WakeUps",
+    "new_id",
+]

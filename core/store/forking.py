@@ -1,0 +1,93 @@
+"""No connection may be open when the process forks.
+
+SQLite keeps its record of file locks in process memory, while the locks themselves stay with the parent: a
+child that inherits the record believes it holds locks it does not have, and may lose what others commit.
+A child closing an inherited PostgreSQL connection would end its parent's session.
+"""
+
+import contextlib
+import os
+import threading
+import weakref
+from collections.abc import Iterator
+
+from sqlalchemy import Engine
+
+WAIT_SECONDS = 30
+
+_guards: "weakref.WeakSet[ForkGuard]" = weakref.WeakSet()
+_held: "list[ForkGuard]" = []
+_registering = threading.Lock()
+_registered = False
+
+
+class ForkGuard:
+    """Lets a fork wait for running transactions, and closes an engine's connections before it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._turn = threading.Condition()
+        self._threads_inside: list[int] = []
+        self._fork_waits = False
+        _guards.add(self)
+        _register()
+
+    @contextlib.contextmanager
+    def inside(self) -> Iterator[None]:
+        """Keep forks by other threads waiting during the block."""
+        thread = threading.get_ident()
+        with self._turn:
+            # Whoever is inside already must be let through, or the fork would wait for it in vain.
+            self._turn.wait_for(lambda: not self._fork_waits or thread in self._threads_inside)
+            self._threads_inside.append(thread)
+        try:
+            yield
+        finally:
+            with self._turn:
+                self._threads_inside.remove(thread)
+                self._turn.notify_all()
+
+    def hold(self) -> None:
+        """Wait for the other threads to leave, close the connections, let nobody in."""
+        self._turn.acquire()
+        self._fork_waits = True
+        self._turn.wait_for(self._only_this_thread_inside, WAIT_SECONDS)
+        self._engine.dispose()
+
+    def release(self) -> None:
+        """Let transactions begin again."""
+        self._fork_waits = False
+        self._turn.notify_all()
+        self._turn.release()
+
+    def forget_other_threads(self) -> None:
+        """In a child: only the thread that forked lives on."""
+        self._threads_inside = [t for t in self._threads_inside if t == threading.get_ident()]
+
+    def _only_this_thread_inside(self) -> bool:
+        return set(self._threads_inside) <= {threading.get_ident()}
+
+
+def _register() -> None:
+    global _registered
+    with _registering:
+        if not _registered:
+            os.register_at_fork(before=_hold_all, after_in_parent=_release_all, after_in_child=_release_child)
+            _registered = True
+
+
+def _hold_all() -> None:
+    for guard in list(_guards):
+        guard.hold()
+        _held.append(guard)
+
+
+def _release_all() -> None:
+    while _held:
+        _held.pop().release()
+
+
+def _release_child() -> None:
+    for guard in _held:
+        guard.forget_other_threads()
+    _release_all()

@@ -1,0 +1,28 @@
+"""Which status a job may go to from which: the one table."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+QUEUED = "queued"
+RUNNING = "running"
+SUCCEEDED = "succeeded"
+FAILED = "failed"
+CANCELLED = "cancelled"
+
+TRANSITIONS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        QUEUED: frozenset({RUNNING, CANCELLED}),
+        RUNNING: frozenset({SUCCEEDED, FAILED, CANCELLED, QUEUED}),
+        SUCCEEDED: frozenset(),
+        FAILED: frozenset(),
+        CANCELLED: frozenset(),
+    }
+)
+STATUSES = tuple(TRANSITIONS)
+ACTIVE = frozenset(status for status, targets in TRANSITIONS.items() if targets)
+TERMINAL = frozenset(TRANSITIONS) - ACTIVE
+
+
+def allows(source: str, target: str) -> bool:
+    """Tell whether a job in status `source` may go to `target`."""
+    return target in TRANSITIONS[source]

@@ -1,0 +1,266 @@
+"""The jobs on record: who may work on one, and what became of it."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, insert, or_, select, update
+from sqlalchemy.orm import Session
+
+from core.errors import LeaseLost, NotFound, WrongState
+from core.store import ids, job_states
+from core.store.clock import utc_now
+from core.store.job_states import CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED
+from core.store.pages import Page, Span
+from core.store.tables import Dataset, Job, JobDataset, JobIteration
+
+CANCELLED_PROBLEM = {"title": "Cancelled", "detail": "The job was cancelled."}
+
+_FRESH = {"populate_existing": True, "synchronize_session": False}
+
+
+class Jobs:
+    """Jobs within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def add(
+        self, kind: str, spec: dict[str, Any], dataset_ids: Iterable[str] = (), *, id: str | None = None
+    ) -> Job:
+        """Queue a job, and hold the datasets it uses until it ends.
+
+        Raises:
+            NotFound: One of the datasets does not exist.
+        """
+        job = Job(id=id or ids.new_id(ids.JOB), kind=kind, status=QUEUED, spec=spec)
+        self._session.add(job)
+        self._session.flush()
+        for dataset_id in dict.fromkeys(dataset_ids):
+            # Locked, so that nobody deletes the dataset between this look and the commit.
+            if self._session.get(Dataset, dataset_id, with_for_update={"read": True}) is None:
+                raise NotFound("dataset", dataset_id)
+            self._session.add(JobDataset(job_id=job.id, dataset_id=dataset_id))
+        self._session.flush()
+        return job
+
+    def get(self, id: str) -> Job:
+        """Return one job.
+
+        Raises:
+            NotFound: There is none.
+        """
+        job = self._session.get(Job, id)
+        if job is None:
+            raise NotFound("job", id)
+        return job
+
+    def page(
+        self, cursor: str | None, limit: int, status: str | None = None, kind: str | None = None
+    ) -> Page[Job]:
+        """List jobs, newest first, of one status and one kind where given."""
+        rows = select(Job)
+        if status is not None:
+            rows = rows.where(Job.status == status)
+        if kind is not None:
+            rows = rows.where(Job.kind == kind)
+        return Span(cursor, limit).take(self._session, rows, Job.id, ids.JOB)
+
+    def iterations(self, id: str, after: int = 0) -> list[JobIteration]:
+        """List the recorded iterations of a job above `after`, in order.
+
+        Raises:
+            NotFound: There is no such job.
+        """
+        self.get(id)
+        rows = select(JobIteration).where(JobIteration.job_id == id, JobIteration.iteration > after)
+        return list(self._session.scalars(rows.order_by(JobIteration.iteration)))
+
+    def claim(self, id: str, worker: str, lease_seconds: float) -> Job | None:
+        """Take a queued job, or return None where there is nothing to take.
+
+        A later attempt starts from nothing: the iterations of the one before are dropped.
+        """
+        now = utc_now()
+        job = self._move(
+            id,
+            QUEUED,
+            RUNNING,
+            attempt=Job.attempt + 1,
+            token=Job.token + 1,
+            worker=worker,
+            lease_expires_at=now + timedelta(seconds=lease_seconds),
+            started_at=now,
+            progress=None,
+            metrics=None,
+        )
+        if job is not None and job.attempt > 1:
+            self._session.execute(delete(JobIteration).where(JobIteration.job_id == id))
+        return job
+
+    def renew(self, id: str, token: int, lease_seconds: float) -> bool:
+        """Keep the lease for a while longer; returns whether the user asked for the job to stop.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        return self._write(
+            id, token, {"lease_expires_at": utc_now() + timedelta(seconds=lease_seconds)}
+        ).cancel_requested
+
+    def record(
+        self,
+        id: str,
+        token: int,
+        *,
+        progress: dict[str, Any] | None = None,
+        metrics: dict[str, Any] | None = None,
+        iterations: Sequence[tuple[int, dict[str, Any]]] = (),
+    ) -> bool:
+        """Write down how far the job is; what is left out stays as it was.
+
+        Args:
+            id: The job.
+            token: The token of the claim.
+            progress: The whole new progress.
+            metrics: The whole new metrics.
+            iterations: Pairs of iteration and values; one already there is replaced.
+
+        Returns:
+            Whether the user asked for the job to stop.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        given = {"progress": progress, "metrics": metrics}
+        job = self._write(id, token, {name: value for name, value in given.items() if value is not None})
+        if iterations:
+            self._replace_iterations(id, dict(iterations))
+        return job.cancel_requested
+
+    def succeed(self, id: str, token: int, result: dict[str, Any]) -> Job:
+        """End the job with the ids of what it made.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        return self._finish(id, token, SUCCEEDED, result=result)
+
+    def fail(self, id: str, token: int, problem: dict[str, Any]) -> Job:
+        """End the job with what went wrong.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        return self._finish(id, token, FAILED, problem=problem)
+
+    def cancelled(self, id: str, token: int) -> Job:
+        """End the job as its user asked.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        return self._finish(id, token, CANCELLED, problem=CANCELLED_PROBLEM)
+
+    def request_cancel(self, id: str) -> Job:
+        """Stop a job: at once where it is queued, else by asking its worker.
+
+        Raises:
+            NotFound: There is no such job.
+            WrongState: It has already ended.
+        """
+        job = self._session.get(Job, id, with_for_update=True, populate_existing=True)
+        if job is None:
+            raise NotFound("job", id)
+        if job.status == QUEUED:
+            self._move(id, QUEUED, CANCELLED, problem=CANCELLED_PROBLEM, cancel_requested=True)
+        elif job.status == RUNNING:
+            job.cancel_requested = True
+            self._session.flush()
+        else:
+            raise WrongState("job", id, job.status, "it has already ended")
+        return job
+
+    def requeue_expired(self, now: datetime, attempts: int) -> list[str]:
+        """Settle the running jobs whose worker fell silent.
+
+        One that its user cancelled is cancelled, one that had `attempts` claims has failed, any other is
+        queued again.
+
+        Returns:
+            The jobs queued again; `to_wake` names them too, as their last wake-up is forgotten.
+        """
+        lost = Job.lease_expires_at < now
+        expired = self._session.scalars(select(Job).where(Job.status == RUNNING, lost).order_by(Job.id)).all()
+        requeued = []
+        for job in expired:
+            target, problem = _after_loss(job, attempts)
+            # Guarded again: the worker may have renewed its lease since the rows were read.
+            guards = (lost, Job.token == job.token)
+            if self._move(job.id, RUNNING, target, *guards, problem=problem) and target == QUEUED:
+                requeued.append(job.id)
+        return requeued
+
+    def to_wake(self, now: datetime, older_than_seconds: float) -> list[str]:
+        """Name the queued jobs that need a wake-up, oldest first, and note that they got one."""
+        silent = or_(Job.woken_at.is_(None), Job.woken_at < now - timedelta(seconds=older_than_seconds))
+        woken = update(Job).where(Job.status == QUEUED, silent).values(woken_at=now).returning(Job.id)
+        return sorted(self._session.scalars(woken, execution_options={"synchronize_session": False}))
+
+    def _finish(self, id: str, token: int, target: str, **values: Any) -> Job:
+        job = self._move(id, RUNNING, target, Job.token == token, **values)
+        if job is None:
+            raise LeaseLost(id)
+        return job
+
+    def _write(self, id: str, token: int, values: dict[str, Any]) -> Job:
+        mine = (Job.id == id, Job.token == token, Job.status == RUNNING)
+        written = update(Job).where(*mine).values(values or {"token": token}).returning(Job)
+        job = self._session.scalars(written, execution_options=_FRESH).one_or_none()
+        if job is None:
+            raise LeaseLost(id)
+        return job
+
+    def _move(
+        self, id: str, source: str, target: str, *guards: ColumnElement[bool], **values: Any
+    ) -> Job | None:
+        """Change a job's status in one statement; None where it is not in `source` or a guard fails."""
+        if not job_states.allows(source, target):
+            raise ValueError(f"a job never goes from {source} to {target}")
+        values["status"] = target
+        if target != RUNNING:
+            values["lease_expires_at"] = None
+        if target == QUEUED:
+            values |= {"worker": None, "woken_at": None}
+        if target in job_states.TERMINAL:
+            values["finished_at"] = utc_now()
+        moved = update(Job).where(Job.id == id, Job.status == source, *guards).values(values).returning(Job)
+        job = self._session.scalars(moved, execution_options=_FRESH).one_or_none()
+        if job is not None and job.kind == "ingest" and job.problem is not None:
+            self._invalidate_dataset(job)
+        return job
+
+    def _invalidate_dataset(self, job: Job) -> None:
+        """Let no dataset wait for a job that has ended without reading it."""
+        awaited = select(JobDataset.dataset_id).where(JobDataset.job_id == job.id)
+        pending = select(Dataset).where(Dataset.id.in_(awaited), Dataset.status == "pending")
+        for dataset in self._session.scalars(pending):
+            dataset.status, dataset.problem = "invalid", job.problem
+        self._session.flush()
+
+    def _replace_iterations(self, id: str, values: dict[int, dict[str, Any]]) -> None:
+        self._session.execute(
+            delete(JobIteration).where(JobIteration.job_id == id, JobIteration.iteration.in_(values)),
+            execution_options={"synchronize_session": False},
+        )
+        rows = [{"job_id": id, "iteration": number, "values": value} for number, value in values.items()]
+        self._session.execute(insert(JobIteration), rows)
+
+
+def _after_loss(job: Job, attempts: int) -> tuple[str, dict[str, Any] | None]:
+    if job.cancel_requested:
+        return CANCELLED, CANCELLED_PROBLEM
+    if job.attempt >= attempts:
+        detail = f"The worker {job.worker} stopped answering, the last of {job.attempt} attempts."
+        return FAILED, {"title": "Worker lost", "detail": detail}
+    return QUEUED, None

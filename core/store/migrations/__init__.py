@@ -1,0 +1,1 @@
+"""Changes to the schema, in order."""

@@ -1,0 +1,55 @@
+"""The rankings on record."""
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from core.errors import NotFound
+from core.store import ids
+from core.store.tables import Ranking
+
+
+class Rankings:
+    """Rankings within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def add(
+        self,
+        id: str | None = None,
+        *,
+        job_id: str,
+        model_id: str,
+        dataset_id: str,
+        queries: int,
+        documents: int,
+    ) -> Ranking:
+        """Record that a model ordered a dataset's documents."""
+        ranking = Ranking(
+            id=id or ids.new_id(ids.RANKING),
+            job_id=job_id,
+            model_id=model_id,
+            dataset_id=dataset_id,
+            queries=queries,
+            documents=documents,
+        )
+        self._session.add(ranking)
+        self._session.flush()
+        return ranking
+
+    def get(self, id: str) -> Ranking:
+        """Return one ranking.
+
+        Raises:
+            NotFound: There is none.
+        """
+        ranking = self._session.get(Ranking, id)
+        if ranking is None:
+            raise NotFound("ranking", id)
+        return ranking
+
+    def of_job(self, job_id: str) -> list[Ranking]:
+        """List the rankings that a job made, oldest first."""
+        return list(
+            self._session.scalars(select(Ranking).where(Ranking.job_id == job_id).order_by(Ranking.id))
+        )

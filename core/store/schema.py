@@ -1,0 +1,57 @@
+"""Bringing the database to the present schema."""
+
+import contextlib
+import fcntl
+from collections.abc import Iterator
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Engine, text
+
+from core.store.engines import for_writing, sqlite_path
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+_POSTGRESQL_LOCK = 0x52414E4B  # any number of Rankery's own: "RANK"
+
+
+def upgrade(engine: Engine) -> None:
+    """Apply the migrations that are missing; processes that start together take turns."""
+    with _alone(engine):
+        if engine.dialect.name == "sqlite":
+            _use_wal(engine)
+        with for_writing(engine).begin() as connection:
+            if engine.dialect.name == "postgresql":
+                connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _POSTGRESQL_LOCK})
+            config = migrations_config()
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+
+def migrations_config() -> Config:
+    """Return alembic's configuration, which knows where the migrations are."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+@contextlib.contextmanager
+def _alone(engine: Engine) -> Iterator[None]:
+    if engine.dialect.name != "sqlite":
+        yield
+        return
+    path = sqlite_path(engine)
+    with path.with_name(f"{path.name}.migrating").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _use_wal(engine: Engine) -> None:
+    # The mode belongs to the file and stays; changing it does not wait for others, hence under the lock.
+    connection = engine.raw_connection()
+    try:
+        connection.cursor().execute("PRAGMA journal_mode = WAL")
+    finally:
+        connection.close()

@@ -1,0 +1,44 @@
+"""Where the database, the artifacts and the broker are."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+DEFAULT_BROKER_URL = "redis://127.0.0.1:6379/0"
+
+
+def _database_url(known: dict[str, Any]) -> str:
+    return f"sqlite:///{known['data_dir'].absolute()}/rankery.db"
+
+
+def _storage_url(known: dict[str, Any]) -> str:
+    return f"file://{known['data_dir'].absolute()}/artifacts"
+
+
+class StoreSettings(BaseSettings):
+    """Settings of everything that outlives a process, read from `RANKERY_…` variables.
+
+    Attributes:
+        data_dir: Folder of the embedded database and artifacts; also the home of caches.
+        database_url: `sqlite:///path` or `postgresql://…`; a SQLite file in `data_dir` if unset.
+        storage_url: Any URL that fsspec knows, `file://…` or `s3://bucket/prefix`; a folder in `data_dir`
+            if unset.
+        broker_url: The Redis that carries wake-up messages.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="RANKERY_", env_ignore_empty=True, extra="ignore")
+
+    data_dir: Path = Field(
+        default=Path("rankery-data"), description="Folder of the embedded database and artifacts"
+    )
+    database_url: str = Field(
+        default_factory=_database_url,
+        description="SQLite or PostgreSQL URL; unset: rankery.db in the data folder",
+    )
+    storage_url: str = Field(
+        default_factory=_storage_url,
+        description="Artifact storage, a URL fsspec knows; unset: artifacts in the data folder",
+    )
+    broker_url: str = Field(default=DEFAULT_BROKER_URL, description="Redis that carries wake-up messages")

@@ -1,0 +1,190 @@
+"""The rows: what Rankery remembers about datasets, jobs, models and results."""
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, String, UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from core.store.clock import utc_now
+from core.store.columns import UtcDateTime
+
+ID = String(32)
+NAME = String(255)
+WORD = String(16)
+SHA256 = String(64)
+
+
+class Base(DeclarativeBase):
+    """What all rows share: column types by annotation and constraint names by rule."""
+
+    metadata = MetaData(
+        naming_convention={
+            "pk": "pk_%(table_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        }
+    )
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        datetime: UtcDateTime,
+        dict[str, Any]: JSON(none_as_null=True),
+        list[str]: JSON(none_as_null=True),
+    }
+
+
+class Job(Base):
+    """One piece of work for a worker.
+
+    Attributes:
+        kind: `ingest`, `train`, `evaluate` or `rank`.
+        status: See `core.store.job_states`.
+        spec: What to do, as submitted and resolved.
+        progress: `{"phase", "iteration", "total", "eta_seconds"}` or None.
+        metrics: Latest means, `{"validation": {"ndcg@10": 0.4}}`, or None.
+        result: Ids of what the job made, or None.
+        problem: `{"title", "detail"}` of a job that did not succeed, or None.
+        attempt: How often it was claimed.
+        token: Fencing token, one more at each claim.
+        lease_expires_at: When a silent worker is taken for lost.
+        woken_at: When a wake-up was last sent for it by the sweeper.
+    """
+
+    __tablename__ = "jobs"
+    __table_args__ = (
+        Index(None, "status", "id"),
+        Index(None, "kind", "id"),
+        Index(None, "status", "woken_at"),
+        Index(None, "status", "lease_expires_at"),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    kind: Mapped[str] = mapped_column(WORD)
+    status: Mapped[str] = mapped_column(WORD)
+    spec: Mapped[dict[str, Any]]
+    progress: Mapped[dict[str, Any] | None]
+    metrics: Mapped[dict[str, Any] | None]
+    result: Mapped[dict[str, Any] | None]
+    problem: Mapped[dict[str, Any] | None]
+    attempt: Mapped[int] = mapped_column(default=0)
+    token: Mapped[int] = mapped_column(BigInteger, default=0)
+    lease_expires_at: Mapped[datetime | None]
+    worker: Mapped[str | None] = mapped_column(NAME)
+    cancel_requested: Mapped[bool] = mapped_column(default=False)
+    woken_at: Mapped[datetime | None]
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+
+
+class JobIteration(Base):
+    """The metrics of one boosting iteration: a point of the learning curves."""
+
+    __tablename__ = "job_iterations"
+
+    job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    iteration: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    values: Mapped[dict[str, Any]]
+
+
+class Dataset(Base):
+    """A judged dataset: `pending` until ingested, then `ready` or `invalid`."""
+
+    __tablename__ = "datasets"
+    __table_args__ = (Index(None, "status", "id"),)
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    name: Mapped[str] = mapped_column(NAME)
+    status: Mapped[str] = mapped_column(WORD, default="pending")
+    source: Mapped[dict[str, Any]]
+    job_id: Mapped[str | None] = mapped_column(ID, ForeignKey("jobs.id"))
+    size_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    sha256: Mapped[str | None] = mapped_column(SHA256)
+    statistics: Mapped[dict[str, Any] | None]
+    problem: Mapped[dict[str, Any] | None]
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+    updated_at: Mapped[datetime] = mapped_column(default=utc_now, onupdate=utc_now)
+
+
+class JobDataset(Base):
+    """A job reads or makes a dataset, which therefore stays while the job is active."""
+
+    __tablename__ = "job_datasets"
+
+    job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    dataset_id: Mapped[str] = mapped_column(
+        ID, ForeignKey("datasets.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+
+
+class Model(Base):
+    """A trained model. `dataset_id` says what it learnt from and outlives that dataset."""
+
+    __tablename__ = "models"
+    __table_args__ = (UniqueConstraint("name", "version"), Index(None, "name", "id"))
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    name: Mapped[str] = mapped_column(NAME)
+    version: Mapped[int]
+    job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id"), index=True)
+    dataset_id: Mapped[str] = mapped_column(ID)
+    feature_names: Mapped[list[str]]
+    loss: Mapped[dict[str, Any]]
+    hyperparameters: Mapped[dict[str, Any]]
+    best_iteration: Mapped[int]
+    sha256: Mapped[str] = mapped_column(SHA256)
+    size_bytes: Mapped[int] = mapped_column(BigInteger)
+    metrics: Mapped[dict[str, Any] | None]
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+
+
+class ModelAlias(Base):
+    """A movable name for one version of a model: `web@champion`."""
+
+    __tablename__ = "model_aliases"
+
+    name: Mapped[str] = mapped_column(NAME, primary_key=True)
+    alias: Mapped[str] = mapped_column(NAME, primary_key=True)
+    model_id: Mapped[str] = mapped_column(ID, ForeignKey("models.id", ondelete="CASCADE"), index=True)
+    updated_at: Mapped[datetime] = mapped_column(default=utc_now, onupdate=utc_now)
+
+
+class Evaluation(Base):
+    """What a model scored on a dataset: a summary a metric; per-query values are an artifact."""
+
+    __tablename__ = "evaluations"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id"), index=True)
+    model_id: Mapped[str] = mapped_column(ID, ForeignKey("models.id"), index=True)
+    dataset_id: Mapped[str] = mapped_column(ID)
+    summaries: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+
+
+class Ranking(Base):
+    """A dataset's documents in the order a model gives them; the order itself is an artifact."""
+
+    __tablename__ = "rankings"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id"), index=True)
+    model_id: Mapped[str] = mapped_column(ID, ForeignKey("models.id"), index=True)
+    dataset_id: Mapped[str] = mapped_column(ID)
+    queries: Mapped[int] = mapped_column(BigInteger)
+    documents: Mapped[int] = mapped_column(BigInteger)
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+
+
+class IdempotencyRecord(Base):
+    """The answer once given to a request that carried an `Idempotency-Key`."""
+
+    __tablename__ = "idempotency_records"
+
+    key: Mapped[str] = mapped_column(NAME, primary_key=True)
+    endpoint: Mapped[str] = mapped_column(NAME, primary_key=True)
+    request_sha256: Mapped[str] = mapped_column(SHA256)
+    status_code: Mapped[int]
+    body: Mapped[dict[str, Any]]
+    headers: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = mapped_column(default=utc_now, index=True)

@@ -1,0 +1,54 @@
+"""Messages that tell a worker to look at a job; any of them may be lost."""
+
+import logging
+from typing import Any
+
+from celery import Celery
+
+from core.store.settings import DEFAULT_BROKER_URL
+
+RUN_JOB = "rankery.run_job"
+TIMEOUT_SECONDS = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+class WakeUps:
+    """The sending end of the broker. It never raises: the sweeper sends again what was lost."""
+
+    def __init__(self, broker_url: str | None = None) -> None:
+        self._celery: Any = Celery("rankery", broker=broker_url or DEFAULT_BROKER_URL, set_as_current=False)
+        self._celery.conf.update(
+            task_serializer="json",
+            accept_content=["json"],
+            task_ignore_result=True,
+            result_backend=None,
+            broker_connection_timeout=TIMEOUT_SECONDS,
+            broker_transport_options={
+                "socket_timeout": TIMEOUT_SECONDS,
+                "socket_connect_timeout": TIMEOUT_SECONDS,
+                "max_retries": 0,
+            },
+        )
+
+    def send(self, job_id: str) -> bool:
+        """Ask a worker to look at a job; returns whether the broker took the message."""
+        try:
+            self._celery.send_task(RUN_JOB, [job_id], retry=False, ignore_result=True)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with the broker, the job is safe
+            _log.warning("no wake-up sent for %s: %s", job_id, error)
+            return False
+        return True
+
+    def ping(self) -> bool:
+        """Tell whether the broker answers."""
+        try:
+            with self._celery.connection_for_write() as connection:
+                connection.ensure_connection(max_retries=0, timeout=TIMEOUT_SECONDS)
+        except Exception:  # noqa: BLE001 - each transport has its own errors
+            return False
+        return True
+
+    def close(self) -> None:
+        """Give up the connections."""
+        self._celery.close()

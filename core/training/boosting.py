@@ -1,0 +1,183 @@
+"""The boosting loop: LightGBM grows the trees, a prepared loss says where they should go."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import lightgbm
+import numpy as np
+
+from core.data import RankingDataset
+from core.errors import InvalidInput
+from core.jit import use_threads
+from core.losses import Objective
+from core.metrics import ideal_labels, parse_metric, rank_labels
+from core.training.spec import TrainingSpec
+from core.types import Float32Array, Float64Array
+
+Values = Mapping[str, Mapping[str, float | None]]
+
+
+@dataclass(frozen=True)
+class IterationReport:
+    """What is known after an iteration.
+
+    Attributes:
+        iteration: 1-based number of the iteration.
+        total: Iterations asked for.
+        values: Mean metrics, by dataset ("train", "validation") and spelling; None where undefined.
+        best_iteration: Best iteration so far on validation, the present one without validation data.
+    """
+
+    iteration: int
+    total: int
+    values: Values
+    best_iteration: int
+
+
+@dataclass(frozen=True)
+class TrainedRanker:
+    """A trained model.
+
+    Attributes:
+        model_text: LightGBM's text form, cut at the best iteration.
+        best_iteration: Number of trees kept.
+        feature_names: Names of the features in column order.
+        history: One report an iteration.
+    """
+
+    model_text: str
+    best_iteration: int
+    feature_names: tuple[str, ...]
+    history: list[IterationReport] = field(repr=False)
+
+
+def train(
+    spec: TrainingSpec,
+    train_dataset: RankingDataset,
+    validation_dataset: RankingDataset | None = None,
+    on_iteration: Callable[[IterationReport], None] | None = None,
+    threads: int = 1,
+) -> TrainedRanker:
+    """Train a ranker.
+
+    The same specification and data give the same model text, byte for byte, on any number of threads.
+
+    Args:
+        spec: What to do.
+        train_dataset: Data to learn from.
+        validation_dataset: Data that picks the best iteration; all iterations are kept without it.
+        on_iteration: Called after each iteration; whatever it raises ends the training.
+        threads: Threads for LightGBM and the loss.
+
+    Raises:
+        InvalidInput: When early stopping has no validation data, or the datasets' features differ.
+    """
+    _check_fit(spec, train_dataset, validation_dataset)
+    use_threads(threads)
+    booster, measures = _start(spec, train_dataset, validation_dataset, threads)
+    objective = spec.loss.prepare(
+        train_dataset.labels, train_dataset.query_boundaries, train_dataset.query_weights
+    )
+    history: list[IterationReport] = []
+    best_iteration, best_value = 0, -np.inf
+    total = spec.hyperparameters.num_iterations
+    for iteration in range(1, total + 1):
+        finished = booster.update(fobj=_Gradients(objective, iteration - 1))
+        if finished and iteration > 1:
+            break  # no split gains anything any more: LightGBM has added no tree
+        values = {name: measure(booster) for name, measure in measures.items()}
+        selected = values["validation"][spec.selection_metric] if "validation" in values else None
+        if "validation" not in values or (selected is not None and selected > best_value):
+            best_iteration, best_value = iteration, selected if selected is not None else best_value
+        report = IterationReport(iteration, total, values, max(best_iteration, 1))
+        history.append(report)
+        if on_iteration is not None:
+            on_iteration(report)
+        if _is_stalled(spec, iteration, best_iteration):
+            break
+    best_iteration = max(best_iteration, 1)
+    text = booster.model_to_string(num_iteration=best_iteration)
+    return TrainedRanker(_without_thread_count(text), best_iteration, train_dataset.feature_names, history)
+
+
+def _check_fit(spec: TrainingSpec, train_dataset: RankingDataset, validation: RankingDataset | None) -> None:
+    if validation is None:
+        if spec.early_stopping is not None:
+            raise InvalidInput.at("/early_stopping", "needs validation data")
+    elif validation.n_features != train_dataset.n_features:
+        raise InvalidInput.at(
+            "/validation",
+            f"has {validation.n_features} features, the training data {train_dataset.n_features}",
+        )
+
+
+def _start(
+    spec: TrainingSpec, train_dataset: RankingDataset, validation: RankingDataset | None, threads: int
+) -> tuple[lightgbm.Booster, dict[str, "_Measure"]]:
+    parameters = spec.hyperparameters.lightgbm(spec.seed, threads)
+    data = lightgbm.Dataset(
+        train_dataset.features,
+        label=train_dataset.labels,
+        feature_name=list(train_dataset.feature_names),
+        params=parameters,
+        free_raw_data=True,
+    )
+    booster = lightgbm.Booster(parameters, data)
+    measures = {"train": _Measure(spec.followed_metrics, train_dataset, training=True)}
+    if validation is not None:
+        valid = lightgbm.Dataset(
+            validation.features, label=validation.labels, reference=data, params=parameters
+        )
+        booster.add_valid(valid, "validation")
+        measures["validation"] = _Measure(spec.followed_metrics, validation, training=False)
+    return booster, measures
+
+
+@dataclass(frozen=True)
+class _Gradients:
+    """An objective at one iteration, in the form LightGBM calls."""
+
+    objective: Objective
+    iteration: int
+
+    def __call__(self, scores: Float64Array, _: lightgbm.Dataset) -> tuple[Float32Array, Float32Array]:
+        return self.objective(scores, self.iteration)
+
+
+class _Measure:
+    """Mean metrics of a booster's present scores on one dataset."""
+
+    def __init__(self, metrics: tuple[str, ...], dataset: RankingDataset, *, training: bool) -> None:
+        self._metrics = {spelling: parse_metric(spelling) for spelling in metrics}
+        self._dataset = dataset
+        self._training = training
+        self._by_label = ideal_labels(dataset.labels, dataset.query_boundaries)
+        self._values: dict[str, float | None] = {}
+
+    def __call__(self, booster: lightgbm.Booster) -> dict[str, float | None]:
+        # The evaluation hook is LightGBM's only public way to the live scores of a dataset.
+        if self._training:
+            booster.eval_train(self._read)
+        else:
+            booster.eval_valid(self._read)
+        return self._values
+
+    def _read(self, scores: Float64Array, _: lightgbm.Dataset) -> list[tuple[str, float, bool]]:
+        dataset = self._dataset
+        ranked = rank_labels(scores, dataset.labels, dataset.query_boundaries, self._by_label)
+        self._values = {}
+        for spelling, metric in self._metrics.items():
+            values = metric.of_ranked(ranked)
+            defined = values[~np.isnan(values)]
+            self._values[spelling] = float(defined.mean()) if defined.size else None
+        return []
+
+
+def _is_stalled(spec: TrainingSpec, iteration: int, best_iteration: int) -> bool:
+    return spec.early_stopping is not None and iteration - best_iteration >= spec.early_stopping.rounds
+
+
+def _without_thread_count(model_text: str) -> str:
+    """Drop the one line of the model text that depends on the machine and not on the model."""
+    return re.sub(r"\[num_threads: \d+\]", "[num_threads: 0]", model_text)

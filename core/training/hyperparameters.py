@@ -1,0 +1,68 @@
+"""LightGBM's hyperparameters under their own names, each with its bounds."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from core.parameters import check, parameter, values_of
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """How the trees are grown. Names and meanings are LightGBM's."""
+
+    num_iterations: int = parameter(100, "Trees to grow at most.", minimum=1, maximum=100_000)
+    learning_rate: float = parameter(0.1, "Shrinkage of each tree.", minimum=0.0, above=True, maximum=10.0)
+    num_leaves: int = parameter(31, "Leaves of a tree at most.", minimum=2, maximum=131_072)
+    max_depth: int = parameter(-1, "Depth of a tree at most; -1 for no limit.", minimum=-1, maximum=1_000)
+    min_data_in_leaf: int = parameter(20, "Documents in a leaf at least.", minimum=0, maximum=10_000_000)
+    min_sum_hessian_in_leaf: float = parameter(
+        1e-3, "Sum of hessians in a leaf at least.", minimum=0.0, maximum=1e9
+    )
+    bagging_fraction: float = parameter(
+        1.0,
+        "Share of documents drawn for a tree, where bagging_freq > 0.",
+        minimum=0.0,
+        above=True,
+        maximum=1.0,
+    )
+    bagging_freq: int = parameter(
+        0, "Draw documents anew every so many iterations; 0 for never.", minimum=0, maximum=100_000
+    )
+    feature_fraction: float = parameter(
+        1.0, "Share of features drawn for a tree.", minimum=0.0, above=True, maximum=1.0
+    )
+    feature_fraction_bynode: float = parameter(
+        1.0, "Share of features drawn for a split.", minimum=0.0, above=True, maximum=1.0
+    )
+    extra_trees: bool = parameter(False, "Try one random threshold a feature instead of all.")
+    lambda_l1: float = parameter(0.0, "L1 penalty on leaf values.", minimum=0.0, maximum=1e9)
+    lambda_l2: float = parameter(0.0, "L2 penalty on leaf values.", minimum=0.0, maximum=1e9)
+    min_gain_to_split: float = parameter(0.0, "Gain of a split at least.", minimum=0.0, maximum=1e9)
+    max_delta_step: float = parameter(
+        0.0, "Leaf value at most, before shrinkage; 0 for no limit.", minimum=0.0, maximum=1e9
+    )
+    path_smooth: float = parameter(
+        0.0, "Smoothing of a leaf towards its parent; needs min_data_in_leaf >= 2.", minimum=0.0, maximum=1e9
+    )
+    max_bin: int = parameter(255, "Bins of a feature at most.", minimum=2, maximum=65_535)
+    min_data_in_bin: int = parameter(3, "Documents in a bin at least.", minimum=1, maximum=1_000_000)
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def lightgbm(self, seed: int, threads: int) -> dict[str, Any]:
+        """Return the parameters for LightGBM that make training repeatable on any number of threads.
+
+        Column-wise histograms are summed by one thread each; the row-wise ones are cut by thread.
+        """
+        return {
+            **{name: value for name, value in values_of(self).items() if name != "num_iterations"},
+            "objective": "none",
+            "metric": "none",
+            "boost_from_average": False,
+            "seed": seed,
+            "num_threads": threads,
+            "deterministic": True,
+            "force_col_wise": True,
+            "verbosity": -1,
+        }

@@ -1,0 +1,109 @@
+"""What a training run is asked to do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.errors import InputProblem, InvalidInput
+from core.losses import Loss, make_loss
+from core.metrics import parse_metric
+from core.parameters import build
+from core.training.hyperparameters import Hyperparameters
+
+_SEEDS = 2**31
+
+
+@dataclass(frozen=True)
+class EarlyStopping:
+    """Stop when a validation metric has not improved for a number of iterations.
+
+    Attributes:
+        metric: Spelling of the metric, `ndcg@10`.
+        rounds: Iterations without improvement that end the training.
+    """
+
+    metric: str
+    rounds: int
+
+
+@dataclass(frozen=True)
+class TrainingSpec:
+    """Loss, hyperparameters and everything else that decides a model, data aside.
+
+    Attributes:
+        loss: The loss to minimise.
+        hyperparameters: How trees are grown.
+        metrics: Spellings of the metrics that are followed; the first one picks the best iteration
+            where there is validation data and no early stopping.
+        early_stopping: When to stop early, or None.
+        seed: Seed of every random choice, from 0 below 2^31.
+    """
+
+    loss: Loss
+    hyperparameters: Hyperparameters = field(default_factory=Hyperparameters)
+    metrics: tuple[str, ...] = ("ndcg@10",)
+    early_stopping: EarlyStopping | None = None
+    seed: int = 42
+
+    @property
+    def selection_metric(self) -> str:
+        """The validation metric that picks the best iteration."""
+        return self.early_stopping.metric if self.early_stopping else self.metrics[0]
+
+    @property
+    def followed_metrics(self) -> tuple[str, ...]:
+        """All metrics computed while training: the requested ones and the one that stops early."""
+        return tuple(dict.fromkeys((*self.metrics, self.selection_metric)))
+
+
+def training_spec(values: Mapping[str, Any]) -> TrainingSpec:
+    """Build a specification from the JSON of a training job; entries of no concern here are left alone.
+
+    Raises:
+        InvalidInput: With a pointer for each thing that is wrong.
+    """
+    problems: list[InputProblem] = []
+    loss = _part(problems, "/loss", lambda: _loss(values.get("loss")))
+    hyperparameters = _part(
+        problems,
+        "",
+        lambda: build(Hyperparameters, values.get("hyperparameters") or {}, "/hyperparameters"),
+    )
+    metrics = tuple(values.get("metrics") or ("ndcg@10",))
+    for i, metric in enumerate(metrics):
+        _part(problems, f"/metrics/{i}", lambda metric=metric: parse_metric(metric))
+    early_stopping = _part(problems, "/early_stopping", lambda: _early_stopping(values.get("early_stopping")))
+    seed = values.get("seed", 42)
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _SEEDS:
+        problems.append(InputProblem("/seed", f"must be a whole number from 0 below {_SEEDS}"))
+    if problems or loss is None or hyperparameters is None:
+        raise InvalidInput(*problems)
+    return TrainingSpec(loss, hyperparameters, metrics, early_stopping, seed)
+
+
+def _part(problems: list[InputProblem], pointer: str, make: Any) -> Any:
+    """Make one part; collect its problems below `pointer` instead of raising them."""
+    try:
+        return make()
+    except InvalidInput as invalid:
+        problems += [InputProblem(pointer + problem.pointer, problem.detail) for problem in invalid.problems]
+        return None
+
+
+def _loss(values: Any) -> Loss:
+    if not isinstance(values, Mapping) or not isinstance(values.get("name"), str):
+        raise InvalidInput.at("", 'must be an object with a "name", such as {"name": "lambdarank"}')
+    return make_loss(**values)
+
+
+def _early_stopping(values: Any) -> EarlyStopping | None:
+    if values is None:
+        return None
+    metric, rounds = values.get("metric"), values.get("rounds")
+    if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
+        raise InvalidInput.at("/rounds", "must be a whole number, at least 1")
+    try:
+        parse_metric(metric)
+    except InvalidInput as invalid:
+        raise InvalidInput.at("/metric", invalid.problems[0].detail) from invalid
+    return EarlyStopping(metric, rounds)

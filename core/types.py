@@ -1,0 +1,10 @@
+"""Array types shared by all of core."""
+
+import numpy as np
+import numpy.typing as npt
+
+Float32Array = npt.NDArray[np.float32]
+Float64Array = npt.NDArray[np.float64]
+FloatArray = npt.NDArray[np.floating]
+Int32Array = npt.NDArray[np.int32]
+Int64Array = npt.NDArray[np.int64]

@@ -1,0 +1,6 @@
+"""`python -m rankery`: the same commands as the `rankery` script."""
+
+from rankery.cli import app
+
+if __name__ == "__main__":
+    app(prog_name="rankery")

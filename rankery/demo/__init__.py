@@ -1,0 +1,1 @@
+"""`rankery demo`: see `rankery.demo.run`."""

@@ -1,0 +1,192 @@
+"""`rankery demo`: two losses trained, compared and put to work on a service that exists for the demo only."""
+
+import random
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from rankery.client import Client
+from rankery.demo.files import FirstQuery, first_query
+from rankery.demo.screen import Screen
+from rankery.embedded.stack import EmbeddedStack
+from rankery.errors import UserError
+
+LOSSES = ("lambdarank", "ndcg-loss2++")
+METRICS = tuple(f"ndcg@{cutoff}" for cutoff in range(1, 11))
+_ITERATIONS = 100
+_STOP_ROUNDS = 30
+_HELD_OUT = 0.2
+_SHOWN_DOCUMENTS = 10
+_LIVE_CANDIDATES = 25
+
+
+@dataclass(frozen=True)
+class DemoFiles:
+    """The user's own judged files; `train` is None where the demo makes its own data.
+
+    Attributes:
+        train: What to learn from.
+        validation: What picks the best iteration; a fifth of the training queries where None.
+        test: What the models are compared on; the validation data where None.
+    """
+
+    train: Path | None = None
+    validation: Path | None = None
+    test: Path | None = None
+
+    @classmethod
+    def of(cls, train: Path | None, validation: Path | None, test: Path | None) -> "DemoFiles":
+        """Check that the files make sense together.
+
+        Raises:
+            UserError: Validation or test data were given without training data.
+        """
+        if train is None and (validation or test):
+            raise UserError("--validation and --test need --train, the data to learn from")
+        return cls(train, validation, test)
+
+
+@dataclass(frozen=True)
+class _Datasets:
+    train_id: str
+    validation_id: str | None
+    test_id: str | None
+    judged_on: str
+
+
+def run_demo(files: DemoFiles, queries: int) -> None:
+    """Run the demo; everything it starts and writes is gone afterwards, whatever happens.
+
+    Args:
+        files: The user's own data, or none.
+        queries: Synthetic training queries, where there are no files.
+
+    Raises:
+        UserError: In one sentence, what went wrong.
+    """
+    screen = Screen()
+    with (
+        _terminable(),
+        tempfile.TemporaryDirectory(prefix="rankery-demo-", ignore_cleanup_errors=True) as folder,
+    ):
+        screen.say("starting a private Redis, the API and a worker")
+        with EmbeddedStack(Path(folder)) as stack, Client(stack.url) as client:
+            screen.say(f"dashboard while this runs: {stack.url}")
+            _Demo(stack, client, screen).run(files, queries)
+        screen.say("stopped; nothing is left behind")
+
+
+class _Demo:
+    def __init__(self, stack: EmbeddedStack, client: Client, screen: Screen) -> None:
+        self._stack = stack
+        self._client = client
+        self._screen = screen
+
+    def run(self, files: DemoFiles, queries: int) -> None:
+        datasets = self._synthetic(queries) if files.train is None else self._uploaded(files, files.train)
+        jobs = {loss: self._train(loss, datasets) for loss in LOSSES}
+        results = {loss: self._judged(job, datasets) for loss, job in jobs.items()}
+        self._screen.compare(results, METRICS, datasets.judged_on)
+        self._rank_live(jobs[LOSSES[-1]]["result"]["model_id"], files)
+
+    def _synthetic(self, queries: int) -> _Datasets:
+        self._screen.say("making synthetic queries; the first start also compiles the losses")
+        sizes = {"train": queries, "validation": max(1, queries // 2), "test": queries}
+        sent = [
+            self._client.synthetic_dataset(size, seed=seed, polynomial_seed=1, name=f"demo-{name}")
+            for seed, (name, size) in enumerate(sizes.items(), start=1)
+        ]
+        train, validation, test = (self._ready(dataset) for dataset in sent)
+        return _Datasets(train, validation, test, f"{queries} test queries")
+
+    def _uploaded(self, files: DemoFiles, train: Path) -> _Datasets:
+        given = [path for path in (train, files.validation, files.test) if path is not None]
+        ready = {}
+        for path in dict.fromkeys(given):
+            self._screen.say(f"uploading and reading {path.name}")
+            ready[path] = self._ready(self._client.upload_dataset(path))
+        validation_id = ready[files.validation] if files.validation else None
+        if files.test is not None:
+            return _Datasets(ready[train], validation_id, ready[files.test], files.test.name)
+        if files.validation is not None:
+            judged_on = f"{files.validation.name} (no --test: it also picked the best iteration)"
+            return _Datasets(ready[train], validation_id, validation_id, judged_on)
+        judged_on = "a held-out fifth of the queries (no --test: it also picked the best iteration)"
+        return _Datasets(ready[train], None, None, judged_on)
+
+    def _ready(self, dataset: dict[str, Any]) -> str:
+        self._client.wait(dataset["job_id"], lambda _: self._stack.check())
+        return str(dataset["id"])
+
+    def _train(self, loss: str, datasets: _Datasets) -> dict[str, Any]:
+        validation: dict[str, Any] = {"fraction": _HELD_OUT}
+        if datasets.validation_id is not None:
+            validation = {"dataset_id": datasets.validation_id}
+        job = self._client.submit(
+            {
+                "kind": "train",
+                "model_name": loss.replace("+", "p"),
+                "dataset_id": datasets.train_id,
+                "validation": validation,
+                "test_dataset_id": datasets.test_id,
+                "loss": {"name": loss},
+                "hyperparameters": {"num_iterations": _ITERATIONS},
+                "metrics": METRICS,
+                "early_stopping": {"metric": "ndcg@10", "rounds": _STOP_ROUNDS},
+            }
+        )
+        with self._screen.training(loss) as show:
+
+            def on_progress(job: dict[str, Any]) -> None:
+                self._stack.check()
+                show(job)
+
+            return self._client.wait(job["id"], on_progress)
+
+    def _judged(self, job: dict[str, Any], datasets: _Datasets) -> dict[str, dict[str, Any]]:
+        if datasets.test_id is not None:
+            evaluation = self._client.evaluation(job["result"]["evaluation_id"])
+            return dict(evaluation["metrics"])
+        return {metric: {"mean": mean} for metric, mean in job["metrics"]["validation"].items()}
+
+    def _rank_live(self, model_id: str, files: DemoFiles) -> None:
+        model = self._client.model(model_id)
+        names: list[str] = model["feature_names"]
+        path = files.test or files.validation or files.train
+        query = _random_query(len(names)) if path is None else first_query(path, len(names))
+        documents = [{"id": name, "features": features} for name, features in query.features.items()]
+        answer = self._client.rank(model_id, [{"id": query.id, "documents": documents}], _SHOWN_DOCUMENTS)
+        reference = f"{model['name']}:{model['version']}"
+        self._screen.say(f"POST /v1/models/{reference}/rank with {len(documents)} documents of one query:")
+        self._screen.ranking(answer["queries"][0]["ranking"], query.labels)
+
+
+def _random_query(n_features: int) -> FirstQuery:
+    """Make a query whose documents nobody judged, of the synthetic data's kind."""
+    draw = random.Random(2006)  # noqa: S311 - features of a demo
+    features = {
+        f"d{number}": [draw.uniform(-1, 1) for _ in range(n_features)]
+        for number in range(1, _LIVE_CANDIDATES + 1)
+    }
+    return FirstQuery("1", features, {})
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM and a closed terminal end the demo as Ctrl-C does, with everything put away."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    previous = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

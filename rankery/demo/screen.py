@@ -1,0 +1,119 @@
+"""What the demo shows: live progress on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+_PLAIN_SECONDS = 2.0
+_FOLLOWED = "ndcg@10"
+
+Job = Mapping[str, Any]
+
+
+class Screen:
+    """The demo's part of the terminal."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console()
+
+    def say(self, line: str) -> None:
+        """Show one line."""
+        self._console.print(f"[bold]rankery[/bold] {escape(line)}", highlight=False, soft_wrap=True)
+
+    @contextmanager
+    def training(self, loss: str) -> Iterator[Callable[[Job], None]]:
+        """Follow a training: the block gets a function to call with the job now and then."""
+        if self._console.is_terminal:
+            with self._bar(loss) as show:
+                yield show
+        else:
+            yield self._plain(loss)
+
+    def compare(
+        self, results: Mapping[str, Mapping[str, Job]], metrics: Sequence[str], judged_on: str
+    ) -> None:
+        """Show the losses' metrics side by side."""
+        self.say(f"mean NDCG with its 95% interval on {judged_on}:")
+        table = Table()
+        table.add_column("metric")
+        for loss in results:
+            table.add_column(loss, justify="right", no_wrap=True)
+        for metric in metrics:
+            table.add_row(metric, *(_cell(summaries[metric]) for summaries in results.values()))
+        self._console.print(table)
+
+    def ranking(self, documents: Sequence[Job], labels: Mapping[str, float]) -> None:
+        """Show a ranked list, with the judged labels where there are any."""
+        table = Table()
+        for column in ("rank", "document", "score", *(["label"] if labels else [])):
+            table.add_column(column, justify="left" if column == "document" else "right")
+        for document in documents:
+            judged = [f"{labels[document['id']]:g}"] if labels else []
+            table.add_row(str(document["rank"]), escape(document["id"]), f"{document['score']:.4f}", *judged)
+        self._console.print(table)
+
+    @contextmanager
+    def _bar(self, loss: str) -> Iterator[Callable[[Job], None]]:
+        columns = (
+            TextColumn("{task.description:<14}"),
+            BarColumn(),
+            TextColumn("{task.completed:.0f} of {task.fields[of]}  {task.fields[news]}"),
+        )
+        with Progress(*columns, console=self._console) as progress:
+            bar = progress.add_task(loss, total=None, of="?", news="")
+
+            def show(job: Job) -> None:
+                done = _counts(job)
+                total = done[0] if job["status"] == "succeeded" else done[1]
+                progress.update(bar, completed=done[0], total=total or None, of=done[1], news=_news(job))
+
+            yield show
+
+    def _plain(self, loss: str) -> Callable[[Job], None]:
+        shown_at = 0.0
+
+        def show(job: Job) -> None:
+            nonlocal shown_at
+            ended = job["status"] == "succeeded"
+            iteration, total = _counts(job)
+            if iteration and (ended or time.monotonic() - shown_at >= _PLAIN_SECONDS):
+                shown_at = time.monotonic()
+                self.say(f"{loss}: iteration {iteration} of {total}{_separated(_news(job))}")
+
+        return show
+
+
+def _counts(job: Job) -> tuple[int, int]:
+    progress = job.get("progress") or {}
+    return progress.get("iteration", 0), progress.get("total", 0)
+
+
+def _news(job: Job) -> str:
+    value = ((job.get("metrics") or {}).get("validation") or {}).get(_FOLLOWED)
+    news = [] if value is None else [f"validation NDCG@10 {value:.4f}"]
+    progress = job.get("progress") or {}
+    if job["status"] == "succeeded":
+        news.append("done")
+    elif progress.get("eta_seconds") is not None:
+        news.append(f"{progress['eta_seconds']:.0f} s left")
+    elif progress.get("phase"):
+        news.append(progress["phase"])
+    return ", ".join(news)
+
+
+def _separated(news: str) -> str:
+    return f", {news}" if news else ""
+
+
+def _cell(summary: Job) -> str:
+    if summary["mean"] is None:
+        return "undefined"
+    if summary.get("lower") is None:
+        return f"{summary['mean']:.4f}"
+    return f"{summary['mean']:.4f} [{summary['lower']:.4f}, {summary['upper']:.4f}]".replace("[", r"\[", 1)

@@ -1,0 +1,56 @@
+"""TCP ports of the embedded service."""
+
+import errno
+import socket
+
+from rankery.errors import StackError
+
+
+def free_port(host: str) -> int:
+    """Return a port that nothing listens on at this moment.
+
+    Raises:
+        StackError: The host is not an address of this machine.
+    """
+    return _bind(host, 0)
+
+
+def claim_port(host: str, port: int) -> int:
+    """Return `port` if it can be listened on, or a free one where it is 0.
+
+    Raises:
+        StackError: The port is taken or not allowed, or the host is not an address of this machine.
+    """
+    return _bind(host, port)
+
+
+def reachable_host(host: str) -> str:
+    """Return the host under which a browser on this machine reaches a server bound to `host`."""
+    if host in ("", "0.0.0.0"):  # noqa: S104 - compared, not bound
+        return "127.0.0.1"
+    if host == "::":
+        return "[::1]"
+    return f"[{host}]" if ":" in host else host
+
+
+def _bind(host: str, port: int) -> int:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as listener:
+            # As the server itself does, so that a port that is only cooling down counts as free.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(1)
+            return int(listener.getsockname()[1])
+    except OSError as error:
+        raise StackError(_reason(host, port, error)) from error
+
+
+def _reason(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} on {host} is taken; choose another with --port, or --port 0 for any free one"
+    if error.errno == errno.EACCES:
+        return f"port {port} on {host} needs more rights; choose one above 1023 with --port"
+    return f"cannot listen on {host}: {error.strerror}"

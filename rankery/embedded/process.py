@@ -1,0 +1,101 @@
+"""One process of the embedded service: started tethered, logged to a file, stopped without remains."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+_POLL_SECONDS = 0.02
+# A killed process is gone within milliseconds; where nobody reaps orphans their remains are not waited for.
+_GROUP_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class ServiceProcess:
+    """A running part of the service.
+
+    Attributes:
+        name: What the user knows it as: `redis`, `api` or `worker`.
+        log_path: The file that its output is appended to.
+        popen: The process itself, leader of its own session and group.
+    """
+
+    name: str
+    log_path: Path
+    popen: "subprocess.Popen[bytes]"
+
+    @classmethod
+    def start(
+        cls,
+        name: str,
+        command: Sequence[str],
+        *,
+        log_path: Path,
+        environment: Mapping[str, str],
+        standard_input: str = "",
+    ) -> "ServiceProcess":
+        """Start `command` so that it dies with this process and is not reached by the terminal's Ctrl-C."""
+        tether = [sys.executable, "-m", "rankery.embedded.tether", str(os.getpid())]
+        log_path.parent.mkdir(parents=True, exist_ok=True)
+        with log_path.open("ab") as log:
+            popen = subprocess.Popen(  # noqa: S603 - our own commands
+                [*tether, *command],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=dict(environment),
+                start_new_session=True,
+            )
+        if popen.stdin is not None:
+            with suppress(BrokenPipeError):
+                popen.stdin.write(standard_input.encode())
+                popen.stdin.close()
+        return cls(name, log_path, popen)
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code, None while it runs; negative is the signal that killed it."""
+        return self.popen.poll()
+
+    @property
+    def ending(self) -> str:
+        """How it ended, for a sentence: `exit code 3` or `killed by SIGKILL`."""
+        code = self.exit_code
+        if code is not None and code < 0:
+            return f"killed by {signal.Signals(-code).name}"
+        return f"exit code {code}"
+
+    def last_line(self) -> str:
+        """Return the last line that it logged, or nothing."""
+        try:
+            with self.log_path.open("rb") as log:
+                log.seek(max(0, log.seek(0, os.SEEK_END) - 4096))
+                lines = log.read().decode(errors="replace").split("\n")
+        except OSError:
+            return ""
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    def stop(self, grace_seconds: float) -> None:
+        """Ask it to end, wait for `grace_seconds`, then kill it and whatever is left of its group."""
+        if self.popen.poll() is None:
+            self.popen.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self.popen.wait(grace_seconds)
+        self._kill_group()
+        self.popen.wait()
+
+    def _kill_group(self) -> None:
+        # The group outlives its leader while a member lives; no one else can have its number until then.
+        deadline = time.monotonic() + _GROUP_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                os.killpg(self.popen.pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                return
+            self.popen.poll()
+            time.sleep(_POLL_SECONDS)

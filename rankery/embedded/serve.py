@@ -1,0 +1,57 @@
+"""`rankery serve`: the embedded service in the foreground until a signal ends it."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from rankery.embedded.stack import EmbeddedStack
+from rankery.errors import StackInterrupted
+
+_WATCH_SECONDS = 0.2
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+def serve(stack: EmbeddedStack, say: Callable[[str], None]) -> None:
+    """Run the service until SIGINT, SIGTERM or SIGHUP, then stop all of it.
+
+    Args:
+        stack: The service, not yet started.
+        say: Called with each line meant for the terminal.
+
+    Raises:
+        StackError: It could not start, or one of its processes ended by itself.
+    """
+    with _signals_noted(stack) as signalled:
+        try:
+            stack.reserve()
+            say(f"starting under {stack.data_dir}")
+            stack.start()
+            say(f"dashboard: {stack.url}")
+            say(f"logs: {stack.data_dir / 'logs'} (Ctrl-C to stop)")
+            while not signalled():
+                stack.check()
+                time.sleep(_WATCH_SECONDS)
+            say("stopping")
+        except StackInterrupted:
+            say("stopping")
+        finally:
+            stack.stop()
+
+
+@contextmanager
+def _signals_noted(stack: EmbeddedStack) -> Iterator[Callable[[], bool]]:
+    """Turn ending signals into a flag, so that they never cut a start or a stop in half."""
+    received: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        stack.interrupt()
+
+    previous = {number: signal.signal(number, note) for number in _SIGNALS}
+    try:
+        yield lambda: bool(received)
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

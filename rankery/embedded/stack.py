@@ -1,0 +1,195 @@
+"""The service as one object: started in order, watched, stopped in reverse order."""
+
+import os
+import secrets
+import shutil
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+
+import httpx
+
+from rankery.embedded.lock import DataFolderLock
+from rankery.embedded.ports import claim_port, free_port, reachable_host
+from rankery.embedded.process import ServiceProcess
+from rankery.embedded.redis import find_redis_server, redis_answers, redis_configuration, redis_url
+from rankery.errors import StackError, StackInterrupted
+
+REDIS_START_SECONDS = 10.0
+API_START_SECONDS = 120.0
+STOP_GRACE_SECONDS = 10.0
+_POLL_SECONDS = 0.05
+
+
+class EmbeddedStack:
+    """A private Redis, the API and a worker under one data folder.
+
+    Use it as a context manager; the service is up inside the block. Start it from a thread that outlives it,
+    usually the main thread: on Linux its processes are killed when the thread that started them ends, which
+    is also why killing this process with SIGKILL leaves nothing behind.
+
+    Example:
+        ```python
+        with EmbeddedStack(Path("rankery-data"), port=0) as stack:
+            Client(stack.url).upload_dataset(Path("train.txt"))
+        ```
+
+    Attributes:
+        data_dir: The folder that holds everything, absolute.
+        host: The address that the API listens on.
+        port: The port that the API listens on; chosen at the start where 0 was asked for.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.data_dir = data_dir.absolute()
+        self.host = host
+        self.port = port
+        self._extra_environment = dict(environment or {})
+        self._lock = DataFolderLock(self.data_dir)
+        self._processes: list[ServiceProcess] = []
+        self._broker_url = ""
+        self._interrupted = False
+
+    def __enter__(self) -> "EmbeddedStack":
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def url(self) -> str:
+        """The address of the dashboard and of the API."""
+        return f"http://{reachable_host(self.host)}:{self.port}"
+
+    @property
+    def processes(self) -> Mapping[str, int]:
+        """The process ids of the running parts, by name, in the order of their start."""
+        return {process.name: process.popen.pid for process in self._processes}
+
+    def reserve(self) -> None:
+        """Make sure of the port, the data folder and a Redis server; nothing is started yet.
+
+        Raises:
+            StackError: The port or the folder is taken, or there is no Redis server.
+        """
+        find_redis_server()
+        self.port = claim_port(self.host, self.port)
+        self._lock.acquire()
+
+    def start(self) -> None:
+        """Start everything and return when the API is ready and the worker is on its way up.
+
+        Raises:
+            StackError: What `reserve` raises, or a part died.
+            StackInterrupted: `interrupt` was called meanwhile.
+        """
+        if not self._lock.is_held:
+            self.reserve()
+        try:
+            self._clear_temporary_folder()
+            self._temporary_folder.mkdir()
+            self._start_redis()
+            self._start("api", [sys.executable, "-m", "rankery", "api"])
+            self._wait("api", self._api_ready, API_START_SECONDS)
+            self._start("worker", [sys.executable, "-m", "rankery", "worker"])
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self, grace_seconds: float = STOP_GRACE_SECONDS) -> None:
+        """Stop everything in reverse order. Stopping twice is allowed."""
+        while self._processes:
+            self._processes[-1].stop(grace_seconds)
+            self._processes.pop()
+        if self._lock.is_held:
+            self._clear_temporary_folder()
+        self._lock.release()
+
+    def interrupt(self) -> None:
+        """Make a `start` in progress give up. Safe to call from a signal handler."""
+        self._interrupted = True
+
+    def check(self) -> None:
+        """Notice a part that has ended by itself.
+
+        Raises:
+            StackError: Naming the part, how it ended, its last words and its log.
+        """
+        for process in self._processes:
+            if process.exit_code is not None:
+                last = process.last_line()
+                raise StackError(
+                    f"the {process.name} process ended unexpectedly ({process.ending})"
+                    + (f": {last}" if last else "")
+                    + f" (log: {process.log_path})"
+                )
+
+    @property
+    def _temporary_folder(self) -> Path:
+        return self.data_dir / "temporary"
+
+    def _clear_temporary_folder(self) -> None:
+        # What killed processes left is here and nowhere else, so the next start can remove it.
+        shutil.rmtree(self._temporary_folder, ignore_errors=True)
+
+    def _start_redis(self) -> None:
+        port, password = free_port("127.0.0.1"), secrets.token_urlsafe(32)
+        self._broker_url = redis_url(port, password)
+        self._start("redis", [find_redis_server(), "-"], redis_configuration(port, password, self.data_dir))
+        self._wait("redis", lambda: redis_answers(self._broker_url), REDIS_START_SECONDS)
+
+    def _start(self, name: str, command: list[str], standard_input: str = "") -> None:
+        process = ServiceProcess.start(
+            name,
+            command,
+            log_path=self.data_dir / "logs" / f"{name}.log",
+            environment=self._environment(),
+            standard_input=standard_input,
+        )
+        self._processes.append(process)
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            "PYTHONUNBUFFERED": "1",
+            # An image may carry the compiled kernels somewhere else, warm.
+            "NUMBA_CACHE_DIR": str(self.data_dir / "numba-cache"),
+            **os.environ,
+            **self._extra_environment,
+            "RANKERY_DATA_DIR": str(self.data_dir),
+            "RANKERY_BROKER_URL": self._broker_url,
+            "RANKERY_HOST": self.host,
+            "RANKERY_PORT": str(self.port),
+            "TMPDIR": str(self._temporary_folder),
+        }
+
+    def _wait(self, name: str, condition: Callable[[], bool], limit_seconds: float) -> None:
+        deadline = time.monotonic() + limit_seconds
+        while not condition():
+            self.check()
+            if self._interrupted:
+                raise StackInterrupted
+            if time.monotonic() > deadline:
+                log_path = self._processes[-1].log_path
+                raise StackError(
+                    f"the {name} process was not ready after {limit_seconds:g} s (log: {log_path})"
+                )
+            time.sleep(_POLL_SECONDS)
+        # Someone else's server on the same port answers as well as ours does.
+        self.check()
+
+    def _api_ready(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/readyz", timeout=2, trust_env=False).status_code == httpx.codes.OK
+        except httpx.HTTPError:
+            return False

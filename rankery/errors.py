@@ -1,0 +1,67 @@
+"""What the client and the command line tell their user."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+class UserError(Exception):
+    """Something expected went wrong; the text is one sentence for the user."""
+
+
+class ProcessFailed(UserError):
+    """A process of the service cannot work with what it was given."""
+
+
+class StackError(UserError):
+    """The embedded service cannot start or did not stay up."""
+
+
+class StackInterrupted(Exception):
+    """Someone asked the embedded service to stop while it was still starting."""
+
+
+class ServiceUnreachable(UserError):
+    """No Rankery service answers at the address."""
+
+
+class InvalidSettings(UserError):
+    """A setting in the environment or on the command line is unknown or out of bounds."""
+
+
+@dataclass
+class RankeryApiError(UserError):
+    """The service refused a request.
+
+    Attributes:
+        status: The HTTP status.
+        problem: The problem document (RFC 9457) as it was sent.
+    """
+
+    status: int
+    problem: dict[str, Any]
+
+    def __str__(self) -> str:
+        """Return the problem in one sentence, with the place of every error in the payload."""
+        detail = str(self.problem.get("detail") or self.problem.get("title") or f"HTTP status {self.status}")
+        places = [
+            f"{error.get('pointer', '')}: {error.get('detail', '')}".removeprefix(": ")
+            for error in self.problem.get("errors") or ()
+        ]
+        return f"{detail.rstrip('.')} ({'; '.join(places)})" if places else detail
+
+
+@dataclass
+class JobFailed(UserError):
+    """A job that was waited for failed or was cancelled.
+
+    Attributes:
+        job: The job as the service describes it.
+    """
+
+    job: dict[str, Any]
+
+    def __str__(self) -> str:
+        """Return why, in one sentence."""
+        problem = self.job.get("problem") or {}
+        reason = problem.get("detail") or problem.get("title") or "no reason was given"
+        return f"the {self.job['kind']} job {self.job['id']} {self.job['status']}: {reason}"

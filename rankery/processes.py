@@ -1,0 +1,80 @@
+"""Start the processes of the service: the one place that imports the API, the worker and the store."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rankery.errors import InvalidSettings, ProcessFailed
+
+# Within the embedded service's grace, so that a slow upload does not turn a stop into a kill.
+_OPEN_REQUESTS_SECONDS = 5
+
+
+def run_api(host: str, port: int, data_dir: Path) -> None:
+    """Run the API and the dashboard until SIGINT or SIGTERM.
+
+    Raises:
+        InvalidSettings: A `RANKERY_…` variable is out of bounds.
+    """
+    _prepare_environment(data_dir)
+    import uvicorn
+
+    from app import create_app
+    from app.settings import ApiSettings
+
+    with _readable_settings():
+        settings = ApiSettings(data_dir=data_dir.absolute(), host=host, port=port)
+    # The application logs its requests itself, structured; uvicorn's own format is left out.
+    uvicorn.run(
+        create_app(settings),
+        host=host,
+        port=port,
+        access_log=False,
+        log_config=None,
+        timeout_graceful_shutdown=_OPEN_REQUESTS_SECONDS,
+    )
+
+
+def run_worker(data_dir: Path, *, concurrency: int | None = None, threads: int | None = None) -> None:
+    """Run a worker until SIGINT or SIGTERM.
+
+    Raises:
+        InvalidSettings: A `RANKERY_…` variable is out of bounds.
+        ProcessFailed: The database or the artifact store cannot be used.
+    """
+    _prepare_environment(data_dir)
+    from core.errors import RankeryError
+    from worker import run
+    from worker.settings import WorkerSettings
+
+    options = {"data_dir": data_dir.absolute(), "worker_concurrency": concurrency, "threads": threads}
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    with _readable_settings():
+        settings = WorkerSettings(**given)
+    try:
+        run(settings)
+    except RankeryError as error:
+        raise ProcessFailed(str(error)) from error
+
+
+def _prepare_environment(data_dir: Path) -> None:
+    """Set what numba and OpenMP read once, when they are first imported."""
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(data_dir.absolute() / "numba-cache"))
+    # LightGBM and numba may each bring an OpenMP pool; idle threads of one that spin would slow the other.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+@contextmanager
+def _readable_settings() -> Iterator[None]:
+    from pydantic import ValidationError
+
+    try:
+        yield
+    except ValidationError as error:
+        faults = (
+            f"RANKERY_{'_'.join(str(part) for part in fault['loc']).upper()}: {fault['msg'].lower()}"
+            for fault in error.errors()
+        )
+        raise InvalidSettings("; ".join(faults)) from None

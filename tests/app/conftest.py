@@ -1,0 +1,125 @@
+"""The application on a store of its own, with no broker and no worker, and rows to start from."""
+
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pytest
+import structlog
+from fastapi import FastAPI
+from starlette.exceptions import StarletteDeprecationWarning
+
+from app import ApiSettings, create_app
+from app.scoring import model_key
+from core.store import Model, Store
+
+with warnings.catch_warnings():
+    # httpx is what the client library uses as well; starlette would rather have its successor.
+    warnings.simplefilter("ignore", StarletteDeprecationWarning)
+    from starlette.testclient import TestClient
+
+__all__ = ["TestClient"]
+
+# Port 1 is reserved and never listens.
+NO_BROKER = "redis://127.0.0.1:1/0"
+MAX_UPLOAD_BYTES = 200_000
+FEATURE_NAMES = ["bm25", "pagerank", "age/days"]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> ApiSettings:
+    """Settings of an API process in a folder of its own, with small limits."""
+    return ApiSettings(
+        data_dir=tmp_path / "data",
+        broker_url=NO_BROKER,
+        max_upload_bytes=MAX_UPLOAD_BYTES,
+        max_json_bytes=20_000,
+        max_rank_bytes=100_000,
+    )
+
+
+@pytest.fixture
+def application(settings: ApiSettings) -> FastAPI:
+    """The application before it starts."""
+    return create_app(settings)
+
+
+@pytest.fixture
+def client(application: FastAPI) -> Iterator[TestClient]:
+    """A client of the running application."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    with TestClient(application, raise_server_exceptions=False) as client:
+        yield client
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def store(client: TestClient, application: FastAPI) -> Store:
+    """The store of the running application."""
+    store: Store = application.state.services.store
+    return store
+
+
+@pytest.fixture
+def ready_dataset(store: Store) -> Callable[[], str]:
+    """Record datasets that are ready; returns their ids."""
+
+    def add() -> str:
+        with store.begin() as tx:
+            dataset = tx.datasets.add("judged", {"kind": "synthetic", "queries": 3, "seed": 0})
+            tx.datasets.mark_ready(dataset.id, statistics={"queries": 3, "documents": 9, "features": 3})
+        return dataset.id
+
+    return add
+
+
+@pytest.fixture
+def add_model(store: Store, ready_dataset: Callable[[], str]) -> Callable[[str], Model]:
+    """Record versions of a model whose score rises with `bm25` alone."""
+    model_text = _model_text()
+
+    def add(name: str) -> Model:
+        dataset_id = ready_dataset()
+        with store.begin() as tx:
+            job = tx.jobs.add("train", {"model_name": name}, dataset_ids=[dataset_id])
+            model = tx.models.add(
+                name=name,
+                job_id=job.id,
+                dataset_id=dataset_id,
+                feature_names=FEATURE_NAMES,
+                loss={"name": "lambdarank"},
+                hyperparameters={"num_leaves": 4},
+                best_iteration=2,
+                sha256="0" * 64,
+                size_bytes=len(model_text),
+            )
+        store.artifacts.write_bytes(model_key(model.id), model_text.encode())
+        return model
+
+    return add
+
+
+@pytest.fixture
+def train_request(ready_dataset: Callable[[], str]) -> dict[str, Any]:
+    """The smallest training job."""
+    return {
+        "kind": "train",
+        "model_name": "web",
+        "dataset_id": ready_dataset(),
+        "loss": {"name": "lambdarank"},
+    }
+
+
+def _model_text() -> str:
+    bm25 = np.linspace(0.0, 1.0, 200)
+    features = np.column_stack([bm25, np.zeros(200), np.zeros(200)])
+    parameters = {"objective": "regression", "num_leaves": 8, "min_data_in_leaf": 5, "verbosity": -1}
+    booster = lightgbm.train(parameters, lightgbm.Dataset(features, bm25), num_boost_round=2)
+    return str(booster.model_to_string())

@@ -1,0 +1,226 @@
+"""What is refused, how, and where it points."""
+
+from typing import Any
+
+import pytest
+
+from tests.app.conftest import TestClient
+
+TRAIN: dict[str, Any] = {
+    "kind": "train",
+    "model_name": "web",
+    "dataset_id": "ds_1",
+    "loss": {"name": "lambdarank"},
+}
+EVALUATE: dict[str, Any] = {"kind": "evaluate", "model": "web", "dataset_id": "ds_1"}
+
+# payload, the pointers of what is wrong with it
+BAD_JOBS: dict[str, tuple[Any, list[str]]] = {
+    "not an object": ([], [""]),
+    "null": (None, [""]),
+    "no kind": ({}, ["/kind"]),
+    "kind unknown": ({"kind": "fly"}, ["/kind"]),
+    "kind of another type": ({"kind": 3}, ["/kind"]),
+    "kind that users cannot submit": ({"kind": "ingest", "dataset_id": "ds_1"}, ["/kind"]),
+    "all required missing": ({"kind": "train"}, ["/model_name", "/dataset_id", "/loss"]),
+    "unknown field": (TRAIN | {"epochs": 3}, ["/epochs"]),
+    "unknown field named like a tag": (TRAIN | {"train": 3}, ["/train"]),
+    "unknown field with characters that pointers escape": (TRAIN | {"a/b~c": 3}, ["/a~1b~0c"]),
+    "loss null": (TRAIN | {"loss": None}, ["/loss"]),
+    "loss as a name": (TRAIN | {"loss": "lambdarank"}, ["/loss"]),
+    "loss without a name": (TRAIN | {"loss": {"sigma": 1.0}}, ["/loss/name"]),
+    "loss unknown": (TRAIN | {"loss": {"name": "hinge"}}, ["/loss/name"]),
+    "hyperparameter of another loss": (TRAIN | {"loss": {"name": "lambdarank", "mu": 5.0}}, ["/loss/mu"]),
+    "loss below its bound": (TRAIN | {"loss": {"name": "lambdarank", "sigma": 0.0}}, ["/loss/sigma"]),
+    "loss parameter as text": (TRAIN | {"loss": {"name": "lambdarank", "sigma": "1"}}, ["/loss/sigma"]),
+    "loss parameter as a boolean": (TRAIN | {"loss": {"name": "lambdarank", "sigma": True}}, ["/loss/sigma"]),
+    "loss parameter not whole": (
+        TRAIN | {"loss": {"name": "lambdarank", "truncation_level": 2.5}},
+        ["/loss/truncation_level"],
+    ),
+    "hyperparameters out of bounds and unknown": (
+        TRAIN | {"hyperparameters": {"num_leaves": 1, "boosting": "dart"}},
+        ["/hyperparameters/num_leaves", "/hyperparameters/boosting"],
+    ),
+    "hyperparameters as an array": (TRAIN | {"hyperparameters": []}, ["/hyperparameters"]),
+    "integer without end": (
+        TRAIN | {"hyperparameters": {"num_leaves": 10**400}},
+        ["/hyperparameters/num_leaves"],
+    ),
+    "number without end": (
+        TRAIN | {"hyperparameters": {"learning_rate": 10**400}},
+        ["/hyperparameters/learning_rate"],
+    ),
+    "metric unknown": (TRAIN | {"metrics": ["ndcg@5", "ndgc@5"]}, ["/metrics/1"]),
+    "cutoff zero": (TRAIN | {"metrics": ["ndcg@0"]}, ["/metrics/0"]),
+    "metric of another type": (TRAIN | {"metrics": [5]}, ["/metrics/0"]),
+    "metric twice": (TRAIN | {"metrics": ["map", "ndcg@5", "map"]}, ["/metrics/2"]),
+    "no metrics": (TRAIN | {"metrics": []}, ["/metrics"]),
+    "metrics as text": (TRAIN | {"metrics": "map"}, ["/metrics"]),
+    "early stopping without validation": (
+        TRAIN | {"early_stopping": {"metric": "ndcg@5", "rounds": 5}},
+        ["/early_stopping"],
+    ),
+    "early stopping on an unknown metric": (
+        TRAIN | {"validation": {"fraction": 0.2}, "early_stopping": {"metric": "loss", "rounds": 5}},
+        ["/early_stopping/metric"],
+    ),
+    "early stopping after no rounds": (
+        TRAIN | {"validation": {"fraction": 0.2}, "early_stopping": {"metric": "map", "rounds": 0}},
+        ["/early_stopping/rounds"],
+    ),
+    "validation empty": (TRAIN | {"validation": {}}, ["/validation"]),
+    "validation as a number": (TRAIN | {"validation": 0.2}, ["/validation"]),
+    "validation on everything": (TRAIN | {"validation": {"fraction": 1.0}}, ["/validation/fraction"]),
+    "validation on nothing": (TRAIN | {"validation": {"fraction": 0}}, ["/validation/fraction"]),
+    "validation in two ways": (
+        TRAIN | {"validation": {"fraction": 0.2, "dataset_id": "ds_2"}},
+        ["/validation/fraction"],
+    ),
+    "validation on the training data": (
+        TRAIN | {"validation": {"dataset_id": "ds_1"}},
+        ["/validation/dataset_id"],
+    ),
+    "test on the training data": (TRAIN | {"test_dataset_id": "ds_1"}, ["/test_dataset_id"]),
+    "model name with a blank": (TRAIN | {"model_name": "my web"}, ["/model_name"]),
+    "model name with a colon": (TRAIN | {"model_name": "web:3"}, ["/model_name"]),
+    "model name like an id": (TRAIN | {"model_name": "mdl_1"}, ["/model_name"]),
+    "model name too long": (TRAIN | {"model_name": "w" * 101}, ["/model_name"]),
+    "model name with a line end": (TRAIN | {"model_name": "web\n"}, ["/model_name"]),
+    "id with NUL": (TRAIN | {"dataset_id": "ds_\x00"}, ["/dataset_id"]),
+    "seed negative": (TRAIN | {"seed": -1}, ["/seed"]),
+    "seed too large": (TRAIN | {"seed": 2**31}, ["/seed"]),
+    "mistakes in several places": (
+        TRAIN | {"metrics": ["x"], "test_dataset_id": "ds_1"},
+        ["/test_dataset_id", "/metrics/0"],
+    ),
+    "evaluate without a model": ({"kind": "evaluate", "dataset_id": "ds_1"}, ["/model"]),
+    "evaluate with an unknown metric": (EVALUATE | {"metrics": ["accuracy"]}, ["/metrics/0"]),
+    "rank with metrics": (
+        {"kind": "rank", "model": "web", "dataset_id": "ds_1", "metrics": []},
+        ["/metrics"],
+    ),
+}
+
+BAD_JSON: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "a JSON body is required"),
+    "not JSON": (b"kind=train", "not valid JSON"),
+    "cut short": (b'{"kind": "train"', "not valid JSON"),
+    "something behind it": (b"{} {}", "not valid JSON"),
+    "NaN": (b'{"kind": "train", "seed": NaN}', "not valid JSON"),
+    "Infinity": (b'{"kind": "train", "seed": Infinity}', "not valid JSON"),
+    "minus Infinity": (b'{"kind": "train", "seed": -Infinity}', "not valid JSON"),
+    "not UTF-8": (b'{"kind": "\xff"}', "not valid JSON"),
+    "half a surrogate pair": (b'{"kind": "\\ud800"}', "not valid JSON"),
+    "nested without end": (b"[" * 10_000, "not valid JSON"),
+    "digits without end": (b'{"seed": ' + b"9" * 6000 + b"}", "not valid JSON"),
+}
+
+
+def _post(client: TestClient, content: bytes, content_type: str = "application/json") -> Any:
+    return client.post("/v1/jobs", content=content, headers={"Content-Type": content_type})
+
+
+@pytest.mark.parametrize("case", BAD_JOBS)
+def test_a_bad_job_is_refused_where_it_is_bad(client: TestClient, case: str) -> None:
+    """422 lists a JSON pointer into the payload, free of the validator's own tags, for each mistake."""
+    payload, pointers = BAD_JOBS[case]
+    response = client.post("/v1/jobs", json=payload)
+    assert response.status_code == 422
+    assert response.headers["content-type"] == "application/problem+json"
+    problem = response.json()
+    assert (problem["type"], problem["status"]) == ("/problems/invalid-input", 422)
+    assert [error["pointer"] for error in problem["errors"]] == pointers
+    assert all(error["detail"] for error in problem["errors"])
+
+
+@pytest.mark.parametrize("case", BAD_JSON)
+def test_a_body_that_is_not_json_is_refused(client: TestClient, case: str) -> None:
+    """Whatever Python's parser would take or stumble over is a 422 that says what is wrong, never a 500."""
+    content, detail = BAD_JSON[case]
+    response = _post(client, content)
+    assert response.status_code == 422
+    (error,) = response.json()["errors"]
+    assert error["pointer"] == ""
+    assert error["detail"].startswith(detail)
+
+
+def test_a_number_beyond_double_is_refused_in_place(client: TestClient) -> None:
+    """1e999 is JSON; it is no finite number."""
+    content = b'{"kind":"train","model_name":"w","dataset_id":"d","loss":{"name":"lambdarank","sigma":1e999}}'
+    (error,) = _post(client, content).json()["errors"]
+    assert error == {"pointer": "/loss/sigma", "detail": "must be a finite number"}
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_json_must_say_that_it_is(client: TestClient, content_type: str) -> None:
+    """A body of another media type is a 415, not a guess."""
+    response = _post(client, b"{}", content_type)
+    assert response.status_code == 415
+    assert response.json()["type"] == "/problems/unsupported-media-type"
+
+
+def test_json_may_name_its_charset(client: TestClient) -> None:
+    """Parameters of the media type do not matter."""
+    assert _post(client, b"{}", "Application/JSON; charset=utf-8").status_code == 422
+
+
+def test_a_large_body_is_refused(client: TestClient) -> None:
+    """JSON over the limit is a 413, with a Content-Length and without."""
+    body = b'{"kind": "' + b"x" * 20_000 + b'"}'
+    declared = _post(client, body)
+    streamed = client.post(
+        "/v1/jobs", content=iter([body[:9000], body[9000:]]), headers={"Content-Type": "application/json"}
+    )
+    for response in (declared, streamed):
+        assert response.status_code == 413
+        assert response.json()["type"] == "/problems/too-large"
+        assert "20000 bytes" in response.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "pointer"),
+    [
+        ("/v1/jobs?limit=0", "/limit"),
+        ("/v1/jobs?limit=201", "/limit"),
+        ("/v1/jobs?limit=ten", "/limit"),
+        ("/v1/jobs?status=done", "/status"),
+        ("/v1/jobs?kind=fly", "/kind"),
+        ("/v1/jobs?cursor=abc", "/cursor"),
+        ("/v1/jobs?cursor=%00", "/cursor"),
+        ("/v1/datasets?cursor=job_1m7xvcy1myp7hwgfv4br", "/cursor"),
+        ("/v1/models?name=%00", "/name"),
+        ("/v1/jobs/job_1/history?after=-1", "/after"),
+        ("/v1/rankings/rnk_1?format=xml", "/format"),
+    ],
+)
+def test_a_bad_parameter_is_pointed_at_by_name(client: TestClient, path: str, pointer: str) -> None:
+    """Query parameters are checked like members of a body."""
+    response = client.get(path)
+    assert response.status_code == 422
+    assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
+
+
+@pytest.mark.parametrize(
+    ("payload", "pointer"),
+    [
+        ({}, "/queries"),
+        ({"queries": 0}, "/queries"),
+        ({"queries": 200_001}, "/queries"),
+        ({"queries": 1.5}, "/queries"),
+        ({"queries": 1, "seed": -1}, "/seed"),
+        ({"queries": 1, "seed": 2**63}, "/seed"),
+        ({"queries": 1, "polynomial_seed": "a"}, "/polynomial_seed"),
+        ({"queries": 1, "name": ""}, "/name"),
+        ({"queries": 1, "name": "a\x00b"}, "/name"),
+        ({"queries": 0, "name": "queries"}, "/queries"),
+    ],
+)
+def test_a_bad_synthetic_dataset_is_refused(
+    client: TestClient, payload: dict[str, Any], pointer: str
+) -> None:
+    """Sizes and seeds are bounded before a job exists."""
+    response = client.post("/v1/datasets/synthetic", json=payload)
+    assert response.status_code == 422
+    assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
+    assert client.get("/v1/jobs").json()["items"] == []

@@ -1,0 +1,54 @@
+"""The catalogue of losses and metrics."""
+
+from typing import Any
+
+from core.losses import LOSSES, make_loss
+from core.metrics import METRICS, parse_metric
+from core.parameters import parameters_of
+from tests.app.conftest import TestClient
+
+
+def _items(client: TestClient, noun: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = client.get(f"/v1/{noun}").json()["items"]
+    return items
+
+
+def test_every_loss_is_listed_with_its_hyperparameters(client: TestClient) -> None:
+    """What the catalogue gives as defaults builds the loss."""
+    items = _items(client, "losses")
+    assert [item["name"] for item in items] == list(LOSSES)
+    for item in items:
+        defaults = {parameter["name"]: parameter["default"] for parameter in item["parameters"]}
+        assert make_loss(item["name"], **defaults) == make_loss(item["name"])
+        assert all(item[field] for field in ("summary", "formula", "source"))
+        assert [p["name"] for p in item["parameters"]] == [
+            p.name for p in parameters_of(LOSSES[item["name"]])
+        ]
+
+
+def test_bounds_are_told_as_declared(client: TestClient) -> None:
+    """A form can be built from the catalogue alone."""
+    (loss,) = [item for item in _items(client, "losses") if item["name"] == "lambdarank"]
+    parameters = {parameter["name"]: parameter for parameter in loss["parameters"]}
+    sigma, level = parameters["sigma"], parameters["truncation_level"]
+    assert (sigma["type"], sigma["optional"], sigma["minimum"], sigma["exclusive_minimum"]) == (
+        "number",
+        False,
+        0,
+        True,
+    )
+    assert (level["type"], level["optional"], level["minimum"], level["exclusive_minimum"]) == (
+        "integer",
+        True,
+        1,
+        False,
+    )
+
+
+def test_every_metric_is_listed_with_its_contract(client: TestClient) -> None:
+    """The spellings given as examples are accepted."""
+    items = _items(client, "metrics")
+    assert [item["name"] for item in items] == list(METRICS)
+    for item in items:
+        assert all(type(parse_metric(spelling)) is METRICS[item["name"]] for spelling in item["examples"])
+        assert item["contract"] == parse_metric(item["name"]).contract()

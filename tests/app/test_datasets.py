@@ -1,0 +1,69 @@
+"""Making, listing and deleting datasets."""
+
+from collections.abc import Callable
+
+from core.store import Store
+from tests.app.conftest import TestClient
+
+
+def test_a_synthetic_dataset_waits_for_its_job(client: TestClient) -> None:
+    """The source says everything that decides the data; a job is queued to make it."""
+    response = client.post(
+        "/v1/datasets/synthetic", json={"name": "toy", "queries": 10, "seed": 3, "polynomial_seed": 4}
+    )
+    assert response.status_code == 202
+    dataset = response.json()
+    assert response.headers["location"] == f"/v1/datasets/{dataset['id']}"
+    assert dataset["name"] == "toy"
+    assert dataset["source"] == {"kind": "synthetic", "queries": 10, "seed": 3, "polynomial_seed": 4}
+    (job,) = client.get("/v1/jobs").json()["items"]
+    assert (job["id"], job["spec"]) == (dataset["job_id"], {"dataset_id": dataset["id"]})
+
+
+def test_datasets_are_listed_newest_first_in_pages(client: TestClient) -> None:
+    """Following `next_cursor` visits every dataset once."""
+    made = [client.post("/v1/datasets/synthetic", json={"queries": 1}).json()["id"] for _ in range(5)]
+    seen, cursor = [], ""
+    while cursor is not None:
+        page = client.get(f"/v1/datasets?limit=2{cursor and '&cursor=' + cursor}").json()
+        seen += [dataset["id"] for dataset in page["items"]]
+        cursor = page["next_cursor"]
+    assert seen == made[::-1]
+
+
+def test_datasets_are_listed_by_status(client: TestClient, ready_dataset: Callable[[], str]) -> None:
+    """`status` leaves the others out."""
+    ready = ready_dataset()
+    client.post("/v1/datasets/synthetic", json={"queries": 1})
+    assert [item["id"] for item in client.get("/v1/datasets?status=ready").json()["items"]] == [ready]
+
+
+def test_an_invalid_dataset_says_why(client: TestClient, store: Store) -> None:
+    """The problem that the worker found is shown, its place in the file included."""
+    dataset = client.post("/v1/datasets/synthetic", json={"queries": 1}).json()
+    problem = {"title": "The dataset cannot be read", "detail": "no label", "line": 7, "column": 1}
+    with store.begin() as tx:
+        tx.datasets.mark_invalid(dataset["id"], problem)
+    shown = client.get(f"/v1/datasets/{dataset['id']}").json()
+    assert (shown["status"], shown["problem"]) == ("invalid", problem)
+
+
+def test_a_deleted_dataset_is_gone_with_its_files(client: TestClient, store: Store) -> None:
+    """204 without a body; afterwards neither the row nor the bytes exist."""
+    dataset = client.post("/v1/datasets", files={"file": ("a", b"1 qid:1 1:1\n")}).json()
+    client.post(f"/v1/jobs/{dataset['job_id']}/cancel")
+    response = client.delete(f"/v1/datasets/{dataset['id']}")
+    assert (response.status_code, response.content) == (204, b"")
+    assert client.get(f"/v1/datasets/{dataset['id']}").status_code == 404
+    assert client.delete(f"/v1/datasets/{dataset['id']}").status_code == 404
+    assert not store.artifacts.exists(f"datasets/{dataset['id']}")
+
+
+def test_a_dataset_in_use_stays(client: TestClient, store: Store) -> None:
+    """While a queued or running job needs it, deleting is a 409 that names the job."""
+    dataset = client.post("/v1/datasets", files={"file": ("a", b"1 qid:1 1:1\n")}).json()
+    response = client.delete(f"/v1/datasets/{dataset['id']}")
+    assert response.status_code == 409
+    assert response.json()["type"] == "/problems/wrong-state"
+    assert dataset["job_id"] in response.json()["detail"]
+    assert store.artifacts.exists(f"datasets/{dataset['id']}/upload")

@@ -1,0 +1,93 @@
+"""Idempotency-Key: one key, one creation."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import ApiSettings
+from tests.app.conftest import TestClient
+
+KEY = {"Idempotency-Key": "nightly-7"}
+LETOR = b"1 qid:1 1:1\n"
+
+
+def _count(client: TestClient, noun: str) -> int:
+    return len(client.get(f"/v1/{noun}?limit=200").json()["items"])
+
+
+def test_a_repeated_job_is_submitted_once(client: TestClient, train_request: dict[str, Any]) -> None:
+    """The second answer is the first one, marked as replayed, even when the job has moved on."""
+    first = client.post("/v1/jobs", json=train_request, headers=KEY)
+    client.post(f"/v1/jobs/{first.json()['id']}/cancel")
+    second = client.post("/v1/jobs", json=train_request, headers=KEY)
+    assert second.status_code == first.status_code == 202
+    assert second.json() == first.json()
+    assert second.headers["location"] == first.headers["location"]
+    assert second.headers["idempotency-replayed"] == "true"
+    assert "idempotency-replayed" not in first.headers
+    assert _count(client, "jobs") == 1
+
+
+def test_a_key_is_not_reused_for_something_else(client: TestClient) -> None:
+    """Another body under the same key is a mistake, not a new dataset."""
+    client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=KEY)
+    response = client.post("/v1/datasets/synthetic", json={"queries": 2}, headers=KEY)
+    assert response.status_code == 422
+    assert response.json()["errors"][0]["pointer"] == "/Idempotency-Key"
+    assert _count(client, "datasets") == 1
+
+
+def test_a_key_belongs_to_its_endpoint(client: TestClient) -> None:
+    """The same key elsewhere is another key."""
+    client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=KEY)
+    assert client.post("/v1/datasets", files={"file": ("a", LETOR)}, headers=KEY).status_code == 202
+    assert _count(client, "datasets") == 2
+
+
+def test_a_refused_request_does_not_use_up_its_key(client: TestClient) -> None:
+    """Only what was created is remembered."""
+    assert client.post("/v1/datasets/synthetic", json={"queries": 0}, headers=KEY).status_code == 422
+    assert client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=KEY).status_code == 202
+
+
+def test_without_a_key_each_request_creates(client: TestClient) -> None:
+    """Repeating is then a wish, not an accident."""
+    for _ in range(2):
+        client.post("/v1/datasets/synthetic", json={"queries": 1})
+    assert _count(client, "datasets") == 2
+
+
+def test_a_repeated_upload_is_stored_once(client: TestClient, settings: ApiSettings) -> None:
+    """The file's bytes identify the upload: the replay names the first dataset and drops the new bytes."""
+    first = client.post("/v1/datasets", files={"file": ("a", LETOR)}, headers=KEY)
+    second = client.post("/v1/datasets", files={"file": ("a", LETOR)}, headers=KEY)
+    other = client.post("/v1/datasets", files={"file": ("a", LETOR * 2)}, headers=KEY)
+    assert (first.status_code, second.status_code, other.status_code) == (202, 202, 422)
+    assert second.json() == first.json()
+    assert second.headers["idempotency-replayed"] == "true"
+    artifacts = Path(settings.storage_url.removeprefix("file://"))
+    assert [folder.name for folder in artifacts.glob("datasets/*")] == [first.json()["id"]]
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "a\x01b"])
+def test_an_odd_key_is_refused(client: TestClient, key: str) -> None:
+    """A key is up to 255 printable characters."""
+    response = client.post("/v1/datasets/synthetic", json={"queries": 1}, headers={"Idempotency-Key": key})
+    assert response.status_code == 422
+    assert response.json()["errors"][0]["pointer"] == "/Idempotency-Key"
+
+
+def test_simultaneous_requests_create_once(client: TestClient) -> None:
+    """Of many at the same moment one creates; the others replay it or are told to come again."""
+
+    def create(_: int) -> tuple[int, str | None]:
+        response = client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=KEY)
+        return response.status_code, response.json().get("id")
+
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(create, range(16)))
+    assert {status for status, _ in answers} <= {202, 409}
+    assert len({made for status, made in answers if status == 202}) == 1
+    assert _count(client, "datasets") == _count(client, "jobs") == 1

@@ -1,0 +1,200 @@
+"""Submitting, following and cancelling jobs."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.losses import LOSSES
+from core.store import Model, Store
+from core.training import Hyperparameters, training_spec
+from tests.app.conftest import TestClient
+
+
+def _submit(client: TestClient, request: dict[str, Any]) -> dict[str, Any]:
+    response = client.post("/v1/jobs", json=request)
+    assert response.status_code == 202, response.text
+    job: dict[str, Any] = response.json()
+    assert response.headers["location"] == f"/v1/jobs/{job['id']}"
+    return job
+
+
+def test_a_training_is_queued_with_its_defaults_spelled_out(
+    client: TestClient, train_request: dict[str, Any]
+) -> None:
+    """The stored spec says everything, so that later defaults do not change what was asked for."""
+    job = _submit(client, train_request)
+    assert (job["kind"], job["status"], job["attempt"]) == ("train", "queued", 0)
+    assert job["spec"]["loss"] == {"name": "lambdarank", "sigma": 1.0, "truncation_level": None}
+    assert job["spec"]["hyperparameters"]["num_leaves"] == Hyperparameters().num_leaves
+    assert (job["spec"]["metrics"], job["spec"]["seed"]) == (["ndcg@5", "ndcg@10"], 42)
+    assert client.get(f"/v1/jobs/{job['id']}").json() == job
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_every_loss_can_be_submitted(client: TestClient, train_request: dict[str, Any], name: str) -> None:
+    """The request schema is derived from the registry, and what it lets through core accepts."""
+    job = _submit(client, train_request | {"loss": {"name": name}})
+    assert type(training_spec(job["spec"]).loss) is LOSSES[name]
+
+
+def test_the_metric_that_stops_early_is_followed(client: TestClient, train_request: dict[str, Any]) -> None:
+    """A metric named only by early stopping joins the others."""
+    job = _submit(
+        client,
+        train_request
+        | {
+            "validation": {"fraction": 0.2},
+            "metrics": ["map"],
+            "early_stopping": {"metric": "ndcg@5", "rounds": 3},
+        },
+    )
+    assert job["spec"]["metrics"] == ["map", "ndcg@5"]
+
+
+def test_a_job_holds_all_its_datasets(
+    client: TestClient, train_request: dict[str, Any], ready_dataset: Callable[[], str]
+) -> None:
+    """Training, validation and test data can none be deleted while the job waits."""
+    request = train_request | {
+        "validation": {"dataset_id": ready_dataset()},
+        "test_dataset_id": ready_dataset(),
+    }
+    _submit(client, request)
+    named = [request["dataset_id"], request["validation"]["dataset_id"], request["test_dataset_id"]]
+    assert [client.delete(f"/v1/datasets/{dataset_id}").status_code for dataset_id in named] == [409] * 3
+
+
+@pytest.mark.parametrize(
+    "where",
+    [{"dataset_id": "ds_none"}, {"test_dataset_id": "ds_none"}, {"validation": {"dataset_id": "ds_none"}}],
+    ids=["train", "test", "validation"],
+)
+def test_an_unknown_dataset_is_named(
+    client: TestClient, train_request: dict[str, Any], where: dict[str, Any]
+) -> None:
+    """A dataset id that does not exist is a 404 that says which."""
+    response = client.post("/v1/jobs", json=train_request | where)
+    assert response.status_code == 404
+    assert response.json()["detail"] == "there is no dataset 'ds_none'"
+
+
+def test_a_pending_dataset_is_refused(client: TestClient, train_request: dict[str, Any]) -> None:
+    """A job needs ready data; 409 says which is not."""
+    pending = client.post("/v1/datasets/synthetic", json={"queries": 1}).json()["id"]
+    response = client.post("/v1/jobs", json=train_request | {"validation": {"dataset_id": pending}})
+    assert response.status_code == 409
+    assert pending in response.json()["detail"]
+
+
+@pytest.mark.parametrize("kind", ["evaluate", "rank"])
+@pytest.mark.parametrize("reference", ["web", "web:1", "web@champion", "{id}"])
+def test_a_model_reference_is_resolved_at_submission(
+    client: TestClient, add_model: Callable[[str], Model], kind: str, reference: str
+) -> None:
+    """The spec keeps what was written and the id that it meant then."""
+    model = add_model("web")
+    client.put("/v1/models/web/aliases/champion", json={"version": 1})
+    reference = reference.format(id=model.id)
+    job = _submit(client, {"kind": kind, "model": reference, "dataset_id": model.dataset_id})
+    assert (job["spec"]["model"], job["spec"]["model_id"]) == (reference, model.id)
+
+
+@pytest.mark.parametrize("reference", ["none", "web:2", "web@none", "mdl_none", "web:x", "@", ":"])
+def test_an_unknown_model_is_named(
+    client: TestClient, add_model: Callable[[str], Model], reference: str
+) -> None:
+    """A reference that means nothing is a 404, in a body and in a path."""
+    model = add_model("web")
+    response = client.post(
+        "/v1/jobs", json={"kind": "rank", "model": reference, "dataset_id": model.dataset_id}
+    )
+    assert response.status_code == 404
+    assert response.json()["detail"] == f"there is no model {reference!r}"
+    assert client.get(f"/v1/models/{reference}").status_code == 404
+
+
+def test_jobs_are_listed_by_status_and_kind(client: TestClient, train_request: dict[str, Any]) -> None:
+    """Filters combine."""
+    train = _submit(client, train_request)["id"]
+    client.post("/v1/datasets/synthetic", json={"queries": 1})
+    cancelled = _submit(client, train_request)["id"]
+    client.post(f"/v1/jobs/{cancelled}/cancel")
+
+    def listed(query: str) -> list[str]:
+        return [job["id"] for job in client.get(f"/v1/jobs?{query}").json()["items"]]
+
+    assert listed("kind=train") == [cancelled, train]
+    assert listed("kind=train&status=queued") == [train]
+    assert listed("status=running") == []
+    assert len(listed("")) == 3
+
+
+def test_a_queued_job_is_cancelled_at_once(client: TestClient, train_request: dict[str, Any]) -> None:
+    """202 with the job as it is now; doing it again is a 409."""
+    job_id = _submit(client, train_request)["id"]
+    response = client.post(f"/v1/jobs/{job_id}/cancel")
+    assert (response.status_code, response.json()["status"]) == (202, "cancelled")
+    assert client.post(f"/v1/jobs/{job_id}/cancel").status_code == 409
+    assert client.post("/v1/jobs/job_none/cancel").status_code == 404
+
+
+def test_a_running_job_is_asked_to_stop(
+    client: TestClient, store: Store, train_request: dict[str, Any]
+) -> None:
+    """It keeps running until its worker notices."""
+    job_id = _submit(client, train_request)["id"]
+    with store.begin() as tx:
+        tx.jobs.claim(job_id, "w1", 15)
+    job = client.post(f"/v1/jobs/{job_id}/cancel").json()
+    assert (job["status"], job["cancel_requested"]) == ("running", True)
+
+
+def test_progress_and_metrics_are_shown(
+    client: TestClient, store: Store, train_request: dict[str, Any]
+) -> None:
+    """What the worker recorded last is what a poller sees."""
+    job_id = _submit(client, train_request)["id"]
+    progress = {"phase": "training", "iteration": 3, "total": 10, "eta_seconds": 1.5}
+    metrics = {"train": {"ndcg@5": 0.5}}
+    with store.begin() as tx:
+        job = tx.jobs.claim(job_id, "w1", 15)
+        assert job is not None
+        tx.jobs.record(job_id, job.token, progress=progress, metrics=metrics)
+    shown = client.get(f"/v1/jobs/{job_id}").json()
+    assert (shown["progress"], shown["metrics"], shown["attempt"]) == (progress, metrics, 1)
+
+
+def test_history_is_one_list_a_curve(client: TestClient, store: Store, train_request: dict[str, Any]) -> None:
+    """All curves have the length of `iterations`; what was not measured is null."""
+    job_id = _submit(client, train_request)["id"]
+    values: list[tuple[int, dict[str, Any]]] = [
+        (1, {"train": {"map": 0.1}, "validation": {"map": 0.2}}),
+        (2, {"train": {"map": 0.3}, "validation": {"map": None}}),
+        (3, {"train": {"map": 0.4}}),
+    ]
+    with store.begin() as tx:
+        job = tx.jobs.claim(job_id, "w1", 15)
+        assert job is not None
+        tx.jobs.record(job_id, job.token, iterations=values)
+    assert client.get(f"/v1/jobs/{job_id}/history").json() == {
+        "job_id": job_id,
+        "best_iteration": None,
+        "iterations": [1, 2, 3],
+        "curves": {"train": {"map": [0.1, 0.3, 0.4]}, "validation": {"map": [0.2, None, None]}},
+    }
+    later = client.get(f"/v1/jobs/{job_id}/history?after=2").json()
+    assert (later["iterations"], later["curves"]) == ([3], {"train": {"map": [0.4]}})
+    assert client.get("/v1/jobs/job_none/history").status_code == 404
+
+
+def test_history_names_the_best_iteration_once_there_is_a_model(
+    client: TestClient, store: Store, add_model: Callable[[str], Model]
+) -> None:
+    """It is the model's, read through the job's result."""
+    model = add_model("web")
+    with store.begin() as tx:
+        job = tx.jobs.claim(model.job_id, "w1", 15)
+        assert job is not None
+        tx.jobs.succeed(job.id, job.token, {"model_id": model.id})
+    assert client.get(f"/v1/jobs/{model.job_id}/history").json()["best_iteration"] == 2

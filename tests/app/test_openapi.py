@@ -1,0 +1,165 @@
+"""The OpenAPI document: what a stranger with a code generator gets."""
+
+import re
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from app import ApiSettings, create_app
+from app.problems import MEDIA_TYPE
+from app.schemas.datasets import Dataset, SyntheticDatasetRequest
+from app.schemas.evaluations import Evaluation
+from app.schemas.jobs import REQUEST_EXAMPLES, Job, JobRequest
+from app.schemas.models import AliasRequest, Model
+from app.schemas.rankings import RankRequest
+from core.losses import LOSSES
+from core.training import training_spec
+
+PATHS = {
+    "/v1/datasets": {"get", "post"},
+    "/v1/datasets/synthetic": {"post"},
+    "/v1/datasets/{dataset_id}": {"get", "delete"},
+    "/v1/jobs": {"get", "post"},
+    "/v1/jobs/{job_id}": {"get"},
+    "/v1/jobs/{job_id}/history": {"get"},
+    "/v1/jobs/{job_id}/cancel": {"post"},
+    "/v1/models": {"get"},
+    "/v1/models/{ref}": {"get"},
+    "/v1/models/{name}/aliases/{alias}": {"put"},
+    "/v1/models/{ref}/rank": {"post"},
+    "/v1/models/{ref}/export": {"get"},
+    "/v1/evaluations/{evaluation_id}": {"get"},
+    "/v1/evaluations/{evaluation_id}/queries": {"get"},
+    "/v1/rankings/{ranking_id}": {"get"},
+    "/v1/losses": {"get"},
+    "/v1/metrics": {"get"},
+    "/healthz": {"get"},
+    "/readyz": {"get"},
+}
+CREATING = ("upload_dataset", "create_synthetic_dataset", "create_job")
+
+
+@pytest.fixture
+def document(settings: ApiSettings) -> dict[str, Any]:
+    """The document, which needs no running service."""
+    return create_app(settings).openapi()
+
+
+@pytest.fixture
+def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Every operation by its id."""
+    return {
+        operation["operationId"]: {"path": path, **operation}
+        for path, methods in document["paths"].items()
+        for operation in methods.values()
+    }
+
+
+def test_the_paths_are_the_public_ones(document: dict[str, Any]) -> None:
+    """A path that appears or goes is a decision, not an accident; the dashboard's pages are not API."""
+    assert {path: set(methods) for path, methods in document["paths"].items()} == PATHS
+
+
+def test_operations_are_named_and_described(operations: dict[str, dict[str, Any]]) -> None:
+    """Ids are function names, which generated clients turn into methods; summaries are short."""
+    assert len(operations) == sum(map(len, PATHS.values()))
+    for name, operation in operations.items():
+        assert re.fullmatch(r"[a-z]+(_[a-z]+)*", name)
+        assert 5 < len(operation["summary"]) < 50
+        assert operation["description"].endswith(".")
+        assert operation["tags"]
+
+
+def test_request_bodies_have_examples(operations: dict[str, dict[str, Any]]) -> None:
+    """Every body can be tried out as documented."""
+    bodies = [operation["requestBody"] for operation in operations.values() if "requestBody" in operation]
+    assert len(bodies) == 5
+    for body in bodies:
+        (content,) = body["content"].values()
+        assert body["required"]
+        assert content.get("examples") or content.get("example")
+
+
+def test_problems_are_documented(operations: dict[str, dict[str, Any]], document: dict[str, Any]) -> None:
+    """Every error response is a problem with an example of its own status, and nothing else."""
+    reference = {"$ref": "#/components/schemas/Problem"}
+    for name, operation in operations.items():
+        errors = {int(status): r for status, r in operation["responses"].items() if int(status) >= 400}
+        assert 503 in errors or name == "healthz"
+        assert 404 in errors or "{" not in operation["path"]
+        assert 422 in errors or "requestBody" not in operation
+        for status, response in errors.items():
+            content = response["content"][MEDIA_TYPE]
+            assert list(response["content"]) == [MEDIA_TYPE]
+            assert content["schema"] == reference
+            assert content["example"]["status"] == status
+    assert "HTTPValidationError" not in document["components"]["schemas"]
+
+
+def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -> None:
+    """Everything listed or shown below /v1 is conditional."""
+    polled = [name for name in operations if re.match("(get|list)_", name)]
+    assert len(polled) == 12
+    assert all("304" in operations[name]["responses"] for name in polled)
+
+
+def test_creating_operations_take_an_idempotency_key(operations: dict[str, dict[str, Any]]) -> None:
+    """The header is documented where it is honoured, and only there."""
+    taking = [
+        name
+        for name, operation in operations.items()
+        if any(parameter["name"] == "Idempotency-Key" for parameter in operation.get("parameters", []))
+    ]
+    assert sorted(taking) == sorted(CREATING)
+    assert all("202" in operations[name]["responses"] for name in CREATING)
+
+
+def test_losses_are_a_union_told_apart_by_name(document: dict[str, Any]) -> None:
+    """Each loss of the registry has a schema of its own with its bounds."""
+    schemas = document["components"]["schemas"]
+    mapping = schemas["TrainRequest"]["properties"]["loss"]["discriminator"]["mapping"]
+    assert set(mapping) == set(LOSSES)
+    sigma = schemas[mapping["lambdarank"].rpartition("/")[2]]["properties"]["sigma"]
+    assert (sigma["exclusiveMinimum"], sigma["default"]) == (0.0, 1.0)
+    assert sigma["description"]
+
+
+def test_references_lead_somewhere(document: dict[str, Any]) -> None:
+    """No `$ref` points at a schema that is not there."""
+    schemas = document["components"]["schemas"]
+    references = set(re.findall(r"'#/components/schemas/([^']+)'", str(document)))
+    assert references <= set(schemas)
+
+
+@pytest.mark.parametrize("name", REQUEST_EXAMPLES)
+def test_job_examples_are_valid(name: str) -> None:
+    """What the documentation shows is accepted by the schema, and by core where it trains."""
+    example = REQUEST_EXAMPLES[name]["value"]
+    request = TypeAdapter(JobRequest).validate_python(example)
+    if example["kind"] == "train":
+        training_spec(request.model_dump(mode="json"))
+
+
+@pytest.mark.parametrize(
+    ("operation", "model"),
+    [
+        ("create_synthetic_dataset", SyntheticDatasetRequest),
+        ("set_alias", AliasRequest),
+        ("rank_candidates", RankRequest),
+    ],
+)
+def test_other_examples_are_valid(
+    operations: dict[str, dict[str, Any]], operation: str, model: type[Any]
+) -> None:
+    """The same for the other bodies."""
+    examples = operations[operation]["requestBody"]["content"]["application/json"]["examples"]
+    for example in examples.values():
+        model.model_validate(example["value"])
+
+
+@pytest.mark.parametrize("model", [Dataset, Job, Model, Evaluation])
+def test_response_examples_are_complete(model: type[Any]) -> None:
+    """An example answer has exactly the fields that answers have."""
+    (example,) = model.model_config["json_schema_extra"]["examples"]
+    assert list(example) == list(model.model_fields)

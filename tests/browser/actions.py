@@ -1,0 +1,54 @@
+"""What a user does on the dashboard, in the user's words."""
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.visit import PATIENCE_MILLISECONDS, Visit
+
+expect.set_options(timeout=PATIENCE_MILLISECONDS)
+
+
+def make_dataset(visit: Visit, name: str, queries: int, seed: int = 0) -> None:
+    """Fill in the form for synthetic data and wait until the dataset is ready."""
+    page = visit.open("/datasets")
+    form = page.locator("#synthetic")
+    form.get_by_label("Name").fill(name)
+    form.get_by_label("Queries").fill(str(queries))
+    form.get_by_label("Seed", exact=True).fill(str(seed))
+    form.get_by_role("button", name="Make dataset").click()
+    expect(dataset_card(page, name)).to_have_attribute("data-status", "ready")
+
+
+def dataset_card(page: Page, name: str) -> Locator:
+    """Find the dataset in the list."""
+    return page.locator("article.dataset").filter(has=page.get_by_role("heading", name=name))
+
+
+def fill_training(
+    visit: Visit, *, dataset: str, model: str, iterations: int, test: str | None = None
+) -> Page:
+    """Fill in the form for a training without submitting it."""
+    page = visit.open("/train")
+    # The options are there once the datasets have been read.
+    page.locator("#train:not([aria-busy])").wait_for()
+    page.get_by_label("Train on").select_option(label=option_label(page, dataset))
+    page.get_by_label("Model name").fill(model)
+    if test is not None:
+        page.get_by_label("Test on").select_option(label=option_label(page, test))
+    page.get_by_label("Iterations num_iterations").fill(str(iterations))
+    page.get_by_label("Iterations without improvement").fill(str(iterations))
+    return page
+
+
+def option_label(page: Page, dataset: str) -> str:
+    """Return the dataset's option, which also tells the number of queries."""
+    options = page.get_by_label("Train on").locator("option").all_inner_texts()
+    return next(text for text in options if text.startswith(f"{dataset} ("))
+
+
+def start_training(page: Page) -> str:
+    """Submit the form and return the id of the job, whose page opens."""
+    page.get_by_role("button", name="Start training").click()
+    page.wait_for_url(re.compile(r"/jobs/job_"))
+    return page.url.rsplit("/", 1)[1]

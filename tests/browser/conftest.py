@@ -1,0 +1,103 @@
+"""A real Chromium on a real service: API, worker and Redis under a folder of their own."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Route, sync_playwright
+
+from rankery.embedded.stack import EmbeddedStack
+from tests.browser.visit import PATIENCE_MILLISECONDS, Visit
+
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+# What the pages must live with; plotly.js writes style elements and draws icons from data URLs.
+CONTENT_SECURITY_POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """Find Chromium; without it these tests skip, or fail where RANKERY_REQUIRE_BROWSER=1."""
+    wanted = os.environ.get("RANKERY_CHROMIUM", "/usr/bin/chromium")
+    found = shutil.which(wanted)
+    if found is None:
+        reason = f"no Chromium at {wanted}; install it or set RANKERY_CHROMIUM"
+        if os.environ.get("RANKERY_REQUIRE_BROWSER") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
+
+
+# Package scope: playwright's event loop must not be running while other packages' tests start theirs.
+@pytest.fixture(scope="package")
+def browser(chromium_path: str) -> Iterator[Browser]:
+    """Launch one Chromium for all browser tests."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def service_url(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start the service once for all browser tests."""
+    with EmbeddedStack(tmp_path_factory.mktemp("service"), host="127.0.0.1", port=0) as stack:
+        yield stack.url
+
+
+@pytest.fixture(scope="session")
+def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Name the folder for pictures: RANKERY_SCREENSHOTS, else a temporary one."""
+    wanted = os.environ.get("RANKERY_SCREENSHOTS")
+    folder = Path(wanted) if wanted else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def look() -> tuple[Literal["light", "dark"], int]:
+    """Choose the colour scheme and the width of the window; parametrised where it matters."""
+    return "light", 1280
+
+
+@pytest.fixture
+def visit(
+    browser: Browser,
+    service_url: str,
+    screenshots: Path,
+    look: tuple[Literal["light", "dark"], int],
+) -> Iterator[Visit]:
+    """Open a page under watch; at the end nothing may have gone wrong in it or left this machine."""
+    scheme, width = look
+    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
+    page = context.new_page()
+    visit = Visit(page, service_url, screenshots)
+    page.on("request", visit.watch_request)
+    page.on("console", visit.watch_console)
+    page.on("pageerror", lambda error: visit.complaints.append(str(error)))
+    page.route(lambda url: url.startswith(service_url) and "/v1/" not in url, _with_policy)
+    yield visit
+    page.unroute_all(behavior="ignoreErrors")
+    context.close()
+    assert visit.complaints == []
+    assert visit.foreign_requests() == []
+
+
+def _with_policy(route: Route) -> None:
+    if route.request.resource_type != "document":
+        route.continue_()
+        return
+    response = route.fetch()
+    headers = {**response.headers, "content-security-policy": CONTENT_SECURITY_POLICY}
+    route.fulfill(response=response, headers=headers)

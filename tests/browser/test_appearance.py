@@ -1,0 +1,90 @@
+"""The pages in light and dark, on a desk and on a phone, by pointer and by keyboard."""
+
+from typing import Literal
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.actions import fill_training, make_dataset, start_training
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+PAGES = {"jobs": "/", "datasets": "/datasets", "train": "/train", "models": "/models"}
+DARK_LUMINANCE = 0.2
+
+
+@pytest.fixture(scope="module")
+def finished() -> dict[str, str]:
+    """Remember the job that the first test of this module trains, for the others to look at."""
+    return {}
+
+
+@pytest.fixture
+def job_page(visit: Visit, finished: dict[str, str]) -> str:
+    """Have a finished, tested training to look at and return the address of its page."""
+    if not finished:
+        make_dataset(visit, "looks", queries=100, seed=1)
+        make_dataset(visit, "looks test", queries=50, seed=2)
+        page = fill_training(visit, dataset="looks", model="looks", iterations=60, test="looks test")
+        job_id = start_training(page)
+        expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+        finished["path"] = f"/jobs/{job_id}"
+    return finished["path"]
+
+
+@pytest.mark.parametrize("look", [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)])
+def test_every_page_fits_its_window(
+    visit: Visit, job_page: str, look: tuple[Literal["light", "dark"], int]
+) -> None:
+    """No page scrolls sideways, and the background follows the preferred colour scheme."""
+    scheme, width = look
+    for name, path in {**PAGES, "job": job_page}.items():
+        page = visit.open(path)
+        page.locator("main [aria-busy]").first.wait_for(state="detached")
+        if name in {"jobs", "job"}:
+            page.locator(".plot .main-svg").first.wait_for()
+        visit.photograph(f"{name}-{scheme}-{width}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        assert (_luminance(visit) < DARK_LUMINANCE) == (scheme == "dark"), name
+
+
+def _luminance(visit: Visit) -> float:
+    colour = visit.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    red, green, blue = (int(part) for part in colour.removeprefix("rgb(").rstrip(")").split(","))
+    return (red + green + blue) / (3 * 255)
+
+
+def test_a_card_opens_by_keyboard(visit: Visit, job_page: str) -> None:
+    """A focused job opens with Enter and shows its curve."""
+    job_id = job_page.rsplit("/", 1)[1]
+    page = visit.open("/")
+    card = page.locator(f'details[data-job="{job_id}"]')
+    expect(card, "the newest training is open at first").to_have_attribute("open", "")
+    card.locator("summary").focus()
+    page.keyboard.press("Enter")
+    expect(card).not_to_have_attribute("open", "")
+    page.keyboard.press("Enter")
+    expect(card.locator(".plot .main-svg").first).to_be_visible()
+
+
+def test_the_first_tab_stop_skips_to_the_content(visit: Visit) -> None:
+    """Keyboard users reach the content without walking through the navigation."""
+    page = visit.open("/")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+
+
+def test_results_lead_on_to_the_model_and_the_ranking(visit: Visit, job_page: str) -> None:
+    """A finished job links to its model, and its model file and ranking can be downloaded."""
+    page = visit.open(job_page)
+    with page.expect_download() as ranking:
+        page.get_by_role("link", name="Ranking (TREC)").click()
+    assert ranking.value.path().read_text().split()[1] == "Q0"
+    with page.expect_download() as model:
+        page.get_by_role("link", name="Model file").click()
+    assert model.value.path().read_text().startswith("tree")
+    page.get_by_role("link", name="Model", exact=True).click()
+    expect(page.get_by_role("heading", name="looks:1")).to_be_visible()

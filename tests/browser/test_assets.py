@@ -1,0 +1,90 @@
+"""What the pages are made of, without a browser."""
+
+import asyncio
+import gzip
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app import dashboard
+
+FOLDER = Path(dashboard.__file__).parent
+PAGES = ["/", "/jobs/job_1", "/datasets", "/train", "/models"]
+
+
+class Pages:
+    """The dashboard alone, without API, store or worker."""
+
+    def __init__(self) -> None:
+        self.application = FastAPI()
+        self.application.include_router(dashboard.router)
+        dashboard.mount_static(self.application)
+
+    def get(self, path: str, headers: dict[str, str] | None = None) -> httpx.Response:
+        """Ask for one file, in a thread of its own: playwright's event loop may be running in this one."""
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, self._get(path, headers)).result()
+
+    async def _get(self, path: str, headers: dict[str, str] | None) -> httpx.Response:
+        transport = httpx.ASGITransport(self.application)
+        async with httpx.AsyncClient(transport=transport, base_url="http://dashboard") as client:
+            return await client.get(path, headers=headers)
+
+
+@pytest.fixture
+def client() -> Pages:
+    """Serve the dashboard."""
+    return Pages()
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_everything_a_page_names_is_served(client: Pages, path: str) -> None:
+    """Each page's styles, scripts and icon exist here; none of them is asked from elsewhere."""
+    page = client.get(path)
+    assert page.headers["content-type"].startswith("text/html")
+    named = re.findall(r'(?:src|href|data-plotly)="(/static/[^"]+)"', page.text)
+    assert any(name.endswith(".js") for name in named)
+    for name in named:
+        assert client.get(name).status_code == 200, name
+    assert "//" not in re.sub(r"<!.*?>", "", page.text)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_hold_no_inline_code_or_style(client: Pages, path: str) -> None:
+    """A content security policy of `script-src 'self'` costs the pages nothing."""
+    text = client.get(path).text
+    assert re.findall(r"<script(?![^>]*\bsrc=)", text) == []
+    assert re.findall(r"<style|\sstyle=|\son[a-z]+=", text) == []
+
+
+def test_plotly_is_sent_compressed_and_kept(client: Pages) -> None:
+    """The wheel's plotly.js comes in gzip where accepted, may be kept for long, and is not sent twice."""
+    plain = client.get("/static/plotly.min.js", headers={"accept-encoding": "identity"})
+    packed = client.get("/static/plotly.min.js", headers={"accept-encoding": "gzip"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) == len(gzip.compress(plain.content, 6, mtime=0))
+    assert packed.content == plain.content
+    assert "immutable" in packed.headers["cache-control"]
+    again = client.get("/static/plotly.min.js", headers={"if-none-match": packed.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_own_files_are_asked_for_again(client: Pages) -> None:
+    """Our scripts are revalidated each time, so that an upgrade never mixes old and new modules."""
+    first = client.get("/static/parts/api.js")
+    assert first.headers["cache-control"] == "no-cache"
+    again = client.get("/static/parts/api.js", headers={"if-none-match": first.headers["etag"]})
+    assert again.status_code == 304
+
+
+def test_scripts_import_what_exists_and_never_parse_markup() -> None:
+    """Every import resolves to a file, and no script turns data into markup or code."""
+    for script in (FOLDER / "static").rglob("*.js"):
+        text = script.read_text()
+        for target in re.findall(r'from "(\.[^"]+)"', text):
+            assert (script.parent / target).resolve().is_file(), (script.name, target)
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text), script

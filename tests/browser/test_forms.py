@@ -1,0 +1,85 @@
+"""What the server refuses is shown where the user can mend it."""
+
+import gzip
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.actions import dataset_card, fill_training, make_dataset
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+
+def test_refusals_are_shown_at_their_fields(visit: Visit) -> None:
+    """A value out of bounds, a word for a number and an unknown metric are each explained at their field."""
+    visit.refusals_expected = True
+    make_dataset(visit, "refused", queries=20)
+    page = fill_training(visit, dataset="refused", model="refused", iterations=5)
+    page.get_by_label("Learning rate").fill("-1")
+    page.get_by_label("Sigma").fill("steep")
+    page.get_by_role("button", name="Start training").click()
+
+    rate = page.get_by_label("Learning rate")
+    expect(rate).to_have_attribute("aria-invalid", "true")
+    explanation = rate.get_attribute("aria-describedby")
+    expect(page.locator(f"#{explanation}")).to_contain_text("0")
+    expect(page.get_by_label("Sigma")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("Sigma"), "the first of them").to_be_focused()
+    visit.photograph("refused")
+
+    rate.fill("0.1")
+    page.get_by_label("Sigma").fill("")
+    metrics = page.locator('[data-pointer="/metrics"]')
+    metrics.fill("ndcg@5, fame")
+    page.get_by_role("button", name="Start training").click()
+    expect(metrics).to_have_attribute("aria-invalid", "true")
+    expect(rate, "errors of the last attempt are gone").not_to_have_attribute("aria-invalid", "true")
+
+
+def test_an_uploaded_file_becomes_a_dataset_or_says_which_line_is_wrong(visit: Visit) -> None:
+    """A good file ends ready with its counts; a bad one ends invalid with its line."""
+    page = visit.open("/datasets")
+    form = page.locator("#upload")
+    good = "".join(f"{i % 3} qid:{i // 4} 1:{i} 2:{i * 0.5}\n" for i in range(40))
+    form.get_by_label("File", exact=False).first.set_input_files(
+        {"name": "good.txt.gz", "mimeType": "application/gzip", "buffer": gzip.compress(good.encode())}
+    )
+    form.get_by_role("button", name="Upload").click()
+    expect(dataset_card(page, "good.txt")).to_have_attribute("data-status", "ready")
+    expect(dataset_card(page, "good.txt")).to_contain_text("40")
+
+    form.get_by_label("File", exact=False).first.set_input_files(
+        {"name": "bad.txt", "mimeType": "text/plain", "buffer": b"1 qid:1 1:0.5\nfine qid:1 1:0.5\n"}
+    )
+    form.get_by_role("button", name="Upload").click()
+    expect(dataset_card(page, "bad.txt")).to_have_attribute("data-status", "invalid")
+    expect(dataset_card(page, "bad.txt").locator(".problem")).to_contain_text("line 2")
+
+
+def test_an_upload_without_a_file_is_explained(visit: Visit) -> None:
+    """Pressing Upload with nothing chosen shows what is missing, at the file field."""
+    visit.refusals_expected = True
+    page = visit.open("/datasets")
+    page.get_by_role("button", name="Upload").click()
+    expect(page.locator('#upload input[type="file"]')).to_have_attribute("aria-invalid", "true")
+
+
+def test_markup_in_names_is_text(visit: Visit) -> None:
+    """A name that looks like markup is shown letter by letter and never becomes an element."""
+    name = "<img src=x onerror=alert(1)>"
+    make_dataset(visit, name, queries=5)
+    expect(dataset_card(visit.page, name)).to_be_visible()
+    assert visit.page.locator("main img").count() == 0
+
+
+def test_a_dataset_is_deleted_after_asking(visit: Visit) -> None:
+    """Deleting asks first; keeping changes nothing, confirming removes the card."""
+    make_dataset(visit, "short-lived", queries=5)
+    card = dataset_card(visit.page, "short-lived")
+    card.get_by_role("button", name="Delete").click()
+    visit.page.get_by_role("button", name="Keep it").click()
+    expect(card).to_be_visible()
+    card.get_by_role("button", name="Delete").click()
+    visit.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(card).to_have_count(0)

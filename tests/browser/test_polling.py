@@ -1,0 +1,69 @@
+"""How the pages ask, and what they do when nobody answers."""
+
+import pytest
+from playwright.sync_api import Response, expect
+
+from tests.browser.actions import make_dataset
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+NOT_MODIFIED = 304
+
+
+def test_an_unchanged_list_costs_a_304(visit: Visit) -> None:
+    """The list is asked for with If-None-Match, so that nothing is sent when nothing has changed."""
+    make_dataset(visit, "unchanged", queries=5)
+    page = visit.open("/")
+    page.locator("details.job").first.wait_for()
+    with page.expect_response(_is_unmodified_list) as answer:
+        pass
+    assert "if-none-match" in answer.value.request.headers
+
+
+def _is_unmodified_list(response: Response) -> bool:
+    return "/v1/jobs?" in response.url and response.status == NOT_MODIFIED
+
+
+def test_a_hidden_tab_asks_nothing(visit: Visit) -> None:
+    """Polling pauses while the tab is hidden and goes on as soon as it is seen again."""
+    page = visit.open("/")
+    page.locator("#jobs:not([aria-busy])").wait_for()
+    _set_hidden(visit, "true")
+    page.wait_for_timeout(500)  # what was under way may still arrive
+    before = len(visit.requests)
+    page.wait_for_timeout(6500)  # longer than the slowest poll
+    assert len(visit.requests) == before
+    with page.expect_request("**/v1/jobs?**"):
+        _set_hidden(visit, "false")
+
+
+def _set_hidden(visit: Visit, value: str) -> None:
+    visit.page.evaluate(
+        f"Object.defineProperty(document, 'hidden', {{ get: () => {value}, configurable: true }});"
+        "document.dispatchEvent(new Event('visibilitychange'));"
+    )
+
+
+def test_an_absent_api_is_told_and_its_return_noticed(visit: Visit) -> None:
+    """When the API goes away the list stays with a notice and a button; when it is back the notice goes."""
+    visit.refusals_expected = True
+    make_dataset(visit, "present", queries=5)
+    page = visit.open("/")
+    page.locator("details.job").first.wait_for()
+    page.route("**/v1/**", lambda route: route.abort())
+    notice = page.get_by_role("status").filter(has_text="does not answer")
+    expect(notice).to_be_visible()
+    expect(page.locator("details.job").first).to_be_visible()
+    visit.photograph("away")
+    page.unroute("**/v1/**")
+    notice.get_by_role("button", name="Try now").click()
+    expect(notice).to_be_hidden()
+
+
+def test_an_unknown_job_is_told(visit: Visit) -> None:
+    """The page of a job that does not exist says so and leads back to the list."""
+    visit.refusals_expected = True
+    page = visit.open("/jobs/job_00000000000000000000")
+    expect(page.get_by_role("heading", name="There is no such job")).to_be_visible()
+    expect(page.get_by_role("link", name="All jobs")).to_be_visible()

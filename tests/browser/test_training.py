@@ -1,0 +1,75 @@
+"""From nothing to a tested model without leaving the dashboard."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.actions import fill_training, make_dataset, start_training
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+ITERATIONS = 400
+
+
+def test_a_training_is_watched_from_the_form_to_its_metrics(visit: Visit) -> None:
+    """A user makes data, submits a training, and sees progress, curve and tested metrics live."""
+    make_dataset(visit, "watched", queries=400, seed=1)
+    make_dataset(visit, "held back", queries=100, seed=2)
+    page = fill_training(visit, dataset="watched", model="watched", iterations=ITERATIONS, test="held back")
+    job_id = start_training(page)
+
+    page.goto(f"{visit.url}/")
+    job = page.locator(f'details[data-job="{job_id}"]')
+    expect(job, "the newest running job is open").to_have_attribute("open", "")
+    seen = _distinct_bar_values(page, job_id, 3)
+    assert seen == sorted(seen)
+    plot = job.locator(".plot[data-points]")
+    plot.wait_for()
+    before = int(plot.get_attribute("data-points") or 0)
+    page.wait_for_function(
+        "([id, before]) => document.querySelector(`[data-job='${id}'] .plot`).dataset.points > before",
+        arg=[job_id, before],
+    )
+    visit.photograph("running")
+
+    expect(job.locator("summary .status")).to_have_text("succeeded")
+    expect(job.locator("[data-points]")).to_have_attribute("data-points", str(ITERATIONS))
+    expect(job.get_by_text("best, iteration")).to_be_visible()
+    tested = job.locator("td.tested").first
+    expect(tested).to_contain_text("–")
+    mean, lower, upper = (float(word) for word in tested.inner_text().replace("–", " ").split())
+    assert 0 < lower < mean < upper < 1
+
+
+def _distinct_bar_values(page: Page, job_id: str, wanted: int) -> list[int]:
+    """Wait until the job's bar has shown that many different counts, and return them as seen."""
+    counts = page.evaluate(
+        """async ([id, wanted]) => {
+            const seen = [];
+            while (seen.length < wanted) {
+                const bar = document.querySelector(`[data-job="${id}"] progress`);
+                const status = document.querySelector(`[data-job="${id}"] .status`)?.dataset.status;
+                if (status === "succeeded" || status === "failed") throw new Error(`only saw ${seen}`);
+                const now = bar?.hasAttribute("value") && status === "running" ? bar.value : null;
+                if (now !== null && !seen.includes(now)) seen.push(now);
+                await new Promise((resolve) => setTimeout(resolve, 50));
+            }
+            return seen;
+        }""",
+        [job_id, wanted],
+    )
+    return [int(count) for count in counts]
+
+
+def test_a_running_job_is_cancelled_from_its_page(visit: Visit) -> None:
+    """Pressing Cancel ends a running job; its curve so far stays, and the button goes."""
+    make_dataset(visit, "cancelled", queries=400)
+    page = fill_training(visit, dataset="cancelled", model="cancelled", iterations=20_000)
+    start_training(page)
+    page.locator(".plot[data-points]").wait_for()
+
+    page.get_by_role("button", name="Cancel job").click()
+
+    expect(page.locator(".job-heading .status")).to_have_text("cancelled")
+    expect(page.get_by_role("button", name="Cancel job")).to_have_count(0)
+    expect(page.locator(".plot")).to_be_visible()

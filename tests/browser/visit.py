@@ -1,0 +1,51 @@
+"""A page under watch."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import ConsoleMessage, Page, Request
+
+# The first job waits for the worker to compile its kernels: 80 s on two busy cores.
+PATIENCE_MILLISECONDS = 200_000
+
+
+@dataclass
+class Visit:
+    """A page under watch: what it asked the network for and what it complained about."""
+
+    page: Page
+    url: str
+    screenshots: Path
+    requests: list[Request] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    # Chromium logs every refused fetch as an error; a test that provokes refusals says so.
+    refusals_expected: bool = False
+
+    def open(self, path: str) -> Page:
+        """Go to a page of the dashboard."""
+        self.page.goto(self.url + path)
+        return self.page
+
+    def photograph(self, name: str) -> None:
+        """Keep a picture of the whole page."""
+        self.page.screenshot(path=self.screenshots / f"{name}.png", full_page=True)
+
+    def watch_request(self, request: Request) -> None:
+        """Take note of what is asked for."""
+        self.requests.append(request)
+
+    def watch_console(self, message: ConsoleMessage) -> None:
+        """Take note of errors and warnings."""
+        refused = "Failed to load resource" in message.text
+        if message.type in {"error", "warning"} and not (refused and self.refusals_expected):
+            self.complaints.append(f"{message.type}: {message.text} ({message.location})")
+
+    def foreign_requests(self) -> list[str]:
+        """List the requests that left this machine."""
+        return [
+            r.url
+            for r in self.requests
+            if urlsplit(r.url).scheme in {"http", "https", "ws", "wss"}
+            and urlsplit(r.url).hostname != "127.0.0.1"
+        ]

@@ -1,0 +1,17 @@
+"""Fixtures that tests of several packages share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+_REPOSITORY = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of small public datasets: where RANKERY_TEST_DATA says, else beside the repository."""
+    folder = Path(os.environ.get("RANKERY_TEST_DATA") or _REPOSITORY.parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip(f"no public datasets in {folder}; set RANKERY_TEST_DATA to their folder")
+    return folder

@@ -1,0 +1,61 @@
+"""Hypothesis strategies for judged datasets."""
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from core.data import RankingDataset
+
+_FEATURE = st.floats(width=32, allow_infinity=False, allow_nan=True, allow_subnormal=True)
+_LABEL = st.one_of(st.integers(0, 4).map(float), st.floats(0, 2.0**100, width=32))
+_TOKEN = st.characters(exclude_characters=" \t\r\n", exclude_categories=["Cs"])
+_LETOR_ID = st.text(_TOKEN, min_size=1, max_size=8)
+_ANY_ID = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+
+
+@st.composite
+def datasets(
+    draw: Any, ids: st.SearchStrategy[str] = _ANY_ID, weighted: bool = False, named: bool = True
+) -> RankingDataset:
+    """Datasets of 1 to 5 queries with any float32 feature, subnormal, -0.0 and NaN included."""
+    lengths = draw(st.lists(st.integers(1, 5), min_size=1, max_size=5))
+    rows, columns = sum(lengths), draw(st.integers(1, 6))
+    return RankingDataset.from_arrays(
+        draw(hnp.arrays(np.float32, (rows, columns), elements=_FEATURE)),
+        draw(hnp.arrays(np.float32, rows, elements=_LABEL)),
+        np.cumsum([0, *lengths]),
+        query_ids=draw(st.lists(ids, min_size=len(lengths), max_size=len(lengths), unique=True)),
+        document_ids=draw(st.lists(ids, min_size=rows, max_size=rows)),
+        feature_names=draw(_unique(columns)) if named else None,
+        query_weights=draw(hnp.arrays(np.float64, len(lengths), elements=st.floats(0, 1e300)))
+        if weighted
+        else None,
+    )
+
+
+def letor_datasets() -> st.SearchStrategy[RankingDataset]:
+    """Datasets that the LETOR format can hold: ids without blanks, features f1, f2, ..."""
+    return datasets(_LETOR_ID, named=False)
+
+
+def _unique(count: int) -> st.SearchStrategy[list[str]]:
+    return st.lists(_ANY_ID, min_size=count, max_size=count, unique=True)
+
+
+def assert_same(found: RankingDataset, expected: RankingDataset) -> None:
+    """Assert equality of every field, floats by their bits save that any NaN equals any NaN."""
+    assert found.query_ids == expected.query_ids
+    assert found.document_ids == expected.document_ids
+    assert found.feature_names == expected.feature_names
+    np.testing.assert_array_equal(found.query_boundaries, expected.query_boundaries, strict=True)
+    for ours, theirs in ((found.features, expected.features), (found.labels, expected.labels)):
+        np.testing.assert_array_equal(ours, theirs, strict=True)
+        present = ~np.isnan(theirs)
+        np.testing.assert_array_equal(np.signbit(ours[present]), np.signbit(theirs[present]))
+    if expected.query_weights is None:
+        assert found.query_weights is None
+    else:
+        assert found.query_weights is not None
+        np.testing.assert_array_equal(found.query_weights, expected.query_weights, strict=True)

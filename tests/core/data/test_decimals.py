@@ -1,0 +1,124 @@
+"""Decimal text becomes the float32 that Python and numpy make of it."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.data.decimal_kernel import DECIDED, MALFORMED, UNDECIDED, parse_decimal
+from core.data.letor import read_letor
+from core.errors import DatasetError
+
+
+def _parse(text: str) -> tuple[int, float]:
+    return parse_decimal(np.frombuffer(text.encode(), np.uint8), 0, len(text.encode()))  # type: ignore[no-any-return]
+
+
+def _read(text: str) -> np.float32:
+    content = np.frombuffer(f"0 qid:1 1:{text}".encode(), np.uint8)
+    value: np.float32 = read_letor(content, "x").features[0, 0]
+    return value
+
+
+def _expected(text: str) -> np.float32:
+    with np.errstate(over="ignore"):
+        return np.float32(float(text))
+
+
+def _halfway(number: float) -> str:
+    """The exact decimal halfway between a positive float32 and the next."""
+    low = np.float32(number)
+    middle = (Fraction(float(low)) + Fraction(float(np.nextafter(low, np.float32(np.inf))))) / 2
+    places = middle.denominator.bit_length()  # a fraction over 2**k has k decimal places
+    digits = str(middle.numerator * 10**places // middle.denominator).rjust(places + 1, "0")
+    return f"{digits[:-places]}.{digits[-places:]}"
+
+
+_HALFWAY = [_halfway(number) for number in (1.0, 0.1, 3.5, 123456.7, 1e-30, 1e-42, 1e-45, 3e38)]
+_NASTY = [
+    "0", "-0", "+0", "0.0", "-0.0e5", "0e999999999999999999999", "1", "-1", "+1.5", ".5", "-.5", "5.",
+    "1e5", "1E+5", "1e-5", "007", "0.1", "0.2", "0.3", "3.4028234663852886e38", "3.4028235e38",
+    "3.40282356e38", "1e-45", "7e-46", "7.1e-46", "7.006492321624085e-46", "7.0064923216240853e-46",
+    "7.0064923216240854e-46", "1.401298464324817e-45", "1e-46", "1e-50", "-1e-60", "1e-400",
+    "1e-99999999999999999999", "1.17549435e-38", "1.1754942e-38", "16777217", "16777219",
+    "9007199254740993", "9007199791611905", "123456789012345678", "1234567890123456789",
+    "12345678901234567890123456789", "0.000000000000000000000000000000000000000000001",
+    "1.00000005960464477539062", "1.00000005960464477539063", "1.000000059604644775390625",
+    "1.0000000596046447753906250000000000000000001", "1.000000059604644775",
+    "0.333333333333333333333333333333", "6.520804200793011e-08", "1.137926713209065e-06", "8388608.5",
+    "8388609.5", "33554434.000000000000001", "1e22", "1e23", "123456789e22", "9007199254740992e22",
+    "9007199254740993e-22",
+]  # fmt: skip
+_LONG = ["1" + "0" * 38, "0." + "0" * 400 + "1e401", "1" + "0" * 400 + "e-400"]
+
+
+@pytest.mark.parametrize("text", [*_NASTY, *_LONG, *_HALFWAY, *(f"{text}1" for text in _HALFWAY)])
+def test_nasty_decimals_round_as_numpy_rounds_them(text: str) -> None:
+    """Halfway cases, subnormals, long mantissas and huge exponents give np.float32(float(text))'s bits."""
+    assert _read(text).tobytes() == _expected(text).tobytes()
+
+
+@pytest.mark.parametrize("text", [text for text in _HALFWAY if len(text) > 18])
+def test_long_halfway_cases_are_left_to_python(text: str) -> None:
+    """The kernel does not guess between two equally near float32 values; short ones are exact in float64."""
+    assert _parse(text)[0] == UNDECIDED
+
+
+@settings(max_examples=1000)
+@given(st.one_of(st.floats(-3e38, 3e38).map(repr), st.decimals(-(10**30), 10**30).map(str)))
+def test_any_decimal_rounds_as_numpy_rounds_it(text: str) -> None:
+    """Whatever the kernel decides has the bits of np.float32(float(text))."""
+    kind, value = _parse(text)
+    assert kind in (DECIDED, UNDECIDED)
+    if kind == DECIDED:
+        assert np.float32(value).tobytes() == _expected(text).tobytes()
+
+
+@settings(max_examples=1000)
+@given(st.floats(2.0**-149, 2.0**127, width=32), st.integers(-2, 2), st.integers(1, 40))
+def test_decimals_near_a_halfway_point_round_as_numpy_rounds_them(low: float, step: int, places: int) -> None:
+    """Cutting and nudging the exact halfway decimal never sends the kernel to the wrong side."""
+    halfway = Fraction(_halfway(low))
+    exponent = int(f"{float(low):e}".split("e")[1]) - places
+    text = f"{round(halfway / Fraction(10) ** exponent) + step}e{exponent}"
+    kind, value = _parse(text)
+    if kind == DECIDED:
+        assert np.float32(value).tobytes() == _expected(text).tobytes()
+
+
+@given(st.text("0123456789.eE+-_xnaif ", max_size=8))
+def test_only_what_python_reads_is_a_number(text: str) -> None:
+    """The grammar is that of Python's float without underscores and surrounding blanks."""
+    try:
+        float(text)
+        readable = "_" not in text and text == text.strip()
+    except ValueError:
+        readable = False
+    assert (_parse(text)[0] != MALFORMED) == readable
+
+
+@pytest.mark.parametrize("text", ["nan", "NaN", "-nan", "+NAN"])
+def test_nan_is_a_missing_feature(text: str) -> None:
+    """A feature spelled nan, in any case, is NaN."""
+    assert np.isnan(_read(text))
+
+
+def test_more_halfway_numbers_than_one_turn_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the room for numbers left to Python is full, parsing goes on where it stopped."""
+    monkeypatch.setattr("core.data.letor._PENDING_ROWS", 4)
+    rows = "\n".join(f"{_HALFWAY[0]} qid:{i // 3} 1:{_HALFWAY[1]} 2:{i} 3:{_HALFWAY[2]}" for i in range(50))
+    dataset = read_letor(np.frombuffer(rows.encode(), np.uint8), "x")
+    assert dataset.labels.tolist() == [_expected(_HALFWAY[0])] * 50
+    assert dataset.features.tolist() == [
+        [_expected(_HALFWAY[1]), float(i), _expected(_HALFWAY[2])] for i in range(50)
+    ]
+
+
+@pytest.mark.parametrize("text", ["3.4028235677973366163753939545814e38", "1e39", "1e9999", "1" + "0" * 50])
+def test_values_beyond_float32_are_refused(text: str) -> None:
+    """What would round to infinity is an error, also when it is only just too large."""
+    with pytest.raises(DatasetError, match="within float32's range"):
+        _read(text)

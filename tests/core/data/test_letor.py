@@ -1,0 +1,278 @@
+"""Reading and writing LETOR text."""
+
+import gzip
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from core.data import RankingDataset, read_dataset, write_letor
+from core.data.letor import read_letor
+from core.errors import DatasetError, InvalidInput
+from tests.core.data.strategies import assert_same, letor_datasets
+
+
+def _read(text: str | bytes) -> RankingDataset:
+    content = text.encode() if isinstance(text, str) else text
+    return read_letor(np.frombuffer(content, np.uint8), "x.txt")
+
+
+def test_a_row_is_label_query_and_features() -> None:
+    """Features come in any order, absent ones are 0, and columns are named from f1."""
+    dataset = _read("2 qid:7 3:0.5 1:-1e-2\n0 qid:7 2:nan\n")
+    np.testing.assert_array_equal(
+        dataset.features, np.array([[-0.01, 0, 0.5], [0, np.nan, 0]], np.float32), strict=True
+    )
+    assert dataset.labels.tolist() == [2, 0]
+    assert dataset.query_ids == ("7",)
+    assert dataset.feature_names == ("f1", "f2", "f3")
+    assert dataset.query_weights is None
+
+
+@pytest.mark.parametrize(
+    ("comment", "name"),
+    [
+        ("#docid = GX1-2 inc = 1 prob = 0.5", "GX1-2"),
+        ("# docid=GX1", "GX1"),
+        ("#docid= é1", "é1"),
+        ("# 7555\trambo", "7555"),
+        ("#7555", "7555"),
+        ("# docid", "docid"),
+        ("# docid-9 x", "docid-9"),
+        ("#docid = #9", "#9"),
+        ("#", "1"),
+        ("#docid =", "1"),
+        ("", "1"),
+    ],
+)
+def test_document_ids_come_from_comments(comment: str, name: str) -> None:
+    """`#docid = X` and `# X` name the document; without either it is its row number within the query."""
+    assert _read(f"1 qid:1 1:2 {comment}\n").document_ids == (name,)
+
+
+def test_documents_without_id_are_numbered_within_their_query() -> None:
+    """The number is the row's, counting rows that have an id."""
+    dataset = _read("0 qid:a 1:1\n0 qid:a 1:1 # x\n0 qid:a 1:1\n0 qid:b 1:1\n")
+    assert dataset.document_ids == ("1", "x", "3", "1")
+
+
+def test_a_scattered_query_is_gathered_where_it_first_appears() -> None:
+    """Rows keep their order within the query, and queries the order of their first rows."""
+    dataset = _read("0 qid:b 1:1 # p\n1 qid:a 1:2\n2 qid:b 1:3\n3 qid:c 1:4\n4 qid:a 1:5 # q\n")
+    assert dataset.query_ids == ("b", "a", "c")
+    assert dataset.query_boundaries.tolist() == [0, 2, 4, 5]
+    assert dataset.labels.tolist() == [0, 2, 1, 4, 3]
+    assert dataset.features[:, 0].tolist() == [1, 3, 2, 5, 4]
+    assert dataset.document_ids == ("p", "2", "1", "q", "1")
+
+
+_PLAIN = b"1 qid:1 1:2 3:4 # a\n0 qid:2 2:5\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        _PLAIN.replace(b"\n", b"\r\n"),
+        _PLAIN.rstrip(b"\n"),
+        b"\xef\xbb\xbf" + _PLAIN,
+        b"# made by hand\n\n \t \n" + _PLAIN + b"\n#end",
+        _PLAIN.replace(b" ", b" \t ").replace(b"\n", b"  \t\n"),
+        b"  " + _PLAIN,
+        _PLAIN.replace(b" # a", b"#a"),
+        _PLAIN.replace(b"1 qid:1", b"1.0e0 qid:1"),
+        b"1 qid:1 3:9 1:2 3:4 # a\n0 qid:2 2:5\n",
+    ],
+)
+def test_layout_does_not_matter(content: bytes) -> None:
+    """Line ends, blanks, blank and comment lines, a byte order mark and earlier repeats change nothing."""
+    assert_same(_read(content), _read(_PLAIN))
+
+
+def test_the_last_of_repeated_features_counts_whatever_its_digits() -> None:
+    """A later value replaces an earlier one that was left to Python, and the reverse."""
+    halfway = "1.000000059604644775390625"
+    assert _read(f"0 qid:1 1:{halfway} 1:7").features.tolist() == [[7.0]]
+    assert _read(f"0 qid:1 1:7 1:{halfway}").features.tolist() == [[np.float32(float(halfway))]]
+
+
+def test_bytes_that_are_not_utf8_stay_different_ids() -> None:
+    """Ids in another encoding are escaped, not merged or refused."""
+    assert _read(b"0 qid:\xe9 1:1\n0 qid:\xe8 1:1\n").query_ids == ("\\xe9", "\\xe8")
+
+
+_OK = "0 qid:1 1:1\n"
+_LONG = "9" * 60
+_JUST_TOO_LARGE = "3.4028235677973366163753939545814e38"
+_MALFORMED = [
+    ("x qid:1 1:1", 1, 1, "x", "expected a label"),
+    (_OK + "\n  1,5 qid:1 1:1", 3, 3, "1,5", "expected a label"),
+    ("1_0 qid:1 1:1", 1, 1, "1_0", "expected a label"),
+    ("qid:1 1:1", 1, 1, "qid:1", "expected a label"),
+    ("-1 qid:1 1:1", 1, 1, "-1", "at least 0"),
+    ("nan qid:1 1:1", 1, 1, "nan", "finite"),
+    ("inf qid:1 1:1", 1, 1, "inf", "finite"),
+    ("1e39 qid:1 1:1", 1, 1, "1e39", "finite"),
+    (f"{_JUST_TOO_LARGE} qid:1 1:1", 1, 1, _JUST_TOO_LARGE, "finite"),
+    (_OK + "1", 2, 2, "", "qid:.*the end of the line"),
+    (_OK + "1 # qid:1", 2, 3, "", "expected qid:"),
+    ("1 1:1 2:2", 1, 3, "1:1", "expected qid:"),
+    ("1 QID:1 1:1", 1, 3, "QID:1", "expected qid:"),
+    ("1 qid: 1:1", 1, 3, "qid:", "expected a query id"),
+    (_OK + "1 qid:1 1", 2, 9, "1", "<feature id>:<value>"),
+    (_OK + "1 qid:1 :1", 2, 9, ":1", "<feature id>:<value>"),
+    (_OK + "1 qid:1 a:1", 2, 9, "a:1", "<feature id>:<value>"),
+    (_OK + "1 qid:1 -1:1", 2, 9, "-1:1", "<feature id>:<value>"),
+    (_OK + "1 qid:1 1.5:1", 2, 9, "1.5:1", "<feature id>:<value>"),
+    (_OK + "1 qid:1 1=1", 2, 9, "1=1", "<feature id>:<value>"),
+    (_OK + "1 qid:1 0:1", 2, 9, "0:1", "at least 1"),
+    (_OK + "1 qid:1 1:0 0000:1", 2, 13, "0000:1", "at least 1"),
+    ("1 qid:1 1000001:1", 1, 9, "1000001:1", "at most 1,000,000"),
+    ("1 qid:1 99999999999999999999999:1#", 1, 9, "99999999999999999999999:1", "at most 1,000,000"),
+    (_OK + "1 qid:1 1:", 2, 9, "1:", "expected a number"),
+    (_OK + "1 qid:1 1:1.2.3", 2, 9, "1:1.2.3", "expected a number"),
+    (_OK + "1 qid:1 1:1e", 2, 9, "1:1e", "expected a number"),
+    (_OK + "1 qid:1 1:+-1", 2, 9, "1:+-1", "expected a number"),
+    (_OK + "1 qid:1 1:0x1", 2, 9, "1:0x1", "expected a number"),
+    (_OK + "1 qid:1 1:NULL", 2, 9, "1:NULL", "expected a number"),
+    (_OK + "1\tqid:1\t1:1\r\n1 qid:1 1:1:1\r\n", 3, 9, "1:1:1", "expected a number"),
+    (_OK + "1 qid:1 1:inf", 2, 9, "1:inf", "expected a finite"),
+    (_OK + "1 qid:1 1:-Infinity", 2, 9, "1:-Infinity", "expected a finite"),
+    (_OK + "1 qid:1 1:1e39", 2, 9, "1:1e39", "float32's range"),
+    ("\ufeff1 qid:1 x", 1, 9, "x", "<feature id>:<value>"),
+    ("1 qid:é 1:é", 1, 10, "1:é", "expected a number"),
+    (f"1 qid:1 x{_LONG}", 1, 9, f"x{_LONG}"[:39] + "…", "<feature id>:<value>"),
+    ("1 qid:1 1:1\n2 qid:1 x\nbad", 2, 9, "x", "<feature id>:<value>"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "column", "found", "detail"), _MALFORMED)
+def test_malformed_rows_are_told_by_place(text: str, line: int, column: int, found: str, detail: str) -> None:
+    """The first error has line, column, what was found (cut to 40 characters) and what was expected."""
+    with pytest.raises(DatasetError, match=detail) as caught:
+        _read(text)
+    error = caught.value
+    assert (error.file, error.line, error.column, error.text) == ("x.txt", line, column, found)
+    assert (repr(found) if found else "the end of the line") in error.detail
+
+
+def test_repeated_features_can_be_refused() -> None:
+    """With `repeated_features="reject"` the second mention is the error."""
+    text = np.frombuffer(b"0 qid:1 1:1 2:1\n0 qid:1 1:1 2:1 1:1\n", np.uint8)
+    with pytest.raises(DatasetError, match="each feature once in a row, but found '1:1'") as caught:
+        read_letor(text, "x", repeated_features="reject")
+    assert (caught.value.line, caught.value.column) == (2, 17)
+
+
+def test_the_matrix_is_bounded() -> None:
+    """Documents times features beyond `max_cells` are refused at the feature that makes it so wide."""
+    text = np.frombuffer(b"0 qid:1 1:1\n0 qid:1 9:1 3:1\n", np.uint8)
+    assert read_letor(text, "x", max_cells=18).features.shape == (2, 9)
+    with pytest.raises(DatasetError, match=r"at most 17 cells, but 2 documents by 9 .* are 18") as caught:
+        read_letor(text, "x", max_cells=17)
+    assert (caught.value.line, caught.value.column, caught.value.text) == (2, 9, "9:1")
+
+
+@pytest.mark.parametrize(
+    ("content", "detail"),
+    [
+        (b"", "the file is empty"),
+        (b"\n \r\n# nothing\n", "found no document"),
+        (b"\xef\xbb\xbf", "found no document"),
+        (gzip.compress(b""), "found no document"),
+        (b"1 qid:1\n0 qid:1 # x\n", "no document has any"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "found binary data"),
+        ("1 qid:1 1:1".encode("utf-16"), "found UTF-16 text"),
+        (b"PK\x03\x04rest", "found a ZIP archive"),
+        (b"PAR1rest", "found a Parquet file"),
+        (gzip.compress(gzip.compress(b"1 qid:1 1:1")), "gzip data within gzip data"),
+        (gzip.compress(_PLAIN)[:-9], "ends early"),
+        (gzip.compress(_PLAIN)[:5], "ends early"),
+        (b"\x1f\x8b", "ends early"),
+        (b"\x1f\x8bnot gzip at all", "found damage"),
+        (gzip.compress(_PLAIN)[:-8] + b"\0" * 8, "found damage"),
+        (gzip.compress(_PLAIN) + b"trailing", "found damage"),
+    ],
+)
+def test_files_that_are_no_letor_text(tmp_path: Path, content: bytes, detail: str) -> None:
+    """Empty, binary, foreign and damaged files are told for what they are, under the name given."""
+    path = tmp_path / "stored"
+    path.write_bytes(content)
+    with pytest.raises(DatasetError, match=detail) as caught:
+        read_dataset(path, name="mine.txt")
+    assert caught.value.file == "mine.txt"
+
+
+def test_gzip_is_told_by_content(tmp_path: Path) -> None:
+    """A compressed file reads as its plain form whatever it is called, members one after another included."""
+    plain, packed = tmp_path / "a.gz", tmp_path / "b.txt"
+    plain.write_bytes(_PLAIN)
+    packed.write_bytes(gzip.compress(_PLAIN[:20]) + gzip.compress(_PLAIN[20:]))
+    assert_same(read_dataset(packed), read_dataset(str(plain), "letor"))
+
+
+def test_unpacking_is_bounded(tmp_path: Path) -> None:
+    """A small file that unpacks to more than `max_bytes` is refused."""
+    path = tmp_path / "bomb"
+    path.write_bytes(gzip.compress(_PLAIN * 100_000))
+    with pytest.raises(DatasetError, match="at most 1,000 bytes, but found more"):
+        read_dataset(path, max_bytes=1_000)
+
+
+@pytest.mark.parametrize("arguments", [{"format": "csv"}, {"repeated_features": "first"}])
+def test_unknown_choices_are_refused(tmp_path: Path, arguments: dict[str, str]) -> None:
+    """An unknown format or rule for repeated features is invalid input, not a dataset error."""
+    with pytest.raises(InvalidInput):
+        read_dataset(tmp_path / "x", **arguments)  # type: ignore[arg-type]
+
+
+@given(letor_datasets())
+def test_written_text_reads_back_to_the_same_bits(dataset: RankingDataset) -> None:
+    """Features (-0.0, subnormals, NaN), labels and ids survive LETOR text."""
+    file = io.BytesIO()
+    write_letor(dataset, file)
+    assert_same(_read(file.getvalue()), dataset)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a\tb", "a\nb"])
+def test_ids_that_letor_cannot_hold_are_refused(name: str) -> None:
+    """An id with a blank would read back as another."""
+    for ids in ({"query_ids": [name]}, {"document_ids": [name]}):
+        dataset = RankingDataset.from_arrays([[1.0]], [0], [0, 1], **ids)
+        with pytest.raises(InvalidInput):
+            write_letor(dataset, io.BytesIO())
+
+
+@pytest.mark.parametrize(
+    ("file", "queries", "documents", "features"),
+    [
+        ("lightgbm-rank/train.letor.txt", 201, 3005, 300),
+        ("lightgbm-rank/test.letor.txt", 50, 768, 300),
+        ("fastrank-trec-news/trec_news_2018.train", 45, 782, 5),
+        ("fastrank-trec-news/trec_news_2018.test", 5, 41, 5),
+        ("tfranking-libsvm/train.txt", 27, 119, 136),
+    ],
+)
+def test_public_files_read_as_a_plain_parser_reads_them(
+    shared_data: Path, file: str, queries: int, documents: int, features: int
+) -> None:
+    """Real files have the published sizes, and every label and feature is what Python's float makes of it."""
+    dataset = read_dataset(shared_data / file)
+    assert (dataset.n_queries, dataset.n_documents, dataset.n_features) == (queries, documents, features)
+    expected = np.zeros((documents, features), np.float32)
+    labels = []
+    for row, line in enumerate((shared_data / file).read_text().splitlines()):
+        label, _, *pairs = line.partition("#")[0].split()
+        labels.append(float(label))
+        for pair in pairs:
+            feature, _, value = pair.partition(":")
+            expected[row, int(feature) - 1] = float(value)
+    np.testing.assert_array_equal(dataset.features, expected, strict=True)
+    assert dataset.labels.tolist() == labels
+
+
+def test_public_file_document_ids(shared_data: Path) -> None:
+    """The docid comments of LightGBM's example become the document ids."""
+    dataset = read_dataset(shared_data / "lightgbm-rank/test.letor.txt")
+    assert dataset.document_ids[:2] == ("test-1-0", "test-1-1")

@@ -1,0 +1,91 @@
+"""The random cubic polynomials."""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.data import RankingDataset, dataset_statistics, synthetic_dataset
+from core.data.synthetic import LABEL_SHARES
+from core.errors import InvalidInput
+from tests.core.data.strategies import assert_same
+
+
+def test_the_same_seeds_make_the_same_data() -> None:
+    """Data is a function of the arguments; this digest changes only when the recipe does."""
+    dataset = synthetic_dataset(20, seed=3, polynomial_seed=5)
+    assert_same(synthetic_dataset(20, seed=3, polynomial_seed=5), dataset)
+    content = dataset.features.astype("<f4").tobytes() + dataset.labels.astype("<f4").tobytes()
+    assert hashlib.sha256(content).hexdigest()[:16] == "27a942ff14bd5ed1"
+
+
+def test_fewer_queries_are_the_first_of_more() -> None:
+    """The number of queries, and so the blocks they are drawn in, does not change the data."""
+    more = synthetic_dataset(700, seed=1, noise=0.3)
+    assert_same(synthetic_dataset(30, seed=1, noise=0.3), more.select_queries(range(30)))
+
+
+@pytest.mark.parametrize("polynomial_seed", [0, 1, 2])
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_labels_are_skewed_as_on_the_web(polynomial_seed: int, noise: float) -> None:
+    """Over 100,000 documents each label has its share within four binomial standard deviations."""
+    dataset = synthetic_dataset(2000, seed=9, polynomial_seed=polynomial_seed, noise=noise)
+    counts = {entry["label"]: entry["documents"] for entry in dataset_statistics(dataset)["labels"]}
+    for label, share in enumerate(LABEL_SHARES):
+        # The cuts come from a sample as large as this one, hence the factor of two in the variance.
+        deviation = (2 * share * (1 - share) / 100_000) ** 0.5
+        assert counts[float(label)] / 100_000 == pytest.approx(share, abs=4 * deviation)
+
+
+def test_features_are_uniform_between_minus_one_and_one() -> None:
+    """The range is [-1, 1), the mean 0 and the variance 1/3."""
+    features = synthetic_dataset(200, seed=0).features
+    assert -1 <= features.min() < -0.999
+    assert 0.999 < features.max() < 1
+    np.testing.assert_allclose(features.mean(), 0, atol=0.005)
+    np.testing.assert_allclose(features.var(), 1 / 3, atol=0.005)
+
+
+def _mean_label_top_10(train: RankingDataset, test: RankingDataset) -> float:
+    """The mean label of the ten best of each test query, by a linear fit to the training labels."""
+    weights = np.linalg.lstsq(train.features, train.labels, rcond=None)[0]
+    scores = (test.features @ weights).reshape(test.n_queries, -1)
+    best = np.argsort(-scores, axis=1)[:, :10]
+    return float(np.take_along_axis(test.labels.reshape(test.n_queries, -1), best, axis=1).mean())
+
+
+def test_seeds_share_the_polynomial_of_their_polynomial_seed() -> None:
+    """What is learnt on one seed holds on another of the same polynomial, and not of another polynomial."""
+    train = synthetic_dataset(400, seed=1)
+    same, other = synthetic_dataset(200, seed=2), synthetic_dataset(200, seed=2, polynomial_seed=1)
+    chance = float(np.dot(range(5), LABEL_SHARES))
+    assert _mean_label_top_10(train, same) > 1.4 * chance
+    assert _mean_label_top_10(train, other) < 1.2 * chance
+
+
+def test_the_polynomial_is_not_linear() -> None:
+    """A linear fit explains about the third that the linear part has by construction, no more."""
+    dataset = synthetic_dataset(1000, seed=1)
+    residual = np.linalg.lstsq(dataset.features, dataset.labels - dataset.labels.mean(), rcond=None)[1][0]
+    assert 0.15 < 1 - residual / (dataset.labels.var() * dataset.n_documents) < 0.5
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"n_queries": 0},
+        {"seed": -1},
+        {"polynomial_seed": -1},
+        {"documents_per_query": 0},
+        {"n_features": 0},
+        {"noise": -0.1},
+        {"noise": float("nan")},
+        {"noise": float("inf")},
+    ],
+)
+def test_arguments_out_of_bounds_are_refused(arguments: dict[str, Any]) -> None:
+    """Each argument has its bound, and the error points at it."""
+    with pytest.raises(InvalidInput) as caught:
+        synthetic_dataset(**({"n_queries": 1, "seed": 0} | arguments))
+    assert [problem.pointer for problem in caught.value.problems] == [f"/{name}" for name in arguments]

@@ -1,0 +1,79 @@
+"""Metrics against values written as their formulas."""
+
+import math
+
+import numpy as np
+import pytest
+
+from core.errors import InvalidInput
+from core.metrics import METRICS, parse_metric
+
+SCORES = np.array([0.1, 0.9, 0.5, 0.7, 0.3])  # ranks 5, 1, 3, 2, 4
+LABELS = np.array([3.0, 0.0, 2.0, 1.0, 0.0])  # by rank: 0, 1, 2, 0, 3
+ONE_QUERY = np.array([0, 5])
+
+DCG_3 = 0 / math.log2(2) + 1 / math.log2(3) + 3 / math.log2(4)
+IDEAL_3 = 7 / math.log2(2) + 3 / math.log2(3) + 1 / math.log2(4)
+DCG = DCG_3 + 7 / math.log2(6)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "expected"),
+    [
+        ("dcg@3", DCG_3),
+        ("ndcg@3", DCG_3 / IDEAL_3),
+        ("dcg", DCG),
+        ("ndcg", DCG / IDEAL_3),
+        ("ndcg@1000", DCG / IDEAL_3),
+        ("map", (1 / 2 + 2 / 3 + 3 / 5) / 3),
+        ("map@3", (1 / 2 + 2 / 3) / 3),
+        ("mrr", 1 / 2),
+        ("mrr@1", 0.0),
+        ("precision@3", 2 / 3),
+        ("precision@10", 3 / 10),
+        ("precision", 3 / 5),
+        ("recall@2", 1 / 3),
+        ("recall", 1.0),
+    ],
+)
+def test_metric_follows_its_formula(spelling: str, expected: float) -> None:
+    """One hand-ranked query: labels 0, 1, 2, 0, 3 by rank."""
+    assert parse_metric(spelling)(SCORES, LABELS, ONE_QUERY)[0] == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_query_without_relevant_documents_is_skipped_not_counted(name: str) -> None:
+    """NaN marks a query where the metric is undefined; DCG alone is defined there, as 0."""
+    values = parse_metric(name)(SCORES, np.zeros(5), ONE_QUERY)
+    assert values[0] == 0.0 if name == "dcg" else math.isnan(values[0])
+
+
+def test_tied_scores_rank_in_input_order() -> None:
+    """Ties are stable, so that the number does not depend on a sort's whims."""
+    scores = np.zeros(3)
+    assert parse_metric("mrr")(scores, np.array([0.0, 0.0, 1.0]), np.array([0, 3]))[0] == 1 / 3
+    assert parse_metric("mrr")(scores, np.array([1.0, 0.0, 0.0]), np.array([0, 3]))[0] == 1.0
+
+
+def test_queries_are_measured_one_by_one() -> None:
+    """Empty queries and neighbours do not bleed into each other."""
+    scores, labels = np.tile(SCORES, 2), np.concatenate([LABELS, LABELS[::-1]])
+    values = parse_metric("ndcg")(scores, labels, np.array([0, 5, 5, 10]))
+    assert values[0] == parse_metric("ndcg")(SCORES, LABELS, ONE_QUERY)[0]
+    assert math.isnan(values[1])
+    assert values[2] == parse_metric("ndcg")(SCORES, LABELS[::-1], ONE_QUERY)[0]
+
+
+@pytest.mark.parametrize(
+    "spelling", ["", "ndgc", "ndcg@", "ndcg@0", "ndcg@-1", "NDCG@5", "ndcg@5 ", "ndcg@1e3"]
+)
+def test_wrong_spellings_are_refused(spelling: str) -> None:
+    """A metric that is not understood is refused, never guessed."""
+    with pytest.raises(InvalidInput, match="unknown metric"):
+        parse_metric(spelling)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_states_its_contract(name: str) -> None:
+    """A number is stored with the conventions that make it comparable."""
+    assert {"ties", "queries_without_relevant"} <= parse_metric(name).contract().keys()

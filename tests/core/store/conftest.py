@@ -1,0 +1,70 @@
+"""A store on a real SQLite file, and rows to start from."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from core.store import Dataset, Job, Model, Store, StoreSettings
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> StoreSettings:
+    """Settings of a store in a folder of its own."""
+    return StoreSettings(data_dir=tmp_path / "data")
+
+
+@pytest.fixture
+def store(settings: StoreSettings) -> Iterator[Store]:
+    """A migrated, empty store."""
+    store = Store.open(settings)
+    store.migrate()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def job(store: Store) -> Job:
+    """A queued job."""
+    with store.begin() as tx:
+        return tx.jobs.add("train", {"seed": 1})
+
+
+@pytest.fixture
+def claimed(store: Store, job: Job) -> Job:
+    """A job that a worker has just claimed."""
+    with store.begin() as tx:
+        claimed = tx.jobs.claim(job.id, "w1", 15)
+    assert claimed is not None
+    return claimed
+
+
+@pytest.fixture
+def ingest(store: Store) -> tuple[Dataset, Job]:
+    """A pending dataset with the queued job that ingests it."""
+    with store.begin() as tx:
+        dataset = tx.datasets.add("web", {"kind": "upload"})
+        job = tx.jobs.add("ingest", {"dataset_id": dataset.id}, [dataset.id])
+        tx.datasets.attach_job(dataset.id, job.id)
+    return dataset, job
+
+
+@pytest.fixture
+def add_model(store: Store, job: Job) -> Callable[[str], Model]:
+    """A function that records the next version of a model."""
+
+    def add(name: str) -> Model:
+        with store.begin() as tx:
+            return tx.models.add(
+                name=name,
+                job_id=job.id,
+                dataset_id="ds_gone",
+                feature_names=["f1", "f2"],
+                loss={"name": "lambdarank"},
+                hyperparameters={"num_leaves": 31},
+                best_iteration=7,
+                sha256="0" * 64,
+                size_bytes=10,
+            )
+
+    return add

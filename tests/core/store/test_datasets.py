@@ -1,0 +1,97 @@
+"""Datasets on record."""
+
+from collections.abc import Callable
+
+import pytest
+
+from core.errors import NotFound, WrongState
+from core.store import Dataset, Job, Store, new_id
+from core.store.datasets import Datasets
+
+
+def test_a_new_dataset_is_pending(store: Store) -> None:
+    """A dataset begins pending, under the id its bytes were stored at."""
+    dataset_id = new_id("ds_")
+    with store.begin() as tx:
+        tx.datasets.add(
+            "web", {"kind": "upload", "filename": "web.txt"}, dataset_id, size_bytes=5, sha256="ab"
+        )
+    with store.read() as tx:
+        dataset = tx.datasets.get(dataset_id)
+    assert (dataset.name, dataset.status) == ("web", "pending")
+    assert dataset.source == {"kind": "upload", "filename": "web.txt"}
+    assert (dataset.size_bytes, dataset.sha256, dataset.statistics, dataset.problem) == (5, "ab", None, None)
+
+
+def test_ready(store: Store, ingest: tuple[Dataset, Job]) -> None:
+    """A dataset that was read is ready with its statistics; its size and checksum stay unless given."""
+    dataset, job = ingest
+    with store.begin() as tx:
+        ready = tx.datasets.mark_ready(dataset.id, statistics={"queries": 3}, size_bytes=7)
+    assert (ready.status, ready.statistics, ready.size_bytes) == ("ready", {"queries": 3}, 7)
+    assert ready.job_id == job.id
+    assert ready.updated_at > ready.created_at
+
+
+def test_invalid(store: Store, ingest: tuple[Dataset, Job]) -> None:
+    """A dataset that cannot be read is invalid with its problem."""
+    dataset, _ = ingest
+    with store.begin() as tx:
+        invalid = tx.datasets.mark_invalid(dataset.id, {"title": "Bad file"})
+    assert (invalid.status, invalid.problem) == ("invalid", {"title": "Bad file"})
+
+
+def test_unknown(store: Store, job: Job) -> None:
+    """Every action on an unknown dataset says that there is none."""
+    with store.begin() as tx:
+        acts: list[Callable[[Datasets], object]] = [
+            lambda datasets: datasets.get("ds_none"),
+            lambda datasets: datasets.mark_ready("ds_none", statistics={}),
+            lambda datasets: datasets.mark_invalid("ds_none", {}),
+            lambda datasets: datasets.attach_job("ds_none", job.id),
+            lambda datasets: datasets.delete("ds_none"),
+        ]
+        for act in acts:
+            with pytest.raises(NotFound, match="ds_none"):
+                act(tx.datasets)
+        dataset = tx.datasets.add("web", {})
+        with pytest.raises(NotFound, match="job_none"):
+            tx.datasets.attach_job(dataset.id, "job_none")
+
+
+def test_listing(store: Store) -> None:
+    """Datasets are listed newest first, of one status where asked."""
+    with store.begin() as tx:
+        first, second = tx.datasets.add("a", {}), tx.datasets.add("b", {})
+        tx.datasets.mark_ready(first.id, statistics={})
+        assert [row.id for row in tx.datasets.page(None, 10).items] == [second.id, first.id]
+        assert [row.id for row in tx.datasets.page(None, 10, status="ready").items] == [first.id]
+
+
+def test_delete_while_used(store: Store, ingest: tuple[Dataset, Job]) -> None:
+    """A dataset stays while any queued or running job uses it, and goes once they have ended."""
+    dataset, job = ingest
+    with store.begin() as tx:
+        training = tx.jobs.add("train", {}, [dataset.id, dataset.id])
+        tx.jobs.claim(job.id, "w1", 15)
+        tx.jobs.succeed(job.id, 1, {})
+    with pytest.raises(WrongState, match=training.id), store.begin() as tx:
+        tx.datasets.delete(dataset.id)
+    with store.begin() as tx:
+        tx.jobs.claim(training.id, "w1", 15)
+    with pytest.raises(WrongState, match=training.id), store.begin() as tx:
+        tx.datasets.delete(dataset.id)
+    with store.begin() as tx:
+        tx.jobs.succeed(training.id, 1, {})
+        tx.datasets.delete(dataset.id)
+        with pytest.raises(NotFound):
+            tx.datasets.get(dataset.id)
+    with store.read() as tx:
+        assert tx.jobs.get(training.id).status == "succeeded"
+
+
+def test_delete_before_ingestion(store: Store, ingest: tuple[Dataset, Job]) -> None:
+    """A dataset whose ingestion is queued is in use by it."""
+    with pytest.raises(WrongState) as raised, store.begin() as tx:
+        tx.datasets.delete(ingest[0].id)
+    assert raised.value.status == "pending"

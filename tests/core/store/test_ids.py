@@ -1,0 +1,54 @@
+"""Identifiers."""
+
+import itertools
+import re
+import threading
+import time
+
+from core.store import ids
+
+
+def test_form() -> None:
+    """An id is its prefix and 20 characters of Crockford's base32 in lower case."""
+    assert re.fullmatch(r"ds_[0-9a-hjkmnp-tv-z]{20}", ids.new_id("ds_"))
+
+
+def test_later_ids_are_greater() -> None:
+    """Ids made one after another sort in that order, within a millisecond too."""
+    made = [ids.new_id("job_") for _ in range(20_000)]
+    assert all(earlier < later for earlier, later in itertools.pairwise(made))
+
+
+def test_threads_never_share_an_id() -> None:
+    """Ids made by several threads at once differ."""
+    made: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: made.extend([ids.new_id("job_") for _ in range(2_000)]))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(made)) == 16_000
+
+
+def test_ids_carry_the_time() -> None:
+    """The first nine characters are the milliseconds since 1970, so that processes agree on the order."""
+    before = time.time_ns() // 1_000_000
+    digits = ids.new_id("ds_")[3:12]
+    milliseconds = 0
+    for digit in digits:
+        milliseconds = milliseconds * 32 + "0123456789abcdefghjkmnpqrstvwxyz".index(digit)
+    # Steps within a millisecond may carry a burst of ids a little ahead of the clock.
+    assert before <= milliseconds <= time.time_ns() // 1_000_000 + 1_000
+
+
+def test_is_id() -> None:
+    """Only a text of the right prefix, length and alphabet is an id."""
+    good = ids.new_id("ds_")
+    assert ids.is_id(good, "ds_")
+    assert not ids.is_id(good, "job_")
+    assert not ids.is_id(good[:-1], "ds_")
+    assert not ids.is_id(good[:-1] + "U", "ds_")
+    assert not ids.is_id(good[3:], "ds_")

@@ -1,0 +1,126 @@
+"""The table of a job's statuses, and that every change of status obeys it."""
+
+import contextlib
+import itertools
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from core.errors import LeaseLost, WrongState
+from core.store import Job, Store, Transaction
+from core.store.clock import utc_now
+from core.store.job_states import ACTIVE, STATUSES, TERMINAL, TRANSITIONS, allows
+
+ALLOWED = {
+    ("queued", "running"),
+    ("queued", "cancelled"),
+    ("running", "succeeded"),
+    ("running", "failed"),
+    ("running", "cancelled"),
+    ("running", "queued"),
+}
+FAR_FUTURE = timedelta(days=1)
+
+
+def _claim(tx: Transaction, job: Job) -> None:
+    tx.jobs.claim(job.id, "w2", 15)
+
+
+def _succeed(tx: Transaction, job: Job) -> None:
+    tx.jobs.succeed(job.id, job.token, {})
+
+
+def _fail(tx: Transaction, job: Job) -> None:
+    tx.jobs.fail(job.id, job.token, {"title": "Broken", "detail": "It broke."})
+
+
+def _cancelled(tx: Transaction, job: Job) -> None:
+    tx.jobs.cancelled(job.id, job.token)
+
+
+def _request_cancel(tx: Transaction, job: Job) -> None:
+    tx.jobs.request_cancel(job.id)
+
+
+def _requeue(tx: Transaction, job: Job) -> None:
+    tx.jobs.requeue_expired(utc_now() + FAR_FUTURE, attempts=3)
+
+
+def _give_up(tx: Transaction, job: Job) -> None:
+    tx.jobs.requeue_expired(utc_now() + FAR_FUTURE, attempts=1)
+
+
+# What each change makes of a job, by the status it finds it in; any other status stays.
+CHANGES: list[tuple[Callable[[Transaction, Job], None], dict[str, str]]] = [
+    (_claim, {"queued": "running"}),
+    (_succeed, {"running": "succeeded"}),
+    (_fail, {"running": "failed"}),
+    (_cancelled, {"running": "cancelled"}),
+    (_request_cancel, {"queued": "cancelled"}),
+    (_requeue, {"running": "queued"}),
+    (_give_up, {"running": "failed"}),
+]
+
+
+def _bring(tx: Transaction, status: str) -> Job:
+    job = tx.jobs.add("train", {})
+    if status == "cancelled":
+        return tx.jobs.request_cancel(job.id)
+    if status != "queued":
+        tx.jobs.claim(job.id, "w1", 15)
+    if status == "succeeded":
+        _succeed(tx, job)
+    if status == "failed":
+        _fail(tx, job)
+    return job
+
+
+@pytest.mark.parametrize(("source", "target"), list(itertools.product(STATUSES, STATUSES)))
+def test_table(source: str, target: str) -> None:
+    """Of all pairs of statuses, the design's six and no other are allowed."""
+    assert allows(source, target) == ((source, target) in ALLOWED)
+
+
+def test_terminal_statuses() -> None:
+    """A status is terminal when nothing follows it; the table cannot be changed."""
+    assert {"succeeded", "failed", "cancelled"} == TERMINAL
+    assert {"queued", "running"} == ACTIVE
+    with pytest.raises(TypeError):
+        TRANSITIONS["failed"] = frozenset({"queued"})  # type: ignore[index]
+
+
+@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize(("change", "outcome"), CHANGES, ids=[change.__name__ for change, _ in CHANGES])
+def test_every_change_from_every_status(
+    store: Store, status: str, change: Callable[[Transaction, Job], None], outcome: dict[str, str]
+) -> None:
+    """Each change moves a job exactly as the table allows, and leaves one in another status as it was."""
+    with store.begin() as tx:
+        job = _bring(tx, status)
+        assert job.status == status
+        before = (job.attempt, job.token, job.finished_at, job.result, job.problem)
+        if status in outcome:
+            change(tx, job)
+        else:
+            with contextlib.suppress(LeaseLost, WrongState):
+                change(tx, job)
+    with store.read() as tx:
+        after = tx.jobs.get(job.id)
+    assert after.status == outcome.get(status, status)
+    assert (after.finished_at is not None) == (after.status in TERMINAL)
+    assert (after.lease_expires_at is not None) == (after.status == "running")
+    if status not in outcome:
+        assert (after.attempt, after.token, after.finished_at, after.result, after.problem) == before
+
+
+def test_refused_changes_say_so(store: Store) -> None:
+    """A worker whose job has ended is told that its lease is lost, a user that the state is wrong."""
+    for status in sorted(TERMINAL):
+        with store.begin() as tx:
+            job = _bring(tx, status)
+            for change in (_succeed, _fail, _cancelled):
+                with pytest.raises(LeaseLost):
+                    change(tx, job)
+            with pytest.raises(WrongState):
+                _request_cancel(tx, job)

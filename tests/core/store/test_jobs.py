@@ -1,0 +1,298 @@
+"""Claiming, leasing, recording and ending jobs."""
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from core.errors import LeaseLost, NotFound, WrongState
+from core.store import Dataset, Job, Store
+from core.store.clock import utc_now
+from core.store.jobs import Jobs
+
+LATER = timedelta(minutes=1)
+
+
+def test_a_new_job(store: Store, job: Job) -> None:
+    """A job begins queued, never claimed, with nothing to show."""
+    with store.read() as tx:
+        found = tx.jobs.get(job.id)
+    assert (found.kind, found.status, found.spec) == ("train", "queued", {"seed": 1})
+    assert (found.attempt, found.token, found.cancel_requested) == (0, 0, False)
+    assert (found.progress, found.metrics, found.result, found.problem) == (None, None, None, None)
+    assert (found.lease_expires_at, found.worker, found.woken_at) == (None, None, None)
+    assert (found.started_at, found.finished_at) == (None, None)
+    assert abs(utc_now() - found.created_at) < LATER
+
+
+def test_unknown_job(store: Store) -> None:
+    """Reading, cancelling or listing the iterations of an unknown job says that there is none."""
+    with store.begin() as tx:
+        for look in (tx.jobs.get, tx.jobs.request_cancel, tx.jobs.iterations):
+            with pytest.raises(NotFound):
+                look("job_none")
+        assert tx.jobs.claim("job_none", "w1", 15) is None
+
+
+def test_unknown_dataset(store: Store) -> None:
+    """A job cannot use a dataset that does not exist, and is not queued then."""
+    with pytest.raises(NotFound, match="ds_none"), store.begin() as tx:
+        tx.jobs.add("train", {}, ["ds_none"])
+    with store.read() as tx:
+        assert tx.jobs.page(None, 10).items == []
+
+
+def test_claim(store: Store, job: Job) -> None:
+    """A claim starts an attempt with a lease and the next token; there is no second one."""
+    now = utc_now()
+    with store.begin() as tx:
+        claimed = tx.jobs.claim(job.id, "host/1", 15)
+        assert tx.jobs.claim(job.id, "host/2", 15) is None
+    assert claimed is not None
+    assert (claimed.status, claimed.worker, claimed.attempt, claimed.token) == ("running", "host/1", 1, 1)
+    assert claimed.started_at is not None
+    assert claimed.lease_expires_at is not None
+    assert claimed.started_at >= now
+    assert claimed.lease_expires_at - claimed.started_at == timedelta(seconds=15)
+
+
+def test_one_of_many_threads_claims(store: Store) -> None:
+    """Of threads that contend for a job, each with its own transaction, exactly one gets it."""
+    with store.begin() as tx:
+        job_ids = [tx.jobs.add("train", {}).id for _ in range(20)]
+    barrier = threading.Barrier(8)
+    winners: list[tuple[str, int]] = []
+
+    def contend(number: int) -> None:
+        for job_id in job_ids:
+            barrier.wait()
+            with store.begin() as tx:
+                if tx.jobs.claim(job_id, f"w{number}", 15):
+                    winners.append((job_id, number))
+
+    threads = [threading.Thread(target=contend, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(job_id for job_id, _ in winners) == sorted(job_ids)
+    with store.read() as tx:
+        for job_id, number in winners:
+            assert (tx.jobs.get(job_id).worker, tx.jobs.get(job_id).token) == (f"w{number}", 1)
+
+
+def test_fencing(store: Store, claimed: Job) -> None:
+    """Once a job was given to another worker, nothing the first one writes is taken."""
+    with store.begin() as tx:
+        tx.jobs.requeue_expired(utc_now() + LATER, attempts=3)
+        second = tx.jobs.claim(claimed.id, "w2", 15)
+    assert second is not None
+    assert (second.attempt, second.token) == (2, 2)
+    writes: list[Callable[[Jobs], object]] = [
+        lambda jobs: jobs.renew(claimed.id, 1, 15),
+        lambda jobs: jobs.record(claimed.id, 1),
+        lambda jobs: jobs.record(claimed.id, 1, progress={"phase": "train"}, iterations=[(1, {})]),
+        lambda jobs: jobs.succeed(claimed.id, 1, {}),
+        lambda jobs: jobs.fail(claimed.id, 1, {}),
+        lambda jobs: jobs.cancelled(claimed.id, 1),
+    ]
+    for write in writes:
+        with pytest.raises(LeaseLost), store.begin() as tx:
+            write(tx.jobs)
+    with store.begin() as tx:
+        assert tx.jobs.iterations(claimed.id) == []
+        assert tx.jobs.get(claimed.id).progress is None
+        assert tx.jobs.succeed(claimed.id, 2, {"model_id": "mdl_1"}).result == {"model_id": "mdl_1"}
+
+
+def test_renew(store: Store, claimed: Job) -> None:
+    """Renewing moves the lease forward and tells of a wish to cancel."""
+    with store.begin() as tx:
+        assert tx.jobs.renew(claimed.id, claimed.token, 60) is False
+        renewed = tx.jobs.get(claimed.id)
+        assert renewed.lease_expires_at is not None
+        assert renewed.lease_expires_at > utc_now() + timedelta(seconds=50)
+        tx.jobs.request_cancel(claimed.id)
+        assert tx.jobs.renew(claimed.id, claimed.token, 60) is True
+
+
+def test_record_keeps_what_is_left_out(store: Store, claimed: Job) -> None:
+    """Progress and metrics are each replaced when given and kept when not."""
+    progress = {"phase": "train", "iteration": 3, "total": 9, "eta_seconds": 1.5}
+    metrics = {"validation": {"ndcg@10": 0.25}}
+    with store.begin() as tx:
+        tx.jobs.record(claimed.id, claimed.token, progress=progress)
+        tx.jobs.record(claimed.id, claimed.token, metrics=metrics)
+    with store.read() as tx:
+        found = tx.jobs.get(claimed.id)
+    assert (found.progress, found.metrics) == (progress, metrics)
+
+
+def test_iterations(store: Store, claimed: Job) -> None:
+    """Iterations are listed in order above a given one; one recorded twice keeps its last values."""
+    with store.begin() as tx:
+        tx.jobs.record(claimed.id, claimed.token, iterations=[(2, {"v": 0.2}), (1, {"v": 0.1})])
+        tx.jobs.record(claimed.id, claimed.token, iterations=[(2, {"v": 0.5}), (3, {"v": 0.3})])
+    with store.read() as tx:
+        everything = [(row.iteration, row.values) for row in tx.jobs.iterations(claimed.id)]
+        rest = [row.iteration for row in tx.jobs.iterations(claimed.id, after=1)]
+    assert everything == [(1, {"v": 0.1}), (2, {"v": 0.5}), (3, {"v": 0.3})]
+    assert rest == [2, 3]
+
+
+def test_a_second_attempt_starts_from_nothing(store: Store, claimed: Job) -> None:
+    """The next claim drops what the lost attempt recorded."""
+    with store.begin() as tx:
+        tx.jobs.record(
+            claimed.id, 1, progress={"phase": "train"}, metrics={"train": {}}, iterations=[(1, {}), (2, {})]
+        )
+        tx.jobs.requeue_expired(utc_now() + LATER, attempts=3)
+        second = tx.jobs.claim(claimed.id, "w2", 15)
+        assert second is not None
+        assert (second.progress, second.metrics) == (None, None)
+        assert tx.jobs.iterations(claimed.id) == []
+
+
+def test_cancelling_a_queued_job(store: Store, job: Job) -> None:
+    """A queued job is cancelled at once and is nobody's to claim."""
+    with store.begin() as tx:
+        cancelled = tx.jobs.request_cancel(job.id)
+        assert tx.jobs.claim(job.id, "w1", 15) is None
+    assert (cancelled.status, cancelled.problem) == (
+        "cancelled",
+        {"title": "Cancelled", "detail": "The job was cancelled."},
+    )
+    assert cancelled.finished_at is not None
+
+
+def test_cancelling_a_running_job(store: Store, claimed: Job) -> None:
+    """A running job is asked to stop, twice if need be, and its worker ends it."""
+    with store.begin() as tx:
+        assert tx.jobs.request_cancel(claimed.id).status == "running"
+        assert tx.jobs.request_cancel(claimed.id).cancel_requested
+        assert tx.jobs.record(claimed.id, claimed.token) is True
+        assert tx.jobs.cancelled(claimed.id, claimed.token).status == "cancelled"
+        with pytest.raises(WrongState):
+            tx.jobs.request_cancel(claimed.id)
+
+
+def test_a_valid_lease_is_respected(store: Store, claimed: Job) -> None:
+    """A job whose lease has not expired is left alone."""
+    with store.begin() as tx:
+        assert tx.jobs.requeue_expired(utc_now(), attempts=1) == []
+        assert tx.jobs.get(claimed.id).status == "running"
+
+
+def test_a_lost_job_is_queued_again(store: Store, claimed: Job) -> None:
+    """A job of a lost worker is queued again and due for a wake-up."""
+    with store.begin() as tx:
+        tx.jobs.to_wake(utc_now(), 60)
+        assert tx.jobs.requeue_expired(utc_now() + LATER, attempts=2) == [claimed.id]
+        lost = tx.jobs.get(claimed.id)
+        assert (lost.status, lost.worker, lost.lease_expires_at) == ("queued", None, None)
+        assert tx.jobs.to_wake(utc_now(), 60) == [claimed.id]
+
+
+def test_the_last_attempt_fails(store: Store, claimed: Job) -> None:
+    """A job lost as often as allowed has failed, and says why."""
+    with store.begin() as tx:
+        assert tx.jobs.requeue_expired(utc_now() + LATER, attempts=1) == []
+        lost = tx.jobs.get(claimed.id)
+    assert lost.status == "failed"
+    assert lost.problem == {
+        "title": "Worker lost",
+        "detail": "The worker w1 stopped answering, the last of 1 attempts.",
+    }
+
+
+def test_a_lost_job_that_was_to_stop(store: Store, claimed: Job) -> None:
+    """A job that its user cancelled is not run again when its worker is lost."""
+    with store.begin() as tx:
+        tx.jobs.request_cancel(claimed.id)
+        assert tx.jobs.requeue_expired(utc_now() + LATER, attempts=3) == []
+        assert tx.jobs.get(claimed.id).status == "cancelled"
+
+
+def test_to_wake(store: Store) -> None:
+    """Queued jobs never woken, or not for a while, are named once, oldest first."""
+    now = utc_now()
+    with store.begin() as tx:
+        first, second, running = (tx.jobs.add("train", {}).id for _ in range(3))
+        tx.jobs.claim(running, "w1", 15)
+        assert tx.jobs.to_wake(now, 30) == [first, second]
+        assert tx.jobs.to_wake(now + timedelta(seconds=29), 30) == []
+        tx.jobs.claim(first, "w1", 15)
+        assert tx.jobs.to_wake(now + timedelta(seconds=31), 30) == [second]
+
+
+def test_pages_by_status_and_kind(store: Store, claimed: Job) -> None:
+    """Jobs are listed by status and by kind."""
+    with store.begin() as tx:
+        other = tx.jobs.add("rank", {})
+        assert [row.id for row in tx.jobs.page(None, 10).items] == [other.id, claimed.id]
+        assert [row.id for row in tx.jobs.page(None, 10, status="running").items] == [claimed.id]
+        assert [row.id for row in tx.jobs.page(None, 10, kind="rank").items] == [other.id]
+        assert tx.jobs.page(None, 10, status="running", kind="rank").items == []
+
+
+class TestIngestJobsThatEndEarly:
+    """A dataset never waits for a job that will not read it."""
+
+    def _problem(self, store: Store, dataset: Dataset) -> tuple[str, object]:
+        with store.read() as tx:
+            row = tx.datasets.get(dataset.id)
+            return row.status, row.problem
+
+    def test_cancelled_while_queued(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
+        """Cancelling a queued ingestion makes its dataset invalid."""
+        dataset, job = ingest
+        with store.begin() as tx:
+            tx.jobs.request_cancel(job.id)
+        assert self._problem(store, dataset) == (
+            "invalid",
+            {"title": "Cancelled", "detail": "The job was cancelled."},
+        )
+
+    def test_cancelled_while_running(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
+        """So does a worker that stops because it was asked to."""
+        dataset, job = ingest
+        with store.begin() as tx:
+            tx.jobs.claim(job.id, "w1", 15)
+            tx.jobs.request_cancel(job.id)
+        assert self._problem(store, dataset) == ("pending", None)
+        with store.begin() as tx:
+            tx.jobs.cancelled(job.id, 1)
+        assert self._problem(store, dataset)[0] == "invalid"
+
+    def test_worker_lost(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
+        """A lost worker leaves the dataset pending while attempts remain, then invalid, with its problem."""
+        dataset, job = ingest
+        with store.begin() as tx:
+            tx.jobs.claim(job.id, "w1", 15)
+            tx.jobs.requeue_expired(utc_now() + LATER, attempts=2)
+        assert self._problem(store, dataset) == ("pending", None)
+        with store.begin() as tx:
+            tx.jobs.claim(job.id, "w2", 15)
+            tx.jobs.requeue_expired(utc_now() + LATER, attempts=2)
+        assert self._problem(store, dataset) == (
+            "invalid",
+            {"title": "Worker lost", "detail": "The worker w2 stopped answering, the last of 2 attempts."},
+        )
+
+    def test_a_report_already_there_stays(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
+        """What the worker found wrong with the data is not written over by the job's own problem."""
+        dataset, job = ingest
+        with store.begin() as tx:
+            tx.jobs.claim(job.id, "w1", 15)
+            tx.datasets.mark_invalid(dataset.id, {"title": "Bad file", "line": 3})
+            tx.jobs.fail(job.id, 1, {"title": "Bad file", "detail": "line 3"})
+        assert self._problem(store, dataset) == ("invalid", {"title": "Bad file", "line": 3})
+
+    def test_other_kinds_leave_datasets_alone(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
+        """A training that fails says nothing about the dataset it used."""
+        dataset, _ = ingest
+        with store.begin() as tx:
+            training = tx.jobs.add("train", {}, [dataset.id])
+            tx.jobs.request_cancel(training.id)
+        assert self._problem(store, dataset) == ("pending", None)

@@ -1,0 +1,129 @@
+"""Models on record, their versions and aliases."""
+
+import re
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from core.errors import InvalidInput, NotFound
+from core.store import MODEL_NAME, Model, Store, StoreSettings
+
+AddModel = Callable[[str], Model]
+
+
+def test_versions_count_within_a_name(add_model: AddModel) -> None:
+    """The first model of a name is version 1, each next one more, names apart."""
+    assert [add_model(name).version for name in ("web", "web", "ads", "web")] == [1, 2, 1, 3]
+
+
+def test_versions_of_concurrent_writers(store: Store, settings: StoreSettings, add_model: AddModel) -> None:
+    """Writers at the same time get different versions, without a gap."""
+    made: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: made.extend([add_model("web").version for _ in range(5)]))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(made) == list(range(1, 21))
+
+
+def test_everything_is_kept(store: Store, add_model: AddModel) -> None:
+    """A model comes back as it was recorded."""
+    model = add_model("web")
+    with store.read() as tx:
+        found = tx.models.get(model.id)
+    assert (found.feature_names, found.loss, found.hyperparameters) == (
+        ["f1", "f2"],
+        {"name": "lambdarank"},
+        {"num_leaves": 31},
+    )
+    assert (found.best_iteration, found.sha256, found.size_bytes, found.metrics) == (7, "0" * 64, 10, None)
+
+
+def test_resolve(store: Store, add_model: AddModel) -> None:
+    """A reference is an id, a name for its latest version, name:version or name@alias."""
+    first, second = add_model("web.v1-a_b"), add_model("web.v1-a_b")
+    with store.begin() as tx:
+        tx.models.set_alias("web.v1-a_b", "champion", 1)
+        found = {
+            ref: tx.models.resolve(ref).id
+            for ref in (first.id, "web.v1-a_b", "web.v1-a_b:1", "web.v1-a_b:2", "web.v1-a_b@champion")
+        }
+    assert list(found.values()) == [first.id, second.id, first.id, second.id, first.id]
+
+
+@pytest.mark.parametrize(
+    "ref",
+    ["", "none", "mdl_none", "web:2", "web:0", "web:01", "web:-1", "web: 1", "web:1 ", "web:x", "web:",
+     "web:99999999999999999999", "web:1:1", "web:٣", "web@none", "web@", "@champion", ":1", "WEB",
+     "web@champion:1"],
+)  # fmt: skip
+def test_resolve_nothing(store: Store, add_model: AddModel, ref: str) -> None:
+    """A reference that means no model, however odd, is not found."""
+    add_model("web")
+    with store.begin() as tx:
+        tx.models.set_alias("web", "champion", 1)
+        with pytest.raises(NotFound) as raised:
+            tx.models.resolve(ref)
+    assert raised.value.id == ref
+
+
+def test_moving_an_alias(store: Store, add_model: AddModel) -> None:
+    """An alias set again means the new version alone; each model knows its aliases."""
+    first, second = add_model("web"), add_model("web")
+    with store.begin() as tx:
+        tx.models.set_alias("web", "champion", 1)
+        tx.models.set_alias("web", "baseline", 1)
+        assert tx.models.set_alias("web", "champion", 2).model_id == second.id
+    with store.read() as tx:
+        assert tx.models.resolve("web@champion").id == second.id
+        assert [(row.alias, row.model_id) for row in tx.models.aliases("web")] == [
+            ("baseline", first.id),
+            ("champion", second.id),
+        ]
+        assert tx.models.aliases_of([first.id, second.id]) == {
+            first.id: ["baseline"],
+            second.id: ["champion"],
+        }
+
+
+def test_alias_of_nothing(store: Store, add_model: AddModel) -> None:
+    """An alias can only mean a version that exists."""
+    add_model("web")
+    with store.begin() as tx:
+        for name, version in (("web", 2), ("ads", 1)):
+            with pytest.raises(NotFound):
+                tx.models.set_alias(name, "champion", version)
+
+
+@pytest.mark.parametrize("name", ["a", "0", "web-v2.1_x", "a" * 100])
+def test_good_names(store: Store, add_model: AddModel, name: str) -> None:
+    """Names are of lower-case letters, digits, dots, dashes and underscores."""
+    assert re.match(MODEL_NAME, name)
+    assert add_model(name).name == name
+    with store.begin() as tx:
+        assert tx.models.set_alias(name, name, 1).alias == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", "A", "-a", ".a", "a b", "a:1", "a@b", "a/b", "é", "a\n", "a" * 101, "mdl_x"]
+)
+def test_bad_names(store: Store, add_model: AddModel, name: str) -> None:
+    """Any other name, and one that looks like an id, is refused for models and aliases."""
+    with pytest.raises(InvalidInput):
+        add_model(name)
+    add_model("web")
+    with pytest.raises(InvalidInput), store.begin() as tx:
+        tx.models.set_alias("web", name, 1)
+
+
+def test_listing(store: Store, add_model: AddModel) -> None:
+    """Models are listed newest first, of one name where asked."""
+    first, second, third = add_model("web"), add_model("ads"), add_model("web")
+    with store.read() as tx:
+        assert [row.id for row in tx.models.page(None, 10).items] == [third.id, second.id, first.id]
+        assert [row.id for row in tx.models.page(None, 10, name="web").items] == [third.id, first.id]

@@ -1,0 +1,70 @@
+"""Lists a page at a time."""
+
+import pytest
+
+from core.errors import InvalidInput
+from core.store import Store
+
+
+def _walk(store: Store, limit: int, *, adding: int = 0) -> list[str]:
+    seen: list[str] = []
+    cursor: str | None = None
+    while True:
+        with store.read() as tx:
+            page = tx.jobs.page(cursor, limit)
+        assert len(page.items) <= limit
+        seen += [job.id for job in page.items]
+        with store.begin() as tx:
+            for _ in range(adding):
+                tx.jobs.add("train", {})
+        if page.next_cursor is None:
+            return seen
+        cursor = page.next_cursor
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 10, 11])
+def test_every_row_once(store: Store, limit: int) -> None:
+    """Walking the pages gives every row once, newest first, whatever the limit; no page is empty."""
+    with store.begin() as tx:
+        made = [tx.jobs.add("train", {}).id for _ in range(10)]
+    assert _walk(store, limit) == made[::-1]
+
+
+def test_rows_added_meanwhile(store: Store) -> None:
+    """Rows added during a walk neither repeat nor hide any that was there before."""
+    with store.begin() as tx:
+        made = [tx.jobs.add("train", {}).id for _ in range(10)]
+    assert _walk(store, 3, adding=2) == made[::-1]
+
+
+def test_rows_removed_meanwhile(store: Store) -> None:
+    """A cursor stays good when the row it names is gone."""
+    with store.begin() as tx:
+        oldest, middle, _ = (tx.datasets.add("d", {}).id for _ in range(3))
+        cursor = tx.datasets.page(None, 2).next_cursor
+        assert cursor == middle
+        tx.datasets.delete(middle)
+        assert [row.id for row in tx.datasets.page(cursor, 2).items] == [oldest]
+
+
+def test_an_empty_list(store: Store) -> None:
+    """A list without rows is one empty page."""
+    with store.read() as tx:
+        page = tx.models.page(None, 10)
+    assert (page.items, page.next_cursor) == ([], None)
+
+
+@pytest.mark.parametrize(
+    "cursor", ["", "x", "ds_00000000000000000000", "job_", "job_zzz", "job_' OR 1=1 --xxxxxx"]
+)
+def test_a_cursor_of_another_list(store: Store, cursor: str) -> None:
+    """A cursor that this list never gave is refused."""
+    with store.read() as tx, pytest.raises(InvalidInput) as raised:
+        tx.jobs.page(cursor, 10)
+    assert raised.value.problems[0].pointer == "/cursor"
+
+
+def test_a_limit_below_one(store: Store) -> None:
+    """A page holds at least one row."""
+    with store.read() as tx, pytest.raises(InvalidInput):
+        tx.jobs.page(None, 0)

@@ -1,0 +1,31 @@
+"""Settings of the store."""
+
+from pathlib import Path
+
+import pytest
+
+from core.store import StoreSettings
+
+
+def test_embedded_by_default(tmp_path: Path) -> None:
+    """Unless told otherwise, database and artifacts live in the data folder the broker on this machine."""
+    settings = StoreSettings(data_dir=tmp_path)
+    assert settings.database_url == f"sqlite:///{tmp_path}/rankery.db"
+    assert settings.storage_url == f"file://{tmp_path}/artifacts"
+    assert settings.broker_url == "redis://127.0.0.1:6379/0"
+
+
+def test_a_relative_folder_is_made_absolute() -> None:
+    """URLs do not change their meaning when the process changes its working folder."""
+    assert StoreSettings(data_dir=Path("here")).database_url == f"sqlite:///{Path.cwd()}/here/rankery.db"
+
+
+def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each setting has a RANKERY_ variable; an empty one counts as unset."""
+    monkeypatch.setenv("RANKERY_DATABASE_URL", "postgresql://db/rankery")
+    monkeypatch.setenv("RANKERY_STORAGE_URL", "s3://bucket/rankery")
+    monkeypatch.setenv("RANKERY_BROKER_URL", "")
+    settings = StoreSettings()
+    assert settings.database_url == "postgresql://db/rankery"
+    assert settings.storage_url == "s3://bucket/rankery"
+    assert settings.broker_url == "redis://127.0.0.1:6379/0"

@@ -1,0 +1,238 @@
+"""Transactions on a real SQLite file: between threads, processes and forks."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from sqlalchemy.exc import IntegrityError
+
+import core
+from core.errors import StoreUnavailable
+from core.store import Store, StoreSettings, Transaction
+from core.store.engines import open_engine
+
+WRITE_FOR_EVER = """
+import pathlib, sys
+from core.store import Store, StoreSettings
+store = Store.open(StoreSettings(data_dir=pathlib.Path(sys.argv[1])))
+while True:
+    with store.begin() as tx:
+        job = tx.jobs.add("train", {"filling": "x" * 2000})
+        tx.jobs.claim(job.id, "w", 15)
+    print(job.id, flush=True)
+"""
+
+
+def _add_job_and_fail(tx: Transaction) -> None:
+    tx.jobs.add("train", {})
+    raise ZeroDivisionError
+
+
+def test_all_or_nothing(store: Store) -> None:
+    """A block that raises leaves no trace."""
+    with pytest.raises(ZeroDivisionError), store.begin() as tx:
+        _add_job_and_fail(tx)
+    with store.read() as tx:
+        assert tx.jobs.page(None, 1).items == []
+
+
+def test_rows_outlive_the_block(store: Store) -> None:
+    """A row read or made in a block can be used after it."""
+    with store.begin() as tx:
+        job = tx.jobs.add("train", {"seed": 1})
+    assert job.spec == {"seed": 1}
+    assert job.created_at.tzinfo is not None
+
+
+def test_reading_refuses_to_write(store: Store) -> None:
+    """A write in a reading block fails instead of being lost, and writing works afterwards."""
+    with pytest.raises(StoreUnavailable, match="readonly"), store.read() as tx:
+        tx.jobs.add("train", {})
+    with store.begin() as tx:
+        tx.jobs.add("train", {})
+
+
+def test_a_reader_sees_one_moment(store: Store) -> None:
+    """What is committed during a reading block shows in the next only, and does not stop a writer."""
+    with store.read() as reading:
+        assert reading.jobs.page(None, 10).items == []
+        with store.begin() as tx:
+            tx.jobs.add("train", {})
+        assert reading.jobs.page(None, 10).items == []
+    with store.read() as reading:
+        assert len(reading.jobs.page(None, 10).items) == 1
+
+
+def test_reading_before_writing(store: Store) -> None:
+    """Transactions that read first and write then take turns: each writes on what it has read."""
+    with store.begin() as tx:
+        dataset_id = tx.datasets.add("counter", {"count": 0}).id
+
+    def count() -> None:
+        for _ in range(10):
+            with store.begin() as tx:
+                dataset = tx.datasets.get(dataset_id)
+                time.sleep(0.001)
+                dataset.source = {"count": dataset.source["count"] + 1}
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with store.read() as tx:
+        assert tx.datasets.get(dataset_id).source == {"count": 40}
+
+
+def test_foreign_keys_hold(store: Store) -> None:
+    """A row cannot name a job that does not exist."""
+    with pytest.raises(IntegrityError), store.begin() as tx:
+        tx.rankings.add(job_id="job_none", model_id="mdl_none", dataset_id="ds_1", queries=1, documents=1)
+
+
+def test_settings_of_sqlite(store: Store, settings: StoreSettings) -> None:
+    """Connections run in WAL mode with foreign keys, 30 seconds of patience and normal synchronisation."""
+    engine = open_engine(settings.database_url)
+    with engine.connect() as connection:
+        found = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "foreign_keys", "busy_timeout", "synchronous")
+        }
+    engine.dispose()
+    assert found == {"journal_mode": "wal", "foreign_keys": 1, "busy_timeout": 30_000, "synchronous": 1}
+
+
+def test_many_threads(store: Store) -> None:
+    """Forty threads that write and read at once, as many as serve requests, all get through."""
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for _ in range(3):
+                with store.begin() as tx:
+                    tx.jobs.add("train", {})
+                with store.read() as tx:
+                    tx.jobs.page(None, 5)
+        except BaseException as error:  # noqa: BLE001
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    with store.read() as tx:
+        assert len(tx.jobs.page(None, 200).items) == 120
+
+
+def test_killed_writer(store: Store, settings: StoreSettings) -> None:
+    """After SIGKILL of a writing process the database opens, is whole and holds all that was committed."""
+    environment = os.environ | {"PYTHONPATH": str(Path(core.__file__).parents[1])}
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITE_FOR_EVER, str(settings.data_dir)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert writer.stdout is not None
+    committed = [writer.stdout.readline().strip() for _ in range(50)]
+    writer.send_signal(signal.SIGKILL)
+    committed += writer.stdout.read().split("\n")[:-1]
+    writer.wait()
+    writer.stdout.close()
+    store.close()
+    reopened = Store.open(settings)
+    reopened.migrate()
+    with reopened.begin() as tx:
+        assert {tx.jobs.get(job_id).status for job_id in committed} == {"running"}
+        tx.jobs.add("train", {})
+    reopened.close()
+    with sqlite3.connect(settings.data_dir / "rankery.db") as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_forking(store: Store) -> None:
+    """Children of a process whose other threads are writing use the store safely, and so does the parent."""
+    stop = threading.Event()
+
+    def keep_writing() -> None:
+        while not stop.is_set():
+            with store.begin() as tx:
+                tx.jobs.add("parent", {})
+
+    threads = [threading.Thread(target=keep_writing) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    children = [_fork_writer(store, number) for number in range(4)]
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert codes == [0, 0, 0, 0]
+    with store.read() as tx:
+        assert len(tx.jobs.page(None, 1000, kind="child").items) == 4 * 20
+
+
+def test_forking_closes_connections(store: Store, settings: StoreSettings) -> None:
+    """A child inherits no open database file."""
+    with store.read() as tx:
+        tx.jobs.page(None, 1)
+    child = os.fork()
+    if child == 0:
+        targets = [Path(os.path.realpath(entry)) for entry in Path("/proc/self/fd").iterdir()]
+        os._exit(any(target.name.startswith("rankery.db") for target in targets))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def _fork_writer(store: Store, number: int) -> int:
+    child = os.fork()
+    if child:
+        time.sleep(0.05)
+        return child
+    try:
+        for _ in range(20):
+            with store.begin() as tx:
+                tx.jobs.add("child", {"number": number})
+    except BaseException:  # noqa: BLE001 - a child must never return into the test run
+        os._exit(1)
+    os._exit(0)
+
+
+@pytest.mark.parametrize("url", ["nonsense", "mysql://db/rankery", "sqlite://", "sqlite:///:memory:"])
+def test_unusable_urls(tmp_path: Path, url: str) -> None:
+    """A database URL that names nothing usable is refused when the store is opened."""
+    with pytest.raises(StoreUnavailable):
+        Store.open(StoreSettings(data_dir=tmp_path, database_url=url))
+
+
+def test_postgresql_driver() -> None:
+    """A plain PostgreSQL URL means psycopg 3, and nothing connects before it must."""
+    engine = open_engine("postgresql://user:secret@db.invalid/rankery")
+    assert engine.url.drivername == "postgresql+psycopg"
+    assert open_engine("postgres://db.invalid/rankery").url.drivername == "postgresql+psycopg"
+
+
+def test_ping(store: Store, tmp_path: Path) -> None:
+    """A database that answers is up; one whose file cannot be opened is not."""
+    assert store.ping()
+    (tmp_path / "folder").mkdir()
+    broken = Store.open(StoreSettings(data_dir=tmp_path, database_url=f"sqlite:///{tmp_path}/folder"))
+    assert not broken.ping()
+    with pytest.raises(StoreUnavailable), broken.begin() as tx:
+        tx.jobs.get("job_1")
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    """A data folder in the place of a file is an unavailable store."""
+    (tmp_path / "data").write_bytes(b"")
+    with pytest.raises(StoreUnavailable):
+        Store.open(StoreSettings(data_dir=tmp_path / "data"))

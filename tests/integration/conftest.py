@@ -1,0 +1,67 @@
+"""Real servers: Redis, the API and a worker, started once and shared, or started by a test for itself."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rankery.client import Client, Document
+from rankery.embedded.stack import EmbeddedStack
+from tests.integration.requests import train_job
+from tests.integration.services import QUICK_RECOVERY, Service
+
+
+@pytest.fixture(scope="session")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """One cache of compiled kernels for every service of the session, so that only the first compiles."""
+    return {"NUMBA_CACHE_DIR": str(tmp_path_factory.mktemp("kernels"))}
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory, kernels: dict[str, str]) -> Iterator[EmbeddedStack]:
+    """The service that tests share; they make their own datasets and models in it."""
+    with EmbeddedStack(tmp_path_factory.mktemp("service"), environment=kernels | QUICK_RECOVERY) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="session")
+def client(stack: EmbeddedStack) -> Iterator[Client]:
+    """A client of the shared service."""
+    with Client(stack.url) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def datasets(client: Client) -> dict[str, str]:
+    """Ids of three ready synthetic datasets of one polynomial: train, validation and test."""
+    sizes = {"train": 60, "validation": 30, "test": 40}
+    sent = {
+        name: client.synthetic_dataset(size, seed=seed, polynomial_seed=3, name=name)
+        for seed, (name, size) in enumerate(sizes.items())
+    }
+    return {
+        name: client.wait_for_dataset(dataset, timeout_seconds=200)["id"] for name, dataset in sent.items()
+    }
+
+
+@pytest.fixture(scope="session")
+def trained(client: Client, datasets: dict[str, str]) -> Document:
+    """A succeeded training job with validation and test data."""
+    job = client.submit(train_job(datasets, model_name="shared", num_iterations=20))
+    return client.wait(job["id"], timeout_seconds=200)
+
+
+@pytest.fixture
+def serve(kernels: dict[str, str]) -> Iterator[Callable[..., Service]]:
+    """Start `rankery serve` processes that do not outlive the test."""
+    services: list[Service] = []
+
+    def start(data_dir: Path, *arguments: str, **environment: str) -> Service:
+        given = arguments or ("--port", "0")
+        services.append(Service(data_dir, kernels | QUICK_RECOVERY | environment, *given))
+        return services[-1]
+
+    yield start
+    for service in services:
+        service.popen.kill()
+        service.ended()

@@ -1,0 +1,44 @@
+"""Looking for the processes of a service from outside it."""
+
+import time
+from pathlib import Path
+
+
+def processes_of(data_dir: Path) -> dict[int, str]:
+    """Return the command lines of every live process that was started for a data folder.
+
+    Redis overwrites its environment with its title, but works in the data folder.
+    """
+    mark = f"RANKERY_DATA_DIR={data_dir}".encode()
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            started_for_it = mark in (folder / "environ").read_bytes().split(b"\0")
+            if started_for_it or (folder / "cwd").readlink() == data_dir:
+                found[int(folder.name)] = _command(folder)
+        except OSError:
+            continue  # it ended while we looked
+    return found
+
+
+def wait_until_none(data_dir: Path, limit_seconds: float) -> dict[int, str]:
+    """Wait for every process of a data folder to be gone; return those that are left."""
+    deadline = time.monotonic() + limit_seconds
+    while (left := processes_of(data_dir)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left
+
+
+def one_of(data_dir: Path, words: str, limit_seconds: float = 30.0) -> int:
+    """Wait for a process of a data folder with these words in its command line; return the oldest's id."""
+    deadline = time.monotonic() + limit_seconds
+    while time.monotonic() < deadline:
+        found = [pid for pid, command in processes_of(data_dir).items() if words in command]
+        if found:
+            return min(found)
+        time.sleep(0.05)
+    raise AssertionError(f"no process {words!r} among {processes_of(data_dir)}")
+
+
+def _command(folder: Path) -> str:
+    return (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()

@@ -1,0 +1,17 @@
+"""Requests that several tests send."""
+
+from rankery.client import Document
+
+
+def train_job(datasets: dict[str, str], *, model_name: str, num_iterations: int) -> Document:
+    """Return a training request with validation and test data."""
+    return {
+        "kind": "train",
+        "model_name": model_name,
+        "dataset_id": datasets["train"],
+        "validation": {"dataset_id": datasets["validation"]},
+        "test_dataset_id": datasets["test"],
+        "loss": {"name": "lambdarank"},
+        "hyperparameters": {"num_iterations": num_iterations, "min_data_in_leaf": 5},
+        "metrics": ["ndcg@5", "ndcg@10"],
+    }

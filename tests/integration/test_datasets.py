@@ -1,0 +1,58 @@
+"""Datasets, from the upload to ready or invalid."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rankery.client import Client
+from rankery.errors import JobFailed
+
+GOOD = "2 qid:1 1:0.5 2:1 # docid = a\n0 qid:1 1:0.1 # docid = b\n1 qid:2 2:3\n0 qid:2 1:4\n"
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_an_upload_becomes_ready_with_its_statistics(
+    client: Client, tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    """A good file is read by a job and described, whether packed or not."""
+    path = tmp_path / "train.txt"
+    path.write_bytes(pack(GOOD.encode()))
+    dataset = client.wait_for_dataset(client.upload_dataset(path, name="mine"), timeout_seconds=200)
+    assert dataset["status"] == "ready"
+    assert dataset["name"] == "mine"
+    assert dataset["problem"] is None
+    assert dataset["statistics"]["queries"] == 2
+    assert dataset["statistics"]["documents"] == 4
+    assert dataset["statistics"]["features"] == 2
+
+
+def test_an_upload_that_cannot_be_read_names_the_line_and_the_users_file(
+    client: Client, tmp_path: Path
+) -> None:
+    """The dataset and its job carry one problem that says where the fault is, in the user's file name."""
+    path = tmp_path / "broken.txt"
+    path.write_text("1 qid:1 1:0.5\n0 qid:1 1:zero\n")
+    dataset = client.upload_dataset(path)
+    with pytest.raises(JobFailed, match=r"broken\.txt, line 2") as failed:
+        client.wait(dataset["job_id"], timeout_seconds=200)
+    invalid = client.dataset(dataset["id"])
+    assert invalid["status"] == "invalid"
+    assert invalid["problem"] == failed.value.job["problem"]
+    assert invalid["problem"]["title"] == "Dataset cannot be read"
+    (error,) = invalid["problem"]["errors"]
+    assert (error["file"], error["line"]) == ("broken.txt", 2)
+    assert error["column"] == len("0 qid:1 ") + 1
+    assert error["text"] == "1:zero"
+
+
+def test_synthetic_datasets_of_one_polynomial_differ_in_their_seed_only(
+    client: Client, datasets: dict[str, str]
+) -> None:
+    """Train and test data have the same features and labels' grades, but not the same documents."""
+    train, test = client.dataset(datasets["train"]), client.dataset(datasets["test"])
+    assert train["source"] == {"kind": "synthetic", "queries": 60, "seed": 0, "polynomial_seed": 3}
+    assert train["statistics"]["features"] == test["statistics"]["features"]
+    assert train["statistics"]["queries"] == 60
+    assert test["statistics"]["queries"] == 40

@@ -1,0 +1,196 @@
+"""Jobs of every kind on real servers."""
+
+import hashlib
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rankery.client import Client, Document
+from rankery.embedded.stack import EmbeddedStack
+from rankery.errors import JobFailed
+from tests.integration.processes import processes_of
+from tests.integration.requests import train_job
+
+LIMIT_SECONDS = 200.0
+LONG = 20_000
+
+
+def wait_for(condition: Callable[[], object], limit_seconds: float = 60.0) -> None:
+    """Poll until the condition holds."""
+    deadline = time.monotonic() + limit_seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def test_a_training_leaves_a_model_an_evaluation_and_a_ranking(client: Client, trained: Document) -> None:
+    """The result names what was made, and each part agrees with the others."""
+    assert set(trained["result"]) == {"model_id", "evaluation_id", "ranking_id"}
+    assert trained["progress"] == {"phase": "finished", "iteration": 20, "total": 20, "eta_seconds": None}
+    model = client.model(trained["result"]["model_id"])
+    evaluation = client.evaluation(trained["result"]["evaluation_id"])
+    means = {metric: summary["mean"] for metric, summary in evaluation["metrics"].items()}
+    assert set(means) == {"ndcg@5", "ndcg@10"}
+    assert model["metrics"] == means == trained["metrics"]["test"]
+    assert model["loss"]["name"] == "lambdarank"
+    assert model["hyperparameters"]["num_iterations"] == 20
+    summary = evaluation["metrics"]["ndcg@10"]
+    assert summary["lower"] < summary["mean"] < summary["upper"]
+    assert summary["queries"] + summary["skipped"] == 40
+
+
+def test_the_learning_curve_holds_every_iteration(client: Client, trained: Document) -> None:
+    """Reports are throttled, yet no iteration is lost, and the best one is the validation maximum."""
+    history = client.history(trained["id"])
+    assert history["iterations"] == list(range(1, 21))
+    validation = history["curves"]["validation"]["ndcg@5"]
+    assert len(validation) == 20
+    best = 1 + max(range(20), key=lambda i: (validation[i], -i))
+    assert client.model(trained["result"]["model_id"])["best_iteration"] == best
+    assert trained["metrics"]["validation"]["ndcg@5"] == validation[best - 1]
+
+
+def test_a_ranking_orders_documents_as_the_model_scores_them(client: Client, trained: Document) -> None:
+    """Ranks count from 1 by falling score, in every query of the test set."""
+    page = client.ranking(trained["result"]["ranking_id"], limit=5)
+    assert len(page["items"]) == 5
+    for query in page["items"]:
+        scores = [document["score"] for document in query["documents"]]
+        assert scores == sorted(scores, reverse=True)
+        assert [document["rank"] for document in query["documents"]] == list(range(1, len(scores) + 1))
+
+
+def test_evaluating_again_gives_the_same_numbers(
+    client: Client, trained: Document, datasets: dict[str, str]
+) -> None:
+    """An evaluate job on the test set repeats what the training job found."""
+    first = client.evaluation(trained["result"]["evaluation_id"])
+    job = client.submit(
+        {
+            "kind": "evaluate",
+            "model": first["model_id"],
+            "dataset_id": datasets["test"],
+            "metrics": ["ndcg@5", "ndcg@10"],
+        }
+    )
+    result = client.wait(job["id"], timeout_seconds=LIMIT_SECONDS)["result"]
+    assert set(result) == {"evaluation_id", "ranking_id"}
+    assert client.evaluation(result["evaluation_id"])["metrics"] == first["metrics"]
+
+
+def test_ranking_again_gives_the_same_order(
+    client: Client, trained: Document, datasets: dict[str, str]
+) -> None:
+    """A rank job by the model's name repeats the training job's ranking."""
+    job = client.submit({"kind": "rank", "model": "shared", "dataset_id": datasets["test"]})
+    result = client.wait(job["id"], timeout_seconds=LIMIT_SECONDS)["result"]
+    assert set(result) == {"ranking_id"}
+    again = client.ranking(result["ranking_id"], limit=3)["items"]
+    assert again == client.ranking(trained["result"]["ranking_id"], limit=3)["items"]
+
+
+def test_the_rank_endpoint_scores_as_the_rank_job(client: Client, trained: Document, tmp_path: Path) -> None:
+    """One document scored over HTTP and through a dataset gets one score."""
+    model = client.model(trained["result"]["model_id"])
+    features = [round(0.37 * i % 1 - 0.5, 3) for i in range(len(model["feature_names"]))]
+    path = tmp_path / "one.txt"
+    path.write_text("1 qid:7 " + " ".join(f"{i + 1}:{value}" for i, value in enumerate(features)) + "\n")
+    dataset = client.wait_for_dataset(client.upload_dataset(path), timeout_seconds=LIMIT_SECONDS)
+    job = client.submit({"kind": "rank", "model": model["id"], "dataset_id": dataset["id"]})
+    ranking_id = client.wait(job["id"], timeout_seconds=LIMIT_SECONDS)["result"]["ranking_id"]
+    ((stored,),) = [query["documents"] for query in client.ranking(ranking_id)["items"]]
+    answer = client.rank(model["id"], [{"id": "7", "documents": [{"id": "1", "features": features}]}])
+    assert answer["queries"][0]["ranking"][0]["score"] == pytest.approx(stored["score"], abs=1e-6)
+
+
+def test_a_narrower_dataset_has_zeros_in_the_features_it_lacks(
+    client: Client, datasets: dict[str, str], tmp_path: Path
+) -> None:
+    """LETOR text leaves zeros out, so a test file may have fewer features than the training file."""
+    path = tmp_path / "narrow.txt"
+    path.write_text("1 qid:1 1:0.5 2:0.1\n0 qid:1 1:0.2\n")
+    narrow = client.wait_for_dataset(client.upload_dataset(path), timeout_seconds=LIMIT_SECONDS)["id"]
+    request = train_job(datasets | {"test": narrow}, model_name="narrow", num_iterations=2)
+    job = client.wait(client.submit(request)["id"], timeout_seconds=LIMIT_SECONDS)
+    assert client.ranking(job["result"]["ranking_id"])["items"][0]["query_id"] == "1"
+
+
+def test_a_running_training_is_cancelled_promptly(client: Client, datasets: dict[str, str]) -> None:
+    """A cancel is noticed within a second or so; the curves so far stay, no model is left."""
+    job = client.submit(train_job(datasets, model_name="cancelled", num_iterations=LONG))
+    wait_for(lambda: (client.job(job["id"])["progress"] or {}).get("iteration", 0) > 0)
+    asked_at = time.monotonic()
+    client.cancel(job["id"])
+    with pytest.raises(JobFailed, match="cancelled"):
+        client.wait(job["id"], timeout_seconds=20, interval_seconds=0.05)
+    assert time.monotonic() - asked_at < 5
+    assert client.history(job["id"])["iterations"]
+    assert client.job(job["id"])["result"] is None
+
+
+def test_a_queued_job_is_cancelled_at_once(client: Client, datasets: dict[str, str]) -> None:
+    """A job behind another ends without having been started, and the worker leaves it alone."""
+    running = client.submit(train_job(datasets, model_name="ahead", num_iterations=LONG))
+    queued = client.submit(train_job(datasets, model_name="behind", num_iterations=1))
+    try:
+        assert client.cancel(queued["id"])["status"] == "cancelled"
+    finally:
+        client.cancel(running["id"])
+    with pytest.raises(JobFailed):
+        client.wait(running["id"], timeout_seconds=20)
+    assert client.job(queued["id"])["attempt"] == 0
+
+
+def test_a_job_whose_process_was_killed_is_started_again(
+    stack: EmbeddedStack, client: Client, datasets: dict[str, str]
+) -> None:
+    """A pool process killed as the kernel does when memory runs out costs the job an attempt, no more."""
+    job = client.submit(train_job(datasets, model_name="killed", num_iterations=150))
+    wait_for(lambda: (client.job(job["id"])["progress"] or {}).get("iteration", 0) > 0)
+    commands = processes_of(stack.data_dir)
+    workers = {pid for pid, command in commands.items() if command.endswith("rankery worker")}
+    (pool_process,) = workers - {stack.processes["worker"]}
+    os.kill(pool_process, signal.SIGKILL)
+    done = client.wait(job["id"], timeout_seconds=LIMIT_SECONDS)
+    assert done["attempt"] == 2
+    assert client.history(job["id"])["iterations"] == list(range(1, 151))
+    stack.check()
+
+
+def test_a_job_that_cannot_end_well_says_why(
+    client: Client, datasets: dict[str, str], tmp_path: Path
+) -> None:
+    """What only the data show to be wrong fails the job with a sentence, not with a traceback."""
+    path = tmp_path / "one-query.txt"
+    path.write_text("1 qid:1 1:0.5 2:0.1\n0 qid:1 1:0.2\n")
+    single = client.wait_for_dataset(client.upload_dataset(path), timeout_seconds=LIMIT_SECONDS)["id"]
+    request = train_job(datasets, model_name="single", num_iterations=2)
+    request |= {"dataset_id": single, "validation": {"fraction": 0.5}, "test_dataset_id": None}
+    with pytest.raises(JobFailed, match="one query") as failed:
+        client.wait(client.submit(request)["id"], timeout_seconds=LIMIT_SECONDS)
+    assert failed.value.job["problem"]["title"] == "Invalid specification"
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_the_model_does_not_depend_on_the_number_of_threads(
+    client: Client, trained: Document, kernels: dict[str, str], tmp_path: Path, threads: str
+) -> None:
+    """The same job on a worker of 1 or 2 threads gives the same model text, byte for byte."""
+    environment = kernels | {"RANKERY_THREADS": threads}
+    with EmbeddedStack(tmp_path, environment=environment) as stack, Client(stack.url) as other:
+        ids = {
+            name: other.wait_for_dataset(
+                other.synthetic_dataset(size, seed=seed, polynomial_seed=3), timeout_seconds=LIMIT_SECONDS
+            )["id"]
+            for seed, (name, size) in enumerate({"train": 60, "validation": 30, "test": 40}.items())
+        }
+        job = other.submit(train_job(ids, model_name="shared", num_iterations=20))
+        done = other.wait(job["id"], timeout_seconds=LIMIT_SECONDS)
+        model = other.model(done["result"]["model_id"])
+        text = (tmp_path / "artifacts" / "models" / model["id"] / "model.txt").read_bytes()
+    assert model["sha256"] == hashlib.sha256(text).hexdigest()
+    assert model["sha256"] == client.model(trained["result"]["model_id"])["sha256"]

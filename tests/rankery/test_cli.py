@@ -1,0 +1,71 @@
+"""The command line, as a user calls it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankery import __version__
+
+
+def rankery(
+    *arguments: str, cwd: Path | None = None, **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run the command and wait for it."""
+    return subprocess.run(
+        [sys.executable, "-m", "rankery", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "COLUMNS": "200", **environment},
+    )
+
+
+def test_the_version_is_printed() -> None:
+    """`rankery --version` is the package's version."""
+    done = rankery("--version")
+    assert (done.returncode, done.stdout) == (0, f"rankery {__version__}\n")
+
+
+def test_the_help_names_every_command() -> None:
+    """A new user finds the four commands."""
+    done = rankery("--help")
+    assert done.returncode == 0
+    for command in ("serve", "api", "worker", "demo"):
+        assert command in done.stdout
+
+
+@pytest.mark.parametrize("command", ["serve", "api", "worker", "demo"])
+def test_every_command_has_help(command: str) -> None:
+    """The help of a command comes without starting anything."""
+    done = rankery(command, "--help")
+    assert done.returncode == 0
+    assert "Usage:" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["api", "worker"])
+def test_a_setting_out_of_bounds_is_one_sentence(command: str, tmp_path: Path) -> None:
+    """The sentence names the environment variable."""
+    done = rankery(command, "--data-dir", str(tmp_path), RANKERY_LOG_LEVEL="loud")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("rankery: RANKERY_LOG_LEVEL: input should be 'debug'")
+
+
+def test_demo_data_need_training_data(tmp_path: Path) -> None:
+    """--test without --train is refused before anything starts."""
+    path = tmp_path / "test.txt"
+    path.write_text("1 qid:1 1:2\n")
+    done = rankery("demo", "--test", str(path))
+    assert done.returncode == 1
+    assert done.stderr == "rankery: --validation and --test need --train, the data to learn from\n"
+
+
+def test_a_worker_without_its_database_is_one_sentence(tmp_path: Path) -> None:
+    """What the worker needs and cannot reach is said without a traceback."""
+    done = rankery("worker", "--data-dir", str(tmp_path), RANKERY_DATABASE_URL="mysql://host/name")
+    assert done.returncode == 1
+    assert done.stderr == "rankery: the database is mysql; sqlite and postgresql are supported\n"

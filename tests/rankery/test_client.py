@@ -1,0 +1,117 @@
+"""The client, against an HTTP server that answers what the test says."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rankery.client import Client
+from rankery.errors import JobFailed, RankeryApiError, ServiceUnreachable
+
+Answer = Callable[[httpx.Request], httpx.Response]
+
+
+def client_of(answer: Answer) -> Client:
+    """Return a client whose requests are answered by a function."""
+    return Client("http://rankery.test", transport=httpx.MockTransport(answer))
+
+
+def statuses(*words: str, **more: Any) -> Answer:
+    """Answer with a job that goes through these statuses."""
+    left = list(words)
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        status = left.pop(0) if len(left) > 1 else left[0]
+        return httpx.Response(200, json={"id": "job_1", "kind": "train", "status": status, **more})
+
+    return answer
+
+
+def test_a_problem_becomes_one_sentence_with_every_place() -> None:
+    """What the service says about a request is what the user reads."""
+    problem = {
+        "title": "Invalid request",
+        "status": 422,
+        "detail": "The request is not valid.",
+        "errors": [{"pointer": "/loss/mu", "detail": "must be at least 0"}],
+    }
+    client = client_of(lambda _: httpx.Response(422, json=problem))
+    with client, pytest.raises(RankeryApiError) as refused:
+        client.submit({"kind": "train"})
+    assert refused.value.status == 422
+    assert refused.value.problem == problem
+    assert str(refused.value) == "The request is not valid (/loss/mu: must be at least 0)"
+
+
+def test_an_answer_that_is_no_problem_document_is_still_an_error() -> None:
+    """A proxy in between may answer with anything."""
+    client = client_of(lambda _: httpx.Response(502, text="<html>"))
+    with client, pytest.raises(RankeryApiError, match="502 Bad Gateway"):
+        client.job("job_1")
+
+
+def test_a_service_that_is_away_is_named() -> None:
+    """The sentence has the address that did not answer."""
+    with Client("http://127.0.0.1:1") as client, pytest.raises(ServiceUnreachable, match=r"127\.0\.0\.1:1"):
+        client.job("job_1")
+
+
+def test_waiting_shows_every_state_and_returns_the_last() -> None:
+    """Progress is reported each time, the end included."""
+    seen: list[str] = []
+    with client_of(statuses("queued", "running", "succeeded")) as client:
+        job = client.wait("job_1", lambda job: seen.append(job["status"]), interval_seconds=0)
+    assert seen == ["queued", "running", "succeeded"]
+    assert job["status"] == "succeeded"
+
+
+def test_waiting_for_a_job_that_fails_raises_its_problem() -> None:
+    """The sentence is the job's own."""
+    problem = {"title": "Dataset cannot be read", "detail": "line 3: expected a number"}
+    client = client_of(statuses("running", "failed", problem=problem))
+    with client, pytest.raises(JobFailed, match=r"the train job job_1 failed: line 3: expected a number"):
+        client.wait("job_1", interval_seconds=0)
+
+
+def test_waiting_ends_at_its_limit() -> None:
+    """A job that never ends does not hold its client for ever."""
+    with client_of(statuses("running")) as client, pytest.raises(TimeoutError, match="still running"):
+        client.wait("job_1", timeout_seconds=0.05, interval_seconds=0.01)
+
+
+def test_a_file_is_uploaded_with_its_name(tmp_path: Path) -> None:
+    """The service learns the file's name, which its errors then use."""
+    path = tmp_path / "train.txt"
+    path.write_text("1 qid:1 1:2\n")
+    bodies: list[bytes] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        bodies.append(request.read())
+        return httpx.Response(202, json={"id": "ds_1"})
+
+    with client_of(answer) as client:
+        assert client.upload_dataset(path, name="mine") == {"id": "ds_1"}
+    assert b'name="file"; filename="train.txt"' in bodies[0]
+    assert b"1 qid:1 1:2\n" in bodies[0]
+    assert b'name="name"\r\n\r\nmine' in bodies[0]
+
+
+def test_ranking_sends_the_queries_and_the_limit() -> None:
+    """`top_k` is left out unless it is given."""
+    bodies: list[Any] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        bodies.append((request.url.path, json.loads(request.read())))
+        return httpx.Response(200, json={"queries": []})
+
+    queries = [{"id": "q", "documents": []}]
+    with client_of(answer) as client:
+        client.rank("web@champion", queries)
+        client.rank("web@champion", queries, top_k=3)
+    assert bodies == [
+        ("/v1/models/web@champion/rank", {"queries": queries}),
+        ("/v1/models/web@champion/rank", {"queries": queries, "top_k": 3}),
+    ]

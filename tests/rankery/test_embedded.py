@@ -1,0 +1,159 @@
+"""Ports, locks, the Redis server and single processes of the embedded service."""
+
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rankery.embedded.lock import DataFolderLock
+from rankery.embedded.ports import claim_port, free_port, reachable_host
+from rankery.embedded.process import ServiceProcess
+from rankery.embedded.redis import find_redis_server, redis_answers, redis_configuration, redis_url
+from rankery.errors import StackError
+
+
+def start(tmp_path: Path, script: str, standard_input: str = "") -> ServiceProcess:
+    """Start a Python script as a process of the service."""
+    return ServiceProcess.start(
+        "part",
+        [sys.executable, "-c", script],
+        log_path=tmp_path / "logs" / "part.log",
+        environment=os.environ,
+        standard_input=standard_input,
+    )
+
+
+def wait_for_line(process: ServiceProcess, line: str) -> None:
+    """Wait until the process has logged a line."""
+    deadline = time.monotonic() + 30
+    while process.last_line() != line:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_free_port_is_given_and_can_be_listened_on() -> None:
+    """Port 0 means any free port."""
+    port = claim_port("127.0.0.1", 0)
+    with socket.create_server(("127.0.0.1", port)):
+        pass
+
+
+def test_a_taken_port_is_refused() -> None:
+    """The message names the port and the way out."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(StackError, match=rf"port {port} .* is taken.*--port"):
+            claim_port("127.0.0.1", port)
+
+
+def test_a_foreign_address_is_refused() -> None:
+    """Only addresses of this machine can be listened on (192.0.2.1 is nobody's)."""
+    with pytest.raises(StackError, match=r"cannot listen on 192\.0\.2\.1"):
+        free_port("192.0.2.1")
+
+
+@pytest.mark.parametrize(
+    ("bound", "reached"),
+    [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("::1", "[::1]")],
+)
+def test_the_dashboard_is_named_by_an_address_that_browsers_reach(bound: str, reached: str) -> None:
+    """A wildcard is an address to listen on, not to go to."""
+    assert reachable_host(bound) == reached
+
+
+def test_a_data_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
+    """The second is refused, and welcome once the first has gone."""
+    first, second = DataFolderLock(tmp_path / "data"), DataFolderLock(tmp_path / "data")
+    first.acquire()
+    with pytest.raises(StackError, match="in use by another rankery service"):
+        second.acquire()
+    first.release()
+    second.acquire()
+    second.release()
+
+
+def test_a_data_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    """The message names the folder and the reason."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StackError, match=r"cannot use the data folder .*file/data: Not a directory"):
+        DataFolderLock(tmp_path / "file" / "data").acquire()
+
+
+def test_redis_is_loopback_only_and_wants_its_password(tmp_path: Path) -> None:
+    """The private Redis answers to its own URL and to no other, and writes nothing."""
+    port, folder = free_port("127.0.0.1"), tmp_path / 'a "quoted" \\ folder'
+    folder.mkdir()
+    process = ServiceProcess.start(
+        "redis",
+        [find_redis_server(), "-"],
+        log_path=tmp_path / "logs" / "redis.log",
+        environment=os.environ,
+        standard_input=redis_configuration(port, "secret", folder),
+    )
+    try:
+        deadline = time.monotonic() + 20
+        while not redis_answers(redis_url(port, "secret")):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert not redis_answers(redis_url(port, "wrong"))
+        assert not redis_answers(f"redis://127.0.0.1:{port}/0")
+    finally:
+        process.stop(10)
+    assert process.exit_code == 0
+    assert "secret" not in process.log_path.read_text()
+    assert list(folder.iterdir()) == []
+
+
+def test_output_is_appended_to_the_log(tmp_path: Path) -> None:
+    """A restart keeps what the process before it said."""
+    for word in ("first", "second"):
+        process = start(tmp_path, f"print({word!r})")
+        process.popen.wait(30)
+    assert process.log_path.read_text().split() == ["first", "second"]
+    assert process.last_line() == "second"
+
+
+def test_a_process_ends_when_asked(tmp_path: Path) -> None:
+    """One that goes on SIGTERM is not killed."""
+    process = start(
+        tmp_path,
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))\n"
+        "print('up', flush=True)\n"
+        "time.sleep(60)",
+    )
+    wait_for_line(process, "up")
+    process.stop(20)
+    assert process.exit_code == 3
+    assert process.ending == "exit code 3"
+
+
+def test_a_process_that_will_not_end_is_killed_with_its_children(tmp_path: Path) -> None:
+    """After the grace the whole group is gone."""
+    process = start(
+        tmp_path,
+        "import signal, subprocess, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "print(subprocess.Popen(['sleep', '60']).pid, flush=True)\n"
+        "time.sleep(60)",
+    )
+    deadline = time.monotonic() + 30
+    while not process.last_line().isdigit():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.stop(0.2)
+    assert process.exit_code == -signal.SIGKILL
+    assert process.ending == "killed by SIGKILL"
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.popen.pid, 0)
+
+
+def test_standard_input_is_given_and_closed(tmp_path: Path) -> None:
+    """A configuration with a password reaches the process without showing on its command line."""
+    process = start(tmp_path, "import sys; print(sys.stdin.read())", "secret")
+    process.popen.wait(30)
+    assert process.last_line() == "secret"

@@ -1,0 +1,97 @@
+"""The Dockerfile and the compose file name only what exists. No engine runs here: their text is checked."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic_settings import BaseSettings
+
+from app.settings import ApiSettings
+from core.store import StoreSettings
+from rankery.cli import app as command_line
+from worker.settings import WorkerSettings
+
+ROOT = Path(__file__).parent.parent
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+COMPOSE_TEXT = (ROOT / "docker-compose.yml").read_text()
+COMPOSE: dict[str, Any] = yaml.safe_load(COMPOSE_TEXT)
+SETTINGS: tuple[type[BaseSettings], ...] = (StoreSettings, ApiSettings, WorkerSettings)
+
+
+def settings_names() -> set[str]:
+    """Every environment variable that a process reads."""
+    return {f"RANKERY_{name}".upper() for settings in SETTINGS for name in settings.model_fields}
+
+
+@pytest.mark.parametrize("text", [DOCKERFILE, COMPOSE_TEXT], ids=["Dockerfile", "docker-compose.yml"])
+def test_every_environment_variable_is_read_by_a_process(text: str) -> None:
+    """A misspelt variable would silently do nothing."""
+    named = set(re.findall(r"RANKERY_[A-Z_]+", text))
+    assert named
+    assert named <= settings_names()
+
+
+def test_every_command_exists() -> None:
+    """`rankery api` and `rankery worker` are commands of the command line."""
+    commands = {command.name or command.callback.__name__ for command in command_line.registered_commands}  # type: ignore[union-attr]
+    started = {COMPOSE["services"][service]["command"][0] for service in ("api", "worker")}
+    default = re.findall(r'^CMD \["(\w+)"\]', DOCKERFILE, re.MULTILINE)
+    assert started | set(default) <= commands
+    assert 'ENTRYPOINT ["rankery"]' in DOCKERFILE
+
+
+def test_every_path_that_is_copied_exists() -> None:
+    """Paths copied from the build context exist and are let through by .dockerignore."""
+    allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    copied = [
+        path
+        for line in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)
+        for path in line.split()[:-1]
+    ]
+    assert {"app", "worker", "core", "rankery", "pyproject.toml"} <= set(copied)
+    for path in copied:
+        assert (ROOT / path).exists(), path
+        assert path in allowed, path
+
+
+def test_the_image_runs_without_privileges_and_is_watched() -> None:
+    """Two stages, a user of its own, and a health check on the path the API serves."""
+    assert len(re.findall(r"^FROM ", DOCKERFILE, re.MULTILINE)) == 2
+    assert re.search(r"^USER rankery$", DOCKERFILE, re.MULTILINE)
+    assert "/healthz" in re.findall(r"HEALTHCHECK.*\n.*", DOCKERFILE)[0]
+    port = COMPOSE["x-rankery"]["environment"]["RANKERY_PORT"]
+    assert f"EXPOSE {port}" in DOCKERFILE
+    assert COMPOSE["services"]["api"]["ports"] == [f"127.0.0.1:{port}:{port}"]
+
+
+def test_every_volume_is_declared_and_used() -> None:
+    """Named volumes hold what must outlive a container."""
+    used = {
+        mount.split(":")[0]
+        for service in COMPOSE["services"].values()
+        for mount in service.get("volumes", [])
+    }
+    assert used == set(COMPOSE["volumes"])
+    mounted = COMPOSE["x-rankery"]["volumes"][0].split(":")[1]
+    assert mounted == COMPOSE["x-rankery"]["environment"]["RANKERY_DATA_DIR"]
+    assert f"VOLUME {mounted}" in DOCKERFILE
+
+
+def test_docker_compose_accepts_the_file() -> None:
+    """`docker-compose config` resolves it, and refuses to start without passwords."""
+    if shutil.which("docker-compose") is None:
+        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
+            pytest.fail("docker-compose is not installed")
+        pytest.skip("docker-compose is not installed: apt-get install docker-compose")
+    command = ["docker-compose", "--file", str(ROOT / "docker-compose.yml"), "config", "--quiet"]
+    passwords = {"POSTGRES_PASSWORD": "p", "REDIS_PASSWORD": "r"}
+    bare = {name: value for name, value in os.environ.items() if name not in passwords}
+    subprocess.run(command, env={**bare, **passwords}, check=True, capture_output=True)
+    refused = subprocess.run(command, env=bare, check=False, capture_output=True, text=True)
+    assert refused.returncode != 0
+    assert "set POSTGRES_PASSWORD" in refused.stderr

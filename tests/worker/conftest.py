@@ -1,0 +1,51 @@
+"""A real store in a temporary folder, and jobs claimed from it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.store import Store
+from worker import WorkerSettings
+from worker.jobs import JobRun
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> WorkerSettings:
+    """Settings of a worker whose every report is written at once and whose broker is away."""
+    return WorkerSettings(
+        data_dir=tmp_path, broker_url="redis://127.0.0.1:1/0", report_seconds=0.0, lease_seconds=30.0
+    )
+
+
+@pytest.fixture
+def store(settings: WorkerSettings) -> Iterator[Store]:
+    """An empty store."""
+    store = Store.open(settings)
+    store.migrate()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def queue_job(store: Store) -> Callable[..., str]:
+    """Queue a job and return its id."""
+
+    def queue(kind: str = "train", **spec: Any) -> str:
+        with store.begin() as tx:
+            return tx.jobs.add(kind, spec).id
+
+    return queue
+
+
+@pytest.fixture
+def claim_job(store: Store, settings: WorkerSettings, queue_job: Callable[..., str]) -> Callable[..., JobRun]:
+    """Queue a job and claim it."""
+
+    def claim(kind: str = "train", **changed: Any) -> JobRun:
+        claimed = JobRun.claim(store, settings.model_copy(update=changed), queue_job(kind), "w1")
+        assert claimed is not None
+        return claimed
+
+    return claim

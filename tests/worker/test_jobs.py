@@ -1,0 +1,137 @@
+"""A claimed job: reports, interruptions and endings."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from core.errors import JobCancelled, LeaseLost
+from core.store import Store
+from worker import WorkerSettings
+from worker.jobs import JobRun, WorkerStopping
+
+Claim = Callable[..., JobRun]
+
+
+def take_away(store: Store, run: JobRun) -> None:
+    """Let the job's lease run out and give the job to another worker."""
+    with store.begin() as tx:
+        tx.jobs.requeue_expired(datetime.now(UTC) + timedelta(days=1), attempts=10)
+        assert tx.jobs.claim(run.id, "w2", 30.0) is not None
+
+
+def test_only_one_claim_of_a_job_succeeds(
+    store: Store, settings: WorkerSettings, queue_job: Callable[..., str]
+) -> None:
+    """A message delivered twice starts a job once."""
+    job_id = queue_job()
+    assert JobRun.claim(store, settings, job_id, "w1") is not None
+    assert JobRun.claim(store, settings, job_id, "w2") is None
+
+
+def test_reports_are_throttled_and_nothing_is_lost(store: Store, claim_job: Claim) -> None:
+    """Iterations that come too fast to be written one by one are all there in the end."""
+    run = claim_job(report_seconds=3600.0)
+    for iteration in range(1, 6):
+        run.report(iterations=[(iteration, {"train": {"ndcg@10": iteration / 10}})])
+    with store.read() as tx:
+        assert [row.iteration for row in tx.jobs.iterations(run.id)] == [1]
+    with run.succeeding({"model_id": "mdl_x"}):
+        pass
+    with store.read() as tx:
+        rows = tx.jobs.iterations(run.id)
+    assert [(row.iteration, row.values["train"]["ndcg@10"]) for row in rows] == [
+        (i, i / 10) for i in range(1, 6)
+    ]
+
+
+@pytest.mark.parametrize("ending", ["fail", "cancel"])
+def test_a_job_that_ends_badly_keeps_its_last_report(store: Store, claim_job: Claim, ending: str) -> None:
+    """What came since the last writing is written with the end, whichever it is."""
+    run = claim_job(report_seconds=3600.0)
+    run.flush()
+    run.report(iterations=[(1, {"train": {}})])
+    if ending == "fail":
+        run.fail({"title": "t", "detail": "d"})
+    else:
+        run.cancel()
+    with store.read() as tx:
+        assert [row.iteration for row in tx.jobs.iterations(run.id)] == [1]
+        assert tx.jobs.get(run.id).status == {"fail": "failed", "cancel": "cancelled"}[ending]
+
+
+def test_a_report_notices_a_cancel(store: Store, claim_job: Claim) -> None:
+    """The report that finds the request raises, and so does every later one."""
+    run = claim_job()
+    run.report(iterations=[(1, {})])
+    with store.begin() as tx:
+        tx.jobs.request_cancel(run.id)
+    with pytest.raises(JobCancelled):
+        run.report(iterations=[(2, {})])
+    with pytest.raises(JobCancelled):
+        run.check()
+    with store.read() as tx:
+        assert len(tx.jobs.iterations(run.id)) == 2
+
+
+def test_a_lost_lease_stops_the_job_at_its_next_report(store: Store, claim_job: Claim) -> None:
+    """A worker that was thought dead must not write over the one that took its place."""
+    run = claim_job()
+    take_away(store, run)
+    with pytest.raises(LeaseLost):
+        run.report(iterations=[(1, {})])
+    with store.read() as tx:
+        assert tx.jobs.iterations(run.id) == []
+
+
+def test_a_lost_lease_undoes_the_result(store: Store, claim_job: Claim) -> None:
+    """Rows written together with the job's end disappear together with it."""
+    run = claim_job()
+    take_away(store, run)
+    with pytest.raises(LeaseLost), run.succeeding({"dataset_id": "ds_x"}) as tx:
+        tx.datasets.add("orphan", {"kind": "upload"})
+    with store.read() as tx:
+        assert tx.datasets.page(None, 10).items == []
+        assert tx.jobs.get(run.id).status == "running"
+
+
+def test_the_heartbeats_renewal_notices_what_happened(store: Store, claim_job: Claim) -> None:
+    """A renewal never raises in its own thread; the work finds out at its next step."""
+    run = claim_job()
+    run.renew()
+    run.check()
+    take_away(store, run)
+    run.renew()
+    with pytest.raises(LeaseLost):
+        run.check()
+
+
+def test_a_released_job_goes_to_the_next_sweep(store: Store, claim_job: Claim) -> None:
+    """On a shutdown the job does not wait for its lease to run out, and this worker may not go on."""
+    run = claim_job()
+    run.release()
+    with pytest.raises(WorkerStopping):
+        run.check()
+    with store.begin() as tx:
+        assert tx.jobs.requeue_expired(datetime.now(UTC), attempts=3) == [run.id]
+
+
+def test_artifacts_of_a_job_without_result_are_removed(store: Store, claim_job: Claim) -> None:
+    """What was stored for a result that will not be leaves no bytes behind."""
+    run = claim_job()
+    with run.writing("models/mdl_x/model.txt") as file:
+        file.write(b"tree")
+    assert store.artifacts.exists("models/mdl_x/model.txt")
+    run.discard_artifacts()
+    assert not store.artifacts.exists("models/mdl_x/model.txt")
+
+
+def test_artifacts_of_a_result_are_kept(store: Store, claim_job: Claim) -> None:
+    """Once the job has succeeded its artifacts belong to the result."""
+    run = claim_job()
+    with run.writing("models/mdl_x/model.txt") as file:
+        file.write(b"tree")
+    with run.succeeding({"model_id": "mdl_x"}):
+        pass
+    run.discard_artifacts()
+    assert store.artifacts.read_bytes("models/mdl_x/model.txt") == b"tree"

@@ -1,0 +1,36 @@
+"""What a failed job tells."""
+
+import core.errors
+from core.errors import DatasetError, InvalidInput, RankeryError
+from worker.problems import TITLES, problem_of
+
+
+def test_every_error_of_ours_has_a_title() -> None:
+    """A new kind of error must be given a title, or be one that never ends a job."""
+    kinds = {
+        kind
+        for kind in vars(core.errors).values()
+        if isinstance(kind, type) and issubclass(kind, RankeryError)
+    }
+    endings = {core.errors.LeaseLost, core.errors.JobCancelled}
+    assert kinds - endings == set(TITLES)
+
+
+def test_a_dataset_error_names_its_place() -> None:
+    """The place is given in words and in fields."""
+    problem = problem_of(DatasetError("expected a number", file="a.txt", line=3, column=5, text="x"))
+    assert problem["detail"] == "file a.txt, line 3, column 5: expected a number"
+    assert problem["errors"] == [
+        {"line": 3, "column": 5, "text": "x", "detail": "expected a number", "file": "a.txt"}
+    ]
+
+
+def test_an_invalid_input_names_its_pointers() -> None:
+    """Each fault of a specification keeps its JSON pointer."""
+    problem = problem_of(InvalidInput.at("/loss/mu", "must be at least 0"))
+    assert problem["errors"] == [{"pointer": "/loss/mu", "detail": "must be at least 0"}]
+
+
+def test_too_little_memory_is_said_plainly() -> None:
+    """The user can act on this one."""
+    assert problem_of(MemoryError())["title"] == "Out of memory"

@@ -1,0 +1,103 @@
+"""The task: claims, dispatch and how errors become endings."""
+
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from core.store import Store
+from worker import WorkerSettings
+from worker.stopping import StopFlag
+from worker.tasks import RUNNERS, run_job
+
+Queue = Callable[..., str]
+
+
+def outcome(store: Store, settings: WorkerSettings, job_id: str) -> dict[str, object]:
+    """Run a job in this process and return how it ended."""
+    run_job(store, settings, StopFlag(), "w1", job_id)
+    with store.read() as tx:
+        job = tx.jobs.get(job_id)
+    return {"status": job.status, "problem": job.problem, "attempt": job.attempt}
+
+
+def upload(store: Store, queue_job: Queue, text: str) -> tuple[str, str]:
+    """Store an uploaded dataset and queue its ingestion."""
+    with store.begin() as tx:
+        dataset = tx.datasets.add("d", {"kind": "upload", "filename": "d.txt", "format": "letor"})
+        job = tx.jobs.add("ingest", {"dataset_id": dataset.id}, [dataset.id])
+        tx.datasets.attach_job(dataset.id, job.id)
+    store.artifacts.write_bytes(f"datasets/{dataset.id}/upload", text.encode())
+    return dataset.id, job.id
+
+
+def test_every_kind_of_job_has_its_runner() -> None:
+    """The kinds that the API accepts are the kinds that the worker knows."""
+    assert set(RUNNERS) == {"ingest", "train", "evaluate", "rank"}
+
+
+def test_a_job_that_is_gone_or_ended_is_left_alone(
+    store: Store, settings: WorkerSettings, queue_job: Queue
+) -> None:
+    """A message may be late or come twice; it then does nothing."""
+    run_job(store, settings, StopFlag(), "w1", "job_00000000000000000000")
+    job_id = queue_job()
+    with store.begin() as tx:
+        tx.jobs.request_cancel(job_id)
+    assert outcome(store, settings, job_id)["status"] == "cancelled"
+
+
+def test_nothing_is_claimed_during_a_shutdown(
+    store: Store, settings: WorkerSettings, queue_job: Queue
+) -> None:
+    """A worker that is leaving does not start another job."""
+    stop = StopFlag()
+    stop.set()
+    job_id = queue_job()
+    run_job(store, settings, stop, "w1", job_id)
+    with store.read() as tx:
+        assert tx.jobs.get(job_id).status == "queued"
+
+
+def test_a_good_upload_becomes_a_ready_dataset(
+    store: Store, settings: WorkerSettings, queue_job: Queue
+) -> None:
+    """Statistics and Parquet are there together with the job's success."""
+    dataset_id, job_id = upload(store, queue_job, "1 qid:1 1:2\n0 qid:1 1:1\n")
+    assert outcome(store, settings, job_id)["status"] == "succeeded"
+    with store.read() as tx:
+        dataset = tx.datasets.get(dataset_id)
+    assert dataset.status == "ready"
+    assert dataset.statistics is not None
+    assert dataset.statistics["documents"] == 2
+    assert store.artifacts.exists(f"datasets/{dataset_id}/data.parquet")
+
+
+def test_one_of_our_errors_ends_the_job_with_its_own_words(
+    store: Store, settings: WorkerSettings, queue_job: Queue
+) -> None:
+    """The job and the dataset tell the user the same, and no Parquet is left."""
+    dataset_id, job_id = upload(store, queue_job, "1 qid:1 1:2\nnonsense\n")
+    ending = outcome(store, settings, job_id)
+    assert ending["status"] == "failed"
+    with store.read() as tx:
+        dataset = tx.datasets.get(dataset_id)
+    assert dataset.status == "invalid"
+    assert dataset.problem == ending["problem"]
+    assert dataset.problem is not None
+    assert dataset.problem["errors"][0]["line"] == 2
+    assert not store.artifacts.exists(f"datasets/{dataset_id}/data.parquet")
+
+
+def test_an_unknown_error_tells_the_user_a_reference_and_the_log_the_rest(
+    store: Store, settings: WorkerSettings, queue_job: Queue, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No text of an exception we did not write reaches the user."""
+    job_id = queue_job("ingest", secret="the spec lacks what every ingestion has")
+    with caplog.at_level(logging.ERROR):
+        ending = outcome(store, settings, job_id)
+    problem = ending["problem"]
+    assert isinstance(problem, dict)
+    assert problem["title"] == "Internal error"
+    assert "dataset_id" not in problem["detail"]
+    assert ending["status"] == "failed"

@@ -1,0 +1,98 @@
+"""The Celery application: how it is configured, and what its processes do as they come and go."""
+
+import os
+import socket
+from typing import Any
+
+import structlog
+from celery import Celery, signals
+
+from core.store import RUN_JOB, Store
+from worker.logs import configure_logging
+from worker.pool import PoolProcess
+from worker.settings import WorkerSettings
+from worker.stopping import StopFlag
+from worker.sweeper import Sweeper
+
+# A message is only a wake-up, and the database knows what became of it: Redis must not deliver one again
+# while its job still runs.
+_VISIBILITY_SECONDS = 24 * 3600
+# A first start compiles every kernel before the pool process reports for work.
+_POOL_START_SECONDS = 900.0
+_LOG = structlog.stdlib.get_logger(__name__)
+
+
+def make_celery(settings: WorkerSettings) -> Any:
+    """Build the Celery application with its one task, `rankery.run_job`."""
+    celery = Celery("rankery", broker=settings.broker_url, set_as_current=False)
+    celery.conf.update(
+        task_serializer="json",
+        accept_content=["json"],
+        task_ignore_result=True,
+        result_backend=None,
+        task_acks_late=True,
+        # The lease decides about a job whose process was killed, so its message may go.
+        task_reject_on_worker_lost=False,
+        task_track_started=False,
+        worker_prefetch_multiplier=1,
+        worker_concurrency=settings.worker_concurrency,
+        worker_send_task_events=False,
+        worker_enable_remote_control=False,
+        worker_hijack_root_logger=False,
+        worker_redirect_stdouts=False,
+        worker_proc_alive_timeout=_POOL_START_SECONDS,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_transport_options={"visibility_timeout": _VISIBILITY_SECONDS},
+    )
+    stop = StopFlag()
+    process = PoolProcess(settings, stop, f"{socket.gethostname()}:{os.getpid()}")
+    celery.task(name=RUN_JOB)(process.run_job)
+    _connect(settings, stop, process, Sweeper(settings))
+    return celery
+
+
+def run(settings: WorkerSettings) -> None:
+    """Run a worker in this process until SIGINT or SIGTERM; a running job is handed back to the queue."""
+    configure_logging(settings)
+    store = Store.open(settings)
+    store.migrate()
+    store.close()
+    _LOG.info("worker.starting", concurrency=settings.worker_concurrency, threads=settings.threads_per_job)
+    celery = make_celery(settings)
+    worker = celery.Worker(
+        pool="prefork",
+        loglevel=settings.log_level.upper(),
+        quiet=True,
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+    )
+    worker.start()
+
+
+def _connect(settings: WorkerSettings, stop: StopFlag, process: PoolProcess, sweeper: Sweeper) -> None:
+    """Answer Celery's signals. Each has one receiver, so that a second application replaces the first."""
+
+    def on_logging(**_: Any) -> None:
+        configure_logging(settings)
+
+    def on_process_init(**_: Any) -> None:
+        process.start()
+
+    def on_ready(sender: Any, **_: Any) -> None:
+        sweeper.start(sender.timer)
+
+    def on_shutting_down(**_: Any) -> None:
+        stop.set()
+
+    receivers = (
+        (signals.setup_logging, on_logging),
+        (signals.worker_process_init, on_process_init),
+        (signals.worker_ready, on_ready),
+        (signals.worker_shutting_down, on_shutting_down),
+    )
+    for signal, receiver in receivers:
+        signal.disconnect(dispatch_uid="rankery")
+        signal.connect(receiver, weak=False, dispatch_uid="rankery")

@@ -1,0 +1,63 @@
+"""What a failed job tells its user: one table from error to title."""
+
+import secrets
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import structlog
+
+from core.errors import (
+    DatasetError,
+    InvalidInput,
+    ModelError,
+    NotFound,
+    RankeryError,
+    StoreUnavailable,
+    WrongState,
+)
+
+TITLES: Mapping[type[RankeryError], str] = MappingProxyType(
+    {
+        DatasetError: "Dataset cannot be read",
+        InvalidInput: "Invalid specification",
+        ModelError: "Model cannot be used",
+        NotFound: "Not found",
+        WrongState: "Wrong state",
+        StoreUnavailable: "Storage unavailable",
+        RankeryError: "Job failed",
+    }
+)
+_LOG = structlog.stdlib.get_logger(__name__)
+
+
+def problem_of(error: Exception) -> dict[str, Any]:
+    """Describe an error for the user.
+
+    An error that is not one of ours may hold anything, so its text goes to the log only, under a reference
+    that the user can quote.
+    """
+    if isinstance(error, RankeryError):
+        title = next(TITLES[kind] for kind in type(error).__mro__ if kind in TITLES)
+        return {"title": title, "detail": str(error), **_places(error)}
+    reference = secrets.token_hex(4)
+    _LOG.error("job.internal_error", reference=reference, exc_info=error)
+    if isinstance(error, MemoryError):
+        return {
+            "title": "Out of memory",
+            "detail": f"the worker has too little memory for this job (reference {reference})",
+        }
+    return {
+        "title": "Internal error",
+        "detail": f"the job stopped on an error of the service itself; its log has the cause under "
+        f"reference {reference}",
+    }
+
+
+def _places(error: RankeryError) -> dict[str, Any]:
+    if isinstance(error, InvalidInput):
+        return {"errors": [{"pointer": p.pointer, "detail": p.detail} for p in error.problems]}
+    if isinstance(error, DatasetError):
+        place = {name: getattr(error, name) for name in ("line", "column", "text", "detail", "file")}
+        return {"errors": [place]}
+    return {}

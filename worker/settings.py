@@ -1,0 +1,48 @@
+"""Settings of a worker process."""
+
+import os
+from typing import Literal
+
+from pydantic import Field
+
+from core.store import StoreSettings
+
+
+class WorkerSettings(StoreSettings):
+    """What a worker reads from the environment, on top of where its data lives.
+
+    Every field is also an environment variable: `lease_seconds` is `RANKERY_LEASE_SECONDS`.
+    """
+
+    worker_concurrency: int = Field(1, ge=1, le=256, description="Jobs that run at the same time")
+    threads: int | None = Field(
+        None, ge=1, description="Threads of one job; the machine's cores shared among the jobs where unset"
+    )
+    lease_seconds: float = Field(
+        15.0, gt=0, description="How long a job stays with a worker that has stopped answering"
+    )
+    heartbeat_seconds: float = Field(4.0, gt=0, description="How often a running job's lease is renewed")
+    sweep_seconds: float = Field(
+        5.0, gt=0, description="How often jobs of lost workers are returned to the queue"
+    )
+    wake_seconds: float = Field(
+        60.0, gt=0, description="After how long a job that still waits is announced to the workers again"
+    )
+    attempts: int = Field(3, ge=1, description="How often a job is started before a lost worker fails it")
+    report_seconds: float = Field(0.5, ge=0, description="Shortest time between two reports of progress")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least severe message that is logged"
+    )
+    log_format: Literal["console", "json"] = Field("console", description="How log lines are written")
+
+    @property
+    def threads_per_job(self) -> int:
+        """The threads that numba and LightGBM both use for one job."""
+        return self.threads or max(1, available_cores() // self.worker_concurrency)
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

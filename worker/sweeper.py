@@ -1,0 +1,57 @@
+"""Returning the jobs of lost workers to the queue, and announcing again what nobody came for."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import structlog
+
+from core.store import Store, WakeUps
+from worker.settings import WorkerSettings
+
+_LOG = structlog.stdlib.get_logger(__name__)
+
+
+class Sweeper:
+    """Sweeps from the event loop of the worker's parent process.
+
+    Not from a thread: the parent forks pool processes, and a fork while a thread holds one of SQLite's locks
+    would leave the child without it. For the same reason a store is open only during a sweep.
+    """
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._settings = settings
+        self._wake_ups = WakeUps(settings.broker_url)
+        self._swept = False
+
+    def start(self, timer: Any) -> None:
+        """Sweep now and then regularly; called whenever the worker has connected to the broker."""
+        self.sweep()
+        timer.call_repeatedly(self._settings.sweep_seconds, self.sweep)
+
+    def sweep(self) -> None:
+        """Sweep once. A failure is logged and left to the next sweep."""
+        try:
+            woken = self._settle()
+        except Exception:  # noqa: BLE001 - the next sweep tries again, whatever it was
+            _LOG.exception("sweep.failed")
+            return
+        for job_id in woken:
+            if not self._wake_ups.send(job_id):
+                # The broker is away; all that waits is announced again when it is back.
+                self._swept = False
+                return
+
+    def _settle(self) -> list[str]:
+        now = datetime.now(UTC)
+        # A new worker announces every waiting job: what was announced before may be lost with the broker.
+        older_than_seconds = self._settings.wake_seconds if self._swept else 0.0
+        store = Store.open(self._settings)
+        try:
+            with store.begin() as tx:
+                for job_id in tx.jobs.requeue_expired(now, self._settings.attempts):
+                    _LOG.warning("job.requeued", job_id=job_id, reason="its worker stopped answering")
+                woken = tx.jobs.to_wake(now, older_than_seconds)
+        finally:
+            store.close()
+        self._swept = True
+        return woken

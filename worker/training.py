@@ -1,0 +1,130 @@
+"""Training a model, and judging it on a test set."""
+
+import hashlib
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from core.data import RankingDataset, split_queries
+from core.parameters import values_of
+from core.scoring import Forest
+from core.store import new_id
+from core.training import IterationReport, train, training_spec
+from worker.datasets import fit_features, load_dataset
+from worker.jobs import JobRun
+from worker.models import model_key
+from worker.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
+
+
+def run_training(run: JobRun) -> None:
+    """Train as specified, store the model, and where there is a test set evaluate and rank it.
+
+    Raises:
+        InvalidInput: The specification does not fit the data.
+        DatasetError: The datasets do not fit together.
+    """
+    spec = training_spec(run.spec)
+    run.phase("loading")
+    data = _load(run, spec.seed)
+    run.phase("training")
+    watch = _Watch(run)
+    ranker = train(spec, data.training, data.validation, on_iteration=watch.on_iteration, threads=run.threads)
+    run.phase("storing")
+    model_id, text = new_id("mdl_"), ranker.model_text.encode()
+    with run.writing(model_key(model_id)) as file:
+        file.write(text)
+    judged = _judge(run, ranker.model_text, data.test, spec.metrics)
+    metrics = watch.metrics_at_best | ({"test": judged.evaluation.means} if judged else {})
+    run.report(metrics=metrics)
+    result = {"model_id": model_id} | (judged.result if judged else {})
+    with run.succeeding(result) as tx:
+        tx.models.add(
+            model_id,
+            name=run.spec["model_name"],
+            job_id=run.id,
+            dataset_id=run.spec["dataset_id"],
+            feature_names=ranker.feature_names,
+            loss={"name": spec.loss.name, **values_of(spec.loss)},
+            hyperparameters=values_of(spec.hyperparameters),
+            best_iteration=ranker.best_iteration,
+            sha256=hashlib.sha256(text).hexdigest(),
+            size_bytes=len(text),
+            metrics=judged.evaluation.means if judged else None,
+        )
+        if judged:
+            judged.evaluation.add(tx, run, model_id, run.spec["test_dataset_id"])
+            judged.ranking.add(tx, run, model_id, run.spec["test_dataset_id"])
+
+
+@dataclass(frozen=True)
+class _Data:
+    training: RankingDataset
+    validation: RankingDataset | None
+    test: RankingDataset | None
+
+
+@dataclass(frozen=True)
+class _Judged:
+    evaluation: StoredEvaluation
+    ranking: StoredRanking
+
+    @property
+    def result(self) -> dict[str, str]:
+        return {"evaluation_id": self.evaluation.id, "ranking_id": self.ranking.id}
+
+
+class _Watch:
+    """Turns the iterations of a training into the job's progress, metrics and learning curves."""
+
+    def __init__(self, run: JobRun) -> None:
+        self._run = run
+        self._first_ended_at = 0.0
+        self.metrics_at_best: dict[str, Any] = {}
+
+    def on_iteration(self, report: IterationReport) -> None:
+        values = {name: dict(metrics) for name, metrics in report.values.items()}
+        if report.best_iteration == report.iteration:
+            self.metrics_at_best = values
+        progress = {
+            "phase": "training",
+            "iteration": report.iteration,
+            "total": report.total,
+            "eta_seconds": self._eta_seconds(report),
+        }
+        self._run.report(progress=progress, metrics=values, iterations=[(report.iteration, values)])
+
+    def _eta_seconds(self, report: IterationReport) -> float | None:
+        # The first iteration also prepares the data, so it says nothing about those to come.
+        if report.iteration == 1:
+            self._first_ended_at = time.monotonic()
+            return None
+        per_iteration = (time.monotonic() - self._first_ended_at) / (report.iteration - 1)
+        return round(per_iteration * (report.total - report.iteration), 1)
+
+
+def _load(run: JobRun, seed: int) -> _Data:
+    training = load_dataset(run.store, run.spec["dataset_id"])
+    names = training.feature_names
+
+    def fitted(dataset_id: str) -> RankingDataset:
+        return fit_features(load_dataset(run.store, dataset_id), names)
+
+    wanted = run.spec.get("validation") or {}
+    validation = None
+    if "dataset_id" in wanted:
+        validation = fitted(wanted["dataset_id"])
+    elif "fraction" in wanted:
+        training, validation = split_queries(training, wanted["fraction"], seed)
+    test_id = run.spec.get("test_dataset_id")
+    return _Data(training, validation, fitted(test_id) if test_id else None)
+
+
+def _judge(
+    run: JobRun, model_text: str, test: RankingDataset | None, metrics: tuple[str, ...]
+) -> _Judged | None:
+    if test is None:
+        return None
+    run.phase("scoring")
+    scores = Forest.parse(model_text).score(test.features, run.threads)
+    evaluation = store_evaluation(run, scores, test, metrics)
+    return _Judged(evaluation, store_ranking(run, scores, test))
