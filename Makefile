@@ -18,6 +18,7 @@ install: .venv/.installed ## make .venv from the lock; nothing to do when up to 
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements/development.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -c 'from core.training import warm_up; warm_up()' # compile the kernels once, so that nobody waits
 	@touch $@
 
 .PHONY: demo

@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from fastapi import APIRouter, FastAPI
 from fastapi.concurrency import run_in_threadpool
+from fastapi_offline import FastAPIOffline
 
 from app import dashboard, documentation, problems
 from app.access_log import AccessLog
@@ -44,7 +45,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             wake_ups.close()
             store.close()
 
-    application = FastAPI(
+    application = FastAPIOffline(
         title="Rankery",
         version=_version(),
         summary="Learning to rank over HTTP",

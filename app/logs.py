@@ -1,38 +1,19 @@
 """One log format for our own messages, uvicorn's and the libraries'."""
 
 import logging
-from typing import Literal
 
-import structlog
-from structlog.typing import Processor
-
-_SHARED: tuple[Processor, ...] = (
-    structlog.contextvars.merge_contextvars,
-    structlog.stdlib.add_log_level,
-    structlog.stdlib.add_logger_name,
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
-)
+from core.logs import LogFormat, log_formatter
 
 # alembic greets at every start; python_multipart warns of bodies that the client is told about anyway.
 _CHATTY = ("alembic", "python_multipart")
 
 
-def configure_logging(level: str, log_format: Literal["console", "json"]) -> None:
+def configure_logging(level: str, log_format: LogFormat) -> None:
     """Send every log record of the process to stderr in one format.
 
     Runs when the application starts rather than when it is built, because uvicorn installs its own
     handlers in between. Calling it again replaces what the earlier call installed.
     """
-    structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            *_SHARED,
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=False,
-    )
     root = logging.getLogger()
     for handler in [handler for handler in root.handlers if isinstance(handler, _Stderr)]:
         root.removeHandler(handler)
@@ -46,19 +27,9 @@ def configure_logging(level: str, log_format: Literal["console", "json"]) -> Non
 class _Stderr(logging.StreamHandler):  # type: ignore[type-arg] # generic in the stubs only
     """The handler that `configure_logging` owns, so that it can find its own again."""
 
-    def __init__(self, log_format: Literal["console", "json"]) -> None:
+    def __init__(self, log_format: LogFormat) -> None:
         super().__init__()
-        renderer: list[Processor] = (
-            [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-            if log_format == "json"
-            else [structlog.dev.ConsoleRenderer(colors=self.stream.isatty(), sort_keys=False)]
-        )
-        self.setFormatter(
-            structlog.stdlib.ProcessorFormatter(
-                foreign_pre_chain=_SHARED,
-                processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderer],
-            )
-        )
+        self.setFormatter(log_formatter(log_format, self.stream))
 
 
 def _quiet_uvicorn() -> None:

@@ -1,6 +1,11 @@
-"""How Rankery compiles: one place for numba's flags, threading layer and thread count."""
+"""How Rankery compiles: one place for numba's flags, disk cache, threading layer and thread count."""
 
+import functools
+import hashlib
+import os
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -17,22 +22,53 @@ Kernel = Callable[..., Any]
 
 def compiled(function: Kernel) -> Kernel:
     """Compile a kernel of one query (or a part of one) for a single thread, cached on disk."""
-    kernel: Kernel = numba.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")(function)
-    return kernel
+    return _compile(function, fastmath=FASTMATH)
 
 
 def exact(function: Kernel) -> Kernel:
     """Compile like `compiled`, but with every operation rounded as written (no fastmath)."""
-    kernel: Kernel = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return kernel
+    return _compile(function)
 
 
 def parallel(function: Kernel) -> Kernel:
     """Compile a loop over queries that runs on several threads, cached on disk."""
-    kernel: Kernel = numba.njit(
-        cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy", parallel=True
-    )(function)
+    return _compile(function, fastmath=FASTMATH, parallel=True)
+
+
+def _compile(function: Kernel, **options: Any) -> Kernel:
+    # numba reads the folder when it decorates, and has no other way to say it.
+    numba_config.CACHE_DIR = _cache_folder(Path(function.__code__.co_filename).parent)  # type: ignore[attr-defined]
+    kernel: Kernel = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     return kernel
+
+
+@functools.cache
+def _cache_folder(package: Path) -> str:
+    """Return the cache of a package's kernels, a new one for each state of its sources.
+
+    numba looks only at the file of the function itself: a kernel whose callee changed in another file would
+    be loaded stale, with the old callee merged into it.
+    """
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for source in sorted(package.glob("*.py")):
+        text = source.read_bytes()
+        if b"core.jit" in text:
+            digest.update(text)
+    return str(kernel_cache() / f"{package.name}-{digest.hexdigest()[:16]}")
+
+
+@functools.cache
+def kernel_cache() -> Path:
+    """Return where kernels are kept: NUMBA_CACHE_DIR, else beside these sources, else with the user."""
+    if configured := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(configured)
+    beside = Path(__file__).parent / "__pycache__" / "kernels"
+    try:
+        beside.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=beside):
+            return beside
+    except OSError:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankery" / "kernels"
 
 
 def use_threads(threads: int) -> None:

@@ -18,7 +18,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     Raises:
         InvalidSettings: A `RANKERY_…` variable is out of bounds.
     """
-    _prepare_environment(data_dir)
+    _prepare_environment()
     import uvicorn
 
     from app import create_app
@@ -44,7 +44,7 @@ def run_worker(data_dir: Path, *, concurrency: int | None = None, threads: int |
         InvalidSettings: A `RANKERY_…` variable is out of bounds.
         ProcessFailed: The database or the artifact store cannot be used.
     """
-    _prepare_environment(data_dir)
+    _prepare_environment()
     from core.errors import RankeryError
     from worker import run
     from worker.settings import WorkerSettings
@@ -59,9 +59,8 @@ def run_worker(data_dir: Path, *, concurrency: int | None = None, threads: int |
         raise ProcessFailed(str(error)) from error
 
 
-def _prepare_environment(data_dir: Path) -> None:
+def _prepare_environment() -> None:
     """Set what numba and OpenMP read once, when they are first imported."""
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(data_dir.absolute() / "numba-cache"))
     # LightGBM and numba may each bring an OpenMP pool; idle threads of one that spin would slow the other.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 

@@ -124,11 +124,11 @@ class JobRun:
     def release(self) -> None:
         """Give the job back for another worker to take; called by the heartbeat's thread.
 
-        The lease ends now instead of later, and the next sweep of any worker returns the job to the queue.
+        The next sweep of any worker sends its wake-up.
         """
         self._interruption = WorkerStopping()
         with suppress(LeaseLost), self.store.begin() as tx:
-            tx.jobs.renew(self.id, self.token, 0)
+            tx.jobs.release(self.id, self.token)
 
     @contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:

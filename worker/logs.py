@@ -4,44 +4,16 @@ import logging
 import sys
 import warnings
 
-import structlog
 from celery.platforms import SecurityWarning
-from structlog.typing import Processor
 
+from core.logs import log_formatter
 from worker.settings import WorkerSettings
-
-_SHARED: tuple[Processor, ...] = (
-    structlog.contextvars.merge_contextvars,
-    structlog.stdlib.add_log_level,
-    structlog.stdlib.add_logger_name,
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
-)
 
 
 def configure_logging(settings: WorkerSettings) -> None:
     """Send every log record of this process and of those forked from it to stderr."""
-    structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            *_SHARED,
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=False,
-    )
-    renderer: list[Processor] = (
-        [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-        if settings.log_format == "json"
-        else [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), sort_keys=False)]
-    )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=_SHARED,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderer],
-        )
-    )
+    handler.setFormatter(log_formatter(settings.log_format))
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(settings.log_level.upper())

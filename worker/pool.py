@@ -12,6 +12,7 @@ from pathlib import Path
 
 import structlog
 
+from core.jit import kernel_cache
 from core.store import Store
 from core.training import warm_up
 from worker.settings import WorkerSettings
@@ -46,7 +47,7 @@ class PoolProcess:
         """
         _die_with_parent(self._parent_pid)
         self._store = Store.open(self._settings)
-        with _leaving_when(self._stop), _alone_in(Path(os.environ.get("NUMBA_CACHE_DIR", ""))):
+        with _leaving_when(self._stop), _alone_in(kernel_cache()):
             warm_up()
         _LOG.info("worker.ready", worker=self._worker)
 

@@ -162,6 +162,14 @@ class Jobs:
         """
         return self._finish(id, token, CANCELLED, problem=CANCELLED_PROBLEM)
 
+    def release(self, id: str, token: int) -> Job:
+        """Hand a running job back unharmed: it is queued again and the attempt does not count.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        return self._finish(id, token, QUEUED, attempt=Job.attempt - 1)
+
     def request_cancel(self, id: str) -> Job:
         """Stop a job: at once where it is queued, else by asking its worker.
 

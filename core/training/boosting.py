@@ -71,10 +71,24 @@ def train(
         threads: Threads for LightGBM and the loss.
 
     Raises:
-        InvalidInput: When early stopping has no validation data, or the datasets' features differ.
+        InvalidInput: When early stopping has no validation data, the datasets' features differ, or LightGBM
+            refuses the data, as where no feature varies.
     """
     _check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)
+    try:
+        return _boost(spec, train_dataset, validation_dataset, on_iteration, threads)
+    except lightgbm.basic.LightGBMError as error:
+        raise InvalidInput.at("/dataset_id", _refusal(str(error))) from error
+
+
+def _boost(
+    spec: TrainingSpec,
+    train_dataset: RankingDataset,
+    validation_dataset: RankingDataset | None,
+    on_iteration: Callable[[IterationReport], None] | None,
+    threads: int,
+) -> TrainedRanker:
     booster, measures = _start(spec, train_dataset, validation_dataset, threads)
     objective = spec.loss.prepare(
         train_dataset.labels, train_dataset.query_boundaries, train_dataset.query_weights
@@ -181,3 +195,10 @@ def _is_stalled(spec: TrainingSpec, iteration: int, best_iteration: int) -> bool
 def _without_thread_count(model_text: str) -> str:
     """Drop the one line of the model text that depends on the machine and not on the model."""
     return re.sub(r"\[num_threads: \d+\]", "[num_threads: 0]", model_text)
+
+
+def _refusal(message: str) -> str:
+    if "num_features()" in message:
+        return "no feature of the training data varies, so there is nothing to split on"
+    # LightGBM ends its messages with the place in its own sources.
+    return f"LightGBM refuses the training data: {message.split(' at /')[0].strip()}"

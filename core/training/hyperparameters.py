@@ -64,5 +64,6 @@ class Hyperparameters:
             "num_threads": threads,
             "deterministic": True,
             "force_col_wise": True,
+            "feature_pre_filter": False,
             "verbosity": -1,
         }

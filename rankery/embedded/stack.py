@@ -162,8 +162,6 @@ class EmbeddedStack:
     def _environment(self) -> dict[str, str]:
         return {
             "PYTHONUNBUFFERED": "1",
-            # An image may carry the compiled kernels somewhere else, warm.
-            "NUMBA_CACHE_DIR": str(self.data_dir / "numba-cache"),
             **os.environ,
             **self._extra_environment,
             "RANKERY_DATA_DIR": str(self.data_dir),

@@ -27,12 +27,12 @@ CONTENT_SECURITY_POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline';
 
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
-    """Find Chromium; without it these tests skip, or fail where RANKERY_REQUIRE_BROWSER=1."""
+    """Find Chromium; without it these tests skip, or fail where RANKERY_TEST_REQUIRE_ALL is set."""
     wanted = os.environ.get("RANKERY_CHROMIUM", "/usr/bin/chromium")
     found = shutil.which(wanted)
     if found is None:
         reason = f"no Chromium at {wanted}; install it or set RANKERY_CHROMIUM"
-        if os.environ.get("RANKERY_REQUIRE_BROWSER") == "1":
+        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
             pytest.fail(reason)
         pytest.skip(reason)
     return found

@@ -12,15 +12,9 @@ from tests.integration.services import QUICK_RECOVERY, Service
 
 
 @pytest.fixture(scope="session")
-def kernels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """One cache of compiled kernels for every service of the session, so that only the first compiles."""
-    return {"NUMBA_CACHE_DIR": str(tmp_path_factory.mktemp("kernels"))}
-
-
-@pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory, kernels: dict[str, str]) -> Iterator[EmbeddedStack]:
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     """The service that tests share; they make their own datasets and models in it."""
-    with EmbeddedStack(tmp_path_factory.mktemp("service"), environment=kernels | QUICK_RECOVERY) as stack:
+    with EmbeddedStack(tmp_path_factory.mktemp("service"), environment=QUICK_RECOVERY) as stack:
         yield stack
 
 
@@ -52,13 +46,13 @@ def trained(client: Client, datasets: dict[str, str]) -> Document:
 
 
 @pytest.fixture
-def serve(kernels: dict[str, str]) -> Iterator[Callable[..., Service]]:
+def serve() -> Iterator[Callable[..., Service]]:
     """Start `rankery serve` processes that do not outlive the test."""
     services: list[Service] = []
 
     def start(data_dir: Path, *arguments: str, **environment: str) -> Service:
         given = arguments or ("--port", "0")
-        services.append(Service(data_dir, kernels | QUICK_RECOVERY | environment, *given))
+        services.append(Service(data_dir, QUICK_RECOVERY | environment, *given))
         return services[-1]
 
     yield start

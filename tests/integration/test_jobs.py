@@ -177,10 +177,10 @@ def test_a_job_that_cannot_end_well_says_why(
 
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_the_model_does_not_depend_on_the_number_of_threads(
-    client: Client, trained: Document, kernels: dict[str, str], tmp_path: Path, threads: str
+    client: Client, trained: Document, tmp_path: Path, threads: str
 ) -> None:
     """The same job on a worker of 1 or 2 threads gives the same model text, byte for byte."""
-    environment = kernels | {"RANKERY_THREADS": threads}
+    environment = {"RANKERY_THREADS": threads}
     with EmbeddedStack(tmp_path, environment=environment) as stack, Client(stack.url) as other:
         ids = {
             name: other.wait_for_dataset(

@@ -52,7 +52,7 @@ def test_a_shutdown_hands_the_job_back(store: Store, claim_job: Claim) -> None:
     with Heartbeat(run, stop, 0.05):
         assert isinstance(interruption(run), WorkerStopping)
     with store.begin() as tx:
-        assert tx.jobs.requeue_expired(datetime.now(UTC), attempts=3) == [run.id]
+        assert tx.jobs.to_wake(datetime.now(UTC), 3600) == [run.id]
 
 
 def test_the_thread_ends_with_the_block(claim_job: Claim) -> None:

@@ -113,7 +113,8 @@ def test_a_released_job_goes_to_the_next_sweep(store: Store, claim_job: Claim) -
     with pytest.raises(WorkerStopping):
         run.check()
     with store.begin() as tx:
-        assert tx.jobs.requeue_expired(datetime.now(UTC), attempts=3) == [run.id]
+        assert tx.jobs.to_wake(datetime.now(UTC), 3600) == [run.id]
+        assert tx.jobs.get(run.id).attempt == 0
 
 
 def test_artifacts_of_a_job_without_result_are_removed(store: Store, claim_job: Claim) -> None:

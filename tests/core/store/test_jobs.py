@@ -296,3 +296,18 @@ class TestIngestJobsThatEndEarly:
             training = tx.jobs.add("train", {}, [dataset.id])
             tx.jobs.request_cancel(training.id)
         assert self._problem(store, dataset) == ("pending", None)
+
+
+def test_a_released_job_is_queued_again_and_its_attempt_does_not_count(store: Store) -> None:
+    """A worker that stops hands its job back: any number of restarts must not use the attempts up."""
+    with store.begin() as tx:
+        job_id = tx.jobs.add("train", {}).id
+    for _ in range(5):
+        with store.begin() as tx:
+            claimed = tx.jobs.claim(job_id, "w", 60)
+            assert claimed is not None
+            assert claimed.attempt == 1
+            released = tx.jobs.release(job_id, claimed.token)
+        assert (released.status, released.attempt, released.woken_at) == ("queued", 0, None)
+    with store.begin() as tx, pytest.raises(LeaseLost):
+        tx.jobs.release(job_id, released.token)

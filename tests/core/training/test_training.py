@@ -150,3 +150,22 @@ def test_the_model_text_does_not_name_the_thread_count(
     """The number of threads is the machine's, not the model's."""
     text = train(small_spec(), *datasets, threads=2).model_text
     assert re.findall(r"\[num_threads: (\d+)\]", text) == ["0"]
+
+
+def test_data_without_a_varying_feature_is_refused_in_a_sentence() -> None:
+    """LightGBM's internal check reaches the user as something to act on."""
+    dataset = RankingDataset.from_arrays(
+        features=np.zeros((60, 3), np.float32),
+        labels=np.tile(np.array([0, 1], np.float32), 30),
+        query_boundaries=np.arange(0, 61, 10),
+    )
+    with pytest.raises(InvalidInput, match="/dataset_id: no feature of the training data varies"):
+        train(small_spec(), dataset)
+
+
+def test_small_data_trains_where_no_split_satisfies_every_bound() -> None:
+    """A handful of documents with min_data_in_leaf 20: a model of one leaf, not an error."""
+    ranker = train(
+        training_spec({"loss": {"name": "lambdarank"}}), synthetic_dataset(1, seed=1).select_queries([0])
+    )
+    assert Forest.parse(ranker.model_text).n_trees >= 1
