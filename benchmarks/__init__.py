@@ -1,0 +1,1 @@
+"""Measured comparisons; each module is a command, reached through `make bench-…`."""
