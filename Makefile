@@ -37,6 +37,10 @@ test: install ## run all tests: unit, integration with real processes, browser
 test-kill: install ## kill the service at ten random moments; nothing may be left or lost
 	RANKERY_KILLS=10 $(BIN)/pytest tests/integration/test_kill.py
 
+.PHONY: bench-objectives
+bench-objectives: install ## milliseconds of every loss beside LightGBM's objective, on three synthetic loads
+	$(BIN)/python -m benchmarks.objectives
+
 .PHONY: bench-quality
 bench-quality: install ## every loss through the API beside LightGBM's own, on TRAIN= and TEST= files
 	$(BIN)/python -m benchmarks.quality $(TRAIN) $(TEST)

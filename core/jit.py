@@ -25,9 +25,23 @@ def compiled(function: Kernel) -> Kernel:
     return _compile(function, fastmath=FASTMATH)
 
 
+def bare(function: Kernel) -> Kernel:
+    """Compile a kernel that allocates nothing, without reference counts on the arrays it touches.
+
+    Counting is atomic, and in kernels of a microsecond it costs more than the work.
+    """
+    return _compile(function, fastmath=FASTMATH, _nrt=False)
+
+
+def inlined(function: Kernel) -> Kernel:
+    """Compile like `bare`, merged into the callers, where a call would cost more than its loop."""
+    return _compile(function, fastmath=FASTMATH, _nrt=False, forceinline=True)
+
+
 def exact(function: Kernel) -> Kernel:
     """Compile like `compiled`, but with every operation rounded as written (no fastmath)."""
-    return _compile(function)
+    # Said aloud: without it numba compiles a callee with the flags of whichever caller comes first.
+    return _compile(function, fastmath=False)
 
 
 def parallel(function: Kernel) -> Kernel:

@@ -20,6 +20,7 @@ _TYPES: dict[Any, tuple[Any, str]] = {
     bool: (bool, "must be true or false"),
     str: (str, "must be text"),
 }
+TextOrNumbers = str | tuple[float, ...]
 T = TypeVar("T")
 
 
@@ -137,6 +138,8 @@ def _without_none(hint: Any) -> tuple[Any, bool]:
 def _fit(declared: Parameter, value: Any) -> Any:
     if declared.type is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
+    if isinstance(value, list):
+        return tuple(float(number) for number in value)
     return value
 
 
@@ -147,6 +150,8 @@ def _fault(declared: Parameter, value: Any) -> str | None:
 
 
 def _wrong_type(declared: Parameter, value: Any) -> str | None:
+    if declared.type == TextOrNumbers and not isinstance(value, str):
+        return _unfit_numbers(value)
     accepted, phrase = _TYPES.get(declared.type, (object, ""))
     if not isinstance(value, accepted) or (isinstance(value, bool) and declared.type is not bool):
         return phrase
@@ -154,6 +159,13 @@ def _wrong_type(declared: Parameter, value: Any) -> str | None:
         return phrase
     if declared.choices and value not in declared.choices:
         return f"must be one of {', '.join(declared.choices)}"
+    return None
+
+
+def _unfit_numbers(value: Any) -> str | None:
+    numbers = value if isinstance(value, list | tuple) else ()
+    if not numbers or any(_wrong_type(_NUMBER, number) or number < 0 for number in numbers):
+        return "must be a name or a list of finite numbers, each at least 0"
     return None
 
 
@@ -165,3 +177,6 @@ def _out_of_bounds(declared: Parameter, value: Any) -> str | None:
         if high is not None and value > high:
             return f"must be at most {high:g}"
     return None
+
+
+_NUMBER = Parameter("", float, False, None, "", None, None, False, ())

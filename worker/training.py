@@ -83,7 +83,7 @@ class _Watch:
 
     def on_iteration(self, report: IterationReport) -> None:
         values = {name: dict(metrics) for name, metrics in report.values.items()}
-        if report.best_iteration == report.iteration:
+        if values and report.best_iteration == report.iteration:
             self.metrics_at_best = values
         progress = {
             "phase": "training",
@@ -91,7 +91,8 @@ class _Watch:
             "total": report.total,
             "eta_seconds": self._eta_seconds(report),
         }
-        self._run.report(progress=progress, metrics=values, iterations=[(report.iteration, values)])
+        measured = [(report.iteration, values)] if values else []
+        self._run.report(progress=progress, metrics=values or None, iterations=measured)
 
     def _eta_seconds(self, report: IterationReport) -> float | None:
         # The first iteration also prepares the data, so it says nothing about those to come.

@@ -5,6 +5,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 
@@ -66,6 +67,18 @@ class Loss(Protocol):
     ) -> Objective:
         """Bind the loss to a dataset: everything that labels alone decide is computed here, once."""
         ...
+
+
+def checked_scores(scores: FloatArray) -> Float64Array:
+    """Return scores as kernels need them.
+
+    Raises:
+        InvalidInput: When a score is NaN or infinite: there is no rank for it.
+    """
+    values = np.ascontiguousarray(scores, np.float64)
+    if not np.isfinite(values).all():
+        raise InvalidInput.at("/scores", "must be finite")
+    return values
 
 
 def weights_or_ones(query_weights: Float64Array | None, n_queries: int) -> Float64Array:

@@ -1,72 +1,154 @@
-"""Ranking inside a query: order by descending score, discounts, and what labels alone decide."""
+"""Ranking inside a query: order by descending score, and what labels alone decide."""
 
 import numpy as np
 
-from core.jit import compiled
+from core.jit import bare
 from core.types import Float64Array, FloatArray, Int32Array, Int64Array
 
-_RUN = 12  # documents in a run that insertion sort orders faster than merging would
+_SHORT = 32  # up to here counting is faster than distributing; a multiple of the vector width
+_KEY_BITS = 16  # keys need not tell all documents apart, what they cannot is mended
+_DIGIT_BITS = 8
+_DIGITS = 2
+_BUCKETS = 1 << _DIGIT_BITS
+_MOVES_A_DOCUMENT = 4  # mending beyond this is slower than merging
+
+SORT_PADDING = _SHORT
+SORT_COUNTERS = _DIGITS * _BUCKETS
 
 
-@compiled
+@bare
+def _rank_by_counting(
+    scores: Float64Array, start: int, n: int, order: Int64Array, keys: Float64Array, seen: Int64Array
+) -> None:
+    """Count for each of a few documents those that score higher: no branch to mispredict."""
+    for i in range(np.uint64(_SHORT)):
+        seen[i] = 0
+        keys[i] = -np.inf
+    for i in range(np.uint64(n)):
+        keys[i] = scores[np.uint64(start) + i]
+    for i in range(np.uint64(n)):
+        key = keys[i]
+        count = 0.0
+        for j in range(np.uint64(_SHORT)):
+            count += 1.0 if keys[j] > key else 0.0
+        higher = np.uint64(count)
+        order[higher + np.uint64(seen[higher])] = np.int64(i)
+        seen[higher] += 1
+
+
+@bare
+def _distribute(
+    scores: Float64Array,
+    start: int,
+    n: int,
+    highest: float,
+    scale: float,
+    order: Int64Array,
+    spare: Int64Array,
+    counters: Int64Array,
+) -> None:
+    """Sort documents by a 16-bit key that falls with the score, least significant digit first (stable)."""
+    mask = _BUCKETS - 1
+    counters[:SORT_COUNTERS] = 0
+    top = float((1 << _KEY_BITS) - 1)
+    for i in range(n):
+        key: int = np.int64(min((highest - scores[start + i]) * scale, top))  # type: ignore[assignment]
+        order[i] = (key << 32) | i
+        for digit in range(_DIGITS):
+            counters[np.uint64(digit * _BUCKETS + ((key >> (digit * _DIGIT_BITS)) & mask))] += 1
+    source, target = order, spare
+    for digit in range(_DIGITS):
+        base, shift = digit * _BUCKETS, 32 + digit * _DIGIT_BITS
+        if counters[base + ((source[0] >> shift) & mask)] == n:
+            continue  # all share the digit
+        total = 0
+        for bucket in range(base, base + _BUCKETS):
+            count = counters[bucket]
+            counters[bucket] = total
+            total += count
+        for i in range(np.uint64(n)):
+            packed = source[i]
+            slot = np.uint64(base + ((packed >> shift) & mask))
+            target[np.uint64(counters[slot])] = packed
+            counters[slot] += 1
+        source, target = target, source
+    for i in range(np.uint64(n)):
+        order[i] = source[i] & 0xFFFFFFFF
+
+
+@bare
+def _mend(scores: Float64Array, start: int, n: int, order: Int64Array) -> bool:
+    """Put documents of equal key but different score in order; tell whether that was little work."""
+    left = n * _MOVES_A_DOCUMENT
+    for i in range(1, n):
+        document = order[i]
+        score = scores[start + document]
+        j = i
+        while j > 0 and scores[start + order[j - 1]] < score:
+            order[j] = order[j - 1]
+            j -= 1
+            left -= 1
+        order[j] = document
+        if left < 0:
+            return False
+    return True
+
+
+@bare
+def _merge_sort(scores: Float64Array, start: int, n: int, order: Int64Array, spare: Int64Array) -> None:
+    """Sort from scratch, whatever the distribution of scores."""
+    for i in range(n):
+        order[i] = i
+    source, target = order, spare
+    width = 1
+    while width < n:
+        for begin in range(0, n, 2 * width):
+            i, middle, end = begin, min(begin + width, n), min(begin + 2 * width, n)
+            j = middle
+            for k in range(begin, end):
+                if j >= end or (i < middle and scores[start + source[i]] >= scores[start + source[j]]):
+                    target[k] = source[i]
+                    i += 1
+                else:
+                    target[k] = source[j]
+                    j += 1
+        source, target = target, source
+        width *= 2
+    for i in range(n):
+        order[i] = source[i]
+
+
+@bare
 def rank_descending(
     scores: Float64Array,
     start: int,
     stop: int,
     order: Int64Array,
+    spare: Int64Array,
     keys: Float64Array,
-    spare_order: Int64Array,
-    spare_keys: Float64Array,
+    counters: Int64Array,
 ) -> None:
     """Fill `order[:stop - start]` with document offsets by descending score, ties in input order.
 
-    A merge sort over short runs. The four scratch arrays hold at least `stop - start` entries.
+    Short lists are ranked by counting, longer ones by distributing 16-bit keys and mending what the keys
+    could not tell apart; scores crowded within a small part of their range are merge sorted. Scores must
+    not be NaN. The scratch arrays hold at least `stop - start + SORT_PADDING` entries, `counters`
+    SORT_COUNTERS.
     """
     n = stop - start
-    for begin in range(0, n, _RUN):
-        end = min(begin + _RUN, n)
-        for i in range(begin, end):
-            key = scores[start + i]
-            j = i
-            while j > begin and keys[j - 1] < key:
-                keys[j] = keys[j - 1]
-                order[j] = order[j - 1]
-                j -= 1
-            keys[j] = key
-            order[j] = i
-    source_keys, source_order = keys, order
-    target_keys, target_order = spare_keys, spare_order
-    width = _RUN
-    while width < n:
-        for begin in range(0, n, 2 * width):
-            middle = min(begin + width, n)
-            end = min(begin + 2 * width, n)
-            i, j = begin, middle
-            for k in range(begin, end):
-                if j >= end or (i < middle and source_keys[i] >= source_keys[j]):
-                    target_keys[k] = source_keys[i]
-                    target_order[k] = source_order[i]
-                    i += 1
-                else:
-                    target_keys[k] = source_keys[j]
-                    target_order[k] = source_order[j]
-                    j += 1
-        source_keys, target_keys = target_keys, source_keys
-        source_order, target_order = target_order, source_order
-        width *= 2
-    if width > _RUN:
-        for k in range(n):
-            order[k] = source_order[k]
-
-
-def log2_discounts(n: int) -> Float64Array:
-    """Return 1/D(r) = 1/log2(1 + r) for the ranks r = 1..n."""
-    return 1.0 / np.log2(np.arange(2, n + 2, dtype=np.float64))
-
-
-def exp2_gains(labels: FloatArray) -> Float64Array:
-    """Return the gains g(y) = 2^y − 1."""
-    return np.exp2(np.asarray(labels, np.float64)) - 1.0
+    if n <= _SHORT:
+        _rank_by_counting(scores, start, n, order, keys, counters)
+        return
+    highest, lowest = scores[start], scores[start]
+    for i in range(start + 1, stop):
+        highest = max(highest, scores[i])
+        lowest = min(lowest, scores[i])
+    scale = ((1 << _KEY_BITS) - 1) / (highest - lowest) if highest > lowest else 0.0
+    if scale < np.inf:
+        _distribute(scores, start, n, highest, scale, order, spare, counters)
+        if _mend(scores, start, n, order):
+            return
+    _merge_sort(scores, start, n, order, spare)
 
 
 def label_order(labels: FloatArray, query_boundaries: Int64Array) -> Int64Array:
@@ -101,25 +183,19 @@ def label_levels(labels: FloatArray, query_boundaries: Int64Array) -> tuple[Int3
 
 
 def ideal_dcg(
-    labels: FloatArray,
-    gains: Float64Array,
-    query_boundaries: Int64Array,
-    discounts: Float64Array,
-    cutoff: int | None,
+    gains: Float64Array, query_boundaries: Int64Array, discounts: Float64Array, cutoff: int | None
 ) -> Float64Array:
-    """Return maxDCG of each query: the DCG of its documents by descending label, of the top `cutoff`.
+    """Return maxDCG of each query: the DCG of its documents by descending gain, of the top `cutoff`.
 
     Args:
-        labels: (n_documents,) the labels that decide the ideal order.
         gains: (n_documents,) gain of each document.
         query_boundaries: (n_queries + 1,) offsets.
         discounts: 1/D(r) for the ranks from 1 to at least the longest query's length.
         cutoff: Documents that count, all when None.
     """
     sizes = np.diff(query_boundaries)
-    order = label_order(labels, query_boundaries)
-    ranks = np.arange(len(labels)) - np.repeat(query_boundaries[:-1], sizes)
-    summands = gains[order] * discounts[ranks]
+    ranks = np.arange(len(gains)) - np.repeat(query_boundaries[:-1], sizes)
+    summands = gains[label_order(gains, query_boundaries)] * discounts[ranks]
     if cutoff is not None:
         summands[ranks >= cutoff] = 0.0
     sums = np.zeros(len(sizes))

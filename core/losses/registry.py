@@ -5,13 +5,37 @@ from types import MappingProxyType
 from typing import Any
 
 from core.errors import InvalidInput
+from core.losses.arp import ArpLoss1, ArpLoss2
 from core.losses.base import Loss
-from core.losses.ndcg import LambdaRank, NdcgLoss2, NdcgLoss2PlusPlus
+from core.losses.lambdarank import LambdaRank
+from core.losses.listmle import ListMle, WeightedListMle
+from core.losses.ndcg import NdcgLoss1, NdcgLoss2, NdcgLoss2PlusPlus
 from core.losses.pointwise import MeanSquaredError
+from core.losses.ranknet import RankBoost, RankNet, RankSvm, WeightedRankNet
+from core.losses.softmax import ListNet, XeNdcg
 from core.parameters import build
 
 LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
-    {loss.name: loss for loss in (MeanSquaredError, LambdaRank, NdcgLoss2, NdcgLoss2PlusPlus)}
+    {
+        loss.name: loss
+        for loss in (
+            MeanSquaredError,
+            RankNet,
+            WeightedRankNet,
+            RankSvm,
+            RankBoost,
+            LambdaRank,
+            ArpLoss1,
+            ArpLoss2,
+            NdcgLoss1,
+            NdcgLoss2,
+            NdcgLoss2PlusPlus,
+            ListNet,
+            ListMle,
+            WeightedListMle,
+            XeNdcg,
+        )
+    }
 )
 
 
@@ -22,8 +46,8 @@ def make_loss(name: str, **hyperparameters: Any) -> Loss:
         InvalidInput: For an unknown name, or an unknown or unfit hyperparameter.
 
     Example:
-        >>> make_loss("ndcg-loss2++", mu=2)
-        NdcgLoss2PlusPlus(sigma=1.0, truncation_level=None, mu=2.0)
+        >>> make_loss("ndcg-loss2++", mu=2).name
+        'ndcg-loss2++'
     """
     if name not in LOSSES:
         raise InvalidInput.at("/name", f"unknown loss {name!r}; known are {', '.join(LOSSES)}")

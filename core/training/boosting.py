@@ -25,7 +25,9 @@ class IterationReport:
     Attributes:
         iteration: 1-based number of the iteration.
         total: Iterations asked for.
-        values: Mean metrics, by dataset ("train", "validation") and spelling; None where undefined.
+        values: Mean metrics, by dataset ("train", "validation") and spelling, None where undefined; with
+        "loss",
+            the mean loss of the training queries. Empty where the iteration is not measured.
         best_iteration: Best iteration so far on validation, the present one without validation data.
     """
 
@@ -89,10 +91,10 @@ def _boost(
     on_iteration: Callable[[IterationReport], None] | None,
     threads: int,
 ) -> TrainedRanker:
-    booster, measures = _start(spec, train_dataset, validation_dataset, threads)
     objective = spec.loss.prepare(
         train_dataset.labels, train_dataset.query_boundaries, train_dataset.query_weights
     )
+    booster, measures = _start(spec, train_dataset, validation_dataset, objective, threads)
     history: list[IterationReport] = []
     best_iteration, best_value = 0, -np.inf
     total = spec.hyperparameters.num_iterations
@@ -100,17 +102,20 @@ def _boost(
         finished = booster.update(fobj=_Gradients(objective, iteration - 1))
         if finished and iteration > 1:
             break  # no split gains anything any more: LightGBM has added no tree
-        values = {name: measure(booster) for name, measure in measures.items()}
+        measured = iteration % spec.metric_interval == 0 or iteration == total
+        values = {name: measure(booster) for name, measure in measures.items()} if measured else {}
         selected = values["validation"][spec.selection_metric] if "validation" in values else None
-        if "validation" not in values or (selected is not None and selected > best_value):
-            best_iteration, best_value = iteration, selected if selected is not None else best_value
+        if validation_dataset is None:
+            best_iteration = iteration
+        elif selected is not None and selected > best_value:
+            best_iteration, best_value = iteration, selected
         report = IterationReport(iteration, total, values, max(best_iteration, 1))
         history.append(report)
         if on_iteration is not None:
             on_iteration(report)
         if _is_stalled(spec, iteration, best_iteration):
             break
-    best_iteration = max(best_iteration, 1)
+    best_iteration = best_iteration or booster.num_trees()
     text = booster.model_to_string(num_iteration=best_iteration)
     return TrainedRanker(_without_thread_count(text), best_iteration, train_dataset.feature_names, history)
 
@@ -127,7 +132,11 @@ def _check_fit(spec: TrainingSpec, train_dataset: RankingDataset, validation: Ra
 
 
 def _start(
-    spec: TrainingSpec, train_dataset: RankingDataset, validation: RankingDataset | None, threads: int
+    spec: TrainingSpec,
+    train_dataset: RankingDataset,
+    validation: RankingDataset | None,
+    objective: Objective,
+    threads: int,
 ) -> tuple[lightgbm.Booster, dict[str, "_Measure"]]:
     parameters = spec.hyperparameters.lightgbm(spec.seed, threads)
     data = lightgbm.Dataset(
@@ -138,13 +147,13 @@ def _start(
         free_raw_data=True,
     )
     booster = lightgbm.Booster(parameters, data)
-    measures = {"train": _Measure(spec.followed_metrics, train_dataset, training=True)}
+    measures = {"train": _Measure(spec.followed_metrics, train_dataset, objective)}
     if validation is not None:
         valid = lightgbm.Dataset(
             validation.features, label=validation.labels, reference=data, params=parameters
         )
         booster.add_valid(valid, "validation")
-        measures["validation"] = _Measure(spec.followed_metrics, validation, training=False)
+        measures["validation"] = _Measure(spec.followed_metrics, validation)
     return booster, measures
 
 
@@ -160,18 +169,22 @@ class _Gradients:
 
 
 class _Measure:
-    """Mean metrics of a booster's present scores on one dataset."""
+    """Mean metrics of a booster's present scores on one dataset; with the objective, also the mean loss."""
 
-    def __init__(self, metrics: tuple[str, ...], dataset: RankingDataset, *, training: bool) -> None:
+    def __init__(
+        self, metrics: tuple[str, ...], dataset: RankingDataset, objective: Objective | None = None
+    ) -> None:
         self._metrics = {spelling: parse_metric(spelling) for spelling in metrics}
         self._dataset = dataset
-        self._training = training
+        self._objective = objective
+        self._iteration = 0
         self._by_label = ideal_labels(dataset.labels, dataset.query_boundaries)
         self._values: dict[str, float | None] = {}
 
     def __call__(self, booster: lightgbm.Booster) -> dict[str, float | None]:
+        self._iteration = booster.current_iteration()
         # The evaluation hook is LightGBM's only public way to the live scores of a dataset.
-        if self._training:
+        if self._objective is not None:
             booster.eval_train(self._read)
         else:
             booster.eval_valid(self._read)
@@ -181,6 +194,8 @@ class _Measure:
         dataset = self._dataset
         ranked = rank_labels(scores, dataset.labels, dataset.query_boundaries, self._by_label)
         self._values = {}
+        if self._objective is not None:
+            self._values["loss"] = float(self._objective.terms(scores, self._iteration).value.mean())
         for spelling, metric in self._metrics.items():
             values = metric.of_ranked(ranked)
             defined = values[~np.isnan(values)]

@@ -37,6 +37,9 @@ class TrainingSpec:
             where there is validation data and no early stopping.
         early_stopping: When to stop early, or None.
         seed: Seed of every random choice, from 0 below 2^31.
+        metric_interval: Iterations from one measurement of loss and metrics to the next; the last one is
+        always
+            measured.
     """
 
     loss: Loss
@@ -44,6 +47,7 @@ class TrainingSpec:
     metrics: tuple[str, ...] = ("ndcg@10",)
     early_stopping: EarlyStopping | None = None
     seed: int = 42
+    metric_interval: int = 1
 
     @property
     def selection_metric(self) -> str:
@@ -76,9 +80,12 @@ def training_spec(values: Mapping[str, Any]) -> TrainingSpec:
     seed = values.get("seed", 42)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _SEEDS:
         problems.append(InputProblem("/seed", f"must be a whole number from 0 below {_SEEDS}"))
+    metric_interval = values.get("metric_interval", 1)
+    if isinstance(metric_interval, bool) or not isinstance(metric_interval, int) or metric_interval < 1:
+        problems.append(InputProblem("/metric_interval", "must be a whole number, at least 1"))
     if problems or loss is None or hyperparameters is None:
         raise InvalidInput(*problems)
-    return TrainingSpec(loss, hyperparameters, metrics, early_stopping, seed)
+    return TrainingSpec(loss, hyperparameters, metrics, early_stopping, seed, metric_interval)
 
 
 def _part(problems: list[InputProblem], pointer: str, make: Any) -> Any:

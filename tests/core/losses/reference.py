@@ -1,22 +1,31 @@
 """Losses written from the papers' equations, values only, for one query at a time.
 
-Nothing here is shared with the product: ranks, weights and ideal DCG are computed the slow and plain
-way. Derivatives come from the complex step (gradient) and from 4th-order central differences of it
-(hessian), with the ranks frozen at the scores where the derivative is taken.
+Nothing here is shared with the product: ranks, weights, selections and target metrics are computed the slow
+and plain way; a target metric's change is the metric itself before and after the swap. Derivatives come
+from the complex step (gradient) and from 4th-order central differences of it (hessian), with the ranks
+frozen at the scores where the derivative is taken.
 """
 
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from core.types import Float64Array
 
-Value = Callable[[np.ndarray[Any, Any]], Any]
+Array = np.ndarray[Any, Any]
+Value = Callable[[Array], Any]
+Options = dict[str, Any]
+
+POINTWISE = {"mse"}
+LISTWISE = {"listnet", "listmle", "w-listmle", "xe-ndcg"}
+EXCEPTIONS_TO_ZERO = {"mse", "arp-loss1", "ndcg-loss1"}  # these count on queries of one label too
 
 
-def ranks_of(scores: Float64Array) -> list[int]:
+def ranks_of(scores: Any) -> list[int]:
     """1-based rank of each document, ties in input order."""
     order = sorted(range(len(scores)), key=lambda i: (-scores[i], i))
     ranks = [0] * len(scores)
@@ -25,53 +34,223 @@ def ranks_of(scores: Float64Array) -> list[int]:
     return ranks
 
 
-def discount(rank: int) -> float:
-    """D(r) = log2(1 + r)."""
-    return math.log2(1 + rank)
+def gain_of(label: float, options: Options) -> float:
+    """2^y − 1, y, or the list's entry."""
+    gain = options.get("gain", "exp2")
+    if gain == "exp2":
+        return float(2**label - 1)
+    return float(label) if gain == "linear" else float(gain[int(label)])
 
 
-def max_dcg(labels: Float64Array, cutoff: int | None) -> float:
-    """DCG of the ideal ranking's top `cutoff`."""
-    ideal = sorted(labels, reverse=True)[:cutoff]
-    return math.fsum((2**y - 1) / discount(r) for r, y in enumerate(ideal, start=1))
+def discount_of(rank: int, options: Options) -> float:
+    """D(r) = log2(1 + r), or r."""
+    return rank if options.get("discount") == "reciprocal" else math.log2(1 + rank)
 
 
-def rho(rank_i: int, rank_j: int) -> float:
-    """|1/D(π_i) − 1/D(π_j)|."""
-    return abs(1 / discount(rank_i) - 1 / discount(rank_j))
+def max_dcg(labels: Float64Array, options: Options) -> float:
+    """DCG of the ideal ranking's top τ."""
+    ideal = sorted((gain_of(y, options) for y in labels), reverse=True)[: options.get("truncation_level")]
+    return math.fsum(g / discount_of(r, options) for r, g in enumerate(ideal, start=1))
 
 
-def delta(rank_i: int, rank_j: int) -> float:
-    """δ_ij = 1/D(d) − 1/D(d + 1), d = |π_i − π_j|."""
-    d = abs(rank_i - rank_j)
-    return 1 / discount(d) - 1 / discount(d + 1)
+def average_precision(by_rank: Sequence[float], options: Options) -> float:
+    """AP with relevant meaning label > 0."""
+    found = [r for r, y in enumerate(by_rank, start=1) if y > 0]
+    return math.fsum((n / r) for n, r in enumerate(found, start=1)) / max(len(found), 1)
 
 
-RANK_WEIGHTS: dict[str, Callable[[int, int, dict[str, Any]], float]] = {
-    "lambdarank": lambda i, j, _: rho(i, j),
-    "ndcg-loss2": lambda i, j, _: delta(i, j),
-    "ndcg-loss2++": lambda i, j, options: rho(i, j) + options.get("mu", 5.0) * delta(i, j),
+def reciprocal_rank(by_rank: Sequence[float], options: Options) -> float:
+    """One over the rank of the first relevant document."""
+    return next((1 / r for r, y in enumerate(by_rank, start=1) if y > 0), 0.0)
+
+
+def expected_reciprocal_rank(by_rank: Sequence[float], options: Options) -> float:
+    """ERR, Chapelle et al. 2009, with R = (2^y − 1) / 2^max."""
+    reach, total = 1.0, 0.0
+    for r, y in enumerate(by_rank, start=1):
+        satisfied = gain_of(y, options) / (1 + gain_of(options.get("max_label", 4), options))
+        total += reach * satisfied / r
+        reach *= 1 - satisfied
+    return total
+
+
+def rank_biased_precision(by_rank: Sequence[float], options: Options) -> float:
+    """RBP, Moffat and Zobel 2008, with graded gains in 0..1."""
+    p = options.get("persistence", 0.8)
+    top = gain_of(options.get("max_label", 4), options)
+    return math.fsum(
+        (1 - p) * p ** (r - 1) * gain_of(y, options) / top for r, y in enumerate(by_rank, start=1)
+    )
+
+
+TARGETS: dict[str, Callable[[Sequence[float], Options], float]] = {
+    "map": average_precision,
+    "mrr": reciprocal_rank,
+    "err": expected_reciprocal_rank,
+    "rbp": rank_biased_precision,
 }
 
 
-def value_of(name: str, frozen: Float64Array, labels: Float64Array, **options: Any) -> Value:
+def change_by_swap(labels: Float64Array, ranks: list[int], i: int, j: int, options: Options) -> float:
+    """|ΔZ|: the target metric after documents i and j swap ranks, minus before."""
+    metric = TARGETS[options["target"]]
+    swapped = list(ranks)
+    swapped[i], swapped[j] = swapped[j], swapped[i]
+
+    def by_rank(of: list[int]) -> list[float]:
+        return [float(labels[of.index(r)]) for r in range(1, len(of) + 1)]
+
+    return abs(metric(by_rank(swapped), options) - metric(by_rank(ranks), options))
+
+
+def selected_documents(labels: Float64Array, ranks: list[int], options: Options) -> list[set[int]]:
+    """The sets X that the pair selection allows: one, or for random strategies every possible one."""
+    n, k = len(labels), options.get("truncation_level")
+    top = {i for i in range(n) if k is None or ranks[i] <= k}
+    strategy = options.get("pair_selection")
+    if strategy is None or len(top) == n:
+        return [top]
+    ideal = sorted(labels, reverse=True)[:k]
+    deficit = Counter(ideal) - Counter(float(labels[i]) for i in top)
+    missed = [
+        i
+        for i in sorted(range(n), key=lambda i: ranks[i])
+        if i not in top and labels[i] > 0 and deficit[labels[i]] > 0
+    ]
+    largest = max(labels)
+    p = min((y for y in labels if 0 < y < largest), default=largest)
+    q = min((y for y in ideal if 0 < y < largest), default=largest)
+    if strategy == "all" or (strategy.startswith("all-") and p != q):
+        return [top | set(missed)]
+    if strategy.endswith("static"):
+        chosen: set[int] = set()
+        for i in missed:
+            if deficit[labels[i]] > 0:
+                deficit[labels[i]] -= 1
+                chosen.add(i)
+        return [top | chosen]
+    sets = [top]
+    for label, short in deficit.items():
+        if label > 0:
+            candidates = [i for i in missed if labels[i] == label]
+            sets = [s | set(c) for s in sets for c in combinations(candidates, min(short, len(candidates)))]
+    return sets
+
+
+def weights_of(
+    name: str, frozen: Float64Array, labels: Float64Array, selected: set[int], options: Options
+) -> list[tuple[int, int, float]]:
+    """The pairs (i, j) with their weights at the ranks of `frozen`."""
+    n = len(labels)
+    ranks = ranks_of(frozen)
+    ideal = max_dcg(labels, options)
+    normal = [gain_of(y, options) / ideal if ideal > 0 else 0.0 for y in labels]
+    inverse = [1 / discount_of(r, options) for r in ranks]
+
+    def delta(i: int, j: int) -> float:
+        d = abs(ranks[i] - ranks[j])
+        return 1 / discount_of(d, options) - 1 / discount_of(d + 1, options)
+
+    by_labels: dict[str, Callable[[int, int], float]] = {
+        "ranknet": lambda _i, _j: 1.0,
+        "ranksvm": lambda _i, _j: 1.0,
+        "rankboost": lambda _i, _j: 1.0,
+        "w-ranknet": lambda i, _j: (
+            gain_of(labels[i], options) / math.log2(2 + sum(y > labels[i] for y in labels))
+        ),
+        "arp-loss1": lambda i, _j: float(labels[i]),
+        "arp-loss2": lambda i, j: float(labels[i] - labels[j]),
+        "ndcg-loss1": lambda i, _j: normal[i] * inverse[i],
+    }
+
+    def weight(i: int, j: int) -> float:
+        if name in by_labels:
+            return by_labels[name](i, j)
+        if options.get("target", "ndcg") != "ndcg":
+            return change_by_swap(labels, ranks, i, j, options)
+        rho = abs(inverse[i] - inverse[j])
+        rank_part = rho
+        if name == "ndcg-loss2":
+            rank_part = delta(i, j)
+        elif name == "ndcg-loss2++":
+            rank_part = rho + options.get("mu", 5.0) * delta(i, j)
+        return float(rank_part * (normal[i] - normal[j]))
+
+    every = name in ("arp-loss1", "ndcg-loss1")
+    return [
+        (i, j, weight(i, j))
+        for i in range(n)
+        for j in range(n)
+        if i != j and (every or labels[i] > labels[j]) and (i in selected or j in selected)
+    ]
+
+
+def pair_loss(name: str, z: Any) -> Any:
+    """φ at σ(s_i − s_j)."""
+    if name == "ranksvm":
+        return (1 - z) * (np.real(z) < 1)
+    if name == "rankboost":
+        return np.exp(-z) if np.real(z) >= -30 else np.exp(30) * (1 - (z + 30))
+    if np.real(z) < -30:
+        return -z + np.log(1 + np.exp(z))
+    return np.log(1 + np.exp(-z))
+
+
+def pairwise_value(
+    name: str, frozen: Float64Array, labels: Float64Array, options: Options, selected: set[int] | None = None
+) -> Value:
+    """Σ w φ(σ(s_i − s_j)), w frozen, with LightGBM's normalisation where asked for."""
+    sigma = options.get("sigma", 1.0)
+    if selected is None:
+        (selected,) = selected_documents(labels, ranks_of(frozen), options)
+    pairs = weights_of(name, frozen, labels, selected, options)
+    factor = 1.0
+    if options.get("normalization") == "lightgbm":
+        if max(frozen) != min(frozen):
+            pairs = [(i, j, w / (0.01 + abs(frozen[i] - frozen[j]))) for i, j, w in pairs]
+        strength = 0.0
+        for i, j, w in pairs:
+            z = sigma * (frozen[i] - frozen[j])
+            slope = {"ranksvm": float(z < 1), "rankboost": math.exp(min(-z, 30))}.get(
+                name, 1 / (1 + math.exp(z))
+            )
+            strength += 2 * sigma * w * slope
+        factor = math.log2(1 + strength) / strength if strength > 0 else 1.0
+    return lambda scores: (
+        factor * sum(w * pair_loss(name, sigma * (scores[i] - scores[j])) for i, j, w in pairs)
+    )
+
+
+def listwise_value(name: str, labels: Float64Array, options: Options) -> Value:
+    """ListNet, ListMLE and W-ListMLE; randomised targets are given in `options`."""
+    sigma = options.get("sigma", 1.0)
+    if name in ("listnet", "xe-ndcg"):
+        target = {
+            "label": lambda: labels / labels.sum(),
+            "softmax": lambda: np.exp(labels) / np.exp(labels).sum(),
+            "gain-softmax": lambda: np.exp(2**labels - 1) / np.exp(2**labels - 1).sum(),
+            "given": lambda: options["targets"],
+        }[options.get("target", "label")]()
+        return lambda scores: -np.sum(target * (sigma * scores - np.log(np.sum(np.exp(sigma * scores)))))
+    order = sorted(range(len(labels)), key=lambda i: (-labels[i], i))
+    beta = [1.0] * len(labels)
+    if name == "w-listmle":
+        beta = [gain_of(labels[i], options) / math.log2(1 + t) for t, i in enumerate(order, start=1)]
+    return lambda scores: sum(
+        beta[t] * (np.log(sum(np.exp(scores[k]) for k in order[t:])) - scores[order[t]])
+        for t in range(len(order) - 1)
+    )
+
+
+def value_of(name: str, frozen: Float64Array, labels: Float64Array, options: Options) -> Value:
     """The loss of one query as a function of scores, its ranks frozen at `frozen`."""
     if name == "mse":
         return lambda scores: np.sum((scores - labels) ** 2) / 2
-    sigma, tau = options.get("sigma", 1.0), options.get("truncation_level")
-    ranks = ranks_of(frozen)
-    ideal = max_dcg(labels, tau)
-    weights = []
-    for i in range(len(labels)):
-        for j in range(len(labels)):
-            if labels[i] > labels[j] and (tau is None or min(ranks[i], ranks[j]) <= tau):
-                gain = ((2 ** labels[i] - 1) - (2 ** labels[j] - 1)) / ideal
-                weights.append((i, j, gain * RANK_WEIGHTS[name](ranks[i], ranks[j], options)))
-
-    def value(scores: np.ndarray[Any, Any]) -> Any:
-        return sum(w * np.log(1 + np.exp(-sigma * (scores[i] - scores[j]))) for i, j, w in weights)
-
-    return value
+    if len(labels) < 2 or (len(set(labels)) < 2 and name not in EXCEPTIONS_TO_ZERO):
+        return lambda scores: 0.0 * np.sum(scores)
+    if name in LISTWISE:
+        return listwise_value(name, labels, options)
+    return pairwise_value(name, frozen, labels, options)
 
 
 def gradient_of(value: Value, scores: Float64Array) -> Float64Array:
@@ -95,3 +274,14 @@ def hessian_of(value: Value, scores: Float64Array, step: float = 1e-3) -> Float6
             slopes.append(np.imag(value(shifted)) / 1e-30)
         hessian[k] = (slopes[0] - 8 * slopes[1] + 8 * slopes[2] - slopes[3]) / (12 * step)
     return hessian
+
+
+def hinge_curvature(frozen: Float64Array, labels: Float64Array, options: Options) -> Float64Array:
+    """RankSVM's documented stand-in for its hessian: σ² w on both documents of an active pair."""
+    sigma = options.get("sigma", 1.0)
+    (selected,) = selected_documents(labels, ranks_of(frozen), options)
+    curvature = np.zeros(len(labels))
+    for i, j, w in weights_of("ranksvm", frozen, labels, selected, options):
+        if sigma * (frozen[i] - frozen[j]) < 1:
+            curvature[[i, j]] += sigma**2 * w
+    return curvature

@@ -6,12 +6,19 @@ import numpy as np
 import pytest
 
 from core.errors import InvalidInput
+from core.jit import use_threads
 from core.losses import LOSSES, make_loss
 from core.losses.bins import balanced_bins
-from core.losses.ranks import log2_discounts
-from tests.core.losses.test_derivatives import joined, random_queries
+from core.losses.exponential import exponentials
+from core.losses.gains import inverse_discounts
+from core.losses.ranks import SORT_COUNTERS, SORT_PADDING, rank_descending
+from tests.core.losses.reference import EXCEPTIONS_TO_ZERO
+from tests.core.losses.test_derivatives import PAIRWISE, joined, random_queries
 
-PAIRWISE = [name for name in LOSSES if name != "mse"]
+RANKED = [name for name in LOSSES if name != "mse"]
+DETERMINISTIC = [name for name in LOSSES if name != "xe-ndcg"]  # its targets are drawn by query and document
+ZERO_WITHOUT_PAIRS = [name for name in LOSSES if name not in EXCEPTIONS_TO_ZERO]
+
 ONE_QUERY = np.array([0, 5])
 FIGURE_1A = (np.array([0.04, 0.03, 0.02, 0.01, 0.00]), np.array([1.0, 2.0, 0.0, 0.0, 0.0]))
 
@@ -36,7 +43,7 @@ def test_distance_weights_telescope() -> None:
     plan = make_loss("ndcg-loss2").prepare(labels, np.array([0, n]))._plan  # type: ignore[attr-defined]
     for i in range(1, n + 1):
         assert plan.distance_weights[:i].sum() == pytest.approx(1.0 - 1.0 / np.log2(1 + i), abs=1e-14)
-    assert log2_discounts(3).tolist() == [1.0, 1 / np.log2(3), 0.5]
+    assert inverse_discounts("log2", 3).tolist() == [1.0, 1 / np.log2(3), 0.5]
 
 
 @pytest.mark.parametrize("name", PAIRWISE)
@@ -48,19 +55,20 @@ def test_pairs_obey_newtons_third_law(name: str) -> None:
     np.testing.assert_allclose(sums, 0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", PAIRWISE)
+@pytest.mark.parametrize("name", RANKED)
 def test_adding_a_constant_to_all_scores_changes_nothing(name: str) -> None:
     """Only score differences count."""
     scores, labels, boundaries = joined(random_queries(seed=4, count=10))
+    scores = np.round(scores * 1024) / 1024  # so that the shift itself is exact
     here, there = (make_loss(name)(scores + shift, labels, boundaries) for shift in (0.0, 64.0))
     np.testing.assert_allclose(here.gradient, there.gradient, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", DETERMINISTIC)
 def test_the_order_of_documents_does_not_matter(name: str) -> None:
-    """Without tied scores, permuting a query's documents permutes its terms."""
+    """Without ties, permuting a query's documents permutes its terms."""
     generator = np.random.default_rng(5)
-    scores, labels = generator.normal(size=30), generator.integers(0, 5, 30).astype(float)
+    scores, labels = generator.normal(size=30), generator.permutation(30) / 6.0
     shuffle = generator.permutation(30)
     plain = make_loss(name)(scores, labels, np.array([0, 30]))
     mixed = make_loss(name)(scores[shuffle], labels[shuffle], np.array([0, 30]))
@@ -68,7 +76,7 @@ def test_the_order_of_documents_does_not_matter(name: str) -> None:
     np.testing.assert_allclose(mixed.hessian, plain.hessian[shuffle], rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", DETERMINISTIC)
 def test_queries_are_independent(name: str) -> None:
     """A query's terms are the same alone and among others, bit for bit."""
     queries = random_queries(seed=6, count=15)
@@ -81,7 +89,7 @@ def test_queries_are_independent(name: str) -> None:
         assert alone.hessian.tobytes() == together.hessian[rows].tobytes()
 
 
-@pytest.mark.parametrize("name", PAIRWISE)
+@pytest.mark.parametrize("name", ZERO_WITHOUT_PAIRS)
 @pytest.mark.parametrize(
     "labels", [[0.0, 0.0, 0.0], [3.0, 3.0, 3.0], [2.0]], ids=["none relevant", "one label", "one document"]
 )
@@ -93,20 +101,46 @@ def test_queries_without_pairs_contribute_zero(name: str, labels: list[float]) -
     assert not terms.hessian.any()
 
 
-@pytest.mark.parametrize("name", PAIRWISE)
+@pytest.mark.parametrize("name", [name for name in PAIRWISE if name not in ("ranksvm", "rankboost")])
 @pytest.mark.parametrize("scale", [1e3, 1e30])
 def test_scores_far_apart_give_the_exact_limit(name: str, scale: float) -> None:
     """Where every exponential vanishes a pair in order adds 0 and a pair out of order its full weight."""
     labels = np.array([0.0, 1.0, 2.0, 0.0])
     scores = scale * np.array([1.0, 0.5, -0.5, -1.0])
-    near = make_loss(name)(scores / scale * 650, labels, np.array([0, 4]))
+    near = make_loss(name)(scores / scale * 250, labels, np.array([0, 4]))
     far = make_loss(name)(scores, labels, np.array([0, 4]))
-    assert np.isfinite(far.value).all()
-    np.testing.assert_allclose(far.gradient, near.gradient, rtol=1e-12, atol=1e-100)
-    np.testing.assert_allclose(far.hessian, 0.0, atol=1e-100)
+    np.testing.assert_allclose(far.gradient, near.gradient, rtol=1e-12, atol=1e-50)
+    np.testing.assert_allclose(far.hessian, 0.0, atol=1e-50)
 
 
-@pytest.mark.parametrize("name", PAIRWISE)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, {}) for name in LOSSES),
+        *((name, {"truncation_level": 2}) for name in PAIRWISE),
+        *((name, {"normalization": "lightgbm"}) for name in PAIRWISE),
+    ],
+)
+def test_any_finite_scores_give_finite_terms(name: str, options: dict[str, object]) -> None:
+    """±1e30 among ordinary scores: no NaN and no infinity anywhere."""
+    scores = np.array([1e30, -1e30, 0.0, 5.0, -3.0, 1e30, -1e30, 1e-300])
+    labels = np.array([0.0, 2.0, 1.0, 0.0, 4.0, 3.0, 0.0, 1.0])
+    terms = make_loss(name, **options)(scores, labels, np.array([0, 8]))
+    for values in (terms.value, terms.gradient, terms.hessian):
+        assert np.isfinite(values).all()
+    assert (terms.hessian >= 0).all()
+
+
+@pytest.mark.parametrize("name", RANKED)
+@pytest.mark.parametrize("score", [np.nan, np.inf])
+def test_scores_that_have_no_rank_are_refused(name: str, score: float) -> None:
+    """LightGBM stops silently on a NaN gradient; here it can not come to that."""
+    objective = make_loss(name).prepare(np.array([0.0, 1.0]), np.array([0, 2]))
+    with pytest.raises(InvalidInput, match="must be finite"):
+        objective(np.array([score, 0.0]), 0)
+
+
+@pytest.mark.parametrize("name", [name for name in PAIRWISE if name != "rankboost"])
 def test_both_ways_to_the_logistic_function_agree(name: str) -> None:
     """Just inside and just outside the spread where exponentials are shared, the terms are continuous."""
     labels = np.array([0.0, 1.0, 2.0, 0.0, 1.0])
@@ -122,7 +156,7 @@ def test_loss2_plus_plus_without_mu_is_lambdarank() -> None:
     scores, labels, boundaries = joined(random_queries(seed=7, count=5))
     plain = make_loss("lambdarank")(scores, labels, boundaries)
     mixed = make_loss("ndcg-loss2++", mu=0.0)(scores, labels, boundaries)
-    np.testing.assert_array_equal(plain.gradient, mixed.gradient)
+    np.testing.assert_allclose(plain.gradient, mixed.gradient, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -137,10 +171,19 @@ def test_loss2_plus_plus_without_mu_is_lambdarank() -> None:
         ("ndcg-loss2++", {"mu": -1.0}, "/mu"),
         ("ndcg-loss2++", {"mu": True}, "/mu"),
         ("mse", {"sigma": 1.0}, "/sigma"),
+        ("lambdarank", {"pair_selection": "static"}, "/pair_selection"),
+        ("lambdarank", {"pair_selection": "most", "truncation_level": 3}, "/pair_selection"),
+        ("lambdarank", {"target": "auc"}, "/target"),
+        ("lambdarank", {"gain": "cubic"}, "/gain"),
+        ("lambdarank", {"gain": []}, "/gain"),
+        ("lambdarank", {"gain": [0.0, -1.0]}, "/gain"),
+        ("lambdarank", {"gain": [0.0, "1"]}, "/gain"),
+        ("listnet", {"target": "ndcg"}, "/target"),
+        ("xe-ndcg", {"seed": -1}, "/seed"),
     ],
 )
 def test_hyperparameters_out_of_bounds_are_refused(
-    name: str, hyperparameters: dict[str, float], pointer: str
+    name: str, hyperparameters: dict[str, object], pointer: str
 ) -> None:
     """A wrong hyperparameter is named by its pointer."""
     with pytest.raises(InvalidInput) as caught:
@@ -155,3 +198,64 @@ def test_bins_hold_every_query_once_and_are_balanced() -> None:
     assert sorted(queries.tolist()) == list(range(1000))
     loads = [costs[queries[a:b]].sum() for a, b in pairwise(boundaries)]
     assert max(loads) < 1.1 * costs.sum() / len(loads)
+
+
+@pytest.mark.parametrize(
+    ("name", "hyperparameters", "labels", "message"),
+    [
+        ("lambdarank", {"gain": [0.0, 1.0]}, [0.0, 2.0], "a list of 2 gains needs whole labels from 0 to 1"),
+        ("lambdarank", {"gain": [0.0, 1.0]}, [0.0, 0.5], "needs whole labels"),
+        ("lambdarank", {}, [0.0, 2000.0], "labels above 1000 overflow"),
+        ("lambdarank", {"target": "err"}, [0.0, 5.0], "is 4, the data has label 5"),
+        ("w-listmle", {}, [0.0, -1.0], "labels must be finite and at least 0"),
+        ("w-ranknet", {}, [0.0, np.nan], "labels must be finite and at least 0"),
+    ],
+)
+def test_labels_that_do_not_fit_the_gain_are_refused(
+    name: str, hyperparameters: dict[str, object], labels: list[float], message: str
+) -> None:
+    """Before training starts, with the way out."""
+    with pytest.raises(InvalidInput, match=message):
+        make_loss(name, **hyperparameters).prepare(np.array(labels), np.array([0, 2]))
+
+
+@pytest.mark.parametrize("size", [1, 2, 31, 32, 33, 120, 1000, 5000])
+def test_ranking_is_a_stable_sort_whatever_the_scores(size: int) -> None:
+    """Counting, distribution, mending and merging agree with the textbook sort, ties in input order."""
+    generator = np.random.default_rng(size)
+    normal = generator.normal(size=size)
+    order, spare = (np.empty(size + SORT_PADDING, np.int64) for _ in range(2))
+    keys, counters = np.empty(size + SORT_PADDING), np.empty(SORT_COUNTERS, np.int64)
+    for scores in (
+        normal,
+        np.round(normal),
+        np.zeros(size),
+        np.concatenate(([1e30], normal))[:size],
+        np.concatenate(([1e7], normal))[:size],
+        normal * 1e-310,
+        np.sort(normal),
+        np.sort(normal)[::-1].copy(),
+    ):
+        rank_descending(scores, 0, size, order, spare, keys, counters)
+        np.testing.assert_array_equal(order[:size], np.argsort(-scores, kind="stable"))
+
+
+def test_exponentials_are_accurate_to_the_last_places() -> None:
+    """Relative error below 1e-15 over the whole range that kernels use."""
+    x = np.concatenate(([0.0, -1e-20, -600.0], -np.random.default_rng(0).uniform(0, 700, 10_000)))
+    result, powers = np.empty_like(x), np.empty(len(x), np.int64)
+    exponentials(x, len(x), result, powers)
+    np.testing.assert_allclose(result, np.exp(x), rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_results_do_not_depend_on_the_number_of_threads(name: str) -> None:
+    """One query is summed by one thread in a fixed order: the same bits with 1 and with 2 threads."""
+    scores, labels, boundaries = joined(random_queries(seed=11, count=150))
+    objective = make_loss(name).prepare(labels, boundaries)
+    bits = set()
+    for threads in (1, 2):
+        use_threads(threads)
+        gradient, hessian = objective(scores, 3)
+        bits.add((gradient.tobytes(), hessian.tobytes()))
+    assert len(bits) == 1

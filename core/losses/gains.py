@@ -1,0 +1,60 @@
+"""Gains and discounts: how much a label is worth, and how little at a low rank."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from core.errors import InvalidInput
+from core.parameters import TextOrNumbers
+from core.types import Float64Array, FloatArray
+
+Gain = TextOrNumbers
+GAINS = ("exp2", "linear")
+DISCOUNTS: Mapping[str, str] = MappingProxyType({"log2": "D(r) = log2(1 + r)", "reciprocal": "D(r) = r"})
+
+_LARGEST_EXP2_LABEL = 1000.0  # 2^1023 is the largest power of two a float64 holds
+
+
+def gains(gain: Gain | Sequence[float], labels: FloatArray) -> Float64Array:
+    """Return the gain g(y) of each label: 2^y − 1, y itself, or a list's entry at y.
+
+    Raises:
+        InvalidInput: When a label has no gain: negative, not finite, too large, or missing in the list.
+
+    Example:
+        >>> gains("exp2", np.array([0, 1, 4])).tolist(), gains((0, 1, 5), np.array([2])).tolist()
+        ([0.0, 1.0, 15.0], [5.0])
+    """
+    values = np.asarray(labels, np.float64)
+    if not np.isfinite(values).all() or values.min(initial=0.0) < 0.0:
+        raise InvalidInput.at("/loss", "labels must be finite and at least 0; remap them")
+    if gain == "linear":
+        return values.copy()
+    if gain == "exp2":
+        if values.max(initial=0.0) > _LARGEST_EXP2_LABEL:
+            raise InvalidInput.at(
+                "/loss/gain", "labels above 1000 overflow 2^y; use linear or a list, or remap them"
+            )
+        return np.exp2(values) - 1.0
+    return _listed(np.asarray(gain, np.float64), values)
+
+
+def inverse_discounts(discount: str, n: int) -> Float64Array:
+    """Return 1/D(r) for the ranks r = 1..n."""
+    ranks = np.arange(1, n + 1, dtype=np.float64)
+    return 1.0 / ranks if discount == "reciprocal" else 1.0 / np.log2(1.0 + ranks)
+
+
+def distance_weights(inverse: Float64Array) -> Float64Array:
+    """Return δ(d) = 1/D(d) − 1/D(d + 1) for d = 0..n − 1 from 1/D(1..n), with 0 at d = 0."""
+    return np.concatenate(([0.0], inverse[:-1] - inverse[1:]))
+
+
+def _listed(table: Float64Array, labels: Float64Array) -> Float64Array:
+    places = labels.astype(np.int64)
+    if (places != labels).any() or places.max(initial=0) >= len(table):
+        raise InvalidInput.at(
+            "/loss/gain", f"a list of {len(table)} gains needs whole labels from 0 to {len(table) - 1}"
+        )
+    return table[places]

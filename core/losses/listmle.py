@@ -1,0 +1,144 @@
+"""ListMLE: the likelihood of the ideal ranking under the Plackett–Luce model of the scores."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numba import prange
+
+from core.jit import compiled, parallel
+from core.losses.gains import GAINS, Gain, gains
+from core.losses.listwise import ListwiseLoss, ListwiseObjective
+from core.losses.ranks import label_order
+from core.parameters import check, parameter
+from core.types import Float64Array, FloatArray, Int64Array
+
+
+@compiled
+def _likelihood(
+    rows: Int64Array,
+    scores: Float64Array,
+    betas: Float64Array,
+    weight: float,
+    log_tails: Float64Array,
+    gradient: FloatArray,
+    hessian: FloatArray,
+) -> float:
+    """Σ_{t<n} β_t [ln Z_t − s_t] with Z_t = Σ_{k>=t} e^{s_k}, all sums on a logarithmic scale.
+
+    A_t = Σ_{u<=t} β_u / Z_u and B_t = Σ_{u<=t} β_u / Z_u² give gradient e^{s_t} A_t − β_t and hessian
+    e^{s_t} A_t − e^{2 s_t} B_t. Both are kept as multiples of e^{−ln Z} of the smallest Z so far.
+    """
+    n = len(rows)
+    log_tails[n - 1] = scores[rows[n - 1]]
+    for t in range(n - 2, -1, -1):
+        s = scores[rows[t]]
+        high, low = max(s, log_tails[t + 1]), min(s, log_tails[t + 1])
+        log_tails[t] = high + np.log1p(np.exp(low - high))
+    loss = 0.0
+    a, b = 0.0, 0.0
+    for t in range(n):
+        s = scores[rows[t]]
+        scale = log_tails[min(t, n - 2)]
+        if t < n - 1:
+            if t > 0:
+                shrink = np.exp(scale - log_tails[t - 1])
+                a *= shrink
+                b *= shrink * shrink
+            a += betas[t]
+            b += betas[t]
+            loss += betas[t] * (scale - s)
+        share = np.exp(s - scale)
+        own = betas[t] if t < n - 1 else 0.0
+        gradient[rows[t]] = weight * (share * a - own)
+        hessian[rows[t]] = weight * max(share * a - share * share * b, 0.0)
+    return weight * loss
+
+
+@parallel
+def _listmle(
+    scores: Float64Array,
+    query_boundaries: Int64Array,
+    query_weights: Float64Array,
+    order: Int64Array,
+    betas: Float64Array,
+    gradient: FloatArray,
+    hessian: FloatArray,
+    value: Float64Array,
+) -> None:
+    for query in prange(len(query_weights)):
+        start, stop = query_boundaries[query], query_boundaries[query + 1]
+        weight = query_weights[query]
+        if weight == 0.0:
+            gradient[start:stop] = 0.0
+            hessian[start:stop] = 0.0
+            value[query] = 0.0
+        else:
+            log_tails = np.empty(stop - start)
+            value[query] = _likelihood(
+                order[start:stop], scores, betas[start:stop], weight, log_tails, gradient, hessian
+            )
+
+
+@dataclass(frozen=True)
+class ListMle(ListwiseLoss):
+    """ListMLE: −ln P(ideal ranking), Σ_{t<n} [ln Σ_{k>=t} e^{s_k} − s_t], documents by descending label.
+
+    Equal labels keep their input order, so the loss is a function of its arguments alone.
+    Source: Xia et al. 2008; Chen et al. 2009, equation 3.
+    """
+
+    name: ClassVar[str] = "listmle"
+    summary: ClassVar[str] = "Likelihood of the ideal ranking"
+    formula: ClassVar[str] = "Σ_{t<n} [ln Σ_{k≥t} e^{s_k} − s_t], documents by label"
+    source: ClassVar[str] = "Chen et al. 2009, eq. 3"
+
+    def prepare(
+        self, labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array | None = None
+    ) -> ListwiseObjective:
+        """Bind the loss to a dataset."""
+        boundaries, labels, weights = self.checked(labels, query_boundaries, query_weights)
+        order = label_order(labels, boundaries)
+        betas = self.position_weights(labels[order], boundaries)
+
+        def fill(
+            scores: Float64Array,
+            _iteration: int,
+            gradient: FloatArray,
+            hessian: FloatArray,
+            value: Float64Array,
+        ) -> None:
+            _listmle(scores, boundaries, weights, order, betas, gradient, hessian, value)
+
+        return ListwiseObjective(fill, len(weights), len(labels))
+
+    def position_weights(self, ordered_labels: Float64Array, query_boundaries: Int64Array) -> Float64Array:
+        """β of each position of the ideal ranking."""
+        return np.ones(len(ordered_labels))
+
+
+@dataclass(frozen=True)
+class WeightedListMle(ListMle):
+    """ListMLE weighted so that it bounds 1 − NDCG: g(y_t) / log2(1 + t) on term t.
+
+    Source: Chen et al. 2009, section 4.
+    """
+
+    name: ClassVar[str] = "w-listmle"
+    summary: ClassVar[str] = "ListMLE with the weights of the essential loss, a bound of 1 − NDCG"
+    formula: ClassVar[str] = "Σ_{t<n} g(y_t) / log2(1 + t) [ln Σ_{k≥t} e^{s_k} − s_t], documents by label"
+    source: ClassVar[str] = "Chen et al. 2009, sec. 4"
+
+    gain: Gain = parameter(
+        "exp2", "Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label.", choices=GAINS
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def position_weights(self, ordered_labels: Float64Array, query_boundaries: Int64Array) -> Float64Array:
+        """g(y_t) / log2(1 + t)."""
+        sizes = np.diff(query_boundaries)
+        positions = np.arange(len(ordered_labels)) - np.repeat(query_boundaries[:-1], sizes) + 1.0
+        weights: Float64Array = gains(self.gain, ordered_labels) / np.log2(1.0 + positions)
+        return weights

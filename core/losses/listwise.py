@@ -1,0 +1,84 @@
+"""What the listwise losses share: a loop over queries, one kernel each, and no pairs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from core.losses.base import Terms, checked_scores, weights_or_ones
+from core.losses.ranks import label_levels
+from core.types import Float32Array, Float64Array, FloatArray, Int64Array
+
+# (scores, iteration, gradient, hessian, value): fills the three outputs.
+Fill = Callable[[Float64Array, int, FloatArray, FloatArray, Float64Array], None]
+
+
+class ListwiseObjective:
+    """A listwise loss bound to one dataset.
+
+    Args:
+        fill: Computes the terms.
+        n_queries: Number of queries.
+        n_documents: Number of documents.
+    """
+
+    def __init__(self, fill: Fill, n_queries: int, n_documents: int) -> None:
+        self._fill = fill
+        self._n_documents = n_documents
+        self._gradient = np.zeros(n_documents, np.float32)
+        self._hessian = np.zeros(n_documents, np.float32)
+        self._value = np.zeros(n_queries)
+
+    def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
+        """Return gradient and hessian in reused float32 buffers."""
+        self._fill(checked_scores(scores), iteration, self._gradient, self._hessian, self._value)
+        return self._gradient, self._hessian
+
+    def terms(self, scores: FloatArray, iteration: int) -> Terms:
+        """Return value, gradient and hessian in float64."""
+        terms = Terms(np.zeros(len(self._value)), np.zeros(self._n_documents), np.zeros(self._n_documents))
+        self._fill(checked_scores(scores), iteration, terms.gradient, terms.hessian, terms.value)
+        return terms
+
+
+@dataclass(frozen=True)
+class ListwiseLoss:
+    """A loss of a query's whole list; zero on a query of one document or of one label."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    formula: ClassVar[str]
+    source: ClassVar[str]
+
+    def __call__(
+        self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0
+    ) -> Terms:
+        """Evaluate the loss once, for inspection."""
+        return self.prepare(labels, query_boundaries).terms(scores, iteration)
+
+    def prepare(
+        self, labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array | None = None
+    ) -> ListwiseObjective:
+        """Bind the loss to a dataset."""
+        raise NotImplementedError
+
+    @staticmethod
+    def checked(
+        labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array | None
+    ) -> tuple[Int64Array, Float64Array, Float64Array]:
+        """Return boundaries, labels and weights as kernels need them, 0 where a query has no part."""
+        boundaries = np.ascontiguousarray(query_boundaries, np.int64)
+        values = np.asarray(labels, np.float64)
+        _, level_counts = label_levels(values, boundaries)
+        weights = weights_or_ones(query_weights, len(boundaries) - 1)
+        return boundaries, values, np.where(level_counts > 1, weights, 0.0)
+
+
+def softmax_by_query(values: Float64Array, query_boundaries: Int64Array) -> Float64Array:
+    """Return the softmax of values within each query."""
+    sizes = np.diff(query_boundaries)
+    starts = query_boundaries[:-1][sizes > 0]
+    shifted = np.exp(values - np.repeat(np.maximum.reduceat(values, starts), sizes[sizes > 0]))
+    shares: Float64Array = shifted / np.repeat(np.add.reduceat(shifted, starts), sizes[sizes > 0])
+    return shares

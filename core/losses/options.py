@@ -1,0 +1,140 @@
+"""What every pairwise loss shares: its hyperparameters and how they become a plan."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from core.errors import InvalidInput
+from core.losses.base import Terms, weights_or_ones
+from core.losses.gains import DISCOUNTS, Gain, distance_weights, gains, inverse_discounts
+from core.losses.pairwise import PairwiseObjective
+from core.losses.plan import BY_ROW, LOGISTIC, UNTRUNCATED, pairwise_plan
+from core.losses.ranks import ideal_dcg
+from core.losses.selection import PAIR_SELECTIONS
+from core.parameters import check, parameter
+from core.types import Float64Array, FloatArray, Int64Array
+
+
+@dataclass(frozen=True)
+class PairwiseLoss:
+    """Σ w_ij φ(s_i − s_j) over pairs with y_i > y_j, the weights w frozen at the present ranks.
+
+    With a truncation level τ the pairs with min(π_i, π_j) <= τ are kept; with a pair selection also those
+    of the documents that it adds to the top τ (Marcuzzi et al. 2023, section 4). With the soft assignment a
+    pair's weight is its mean over rankings of the scores with normal noise (Wang et al. 2018, equation 9).
+
+    `normalization="lightgbm"` divides each weight by 0.01 + |s_i − s_j|, unless all scores of the query are
+    equal, and multiplies the query by log2(1 + S) / S with S twice the sum of the pairs' pulls, as LightGBM
+    does.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    formula: ClassVar[str]
+    source: ClassVar[str]
+
+    sigma: float = parameter(1.0, "Slope σ of the pair's loss.", minimum=0.0, above=True, maximum=1000.0)
+    truncation_level: int | None = parameter(
+        None, "Keep pairs with a document in the top τ; all pairs when null.", minimum=1, maximum=1_000_000
+    )
+    pair_selection: str | None = parameter(
+        None,
+        "Lambda-eX: also keep pairs of documents that the top τ misses; needs truncation_level.",
+        choices=tuple(name for name in PAIR_SELECTIONS if name is not None),
+    )
+    normalization: str = parameter("none", "Per-pair and per-query scaling.", choices=("none", "lightgbm"))
+    assignment: str = parameter(
+        "hard", "Weights from the present ranks, or averaged over noisy rankings.", choices=("hard", "soft")
+    )
+    samples: int = parameter(8, "Rankings drawn for the soft assignment.", minimum=1, maximum=1000)
+    noise: float = parameter(
+        1.0, "Standard deviation of the soft assignment's noise on scores.", minimum=0.0, maximum=1e6
+    )
+    seed: int = parameter(0, "Seed of random selections and rankings.", minimum=0, maximum=2**31 - 1)
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.pair_selection is not None and self.truncation_level is None:
+            raise InvalidInput.at("/pair_selection", "needs truncation_level")
+
+    def __call__(
+        self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0
+    ) -> Terms:
+        """Evaluate the loss once, for inspection."""
+        return self.prepare(labels, query_boundaries).terms(scores, iteration)
+
+    def prepare(
+        self,
+        labels: FloatArray,
+        query_boundaries: Int64Array,
+        query_weights: Float64Array | None = None,
+    ) -> PairwiseObjective:
+        """Bind the loss to a dataset."""
+        boundaries = np.ascontiguousarray(query_boundaries, np.int64)
+        values = np.asarray(labels, np.float64)
+        discounts = self.rank_discounts(int(np.diff(boundaries).max(initial=0)) + 1)
+        parts: dict[str, Any] = {
+            "all_pairs": False,
+            "rank_factor": 0.0,
+            "distance_factor": 0.0,
+            "link": LOGISTIC,
+            "weighting": BY_ROW,
+            **self.parts(),
+        }
+        plan = pairwise_plan(
+            values,
+            boundaries,
+            weights_or_ones(query_weights, len(boundaries) - 1),
+            label_values=np.ascontiguousarray(self.label_values(values, boundaries, discounts), np.float64),
+            discounts=discounts,
+            distance_weights=distance_weights(discounts),
+            sigma=self.sigma,
+            selection=PAIR_SELECTIONS[self.pair_selection],
+            truncation_level=UNTRUNCATED if self.truncation_level is None else self.truncation_level,
+            normalized=self.normalization == "lightgbm",
+            samples=self.samples if self.assignment == "soft" else 0,
+            noise=self.noise,
+            seed=self.seed,
+            **parts,
+        )
+        return PairwiseObjective(plan)
+
+    def parts(self) -> Mapping[str, Any]:
+        """What distinguishes this loss in the plan: weighting, factors, link, kind of pairs."""
+        return {}
+
+    def rank_discounts(self, n: int) -> Float64Array:
+        """1/D(r) for r = 1..n."""
+        return inverse_discounts("log2", n)
+
+    def label_values(
+        self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
+    ) -> Float64Array:
+        """V of each document, the part of a pair's weight that labels decide."""
+        return np.ones(len(labels))
+
+
+@dataclass(frozen=True)
+class NdcgWeightedLoss(PairwiseLoss):
+    """A pairwise loss weighted by normalised gains G = g(y) / maxDCG, of the top τ where truncated."""
+
+    gain: Gain = parameter(
+        "exp2", "Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label.", choices=("exp2", "linear")
+    )
+    discount: str = parameter("log2", "Discount D(r): log2(1 + r), or r itself.", choices=tuple(DISCOUNTS))
+
+    def rank_discounts(self, n: int) -> Float64Array:
+        """1/D(r) for r = 1..n."""
+        return inverse_discounts(self.discount, n)
+
+    def label_values(
+        self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
+    ) -> Float64Array:
+        """G of each document; 0 in a query without gain."""
+        gained = gains(self.gain, labels)
+        ideal = ideal_dcg(gained, query_boundaries, discounts, self.truncation_level)
+        inverse = np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0.0)
+        values: Float64Array = gained * np.repeat(inverse, np.diff(query_boundaries))
+        return values

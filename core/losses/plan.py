@@ -1,0 +1,93 @@
+"""A pairwise loss bound to a dataset: what stays the same from one iteration to the next."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from core.losses.bins import balanced_bins
+from core.losses.ranks import label_levels
+from core.types import Float64Array, FloatArray, Int32Array, Int64Array
+
+# How a pair's weight depends on the two ranks.
+BY_ROW, BY_DISCOUNTED_ROW, BY_LABELS, BY_RANKS, BY_DISTANCE = range(5)
+MRR_TARGET, MAP_TARGET, ERR_TARGET = range(5, 8)
+# φ, the loss of a pair's score difference.
+LOGISTIC, HINGE, EXPONENTIAL = range(3)
+
+UNTRUNCATED = int(np.iinfo(np.int64).max)
+
+
+class PairwisePlan(NamedTuple):
+    """The arrays and numbers that the kernels read.
+
+    Attributes:
+        query_boundaries: (n_queries + 1,) offsets of the queries.
+        query_weights: (n_queries,) factors.
+        bin_queries: Query numbers, bin after bin.
+        bin_boundaries: Offsets of the bins.
+        levels: (n_documents,) level of each document's label in its query, 0 the highest.
+        level_counts: (n_queries,) number of levels.
+        positive_levels: (n_queries,) number of levels whose label is above 0.
+        label_values: (n_documents,) v, the part of a pair's weight that labels decide.
+        discounts: 1/D(r) for r = 1..longest query.
+        distance_weights: δ(d) for d = 0..longest query, 0 at d = 0.
+        weighting: How ranks decide a pair's weight.
+        all_pairs: Whether every ordered pair i ≠ j counts, not only those with y_i > y_j.
+        rank_factor: Factor of ρ_ij = |1/D(π_i) − 1/D(π_j)|.
+        distance_factor: Factor of δ(|π_i − π_j|).
+        link: φ.
+        sigma: Slope σ.
+        selection: Strategy that selects documents below τ.
+        truncation_level: τ.
+        normalized: Whether LightGBM's two normalisations apply.
+        samples: Rankings drawn for a soft assignment; 0 for the hard one.
+        noise: Standard deviation of the noise on scores in a drawn ranking.
+        seed: Seed of all random numbers.
+    """
+
+    query_boundaries: Int64Array
+    query_weights: Float64Array
+    bin_queries: Int64Array
+    bin_boundaries: Int64Array
+    levels: Int32Array
+    level_counts: Int64Array
+    positive_levels: Int64Array
+    label_values: Float64Array
+    discounts: Float64Array
+    distance_weights: Float64Array
+    weighting: int
+    all_pairs: bool
+    rank_factor: float
+    distance_factor: float
+    link: int
+    sigma: float
+    selection: int
+    truncation_level: int
+    normalized: bool
+    samples: int
+    noise: float
+    seed: int
+
+
+def pairwise_plan(
+    labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array, **parts: Any
+) -> PairwisePlan:
+    """Complete a plan with what every pairwise loss derives from labels: levels and balanced bins."""
+    levels, level_counts = label_levels(labels, query_boundaries)
+    sizes = np.diff(query_boundaries)
+    holds_zero = np.zeros(len(sizes), bool)
+    queries = np.repeat(np.arange(len(sizes)), sizes)
+    holds_zero[queries[np.asarray(labels) == 0.0]] = True
+    reach = np.minimum(sizes, parts["truncation_level"])
+    costs = np.where(level_counts > 1, sizes * (reach + 16.0), sizes)
+    bin_queries, bin_boundaries = balanced_bins(costs)
+    return PairwisePlan(
+        query_boundaries=query_boundaries,
+        query_weights=query_weights,
+        bin_queries=bin_queries,
+        bin_boundaries=bin_boundaries,
+        levels=levels,
+        level_counts=level_counts,
+        positive_levels=level_counts - holds_zero,
+        **parts,
+    )

@@ -1,0 +1,97 @@
+"""Pairwise classification losses, whose weights do not depend on ranks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from core.losses.gains import GAINS, Gain, gains
+from core.losses.options import PairwiseLoss
+from core.losses.plan import EXPONENTIAL, HINGE
+from core.losses.ranks import label_order
+from core.parameters import parameter
+from core.types import Float64Array, Int64Array
+
+
+@dataclass(frozen=True)
+class RankNet(PairwiseLoss):
+    """RankNet: the cross entropy of each pair's order, w_ij = 1.
+
+    Source: Burges et al. 2005; Burges et al. 2006, equation 8.
+    """
+
+    name: ClassVar[str] = "ranknet"
+    summary: ClassVar[str] = "Cross entropy of each pair's order, all pairs alike"
+    formula: ClassVar[str] = "Σ ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j"
+    source: ClassVar[str] = "Burges et al. 2006, eq. 8"
+
+
+@dataclass(frozen=True)
+class WeightedRankNet(PairwiseLoss):
+    """RankNet weighted so that it bounds 1 − NDCG: w_ij = g(y_i) / log2(2 + #{k: y_k > y_i}).
+
+    Source: Chen et al. 2009, section 4.
+    """
+
+    name: ClassVar[str] = "w-ranknet"
+    summary: ClassVar[str] = "RankNet with the weights of the essential loss, a bound of 1 − NDCG"
+    formula: ClassVar[str] = "Σ g(y_i) / log2(2 + #{k: y_k > y_i}) ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j"
+    source: ClassVar[str] = "Chen et al. 2009, sec. 4"
+
+    gain: Gain = parameter(
+        "exp2", "Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label.", choices=GAINS
+    )
+
+    def label_values(
+        self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
+    ) -> Float64Array:
+        """g(y) over the discount of the best rank the document can have."""
+        order = label_order(labels, query_boundaries)
+        sizes = np.diff(query_boundaries)
+        place = np.arange(len(labels)) - np.repeat(query_boundaries[:-1], sizes)
+        ordered = labels[order]
+        tied = np.zeros(len(labels), bool)
+        tied[1:] = (ordered[1:] == ordered[:-1]) & (place[1:] > 0)
+        larger = np.maximum.accumulate(np.where(tied, 0, np.arange(len(labels)))) - np.repeat(
+            query_boundaries[:-1], sizes
+        )
+        values = np.empty(len(labels))
+        values[order] = gains(self.gain, ordered) / np.log2(2.0 + larger)
+        return values
+
+
+@dataclass(frozen=True)
+class RankSvm(PairwiseLoss):
+    """Ranking SVM: the hinge of each pair, max(0, 1 − σ(s_i − s_j)).
+
+    Its curvature is zero almost everywhere; the hessian is σ² w on the active pairs instead, so that a
+    Newton step moves a pair by its margin. Source: Chen et al. 2009, equation 2; Herbrich et al. 2000.
+    """
+
+    name: ClassVar[str] = "ranksvm"
+    summary: ClassVar[str] = "Hinge of each pair's score difference"
+    formula: ClassVar[str] = "Σ max(0, 1 − σ(s_i − s_j)), y_i > y_j"
+    source: ClassVar[str] = "Chen et al. 2009, eq. 2"
+
+    def parts(self) -> Mapping[str, Any]:
+        """The hinge."""
+        return {"link": HINGE}
+
+
+@dataclass(frozen=True)
+class RankBoost(PairwiseLoss):
+    """RankBoost: the exponential of each pair, e^{−σ(s_i − s_j)}.
+
+    Beyond σ(s_i − s_j) = −30 it goes on as its tangent, with the curvature kept at the tangent point's, so
+    that values stay finite. Source: Chen et al. 2009, equation 2; Freund et al. 2003.
+    """
+
+    name: ClassVar[str] = "rankboost"
+    summary: ClassVar[str] = "Exponential of each pair's score difference"
+    formula: ClassVar[str] = "Σ e^{−σ(s_i − s_j)}, y_i > y_j"
+    source: ClassVar[str] = "Chen et al. 2009, eq. 2"
+
+    def parts(self) -> Mapping[str, Any]:
+        """The exponential."""
+        return {"link": EXPONENTIAL}

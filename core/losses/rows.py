@@ -1,0 +1,297 @@
+"""The inner loops: one document against a contiguous range of partners.
+
+Every function here is merged into the query kernel. Indices are unsigned, which tells the compiler that
+they never wrap around; with that and the absence of branches LLVM vectorises the loops. Ranges are run in
+whole blocks, so that no loop has a remainder: what lies between the end of a range and the end of its last
+block must weigh or pull zero.
+"""
+
+import numpy as np
+
+from core.jit import inlined
+from core.types import Float64Array, Int64Array
+
+BLOCK = 16  # positions: four vectors of four, LLVM's unrolling
+
+_STEEPEST = 30.0  # beyond σz = −30 the exponential loss goes on as its tangent
+
+
+@inlined
+def weigh_row(begin: int, blocks: int, v: float, weight: Float64Array) -> None:
+    """W = v_i."""
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        weight[j] = v
+
+
+@inlined
+def weigh_labels(begin: int, blocks: int, v: float, value: Float64Array, weight: Float64Array) -> None:
+    """W = v_i − v_j."""
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        weight[j] = v - value[j]
+
+
+@inlined
+def weigh_ranks(
+    begin: int,
+    blocks: int,
+    v: float,
+    value: Float64Array,
+    d: float,
+    discount: Float64Array,
+    weight: Float64Array,
+) -> None:
+    """W = (v_i − v_j) ρ_ij."""
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        weight[j] = (v - value[j]) * abs(d - discount[j])
+
+
+@inlined
+def weigh_distance(
+    begin: int,
+    blocks: int,
+    v: float,
+    value: Float64Array,
+    d: float,
+    discount: Float64Array,
+    own_rank: int,
+    rank: Int64Array,
+    rank_factor: float,
+    distance_factor: float,
+    distance_weights: Float64Array,
+    weight: Float64Array,
+) -> None:
+    """W = (v_i − v_j)(a ρ_ij + b δ_ij)."""
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        apart = distance_weights[np.uint64(abs(own_rank - rank[j]))]
+        weight[j] = (v - value[j]) * (rank_factor * abs(d - discount[j]) + distance_factor * apart)
+
+
+@inlined
+def weigh_first(
+    begin: int,
+    blocks: int,
+    v: float,
+    value: Float64Array,
+    own_before: float,
+    own_above: float,
+    above: Float64Array,
+    weight: Float64Array,
+) -> None:
+    """W = |ΔRR| of swapping with a document that is not relevant, 1/rank of which is in `above`.
+
+    `own_before` is the reciprocal rank that stays when the document leaves its place.
+    """
+    base = max(own_before, own_above)
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        weight[j] = (v - value[j]) * abs(base - max(above[j], own_before))
+
+
+@inlined
+def weigh_precision(
+    begin: int,
+    blocks: int,
+    v: float,
+    value: Float64Array,
+    own_rank: int,
+    rank: Int64Array,
+    own_before: float,
+    own_above: float,
+    before: Float64Array,
+    above: Float64Array,
+    weight: Float64Array,
+) -> None:
+    """W = |ΔAP|, from the sums that `layout` prepares."""
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        change = above[j] - own_above if rank[j] < own_rank else own_before - before[j]
+        weight[j] = (v - value[j]) * change
+
+
+@inlined
+def weigh_cascade(
+    begin: int,
+    blocks: int,
+    v: float,
+    value: Float64Array,
+    own_rank: int,
+    rank: Int64Array,
+    own_before: float,
+    own_above: float,
+    before: Float64Array,
+    above: Float64Array,
+    weight: Float64Array,
+) -> None:
+    """W = |ΔERR| of swapping the document at rank a with the one at rank b > a."""
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        own_first = own_rank < rank[j]
+        x, z = (v, value[j]) if own_first else (value[j], v)
+        a, b = (own_rank + 1.0, rank[j] + 1.0) if own_first else (rank[j] + 1.0, own_rank + 1.0)
+        reach_a, reach_b = (own_before, before[j]) if own_first else (before[j], own_before)
+        sum_a, sum_b = (own_above, above[j]) if own_first else (above[j], own_above)
+        kept = (1.0 - z) / (1.0 - x)
+        between = sum_b - reach_b * z / b - sum_a
+        change = reach_a * (z - x) / a + between * (kept - 1.0) + reach_b * (x * kept - z) / b
+        weight[j] = abs(change)
+
+
+@inlined
+def divide_by_gap(
+    begin: int, blocks: int, s: float, sigma: float, score: Float64Array, weight: Float64Array
+) -> None:
+    """W / (0.01 + |s_i − s_j|), LightGBM's first normalisation."""
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        weight[j] /= 0.01 + abs(s - score[j]) / sigma
+
+
+@inlined
+def push_logistic(
+    i: int,
+    begin: int,
+    blocks: int,
+    exponential: Float64Array,
+    weight: Float64Array,
+    gradient: Float64Array,
+    hessian: Float64Array,
+) -> float:
+    """Add w r and w r (1 − r) with r_ij = E_j / (E_i + E_j); return Σ w r."""
+    e = exponential[i]
+    own_gradient, own_hessian = 0.0, 0.0
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        inverse = 1.0 / (e + exponential[j])
+        pull = weight[j] * exponential[j] * inverse
+        bend = pull * (e * inverse)
+        gradient[j] += pull
+        hessian[j] += bend
+        own_gradient += pull
+        own_hessian += bend
+    gradient[i] -= own_gradient
+    hessian[i] += own_hessian
+    return own_gradient
+
+
+@inlined
+def push_logistic_far(
+    i: int,
+    begin: int,
+    blocks: int,
+    score: Float64Array,
+    weight: Float64Array,
+    gradient: Float64Array,
+    hessian: Float64Array,
+) -> float:
+    """The same for scores too far apart to share exponentials."""
+    total = 0.0
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        gap = score[i] - score[j]
+        t = np.exp(-abs(gap))
+        pull = weight[j] * (t / (1.0 + t) if gap > 0.0 else 1.0 / (1.0 + t))
+        bend = weight[j] * t / ((1.0 + t) * (1.0 + t))
+        gradient[j] += pull
+        hessian[j] += bend
+        gradient[i] -= pull
+        hessian[i] += bend
+        total += pull
+    return total
+
+
+@inlined
+def push_hinge(
+    i: int,
+    begin: int,
+    blocks: int,
+    score: Float64Array,
+    weight: Float64Array,
+    gradient: Float64Array,
+    hessian: Float64Array,
+) -> float:
+    """Add w for gradient and curvature of the pairs with σz < 1."""
+    s = score[i]
+    own = 0.0
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        pull = weight[j] if s - score[j] < 1.0 else 0.0
+        gradient[j] += pull
+        hessian[j] += pull
+        own += pull
+    gradient[i] -= own
+    hessian[i] += own
+    return own
+
+
+@inlined
+def push_exponential(
+    i: int,
+    begin: int,
+    blocks: int,
+    score: Float64Array,
+    weight: Float64Array,
+    gradient: Float64Array,
+    hessian: Float64Array,
+) -> float:
+    """Add w e^{−σz} for gradient and curvature, σz no less than −30."""
+    s = score[i]
+    own = 0.0
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        pull = weight[j] * np.exp(min(score[j] - s, _STEEPEST))
+        gradient[j] += pull
+        hessian[j] += pull
+        own += pull
+    gradient[i] -= own
+    hessian[i] += own
+    return own
+
+
+@inlined
+def pull_by_ranks(
+    i: int,
+    begin: int,
+    blocks: int,
+    v: float,
+    d: float,
+    value: Float64Array,
+    discount: Float64Array,
+    exponential: Float64Array,
+    gradient: Float64Array,
+    hessian: Float64Array,
+) -> None:
+    """`weigh_ranks` and `push_logistic` in one pass, for the losses where time is counted."""
+    e = exponential[i]
+    own_gradient, own_hessian = 0.0, 0.0
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        inverse = 1.0 / (e + exponential[j])
+        pull = (v - value[j]) * abs(d - discount[j]) * exponential[j] * inverse
+        bend = pull * (e * inverse)
+        gradient[j] += pull
+        hessian[j] += bend
+        own_gradient += pull
+        own_hessian += bend
+    gradient[i] -= own_gradient
+    hessian[i] += own_hessian
+
+
+@inlined
+def sum_logistic(i: int, begin: int, end: int, score: Float64Array, weight: Float64Array) -> float:
+    """Σ w ln(1 + e^{−σz})."""
+    total = 0.0
+    for j in range(np.uint64(begin), np.uint64(end)):
+        gap = score[i] - score[j]
+        total += weight[j] * (max(-gap, 0.0) + np.log1p(np.exp(-abs(gap))))
+    return total
+
+
+@inlined
+def sum_hinge(i: int, begin: int, end: int, score: Float64Array, weight: Float64Array) -> float:
+    """Σ w max(0, 1 − σz)."""
+    total = 0.0
+    for j in range(np.uint64(begin), np.uint64(end)):
+        total += weight[j] * max(0.0, 1.0 - (score[i] - score[j]))
+    return total
+
+
+@inlined
+def sum_exponential(i: int, begin: int, end: int, score: Float64Array, weight: Float64Array) -> float:
+    """Σ w e^{−σz}, continued by its tangent beyond σz = −30."""
+    total = 0.0
+    for j in range(np.uint64(begin), np.uint64(end)):
+        steep = score[j] - score[i]
+        excess = max(steep - _STEEPEST, 0.0)
+        total += weight[j] * np.exp(min(steep, _STEEPEST)) * (1.0 + excess)
+    return total

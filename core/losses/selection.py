@@ -1,0 +1,138 @@
+"""Which documents' pairs count: the top of the ranking, and with Lambda-eX the documents it misses.
+
+A pair is kept when at least one of its documents is selected. Plain truncation selects the ranks up to τ. The
+Lambda-eX strategies add documents below τ whose label is short in the present top τ: with deficit[l] =
+(documents of label l in the ideal top τ) − (in the present top τ), label 0 never counted, `static` walks
+down the ranking and takes a document while its label's deficit lasts, `random` does so over a shuffle,
+`all` takes every document whose label has a deficit. `all-static` and `all-random` fall back from `all`
+when it would take every relevant document.
+
+Source: Marcuzzi et al. 2023, section 4; label multisets as in the authors' code.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from core.jit import bare
+from core.losses.randomness import mix
+from core.types import Int32Array, Int64Array
+
+TOP, STATIC, RANDOM, ALL, ALL_STATIC, ALL_RANDOM = range(6)
+
+PAIR_SELECTIONS: Mapping[str | None, int] = MappingProxyType(
+    {
+        None: TOP,
+        "static": STATIC,
+        "random": RANDOM,
+        "all": ALL,
+        "all-static": ALL_STATIC,
+        "all-random": ALL_RANDOM,
+    }
+)
+
+
+@bare
+def _fill_deficits(
+    order: Int64Array,
+    levels: Int32Array,
+    start: int,
+    n: int,
+    n_positive: int,
+    cutoff: int,
+    deficit: Int64Array,
+) -> int:
+    """Fill deficit[level] for the positive levels; return the lowest level that the ideal top k holds."""
+    deficit[:n_positive] = 0
+    for rank in range(n):
+        level = levels[start + order[rank]]
+        if level < n_positive:
+            deficit[level] += 1
+    left = cutoff
+    lowest = 0
+    for level in range(n_positive):
+        deficit[level] = min(deficit[level], left)
+        left -= deficit[level]
+        if deficit[level] > 0:
+            lowest = level
+    for rank in range(cutoff):
+        level = levels[start + order[rank]]
+        if level < n_positive:
+            deficit[level] -= 1
+    return lowest
+
+
+@bare
+def _take_while_short(
+    walk: Int64Array,
+    order: Int64Array,
+    levels: Int32Array,
+    start: int,
+    n_positive: int,
+    deficit: Int64Array,
+    selected: Int64Array,
+) -> None:
+    """Select along `walk`, a sequence of ranks, while the label of the document has a deficit."""
+    for rank in walk:
+        level = levels[start + order[rank]]
+        if level < n_positive and deficit[level] > 0:
+            deficit[level] -= 1
+            selected[rank] = 1
+
+
+@bare
+def _shuffle(walk: Int64Array, key: int) -> None:
+    for i in range(len(walk) - 1, 0, -1):
+        j = np.int64(mix(key, i) % np.uint64(i + 1))
+        walk[i], walk[j] = walk[j], walk[i]
+
+
+@bare
+def select(
+    strategy: int,
+    cutoff: int,
+    order: Int64Array,
+    levels: Int32Array,
+    start: int,
+    n: int,
+    n_positive: int,
+    key: int,
+    selected: Int64Array,
+    deficit: Int64Array,
+    walk: Int64Array,
+) -> None:
+    """Fill selected[rank] with 1 for the documents whose pairs are kept, else 0.
+
+    Args:
+        strategy: One of the constants of this module.
+        cutoff: τ.
+        order: Document offset at each 0-based rank.
+        levels: Level of each document's label in its query, 0 the highest.
+        start: First row of the query.
+        n: Documents of the query.
+        n_positive: Levels whose label is above 0.
+        key: Key of the random numbers of this query and iteration.
+        selected: Filled by rank.
+        deficit: Scratch, one entry a level.
+        walk: Scratch, one entry a document.
+    """
+    top = min(cutoff, n)
+    selected[:top] = 1
+    selected[top:n] = 0
+    if top == n:
+        return
+    lowest = _fill_deficits(order, levels, start, n, n_positive, top, deficit)
+    everything = strategy == ALL or (strategy >= ALL_STATIC and lowest != n_positive - 1)
+    if everything:
+        for rank in range(top, n):
+            level = levels[start + order[rank]]
+            if level < n_positive and deficit[level] > 0:
+                selected[rank] = 1
+        return
+    steps = walk[: n - top]
+    for i in range(n - top):
+        steps[i] = top + i
+    if strategy in (RANDOM, ALL_RANDOM):
+        _shuffle(steps, key)
+    _take_while_short(steps, order, levels, start, n_positive, deficit, selected)

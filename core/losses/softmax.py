@@ -1,0 +1,203 @@
+"""Softmax cross entropy: a distribution over documents made from labels against one made from scores."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numba import prange
+
+from core.jit import compiled, parallel
+from core.losses.gains import gains
+from core.losses.listwise import ListwiseLoss, ListwiseObjective, softmax_by_query
+from core.losses.randomness import mix, uniform
+from core.parameters import check, parameter
+from core.types import Float64Array, FloatArray, Int64Array
+
+
+@compiled
+def _cross_entropy(
+    start: int,
+    stop: int,
+    scores: Float64Array,
+    sigma: float,
+    targets: Float64Array,
+    weight: float,
+    gradient: FloatArray,
+    hessian: FloatArray,
+) -> float:
+    """−Σ t ln softmax(σs) of one query; targets are those of the query alone and need not sum to one."""
+    highest = sigma * scores[start:stop].max()
+    total = 0.0
+    for i in range(start, stop):
+        total += np.exp(sigma * scores[i] - highest)
+    mass = 0.0
+    for i in range(stop - start):
+        mass += targets[i]
+    loss = 0.0
+    for i in range(start, stop):
+        gap = sigma * scores[i] - highest
+        share = np.exp(gap) / total
+        gradient[i] = weight * sigma * (mass * share - targets[i - start])
+        hessian[i] = weight * sigma * sigma * mass * share * (1.0 - share)
+        if targets[i - start] > 0.0:
+            loss -= targets[i - start] * (gap - np.log(total))
+    return weight * loss
+
+
+@parallel
+def _listnet(
+    scores: Float64Array,
+    query_boundaries: Int64Array,
+    query_weights: Float64Array,
+    targets: Float64Array,
+    sigma: float,
+    gradient: FloatArray,
+    hessian: FloatArray,
+    value: Float64Array,
+) -> None:
+    for query in prange(len(query_weights)):
+        start, stop = query_boundaries[query], query_boundaries[query + 1]
+        weight = query_weights[query]
+        if weight == 0.0:
+            gradient[start:stop] = 0.0
+            hessian[start:stop] = 0.0
+            value[query] = 0.0
+        else:
+            value[query] = _cross_entropy(
+                start, stop, scores, sigma, targets[start:stop], weight, gradient, hessian
+            )
+
+
+@parallel
+def _xe_ndcg(
+    scores: Float64Array,
+    query_boundaries: Int64Array,
+    query_weights: Float64Array,
+    powers: Float64Array,
+    key: int,
+    gradient: FloatArray,
+    hessian: FloatArray,
+    value: Float64Array,
+) -> None:
+    for query in prange(len(query_weights)):
+        start, stop = query_boundaries[query], query_boundaries[query + 1]
+        weight = query_weights[query]
+        if weight == 0.0:
+            gradient[start:stop] = 0.0
+            hessian[start:stop] = 0.0
+            value[query] = 0.0
+        else:
+            own_key = mix(key, query)
+            targets = np.empty(stop - start)
+            for i in range(stop - start):
+                targets[i] = powers[start + i] - uniform(own_key, i)
+            targets /= targets.sum()
+            value[query] = _cross_entropy(start, stop, scores, 1.0, targets, weight, gradient, hessian)
+
+
+@dataclass(frozen=True)
+class ListNet(ListwiseLoss):
+    """ListNet (top one): −Σ t ln softmax(σs), the cross entropy between targets from labels and scores.
+
+    Gradient σ (T softmax − t) with T = Σ t, hessian σ² T softmax (1 − softmax). Targets: `label`, y / Σ y;
+    `softmax`, softmax(y); `gain-softmax`, softmax(2^y − 1).
+
+    Source: Cao et al. 2007; Bruch et al. 2019, equation 7.
+
+    Example:
+        >>> import numpy as np
+        >>> ListNet()(np.zeros(2), np.array([1.0, 0.0]), np.array([0, 2])).gradient.tolist()
+        [-0.5, 0.5]
+    """
+
+    name: ClassVar[str] = "listnet"
+    summary: ClassVar[str] = "Softmax cross entropy between label targets and scores"
+    formula: ClassVar[str] = "−Σ t ln softmax(σs)"
+    source: ClassVar[str] = "Bruch et al. 2019, eq. 7"
+
+    sigma: float = parameter(1.0, "Factor σ of the scores.", minimum=0.0, above=True, maximum=1000.0)
+    target: str = parameter(
+        "label",
+        "Targets t: y / Σ y, softmax(y) or softmax(2^y − 1).",
+        choices=("label", "softmax", "gain-softmax"),
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def prepare(
+        self,
+        labels: FloatArray,
+        query_boundaries: Int64Array,
+        query_weights: Float64Array | None = None,
+        document_weights: Float64Array | None = None,
+    ) -> ListwiseObjective:
+        """Bind the loss to a dataset.
+
+        `document_weights`, (n_documents,), multiply the targets: inverse propensities undo a bias in the
+        labels (Bruch et al. 2019, section 5).
+        """
+        boundaries, labels, weights = self.checked(labels, query_boundaries, query_weights)
+        targets = self._targets(labels, boundaries)
+        if document_weights is not None:
+            targets = targets * np.asarray(document_weights, np.float64)
+
+        def fill(
+            scores: Float64Array,
+            _iteration: int,
+            gradient: FloatArray,
+            hessian: FloatArray,
+            value: Float64Array,
+        ) -> None:
+            _listnet(scores, boundaries, weights, targets, self.sigma, gradient, hessian, value)
+
+        return ListwiseObjective(fill, len(weights), len(labels))
+
+    def _targets(self, labels: Float64Array, query_boundaries: Int64Array) -> Float64Array:
+        if self.target == "softmax":
+            return softmax_by_query(labels, query_boundaries)
+        if self.target == "gain-softmax":
+            return softmax_by_query(gains("exp2", labels), query_boundaries)
+        queries = np.repeat(np.arange(len(query_boundaries) - 1), np.diff(query_boundaries))
+        sums = np.bincount(queries, labels, minlength=len(query_boundaries) - 1)
+        shares: Float64Array = labels / np.where(sums > 0.0, sums, 1.0)[queries]
+        return shares
+
+
+@dataclass(frozen=True)
+class XeNdcg(ListwiseLoss):
+    """XE-NDCG: cross entropy with randomised targets, a convex bound of NDCG.
+
+    −Σ p ln softmax(s) with p ∝ 2^y − γ, γ drawn from U(0, 1) for each document anew each iteration.
+    Gradient softmax − p, hessian softmax (1 − softmax): the exact derivatives, where LightGBM's
+    `rank_xendcg` adds two terms of an approximation. Source: Bruch 2021, as LightGBM's `rank_xendcg`.
+    """
+
+    name: ClassVar[str] = "xe-ndcg"
+    summary: ClassVar[str] = "Softmax cross entropy with randomised gains as targets"
+    formula: ClassVar[str] = "−Σ p ln softmax(s), p ∝ 2^y − γ, γ ~ U(0, 1)"
+    source: ClassVar[str] = "Bruch 2021; LightGBM rank_xendcg"
+
+    seed: int = parameter(0, "Seed of γ.", minimum=0, maximum=2**31 - 1)
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def prepare(
+        self, labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array | None = None
+    ) -> ListwiseObjective:
+        """Bind the loss to a dataset."""
+        boundaries, labels, weights = self.checked(labels, query_boundaries, query_weights)
+        powers = gains("exp2", labels) + 1.0
+
+        def fill(
+            scores: Float64Array,
+            iteration: int,
+            gradient: FloatArray,
+            hessian: FloatArray,
+            value: Float64Array,
+        ) -> None:
+            key = np.uint64(mix(np.uint64(self.seed), iteration))
+            _xe_ndcg(scores, boundaries, weights, powers, key, gradient, hessian, value)
+
+        return ListwiseObjective(fill, len(weights), len(labels))

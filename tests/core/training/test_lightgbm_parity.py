@@ -1,0 +1,163 @@
+"""Our lambdarank beside LightGBM's built-in objective, and LightGBM's traps."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pytest
+
+import core.training.boosting
+from core.data import RankingDataset, split_queries, synthetic_dataset
+from core.errors import InvalidInput
+from core.losses import make_loss
+from core.metrics import parse_metric
+from core.training import train, training_spec
+
+ITERATIONS = 50
+SETTINGS: dict[str, Any] = {"learning_rate": 0.1, "num_leaves": 31, "min_data_in_leaf": 20}
+
+
+@pytest.fixture(scope="module")
+def datasets() -> tuple[RankingDataset, RankingDataset]:
+    """Training and validation queries."""
+    return split_queries(synthetic_dataset(300, seed=5), fraction=0.3, seed=1)
+
+
+def built_in(dataset: RankingDataset, truncation_level: int) -> lightgbm.Booster:
+    """LightGBM's own lambdarank with its default normalisation."""
+    parameters = {
+        **SETTINGS,
+        "objective": "lambdarank",
+        "lambdarank_truncation_level": truncation_level,
+        "deterministic": True,
+        "force_col_wise": True,
+        "feature_pre_filter": False,
+        "num_threads": 1,
+        "verbosity": -1,
+    }
+    group = np.diff(dataset.query_boundaries)
+    return lightgbm.train(
+        parameters, lightgbm.Dataset(dataset.features, dataset.labels, group=group), ITERATIONS
+    )
+
+
+def split_features(booster: lightgbm.Booster, trees: int) -> list[list[int]]:
+    """Split features of the first trees, in the text's order."""
+    lines = re.findall(r"^split_feature=(.*)$", booster.model_to_string(), re.MULTILINE)
+    return [[int(feature) for feature in line.split()] for line in lines[:trees]]
+
+
+@pytest.mark.parametrize("truncation_level", [30, 5])
+def test_lambdarank_with_lightgbms_normalisation_grows_its_trees(
+    truncation_level: int, datasets: tuple[RankingDataset, RankingDataset]
+) -> None:
+    """At least 95% of the first ten trees' splits on the same feature; NDCG@10 within 0.002 after 50."""
+    training, validation = datasets
+    theirs = built_in(training, truncation_level)
+    spec = training_spec(
+        {
+            "loss": {
+                "name": "lambdarank",
+                "normalization": "lightgbm",
+                "truncation_level": truncation_level,
+            },
+            "hyperparameters": {**SETTINGS, "num_iterations": ITERATIONS},
+        }
+    )
+    ours = lightgbm.Booster(model_str=train(spec, training).model_text)
+    pairs = zip(split_features(theirs, 10), split_features(ours, 10), strict=True)
+    same = [a == b for tree, other in pairs for a, b in zip(tree, other, strict=True)]
+    assert np.mean(same) >= 0.95
+    means = [
+        np.nanmean(
+            parse_metric("ndcg@10")(
+                np.asarray(booster.predict(validation.features, raw_score=True)),
+                validation.labels,
+                validation.query_boundaries,
+            )
+        )
+        for booster in (theirs, ours)
+    ]
+    assert abs(means[0] - means[1]) < 0.002
+
+
+def test_gradients_match_the_built_in_objective_to_its_tables_precision(
+    datasets: tuple[RankingDataset, RankingDataset],
+) -> None:
+    """The first tree's leaf values, where the built-in's sigmoid table is exact: scores are all equal."""
+    training, _ = datasets
+    theirs = built_in(training, 30).predict(training.features, raw_score=True, num_iteration=1)
+    loss = {"name": "lambdarank", "normalization": "lightgbm", "truncation_level": 30}
+    spec = training_spec({"loss": loss, "hyperparameters": {**SETTINGS, "num_iterations": 1}})
+    ours = lightgbm.Booster(model_str=train(spec, training).model_text)
+    np.testing.assert_allclose(ours.predict(training.features), theirs, rtol=1e-3, atol=1e-4)
+
+
+def test_query_weights_reach_the_model(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+    """LightGBM applies no weights to a custom objective; ours multiplies them itself."""
+    training, _ = datasets
+    weights = np.where(np.arange(training.n_queries) % 2 == 0, 1.0, 0.0)
+    weighted = RankingDataset.from_arrays(
+        features=training.features,
+        labels=training.labels,
+        query_boundaries=training.query_boundaries,
+        query_weights=weights,
+    )
+    halved = training.select_queries(np.flatnonzero(weights))
+    spec = training_spec(
+        {
+            "loss": {"name": "lambdarank"},
+            "hyperparameters": {"num_iterations": 1, "min_data_in_leaf": 1, "num_leaves": 4},
+        }
+    )
+    first = [
+        lightgbm.Booster(model_str=train(spec, data).model_text).dump_model()["tree_info"][0]
+        for data in (weighted, training)
+    ]
+    assert first[0] != first[1]
+    gradient, _ = make_loss("lambdarank").prepare(
+        weighted.labels, weighted.query_boundaries, weighted.query_weights
+    )(np.zeros(weighted.n_documents), 0)
+    alone, _ = make_loss("lambdarank").prepare(halved.labels, halved.query_boundaries)(
+        np.zeros(halved.n_documents), 0
+    )
+    kept = np.repeat(weights > 0, np.diff(weighted.query_boundaries))
+    np.testing.assert_array_equal(gradient[kept], alone)
+    assert not gradient[~kept].any()
+
+
+def test_bagging_by_query_is_refused() -> None:
+    """With a custom objective LightGBM corrupts scores; sampling by query is not offered."""
+    with pytest.raises(InvalidInput) as caught:
+        training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": {"bagging_by_query": True}})
+    assert caught.value.problems[0].pointer == "/hyperparameters/bagging_by_query"
+
+
+def test_the_objective_is_called_as_it_is_once_an_iteration() -> None:
+    """`lightgbm.train` would deep-copy it with its caches, `lightgbm.cv` would split queries."""
+    source = Path(core.training.boosting.__file__).read_text()
+    assert "Booster" in source
+    assert not re.search(r"lightgbm\.(train|cv|LGBM\w+)\(", source)
+
+
+def test_loss_is_recorded_at_the_metric_interval_and_falls(
+    datasets: tuple[RankingDataset, RankingDataset],
+) -> None:
+    """History holds the mean training loss beside the metrics, every so many iterations and at the last."""
+    spec = training_spec(
+        {
+            "loss": {"name": "ndcg-loss2++"},
+            "hyperparameters": {"num_iterations": 14},
+            "metric_interval": 4,
+        }
+    )
+    ranker = train(spec, *datasets)
+    measured = [report.iteration for report in ranker.history if report.values]
+    assert measured == [4, 8, 12, 14]
+    assert len(ranker.history) == 14
+    losses = [report.values["train"]["loss"] or 0.0 for report in ranker.history if report.values]
+    assert losses == sorted(losses, reverse=True)
+    assert ranker.best_iteration in measured
+    assert "loss" not in ranker.history[-1].values["validation"]
