@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine must not fail a test: speed is shown by benchmarks.
+settings.register_profile("rankery", deadline=None)
+settings.load_profile("rankery")
 
 _REPOSITORY = Path(__file__).parents[1]
 

@@ -88,6 +88,9 @@ class TrainRequest(RequestModel):
     seed: int = Field(
         42, ge=0, le=2**31 - 1, description="Decides every random choice; same seed, same model"
     )
+    metric_interval: int = Field(
+        1, ge=1, le=100_000, description="Iterations from one measurement of loss and metrics to the next"
+    )
 
 
 class EvaluateRequest(RequestModel):

@@ -1,7 +1,5 @@
 """Sharing queries among threads: numba's prange splits statically, so the load is balanced beforehand."""
 
-import heapq
-
 import numpy as np
 
 from core.types import Float64Array, Int64Array
@@ -9,25 +7,19 @@ from core.types import Float64Array, Int64Array
 _BINS = 64  # enough to share among many threads, few enough that scratch arrays are made rarely
 
 
-def balanced_bins(costs: Float64Array) -> tuple[Int64Array, Int64Array]:
-    """Spread queries over bins of nearly equal cost, the longest first to the emptiest bin.
+def balanced_bins(costs: Float64Array) -> Int64Array:
+    """Cut the queries into runs of nearly equal cost.
 
-    The bins decide only who computes a query, never its result.
+    Neighbours stay together, which memory likes. The cuts decide only who computes a query, never its result.
 
     Args:
         costs: (n_queries,) expected time of each query, in any unit.
 
     Returns:
-        queries: (n_queries,) query numbers, bin after bin.
-        boundaries: (n_bins + 1,) offsets of the bins in `queries`.
+        (n_bins + 1,) offsets; a bin may be empty where one query costs more than a bin's share.
     """
     n_bins = max(1, min(_BINS, len(costs)))
-    bins: list[list[int]] = [[] for _ in range(n_bins)]
-    loads = [(0.0, i) for i in range(n_bins)]
-    for query in np.argsort(-costs, kind="stable"):
-        load, emptiest = heapq.heappop(loads)
-        bins[emptiest].append(int(query))
-        heapq.heappush(loads, (load + float(costs[query]), emptiest))
-    queries = np.array([query for members in bins for query in sorted(members)], np.int64)
-    boundaries = np.concatenate(([0], np.cumsum([len(members) for members in bins]))).astype(np.int64)
-    return queries, boundaries
+    ends = np.cumsum(costs)
+    total = ends[-1] if len(costs) else 0.0
+    cuts = np.searchsorted(ends, total * np.arange(1, n_bins) / n_bins, side="left")
+    return np.concatenate(([0], cuts, [len(costs)])).astype(np.int64)

@@ -259,7 +259,7 @@ def _rank_and_select(
     )
 
 
-@inlined
+@bare
 def lay_out(query: int, plan: PairwisePlan, scores: Float64Array, iteration: int, scratch: Scratch) -> int:
     """Rank, select and lay out a query; return the number of documents in the selected segment."""
     start, stop = plan.query_boundaries[query], plan.query_boundaries[query + 1]

@@ -8,6 +8,8 @@ The exponential is taken once a document: with E = e^{σ(s − max s)}, r_ij = E
 2006, footnote 3). Where a query's scores are so far apart that E would vanish, r is computed pair by pair.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import prange
 
@@ -32,6 +34,28 @@ from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # e^-600 is far from the smallest normal float64 (e^-708), so r and 1 − r keep full precision.
 _WIDEST_SPREAD = 600.0
+
+
+class Output(NamedTuple):
+    """Where results go: float32 for training, float64 and values for inspection; the other set is empty.
+
+    One type for both, because each type costs a compilation of a quarter of a minute.
+
+    Attributes:
+        gradient: (n_documents,) float32.
+        hessian: (n_documents,) float32.
+        exact_gradient: (n_documents,) float64.
+        exact_hessian: (n_documents,) float64.
+        value: (n_queries,) float64.
+        exact: Whether float64 and values are asked for.
+    """
+
+    gradient: Float32Array
+    hessian: Float32Array
+    exact_gradient: Float64Array
+    exact_hessian: Float64Array
+    value: Float64Array
+    exact: bool
 
 
 @inlined
@@ -143,8 +167,10 @@ def _push(
     pulls: float
     if link == HINGE:
         pulls = rows.push_hinge(i, begin, blocks, score, weight, gradient, hessian)
+    elif link == EXPONENTIAL and near:
+        pulls = rows.push_exponential(i, begin, blocks, exponential, weight, gradient, hessian)
     elif link == EXPONENTIAL:
-        pulls = rows.push_exponential(i, begin, blocks, score, weight, gradient, hessian)
+        pulls = rows.push_exponential_far(i, begin, blocks, score, weight, gradient, hessian)
     elif near:
         pulls = rows.push_logistic(i, begin, blocks, exponential, weight, gradient, hessian)
     else:
@@ -177,7 +203,7 @@ def _score_range(inside: int, rest: int, stop: int, score: Float64Array) -> tupl
     return lowest, highest
 
 
-@inlined
+@bare
 def _visit_pairs(
     query: int, plan: PairwisePlan, inside: int, n: int, scratch: Scratch, with_value: bool
 ) -> tuple[float, float]:
@@ -238,53 +264,58 @@ def _pairwise_query(
     return factor, factor * total
 
 
-@inlined
+@bare
+def _write_zeros(query: int, start: int, stop: int, output: Output) -> None:
+    if output.exact:
+        output.exact_gradient[start:stop] = 0.0
+        output.exact_hessian[start:stop] = 0.0
+        output.value[query] = 0.0
+    else:
+        output.gradient[start:stop] = 0.0
+        output.hessian[start:stop] = 0.0
+
+
+@bare
+def _write_value(query: int, value: float, output: Output) -> None:
+    # A function of its own: numba loses a write through a tuple's attribute that stands in the prange loop.
+    if output.exact:
+        output.value[query] = value
+
+
+@bare
 def _write_back(
-    start: int,
-    stop: int,
-    slope: float,
-    curvature: float,
-    scratch: Scratch,
-    gradient: FloatArray,
-    hessian: FloatArray,
+    start: int, stop: int, slope: float, curvature: float, scratch: Scratch, output: Output
 ) -> None:
     position, pulls, bends = scratch.position, scratch.gradient, scratch.hessian
-    for i in range(np.uint64(stop - start)):
-        place = position[i]
-        gradient[np.uint64(start) + i] = slope * pulls[place]
-        hessian[np.uint64(start) + i] = curvature * bends[place]
+    first, n = np.uint64(start), np.uint64(stop - start)
+    if output.exact:
+        exact_gradient, exact_hessian = output.exact_gradient, output.exact_hessian
+        for i in range(n):
+            exact_gradient[first + i] = slope * pulls[position[i]]
+            exact_hessian[first + i] = curvature * bends[position[i]]
+    else:
+        gradient, hessian = output.gradient, output.hessian
+        for i in range(n):
+            gradient[first + i] = slope * pulls[position[i]]
+            hessian[first + i] = curvature * bends[position[i]]
 
 
 @parallel
-def _pairwise_terms(
-    plan: PairwisePlan,
-    scores: Float64Array,
-    iteration: int,
-    gradient: FloatArray,
-    hessian: FloatArray,
-    value: Float64Array,
-    with_value: bool,
-) -> None:
+def _pairwise_terms(plan: PairwisePlan, scores: Float64Array, iteration: int, output: Output) -> None:
     for b in prange(len(plan.bin_boundaries) - 1):
         longest = 0
-        for k in range(plan.bin_boundaries[b], plan.bin_boundaries[b + 1]):
-            query = plan.bin_queries[k]
+        for query in range(plan.bin_boundaries[b], plan.bin_boundaries[b + 1]):
             longest = max(longest, plan.query_boundaries[query + 1] - plan.query_boundaries[query])
         scratch = make_scratch(longest, max(plan.samples, 1))
-        for k in range(plan.bin_boundaries[b], plan.bin_boundaries[b + 1]):
-            query = plan.bin_queries[k]
+        for query in range(plan.bin_boundaries[b], plan.bin_boundaries[b + 1]):
             start, stop = plan.query_boundaries[query], plan.query_boundaries[query + 1]
             if stop - start < 2 or (plan.level_counts[query] < 2 and not plan.all_pairs):
-                gradient[start:stop] = 0.0
-                hessian[start:stop] = 0.0
-                if with_value:
-                    value[query] = 0.0
+                _write_zeros(query, start, stop, output)
                 continue
-            factor, total = _pairwise_query(query, plan, scores, iteration, scratch, with_value)
-            factor *= plan.query_weights[query] * plan.sigma
-            if with_value:
-                value[query] = plan.query_weights[query] * total
-            _write_back(start, stop, factor, factor * plan.sigma, scratch, gradient, hessian)
+            factor, total = _pairwise_query(query, plan, scores, iteration, scratch, output.exact)
+            _write_value(query, plan.query_weights[query] * total, output)
+            slope = factor * plan.query_weights[query] * plan.sigma
+            _write_back(start, stop, slope, slope * plan.sigma, scratch, output)
 
 
 class PairwiseObjective:
@@ -293,20 +324,19 @@ class PairwiseObjective:
     def __init__(self, plan: PairwisePlan) -> None:
         self._plan = plan
         n_documents = int(plan.query_boundaries[-1])
-        self._gradient = np.zeros(n_documents, np.float32)
-        self._hessian = np.zeros(n_documents, np.float32)
-        self._no_value = np.empty(0)
+        gradient, hessian = (np.zeros(n_documents, np.float32) for _ in range(2))
+        self._output = Output(gradient, hessian, np.empty(0), np.empty(0), np.empty(0), exact=False)
 
     def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
         """Return gradient and hessian in reused float32 buffers."""
-        scores = checked_scores(scores)
-        _pairwise_terms(self._plan, scores, iteration, self._gradient, self._hessian, self._no_value, False)
-        return self._gradient, self._hessian
+        _pairwise_terms(self._plan, checked_scores(scores), iteration, self._output)
+        return self._output.gradient, self._output.hessian
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:
         """Return value, gradient and hessian in float64."""
-        scores = checked_scores(scores)
         n_queries, n_documents = len(self._plan.query_boundaries) - 1, len(scores)
         terms = Terms(np.zeros(n_queries), np.zeros(n_documents), np.zeros(n_documents))
-        _pairwise_terms(self._plan, scores, iteration, terms.gradient, terms.hessian, terms.value, True)
+        none = np.empty(0, np.float32)
+        output = Output(none, none, terms.gradient, terms.hessian, terms.value, exact=True)
+        _pairwise_terms(self._plan, checked_scores(scores), iteration, output)
         return terms

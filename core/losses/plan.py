@@ -23,8 +23,7 @@ class PairwisePlan(NamedTuple):
     Attributes:
         query_boundaries: (n_queries + 1,) offsets of the queries.
         query_weights: (n_queries,) factors.
-        bin_queries: Query numbers, bin after bin.
-        bin_boundaries: Offsets of the bins.
+        bin_boundaries: Offsets of the runs of queries that one thread takes at a time.
         levels: (n_documents,) level of each document's label in its query, 0 the highest.
         level_counts: (n_queries,) number of levels.
         positive_levels: (n_queries,) number of levels whose label is above 0.
@@ -47,7 +46,6 @@ class PairwisePlan(NamedTuple):
 
     query_boundaries: Int64Array
     query_weights: Float64Array
-    bin_queries: Int64Array
     bin_boundaries: Int64Array
     levels: Int32Array
     level_counts: Int64Array
@@ -80,11 +78,10 @@ def pairwise_plan(
     holds_zero[queries[np.asarray(labels) == 0.0]] = True
     reach = np.minimum(sizes, parts["truncation_level"])
     costs = np.where(level_counts > 1, sizes * (reach + 16.0), sizes)
-    bin_queries, bin_boundaries = balanced_bins(costs)
+    bin_boundaries = balanced_bins(costs)
     return PairwisePlan(
         query_boundaries=query_boundaries,
         query_weights=query_weights,
-        bin_queries=bin_queries,
         bin_boundaries=bin_boundaries,
         levels=levels,
         level_counts=level_counts,

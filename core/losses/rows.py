@@ -13,6 +13,7 @@ from core.types import Float64Array, Int64Array
 
 BLOCK = 16  # positions: four vectors of four, LLVM's unrolling
 
+_LARGEST = 10686474581524.463  # e^30
 _STEEPEST = 30.0  # beyond σz = −30 the exponential loss goes on as its tangent
 
 
@@ -221,12 +222,35 @@ def push_exponential(
     i: int,
     begin: int,
     blocks: int,
+    exponential: Float64Array,
+    weight: Float64Array,
+    gradient: Float64Array,
+    hessian: Float64Array,
+) -> float:
+    """Add w e^{−σz} for gradient and curvature, σz no less than −30, through shared exponentials."""
+    inverse = 1.0 / exponential[i]
+    own = 0.0
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        pull = weight[j] * min(exponential[j] * inverse, _LARGEST)
+        gradient[j] += pull
+        hessian[j] += pull
+        own += pull
+    gradient[i] -= own
+    hessian[i] += own
+    return own
+
+
+@inlined
+def push_exponential_far(
+    i: int,
+    begin: int,
+    blocks: int,
     score: Float64Array,
     weight: Float64Array,
     gradient: Float64Array,
     hessian: Float64Array,
 ) -> float:
-    """Add w e^{−σz} for gradient and curvature, σz no less than −30."""
+    """The same for scores too far apart to share exponentials."""
     s = score[i]
     own = 0.0
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):

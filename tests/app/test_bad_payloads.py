@@ -38,6 +38,15 @@ BAD_JOBS: dict[str, tuple[Any, list[str]]] = {
         TRAIN | {"loss": {"name": "lambdarank", "truncation_level": 2.5}},
         ["/loss/truncation_level"],
     ),
+    "pair selection without a truncation level": (
+        TRAIN | {"loss": {"name": "lambdarank", "pair_selection": "static"}},
+        ["/loss/pair_selection"],
+    ),
+    "gains that fall below zero": (
+        TRAIN | {"loss": {"name": "lambdarank", "gain": [0.0, -1.0]}},
+        ["/loss/gain"],
+    ),
+    "interval zero": (TRAIN | {"metric_interval": 0}, ["/metric_interval"]),
     "hyperparameters out of bounds and unknown": (
         TRAIN | {"hyperparameters": {"num_leaves": 1, "boosting": "dart"}},
         ["/hyperparameters/num_leaves", "/hyperparameters/boosting"],

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from core.losses import LOSSES
+from core.parameters import parameters_of
 from core.store import Model, Store
 from core.training import Hyperparameters, training_spec
 from tests.app.conftest import TestClient
@@ -25,7 +26,10 @@ def test_a_training_is_queued_with_its_defaults_spelled_out(
     """The stored spec says everything, so that later defaults do not change what was asked for."""
     job = _submit(client, train_request)
     assert (job["kind"], job["status"], job["attempt"]) == ("train", "queued", 0)
-    assert job["spec"]["loss"] == {"name": "lambdarank", "sigma": 1.0, "truncation_level": None}
+    assert job["spec"]["loss"] == {"name": "lambdarank"} | {
+        parameter.name: parameter.default for parameter in parameters_of(LOSSES["lambdarank"])
+    }
+    assert job["spec"]["metric_interval"] == 1
     assert job["spec"]["hyperparameters"]["num_leaves"] == Hyperparameters().num_leaves
     assert (job["spec"]["metrics"], job["spec"]["seed"]) == (["ndcg@5", "ndcg@10"], 42)
     assert client.get(f"/v1/jobs/{job['id']}").json() == job

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.losses import LOSSES
 from rankery.client import Client, Document
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import JobFailed
@@ -194,3 +195,22 @@ def test_the_model_does_not_depend_on_the_number_of_threads(
         text = (tmp_path / "artifacts" / "models" / model["id"] / "model.txt").read_bytes()
     assert model["sha256"] == hashlib.sha256(text).hexdigest()
     assert model["sha256"] == client.model(trained["result"]["model_id"])["sha256"]
+
+
+def test_every_loss_trains_through_the_service(client: Client, datasets: dict[str, str]) -> None:
+    """Each registered loss, by its name and with its defaults, makes a model and a falling loss curve."""
+    jobs = {
+        name: client.submit(
+            train_job(datasets, model_name=name.replace("+", "p"), num_iterations=6)
+            | {"loss": {"name": name}, "metric_interval": 5}
+        )["id"]
+        for name in LOSSES
+    }
+    for name, job_id in jobs.items():
+        done = client.wait(job_id, timeout_seconds=200)
+        assert done["status"] == "succeeded", name
+        history = client.history(job_id)
+        assert history["iterations"] == [5, 6]
+        first, last = history["curves"]["train"]["loss"]
+        assert last < first or name == "xe-ndcg", name
+        assert done["metrics"]["test"]["ndcg@10"] > 0.3, name
