@@ -5,10 +5,14 @@ import gzip
 import pytest
 from playwright.sync_api import expect
 
+from core.losses import LOSSES
+from core.parameters import parameters_of
 from tests.browser.actions import dataset_card, fill_training, make_dataset
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
+
+MOST_IN_SIGHT = 4
 
 
 def test_refusals_are_shown_at_their_fields(visit: Visit) -> None:
@@ -17,7 +21,10 @@ def test_refusals_are_shown_at_their_fields(visit: Visit) -> None:
     make_dataset(visit, "refused", queries=20)
     page = fill_training(visit, dataset="refused", model="refused", iterations=5)
     page.get_by_label("Learning rate").fill("-1")
+    more = page.locator("#loss-more")
+    more.locator("summary").click()
     page.get_by_label("Sigma").fill("steep")
+    more.locator("summary").click()
     page.get_by_role("button", name="Start training").click()
 
     rate = page.get_by_label("Learning rate")
@@ -25,7 +32,7 @@ def test_refusals_are_shown_at_their_fields(visit: Visit) -> None:
     explanation = rate.get_attribute("aria-describedby")
     expect(page.locator(f"#{explanation}")).to_contain_text("0")
     expect(page.get_by_label("Sigma")).to_have_attribute("aria-invalid", "true")
-    expect(page.get_by_label("Sigma"), "the first of them").to_be_focused()
+    expect(page.get_by_label("Sigma"), "unfolded, and the first of them").to_be_focused()
     visit.photograph("refused")
 
     rate.fill("0.1")
@@ -35,6 +42,43 @@ def test_refusals_are_shown_at_their_fields(visit: Visit) -> None:
     page.get_by_role("button", name="Start training").click()
     expect(metrics).to_have_attribute("aria-invalid", "true")
     expect(rate, "errors of the last attempt are gone").not_to_have_attribute("aria-invalid", "true")
+
+
+def test_a_list_that_is_not_numbers_is_explained_once(visit: Visit) -> None:
+    """Of a gain list with a word in it only the word is spoken of, not that the list is none of the names."""
+    visit.refusals_expected = True
+    make_dataset(visit, "worded", queries=20)
+    page = fill_training(visit, dataset="worded", model="worded", iterations=5)
+    page.locator("#loss-more summary").click()
+    page.get_by_label("Gain", exact=False).first.select_option("own numbers…")
+    numbers = page.get_by_label("Gain, own numbers")
+    numbers.fill("0, much, 3")
+    page.get_by_role("button", name="Start training").click()
+    expect(numbers).to_have_attribute("aria-invalid", "true")
+    explanations = page.locator("#loss-options .field-error")
+    expect(explanations).to_have_text("must be a number")
+
+
+def test_losses_come_with_few_fields_in_sight(visit: Visit) -> None:
+    """Each listed loss shows its formula and its own fields; the seldom used ones are folded."""
+    make_dataset(visit, "browsed", queries=5)
+    page = visit.open("/train")
+    page.locator("#train:not([aria-busy])").wait_for()
+    losses = page.locator("#loss option").all_inner_texts()
+    assert len(losses) == len(set(losses)) == len(LOSSES)
+    for name in losses:
+        page.locator("#loss").select_option(name)
+        expect(page.locator("#loss-formula")).to_have_text(LOSSES[name].formula)
+        expect(page.locator("#loss-summary")).to_contain_text(LOSSES[name].source)
+        fields = page.locator('[data-pointer^="/loss/"]:not(#loss):not(:disabled)')
+        expect(fields).to_have_count(len(parameters_of(LOSSES[name])))
+        assert page.locator("#loss-parameters .field:visible").count() <= MOST_IN_SIGHT
+        expect(page.locator("#loss-options .field:visible")).to_have_count(0)
+    assert page.locator("#loss optgroup").evaluate_all("groups => groups.map(group => group.label)") == [
+        "Pointwise",
+        "Pairwise",
+        "Listwise",
+    ], "every loss belongs to a family"
 
 
 def test_an_uploaded_file_becomes_a_dataset_or_says_which_line_is_wrong(visit: Visit) -> None:

@@ -1,5 +1,8 @@
 """From nothing to a tested model without leaving the dashboard."""
 
+import re
+from typing import Literal
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -9,6 +12,10 @@ from tests.browser.visit import Visit
 pytestmark = pytest.mark.browser
 
 ITERATIONS = 400
+SHORT_ITERATIONS = 40
+METRIC_INTERVAL = 2
+TRUNCATION_LEVEL = 5
+LOOKS: list[tuple[Literal["light", "dark"], int]] = [("light", 1280), ("dark", 1280), ("dark", 390)]
 
 
 def test_a_training_is_watched_from_the_form_to_its_metrics(visit: Visit) -> None:
@@ -39,6 +46,51 @@ def test_a_training_is_watched_from_the_form_to_its_metrics(visit: Visit) -> Non
     expect(tested).to_contain_text("–")
     mean, lower, upper = (float(word) for word in tested.inner_text().replace("–", " ").split())
     assert 0 < lower < mean < upper < 1
+
+
+def test_a_loss_is_set_up_in_detail_and_its_curve_seen(visit: Visit) -> None:
+    """Choices and a gain list reach the job as typed; the loss has a curve, which is never the first."""
+    make_dataset(visit, "in detail", queries=100, seed=3)
+    page = fill_training(visit, dataset="in detail", model="in-detail", iterations=SHORT_ITERATIONS)
+    page.locator("#loss").select_option("ndcg-loss2++")
+    page.get_by_label("Truncation level").fill(str(TRUNCATION_LEVEL))
+    page.get_by_label("Pair selection").select_option("static")
+    page.locator("#loss-more summary").click()
+    page.get_by_label("Gain", exact=False).first.select_option("own numbers…")
+    page.get_by_label("Gain, own numbers").fill("0, 1, 3, 7.5, 15")
+    page.get_by_label("Measure every").fill(str(METRIC_INTERVAL))
+    visit.photograph("loss-in-detail")
+    job_id = start_training(page)
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+
+    spec = page.request.get(f"{visit.url}/v1/jobs/{job_id}").json()["spec"]
+    assert spec["metric_interval"] == METRIC_INTERVAL
+    assert spec["loss"]["pair_selection"] == "static"
+    assert spec["loss"]["truncation_level"] == TRUNCATION_LEVEL
+    assert spec["loss"]["gain"] == [0, 1, 3, 7.5, 15]
+    assert spec["loss"]["discount"] == "log2", "left alone, so the default"
+
+    curve = page.locator(".curve")
+    tabs = curve.get_by_role("group").get_by_role("button")
+    expect(tabs.last).to_have_text("loss")
+    expect(tabs.last).to_have_attribute("aria-pressed", "false")
+    tabs.last.click()
+    expect(tabs.last).to_have_attribute("aria-pressed", "true")
+    plot = curve.locator(".plot")
+    expect(plot).to_have_attribute("aria-label", re.compile(r"^Learning curve of loss .* best at iteration"))
+    expect(plot).to_have_attribute("data-points", str(SHORT_ITERATIONS // METRIC_INTERVAL))
+    lines = plot.evaluate("plot => plot.data.map(({ name, y }) => [name, y])")
+    assert [name.split(",")[0] for name, _ in lines] == ["train", "best"]
+    assert all(value > 0 for value in lines[0][1])
+    expect(page.locator(".metrics tbody th").filter(has_text="loss")).to_have_count(0)
+    expect(page.locator(".metrics")).to_contain_text("Training loss at the best iteration")
+    for scheme, width in LOOKS:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(300)  # the chart follows both
+        visit.photograph(f"loss-curve-{scheme}-{width}")
+    page.goto(f"{visit.url}/")
+    expect(page.locator(f'[data-job="{job_id}"] .job-figure')).to_contain_text("ndcg@5")
 
 
 def _distinct_bar_values(page: Page, job_id: str, wanted: int) -> list[int]:

@@ -6,11 +6,9 @@ import { creator, get } from "../parts/api.js";
 import { h, replace, setText } from "../parts/dom.js";
 import { count } from "../parts/format.js";
 import { followChoices, onSubmit, payloadOf, showError } from "../parts/forms.js";
-import { parameterField } from "../parts/parameter_field.js";
+import { offerLosses } from "../parts/loss_fields.js";
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("train"));
-const lossSelect = /** @type {HTMLSelectElement} */ (document.getElementById("loss"));
-const STANDARD_LOSS = "lambdarank";
 const create = creator();
 
 followChoices(form);
@@ -18,7 +16,7 @@ onSubmit(form, async () => {
   const job = await create("/v1/jobs", { kind: "train", ...payloadOf(form) });
   location.assign(`/jobs/${encodeURIComponent(job.id)}`);
 });
-await Promise.all([offerDatasets(), offerLosses(), nameMetrics()]).catch((error) => showError(form, error));
+await Promise.all([offerDatasets(), get("/v1/losses").then(({ items }) => offerLosses(items)), nameMetrics()]).catch((error) => showError(form, error));
 form.removeAttribute("aria-busy");
 
 async function offerDatasets() {
@@ -32,20 +30,6 @@ async function offerDatasets() {
   }
   const asked = new URLSearchParams(location.search).get("dataset");
   if (items.some((dataset) => dataset.id === asked)) form.querySelector('[data-pointer="/dataset_id"]').value = asked;
-}
-
-async function offerLosses() {
-  const { items } = await get("/v1/losses");
-  replace(lossSelect, ...items.map((loss) => h("option", { value: loss.name }, loss.name)));
-  const show = () => {
-    const loss = items.find((each) => each.name === lossSelect.value);
-    setText(document.getElementById("loss-summary"), [loss.summary, loss.source].filter(Boolean).join(" · "));
-    setText(document.getElementById("loss-formula"), loss.formula || "");
-    replace(document.getElementById("loss-parameters"), ...loss.parameters.map((each) => parameterField(`/loss/${each.name}`, each)));
-  };
-  lossSelect.addEventListener("change", show);
-  if (items.some((loss) => loss.name === STANDARD_LOSS)) lossSelect.value = STANDARD_LOSS;
-  show();
 }
 
 async function nameMetrics() {

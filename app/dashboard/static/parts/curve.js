@@ -1,17 +1,17 @@
 /**
- * The learning curve: one metric at a time, training and validation, the best iteration marked.
+ * The learning curve: one metric at a time, training and validation, or the training loss; the best iteration marked.
  * @module
  */
 import { h, replace, setAttribute, setText } from "./dom.js";
-import { metric } from "./format.js";
-import { mainMetric } from "./job_words.js";
+import { lossValue, metric } from "./format.js";
+import { LOSS, mainMetric } from "./job_words.js";
 import { loadPlotly, onThemeChange, theme } from "./plotly.js";
 
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
 
 /** @returns {{node: HTMLElement, update: (job: import("./job_words.js").Job, history: import("./history.js").History) => void}} */
 export function learningCurve() {
-  const picker = h("div", { class: "tabs small", role: "group", "aria-label": "Metric of the curve" });
+  const picker = h("div", { class: "tabs small", role: "group", "aria-label": "Metric or loss of the curve" });
   const plot = h("div", { class: "plot", role: "img", hidden: true });
   const note = h("p", { class: "plot-note" }, "Reading the learning curve…");
   const node = h("section", { class: "curve", "aria-label": "Learning curve" }, h("h3", {}, "Learning curve"), picker, plot, note);
@@ -64,8 +64,10 @@ export function learningCurve() {
   return { node, update };
 }
 
+/** What there is a curve of, the loss last. */
 function metricsOf(history) {
-  return [...new Set(Object.values(history.curves).flatMap((curves) => Object.keys(curves)))];
+  const names = new Set(Object.values(history.curves).flatMap((curves) => Object.keys(curves)));
+  return [...names].sort((one, other) => (one === LOSS) - (other === LOSS));
 }
 
 function traces(history, name, colours) {
@@ -75,7 +77,7 @@ function traces(history, name, colours) {
     name: label,
     mode: history.iterations.length === 1 ? "markers" : "lines",
     line: { color, width },
-    hovertemplate: "%{y:.4f}",
+    hovertemplate: name === LOSS ? "%{y:.5~g}" : "%{y:.4f}",
   });
   const found = [];
   if (history.curves.train?.[name]) found.push(line("train", "train", colours.train, 1.5));
@@ -97,7 +99,7 @@ function traces(history, name, colours) {
 function bestPoint(history, name) {
   const iteration = history.best_iteration;
   const at = iteration ? history.iterations.indexOf(iteration) : -1;
-  const value = (history.curves.validation || history.curves.train)?.[name]?.[at];
+  const value = (history.curves.validation?.[name] || history.curves.train?.[name])?.[at];
   return typeof value === "number" ? { iteration, value } : null;
 }
 
@@ -116,7 +118,7 @@ function layout(history, name, colours) {
     legend: { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom", font: { color: colours.ink } },
     showlegend: true,
     xaxis: { ...axis, title: { text: "iteration", standoff: 8 }, rangemode: "tozero", tickformat: ",d", showgrid: false },
-    yaxis: { ...axis, tickformat: ".3~f", nticks: 6 },
+    yaxis: { ...axis, nticks: 6, ...(name === LOSS ? { title: { text: LOSS, standoff: 10 }, exponentformat: "power" } : { tickformat: ".3~f" }) },
     shapes: best
       ? [{ type: "line", x0: best.iteration, x1: best.iteration, yref: "paper", y0: 0, y1: 1, line: { color: colours.best, width: 1, dash: "dot" } }]
       : [],
@@ -124,8 +126,9 @@ function layout(history, name, colours) {
 }
 
 function summary(history, name) {
-  const last = (part) => metric(history.curves[part]?.[name]?.at(-1));
+  const words = name === LOSS ? lossValue : metric;
+  const ends = ["train", "validation"].filter((part) => history.curves[part]?.[name]).map((part) => `${part} ${words(history.curves[part][name].at(-1))}`);
   const best = bestPoint(history, name);
-  const end = `Learning curve of ${name} over ${history.iterations.length} iterations: train ${last("train")}, validation ${last("validation")}`;
-  return best ? `${end}; best at iteration ${best.iteration} with ${metric(best.value)}.` : `${end}.`;
+  const end = `Learning curve of ${name} over ${history.iterations.length} measurements: ${ends.join(", ")}`;
+  return best ? `${end}; best at iteration ${best.iteration} with ${words(best.value)}.` : `${end}.`;
 }

@@ -5,6 +5,7 @@
 import { h, setText } from "./dom.js";
 
 const COUNT = new Intl.NumberFormat("en");
+const LOSS = new Intl.NumberFormat("en", { maximumSignificantDigits: 5 });
 const MOMENT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 
 /** @param {number | null | undefined} value */
@@ -15,6 +16,12 @@ export function count(value) {
 /** A metric: four digits, as differences between rankers are in the third. */
 export function metric(value) {
   return value === null || value === undefined || Number.isNaN(value) ? "–" : value.toFixed(4);
+}
+
+/** The value of a loss, whatever its scale: five significant digits. */
+export function lossValue(value) {
+  if (typeof value !== "number") return "–";
+  return value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e7) ? value.toExponential(4) : LOSS.format(value);
 }
 
 /** A hyperparameter or statistic, as short as it is exact to six digits. */

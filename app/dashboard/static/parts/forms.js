@@ -31,8 +31,9 @@ function valueOf(control) {
   const type = control.dataset.type;
   if (type === "boolean" && text) return text === "true";
   if (type === "list") return text.split(/[\s,]+/).filter(Boolean);
+  if (type === "numbers") return text.split(/[\s,;]+/).filter(Boolean).map(numberOrText);
   if (text === "") return undefined;
-  if (type === "number" || type === "integer") return Number.isNaN(Number(text)) ? text : Number(text);
+  if (type === "number" || type === "integer") return numberOrText(text);
   if (type === "json" && /^[[{"\d-]/.test(text)) {
     try {
       return JSON.parse(text);
@@ -41,6 +42,10 @@ function valueOf(control) {
     }
   }
   return text;
+}
+
+function numberOrText(text) {
+  return Number.isNaN(Number(text)) ? text : Number(text);
 }
 
 function setAt(payload, pointer, value) {
@@ -68,15 +73,20 @@ export function clearErrors(form) {
 export function showError(form, error) {
   if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
   const unplaced = [];
-  for (const problem of error.errors || []) {
+  for (const problem of deepest(error.errors || [])) {
     const control = controlAt(form, problem.pointer);
     if (control) showAtField(control, problem);
     else unplaced.push(`${problem.pointer} ${problem.detail}`.trim());
   }
   showSummary(form, error, unplaced);
-  const target = form.querySelector("[aria-invalid]") || form.querySelector(".summary");
-  target.closest("details")?.setAttribute("open", "");
-  target.focus();
+  const faulty = [...form.querySelectorAll("[aria-invalid]")];
+  for (const control of faulty) control.closest("details")?.setAttribute("open", "");
+  (faulty[0] || form.querySelector(".summary")).focus();
+}
+
+/** Without what is said about a whole when one of its parts is named: a list that fails is also "not one of the names". */
+function deepest(problems) {
+  return problems.filter(({ pointer }) => !problems.some((other) => other.pointer.startsWith(`${pointer}/`)));
 }
 
 /** The control with that pointer or the nearest above it: `/metrics/1` belongs to `/metrics`. */

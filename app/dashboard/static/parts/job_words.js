@@ -80,9 +80,12 @@ export function outcomeWords(job) {
   return words.join(" · ") || "did not start";
 }
 
+/** The training loss stands among the metrics of the training data under this name; it is not a metric. */
+export const LOSS = "loss";
+
 /** The metric to show first: what early stopping watched, else the first asked for. @param {Job} job */
 export function mainMetric(job) {
-  const known = Object.values(job.metrics || {}).flatMap((values) => Object.keys(values));
+  const known = Object.values(job.metrics || {}).flatMap((values) => Object.keys(values)).filter((name) => name !== LOSS);
   const wanted = [job.spec?.early_stopping?.metric, ...(job.spec?.metrics || [])];
   return wanted.find((name) => known.includes(name)) || known[0] || null;
 }

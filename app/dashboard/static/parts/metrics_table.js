@@ -3,7 +3,8 @@
  * @module
  */
 import { h, replace } from "./dom.js";
-import { count, metric } from "./format.js";
+import { count, lossValue, metric } from "./format.js";
+import { isActive, LOSS } from "./job_words.js";
 
 const PARTS = [
   ["train", "Train"],
@@ -32,8 +33,9 @@ function content(job, evaluation) {
   const intervals = evaluation?.metrics || {};
   const parts = PARTS.filter(([part]) => metrics[part] && !(part === "test" && evaluation));
   const known = new Set([...parts.flatMap(([part]) => Object.keys(metrics[part])), ...Object.keys(intervals)]);
+  known.delete(LOSS);
   if (known.size === 0) {
-    return [h("p", { class: "hint" }, job.status === "queued" || job.status === "running" ? "No metrics yet." : "No metrics were recorded.")];
+    return [h("p", { class: "hint" }, isActive(job) ? "No metrics yet." : "No metrics were recorded.")];
   }
   const asked = (job.spec?.metrics || []).filter((name) => known.has(name));
   const names = [...new Set([...asked, ...known])];
@@ -50,6 +52,7 @@ function content(job, evaluation) {
       ),
     ),
     footnote(job, intervals, names),
+    trainingLoss(job),
   ];
 }
 
@@ -77,4 +80,12 @@ function footnote(job, intervals, names) {
   ];
   const words = sentences.filter(Boolean).join(" ");
   return words && h("p", { class: "hint" }, words);
+}
+
+/** The one value that no other part has a counterpart of. */
+function trainingLoss(job) {
+  const value = job.metrics?.train?.[LOSS];
+  if (typeof value !== "number") return null;
+  const when = job.status === "succeeded" ? "at the best iteration" : "at the last measurement";
+  return h("p", { class: "hint" }, `Training loss ${when}: `, h("span", { class: "training-loss" }, lossValue(value)));
 }
