@@ -8,7 +8,7 @@ from numba import prange
 
 from core.jit import compiled, parallel
 from core.losses.gains import GAINS, Gain, gains
-from core.losses.listwise import ListwiseLoss, ListwiseObjective
+from core.losses.listwise import ListwiseLoss, ListwiseObjective, write_zeros
 from core.losses.ranks import label_order
 from core.parameters import check, parameter
 from core.types import Float64Array, FloatArray, Int64Array
@@ -70,9 +70,7 @@ def _listmle(
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         weight = query_weights[query]
         if weight == 0.0:
-            gradient[start:stop] = 0.0
-            hessian[start:stop] = 0.0
-            value[query] = 0.0
+            write_zeros(query, start, stop, gradient, hessian, value)
         else:
             log_tails = np.empty(stop - start)
             value[query] = _likelihood(

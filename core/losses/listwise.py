@@ -6,12 +6,23 @@ from typing import ClassVar
 
 import numpy as np
 
+from core.jit import bare
 from core.losses.base import Terms, checked_scores, weights_or_ones
 from core.losses.ranks import label_levels
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # (scores, iteration, gradient, hessian, value): fills the three outputs.
 Fill = Callable[[Float64Array, int, FloatArray, FloatArray, Float64Array], None]
+
+
+@bare
+def write_zeros(
+    query: int, start: int, stop: int, gradient: FloatArray, hessian: FloatArray, value: Float64Array
+) -> None:
+    """Let a query contribute nothing."""
+    gradient[start:stop] = 0.0
+    hessian[start:stop] = 0.0
+    value[query] = 0.0
 
 
 class ListwiseObjective:

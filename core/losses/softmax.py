@@ -8,7 +8,7 @@ from numba import prange
 
 from core.jit import compiled, parallel
 from core.losses.gains import gains
-from core.losses.listwise import ListwiseLoss, ListwiseObjective, softmax_by_query
+from core.losses.listwise import ListwiseLoss, ListwiseObjective, softmax_by_query, write_zeros
 from core.losses.randomness import mix, uniform
 from core.parameters import check, parameter
 from core.types import Float64Array, FloatArray, Int64Array
@@ -59,9 +59,7 @@ def _listnet(
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         weight = query_weights[query]
         if weight == 0.0:
-            gradient[start:stop] = 0.0
-            hessian[start:stop] = 0.0
-            value[query] = 0.0
+            write_zeros(query, start, stop, gradient, hessian, value)
         else:
             value[query] = _cross_entropy(
                 start, stop, scores, sigma, targets[start:stop], weight, gradient, hessian
@@ -83,9 +81,7 @@ def _xe_ndcg(
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         weight = query_weights[query]
         if weight == 0.0:
-            gradient[start:stop] = 0.0
-            hessian[start:stop] = 0.0
-            value[query] = 0.0
+            write_zeros(query, start, stop, gradient, hessian, value)
         else:
             own_key = mix(key, query)
             targets = np.empty(stop - start)
