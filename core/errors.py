@@ -33,37 +33,60 @@ class InvalidInput(RankeryError):
         return cls(InputProblem(pointer, detail))
 
 
+@dataclass(frozen=True)
+class DatasetProblem:
+    """One thing in a file that cannot be understood.
+
+    Attributes:
+        detail: What was expected and what was found.
+        file: Name of the file as the user knows it.
+        line: 1-based line (row of a Parquet file), or None where the whole file is meant.
+        column: 1-based column in bytes, or the name of a column of a table, or None.
+        text: The offending text, shortened.
+    """
+
+    detail: str
+    file: str | None = None
+    line: int | None = None
+    column: int | str | None = None
+    text: str | None = None
+
+    def __str__(self) -> str:
+        place = ", ".join(
+            f"{name} {value}"
+            for name, value in (("file", self.file), ("line", self.line), ("column", self.column))
+            if value is not None
+        )
+        return f"{place}: {self.detail}" if place else self.detail
+
+
 class DatasetError(RankeryError):
     """A judged dataset cannot be read.
 
     Attributes:
-        detail: What was found and what was expected.
-        file: Name of the file as the user knows it.
-        line: 1-based line, or None where the whole file is meant.
-        column: 1-based column in bytes, or None.
-        text: The offending text, shortened.
+        problems: What is wrong, in file order; the first 100 of them where there are more.
+        more: Whether there are more than these.
     """
 
-    def __init__(
-        self,
+    def __init__(self, *problems: DatasetProblem, more: bool = False) -> None:
+        self.problems = problems
+        self.more = more
+        others = len(problems) - 1
+        rest = f" (and {'at least ' if more else ''}{others} more)" if others else ""
+        super().__init__(f"{problems[0]}{rest}")
+
+    @classmethod
+    def at(
+        cls,
         detail: str,
         *,
         file: str | None = None,
         line: int | None = None,
-        column: int | None = None,
+        column: int | str | None = None,
         text: str | None = None,
-    ) -> None:
-        self.detail = detail
-        self.file = file
-        self.line = line
-        self.column = column
-        self.text = text
-        place = ", ".join(
-            f"{name} {value}"
-            for name, value in (("file", file), ("line", line), ("column", column))
-            if value is not None
-        )
-        super().__init__(f"{place}: {detail}" if place else detail)
+    ) -> "DatasetError":
+        """Build the error for a single place."""
+        return cls(DatasetProblem(detail, file, line, column, text))
 
 
 class ModelError(RankeryError):

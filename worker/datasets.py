@@ -47,7 +47,7 @@ def fit_features(dataset: RankingDataset, feature_names: tuple[str, ...]) -> Ran
     missing = [name for name in feature_names if name not in column_of]
     if missing and not all(map(_NUMBERED.fullmatch, (*missing, *dataset.feature_names))):
         named = ", ".join(missing[:_NAMED_IN_ERROR]) + (", …" if len(missing) > _NAMED_IN_ERROR else "")
-        raise DatasetError(f"expected the features the model was trained on, but these are missing: {named}")
+        raise DatasetError.at(f"expected the features the model was trained on, but these are missing: {named}")
     features = np.zeros((dataset.n_documents, len(feature_names)), np.float32)
     for column, name in enumerate(feature_names):
         if name in column_of:

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Mapping
+from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any
 
@@ -58,6 +59,5 @@ def _places(error: RankeryError) -> dict[str, Any]:
     if isinstance(error, InvalidInput):
         return {"errors": [{"pointer": p.pointer, "detail": p.detail} for p in error.problems]}
     if isinstance(error, DatasetError):
-        place = {name: getattr(error, name) for name in ("line", "column", "text", "detail", "file")}
-        return {"errors": [place]}
+        return {"errors": [asdict(problem) for problem in error.problems]}
     return {}

@@ -1,16 +1,16 @@
 """Judged documents grouped by query, as arrays."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from core.data.texts import Texts, row_numbers
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
-
-_BLOCK_CELLS = 16_000_000  # bounds the temporary masks of the checks to 16 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,22 +21,27 @@ class RankingDataset:
     document and an id of its own. Build one from your own arrays with `from_arrays`, which checks them.
 
     Attributes:
-        features: float32 (n_documents, n_features), C-contiguous; NaN = missing, never infinite.
-        labels: float32 (n_documents,), finite and >= 0.
+        features: float32 (n_documents, n_features), C-contiguous; NaN = missing, infinity as itself.
+        labels: float32 (n_documents,), never infinite. As they were judged: negative ones and NaN (not
+            judged) are for the job to map or refuse, see `core.data.labels`.
         query_boundaries: int64 (n_queries + 1,), strictly increasing from 0 to n_documents.
         query_ids: One a query, all different.
         document_ids: One a document.
         feature_names: One a column.
         query_weights: float64 (n_queries,), finite and >= 0, or None where all queries count the same.
+        document_weights: float64 (n_documents,), finite and >= 0, or None; inverse propensities, say.
+        query_columns: What else is known of each query, as text by name of the column: a market, a split.
     """
 
     features: Float32Array
     labels: Float32Array
     query_boundaries: Int64Array
     query_ids: tuple[str, ...]
-    document_ids: tuple[str, ...]
+    document_ids: Texts
     feature_names: tuple[str, ...]
     query_weights: Float64Array | None = None
+    document_weights: Float64Array | None = None
+    query_columns: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def n_documents(self) -> int:
@@ -64,6 +69,8 @@ class RankingDataset:
         document_ids: Sequence[str] | None = None,
         feature_names: Sequence[str] | None = None,
         query_weights: npt.ArrayLike | None = None,
+        document_weights: npt.ArrayLike | None = None,
+        query_columns: Mapping[str, Sequence[str]] | None = None,
     ) -> "RankingDataset":
         """Build a dataset from arrays and check that they fit together.
 
@@ -75,6 +82,8 @@ class RankingDataset:
             document_ids: The row number within the query, from 1, where left out.
             feature_names: "f1", "f2", ... where left out.
             query_weights: (n_queries,).
+            document_weights: (n_documents,).
+            query_columns: (n_queries,) texts a column.
 
         Raises:
             InvalidInput: Naming the first argument whose shape or values break the rules above.
@@ -95,13 +104,13 @@ class RankingDataset:
             query_ids=_names("/query_ids", query_ids, n_queries, ""),
             document_ids=row_numbers(boundaries)
             if document_ids is None
-            else _names("/document_ids", document_ids, matrix.shape[0], ""),
+            else _documents(document_ids, matrix.shape[0]),
             feature_names=_names("/feature_names", feature_names, matrix.shape[1], "f"),
-            query_weights=None if query_weights is None else np.array(query_weights, dtype=np.float64),
+            query_weights=_weights("/query_weights", query_weights, n_queries),
+            document_weights=_weights("/document_weights", document_weights, matrix.shape[0]),
+            query_columns=_columns(query_columns or {}, n_queries),
         )
-        _check_numbers("/labels", dataset.labels, dataset.n_documents)
-        if dataset.query_weights is not None:
-            _check_numbers("/query_weights", dataset.query_weights, n_queries)
+        _check_labels(dataset.labels, dataset.n_documents)
         return dataset
 
     def select_queries(self, indices: npt.ArrayLike) -> "RankingDataset":
@@ -123,17 +132,25 @@ class RankingDataset:
             labels=self.labels[rows],
             query_boundaries=boundaries,
             query_ids=tuple(map(self.query_ids.__getitem__, chosen.tolist())),
-            document_ids=tuple(map(self.document_ids.__getitem__, rows.tolist())),
+            document_ids=self.document_ids.take(rows),
             feature_names=self.feature_names,
             query_weights=None if self.query_weights is None else self.query_weights[chosen],
+            document_weights=None if self.document_weights is None else self.document_weights[rows],
+            query_columns=MappingProxyType(
+                {
+                    name: tuple(map(column.__getitem__, chosen.tolist()))
+                    for name, column in self.query_columns.items()
+                }
+            ),
         )
 
+    def with_features(self, features: Float32Array, feature_names: tuple[str, ...]) -> "RankingDataset":
+        """Return the same judged documents with another matrix."""
+        return replace(self, features=features, feature_names=feature_names)
 
-def row_numbers(query_boundaries: Int64Array) -> tuple[str, ...]:
-    """Name each document by its row number within its query, from 1."""
-    lengths = np.diff(query_boundaries)
-    names = [str(number) for number in range(1, int(lengths.max(initial=0)) + 1)]
-    return tuple(name for length in lengths.tolist() for name in names[:length])
+    def with_labels(self, labels: Float32Array) -> "RankingDataset":
+        """Return the same documents judged otherwise."""
+        return replace(self, labels=labels)
 
 
 def numbered_features(n_features: int) -> tuple[str, ...]:
@@ -154,12 +171,6 @@ def _check_matrix(features: Float32Array) -> None:
         raise InvalidInput.at(
             "/features", f"must be (n_documents, n_features), neither of them 0; found {features.shape}"
         )
-    step = max(1, _BLOCK_CELLS // features.shape[1])
-    for first in range(0, features.shape[0], step):
-        infinite = np.argwhere(np.isinf(features[first : first + step]))
-        if len(infinite):
-            row, column = infinite[0]
-            raise InvalidInput.at(f"/features/{first + row}/{column}", "must not be infinite in float32")
 
 
 def _check_boundaries(boundaries: Int64Array, n_documents: int) -> None:
@@ -179,7 +190,18 @@ def _check_boundaries(boundaries: Int64Array, n_documents: int) -> None:
         )
 
 
-def _check_numbers(pointer: str, values: npt.NDArray[np.floating[Any]], length: int) -> None:
+def _check_labels(labels: Float32Array, length: int) -> None:
+    if labels.shape != (length,):
+        raise InvalidInput.at("/labels", f"must have the shape ({length},); found {labels.shape}")
+    wrong = np.flatnonzero(np.isinf(labels))
+    if len(wrong):
+        raise InvalidInput.at(f"/labels/{wrong[0]}", "must not be infinite in float32")
+
+
+def _weights(pointer: str, weights: npt.ArrayLike | None, length: int) -> Float64Array | None:
+    if weights is None:
+        return None
+    values = np.array(weights, dtype=np.float64)
     if values.shape != (length,):
         raise InvalidInput.at(pointer, f"must have the shape ({length},); found {values.shape}")
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
@@ -187,6 +209,22 @@ def _check_numbers(pointer: str, values: npt.NDArray[np.floating[Any]], length: 
         raise InvalidInput.at(
             f"{pointer}/{wrong[0]}", f"must be finite and at least 0; found {values[wrong[0]]}"
         )
+    return values
+
+
+def _columns(columns: Mapping[str, Sequence[str]], n_queries: int) -> Mapping[str, tuple[str, ...]]:
+    for name, values in columns.items():
+        if len(values) != n_queries:
+            raise InvalidInput.at(
+                f"/query_columns/{name}", f"must hold {n_queries} texts; found {len(values)}"
+            )
+    return MappingProxyType({name: tuple(values) for name, values in columns.items()})
+
+
+def _documents(names: Sequence[str], count: int) -> Texts:
+    if len(names) != count:
+        raise InvalidInput.at("/document_ids", f"must hold {count} names; found {len(names)}")
+    return Texts.of(names)
 
 
 def _names(pointer: str, names: Sequence[str] | None, count: int, prefix: str) -> tuple[str, ...]:
@@ -194,7 +232,7 @@ def _names(pointer: str, names: Sequence[str] | None, count: int, prefix: str) -
         return tuple(f"{prefix}{number}" for number in range(1, count + 1))
     if len(names) != count:
         raise InvalidInput.at(pointer, f"must hold {count} names; found {len(names)}")
-    if pointer != "/document_ids" and len(set(names)) < count:
+    if len(set(names)) < count:
         raise InvalidInput.at(pointer, "must all be different")
     return tuple(names)
 

@@ -78,12 +78,12 @@ def read_letor(
     start = 3 if text[:3].tobytes() == _BYTE_ORDER_MARK else 0
     rows, n_features, largest_at, most_tokens = measure(text, start)
     if rows == 0:
-        raise DatasetError("expected lines such as '2 qid:1 1:0.5 2:0.1', but found no document", file=file)
+        raise DatasetError.at("expected lines such as '2 qid:1 1:0.5 2:0.1', but found no document", file=file)
     source.check_size(rows, n_features, largest_at, max_cells)
     parsed = _Rows(rows, n_features)
     parsed.parse(source, start, most_tokens, repeated_features == "reject")
     if n_features == 0:
-        raise DatasetError("expected features such as 1:0.5, but no document has any", file=file)
+        raise DatasetError.at("expected features such as 1:0.5, but no document has any", file=file)
     return parsed.dataset(source)
 
 
@@ -132,7 +132,7 @@ class _Source:
             before = before[3:]
         feeds = np.flatnonzero(before == ord("\n"))
         found = _shortened(self.slice(start, stop))
-        raise DatasetError(
+        raise DatasetError.at(
             f"{expected}, but found {repr(found) if found else 'the end of the line'}",
             file=self.file,
             line=len(feeds) + 1,

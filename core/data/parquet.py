@@ -54,16 +54,16 @@ def read_parquet(file: BinaryIO | str | PathLike[str]) -> RankingDataset:
         with pq.ParquetFile(cast("BinaryIO | str", source)) as parquet:
             return _read(parquet)
     except DatasetError as error:
-        raise DatasetError(error.detail, file=name or None) from error
+        raise DatasetError.at(error.problems[0].detail, file=name or None) from error
     except InvalidInput as error:
-        raise DatasetError(f"the columns do not fit together: {error}", file=name or None) from error
+        raise DatasetError.at(f"the columns do not fit together: {error}", file=name or None) from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise DatasetError(f"expected a whole Parquet file: {error}", file=name or None) from error
+        raise DatasetError.at(f"expected a whole Parquet file: {error}", file=name or None) from error
     except OSError as error:
         if error.errno is not None:
             raise
         # Arrow reports damaged pages as an OSError that no system call raised.
-        raise DatasetError(f"expected a whole Parquet file: {error}", file=name or None) from error
+        raise DatasetError.at(f"expected a whole Parquet file: {error}", file=name or None) from error
 
 
 def _schema(feature_names: Sequence[str], weighted: bool) -> pa.Schema:
@@ -142,12 +142,12 @@ def _layout(schema: pa.Schema) -> tuple[list[str], bool]:
         layout = json.loads((schema.metadata or {})[_KEY])
         version, feature_names = layout["layout"], list(layout["feature_names"])
     except (KeyError, TypeError, ValueError) as error:
-        raise DatasetError("expected a Parquet file written by Rankery, but found no layout in it") from error
+        raise DatasetError.at("expected a Parquet file written by Rankery, but found no layout in it") from error
     if version != LAYOUT_VERSION:
-        raise DatasetError(f"expected layout version {LAYOUT_VERSION}, but found {version}")
+        raise DatasetError.at(f"expected layout version {LAYOUT_VERSION}, but found {version}")
     weighted = "query_weight" in schema.names
     if not schema.equals(_schema(feature_names, weighted), check_metadata=False):
-        raise DatasetError("expected the columns of the layout in its order, but found others")
+        raise DatasetError.at("expected the columns of the layout in its order, but found others")
     return feature_names, weighted
 
 

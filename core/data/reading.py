@@ -70,7 +70,7 @@ def _text(path: Path, file: str, max_bytes: int) -> npt.NDArray[np.uint8]:
     with path.open("rb") as stream:
         start = stream.read(len(_GZIP))
         if not start:
-            raise DatasetError("expected judged documents, but the file is empty", file=file)
+            raise DatasetError.at("expected judged documents, but the file is empty", file=file)
         packed = start == _GZIP
         content = _unpacked(path, file, max_bytes) if packed else _mapped(stream.fileno())
     text = np.frombuffer(content, np.uint8)
@@ -89,16 +89,16 @@ def _unpacked(path: Path, file: str, max_bytes: int) -> bytearray:
             while chunk := stream.read(_CHUNK_BYTES):
                 content += chunk
                 if len(content) > max_bytes:
-                    raise DatasetError(
+                    raise DatasetError.at(
                         f"expected gzip data that unpack to at most {max_bytes:,} bytes, but found more",
                         file=file,
                     )
     except EOFError as error:
-        raise DatasetError(
+        raise DatasetError.at(
             "expected complete gzip data, but the file ends early, perhaps cut off in an upload", file=file
         ) from error
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise DatasetError(f"expected gzip data, but found damage: {error}", file=file) from error
+        raise DatasetError.at(f"expected gzip data, but found damage: {error}", file=file) from error
     return content
 
 
@@ -106,6 +106,6 @@ def _check_text(text: npt.NDArray[np.uint8], file: str) -> None:
     start = text[:_SNIFFED_BYTES].tobytes()
     for signature, found in _FOREIGN.items():
         if start.startswith(signature):
-            raise DatasetError(f"expected UTF-8 text, plain or gzip-compressed, but found {found}", file=file)
+            raise DatasetError.at(f"expected UTF-8 text, plain or gzip-compressed, but found {found}", file=file)
     if b"\0" in start:
-        raise DatasetError("expected UTF-8 text, plain or gzip-compressed, but found binary data", file=file)
+        raise DatasetError.at("expected UTF-8 text, plain or gzip-compressed, but found binary data", file=file)

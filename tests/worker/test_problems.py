@@ -18,7 +18,7 @@ def test_every_error_of_ours_has_a_title() -> None:
 
 def test_a_dataset_error_names_its_place() -> None:
     """The place is given in words and in fields."""
-    problem = problem_of(DatasetError("expected a number", file="a.txt", line=3, column=5, text="x"))
+    problem = problem_of(DatasetError.at("expected a number", file="a.txt", line=3, column=5, text="x"))
     assert problem["detail"] == "file a.txt, line 3, column 5: expected a number"
     assert problem["errors"] == [
         {"line": 3, "column": 5, "text": "x", "detail": "expected a number", "file": "a.txt"}

@@ -1,0 +1,88 @@
+"""Many short texts in two arrays, which a file can hold and a process can map."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast, overload
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core.types import Int64Array
+
+
+class Texts(Sequence[str]):
+    """A sequence of texts that costs their bytes and 8 more each, where a tuple of `str` costs 60 more.
+
+    Compares equal to any sequence of the same texts.
+
+    Attributes:
+        array: The texts as Arrow holds them, without nulls.
+    """
+
+    def __init__(self, array: pa.LargeStringArray) -> None:
+        self.array = array
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "Texts":
+        """Gather texts, wherever they come from."""
+        if isinstance(texts, Texts):
+            return texts
+        return cls(pa.array(texts if isinstance(texts, Sequence) else list(texts), pa.large_string()))
+
+    @classmethod
+    def of_buffers(cls, offsets: Int64Array, data: npt.NDArray[np.uint8]) -> "Texts":
+        """Wrap UTF-8 bytes without a copy; text i is `data[offsets[i]:offsets[i + 1]]`.
+
+        Raises:
+            ValueError: When the bytes are not UTF-8 or the offsets do not fit them.
+        """
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+        array = cast("pa.LargeStringArray", pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers))
+        array.validate(full=True)
+        return cls(array)
+
+    def buffers(self) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
+        """Return offsets (n + 1,), from 0, and the bytes that they cut into texts."""
+        _, offsets, data = self.array.buffers()
+        first = self.array.offset
+        cuts = np.frombuffer(offsets, np.int64)[first : first + len(self) + 1] if offsets else np.zeros(1, np.int64)
+        content = np.frombuffer(data, np.uint8)[cuts[0] : cuts[-1]] if data else np.empty(0, np.uint8)
+        return cuts - cuts[0], content
+
+    def take(self, positions: Int64Array) -> "Texts":
+        """Return the texts at these positions, in their order."""
+        return Texts(cast("pa.LargeStringArray", self.array.take(pa.array(positions, pa.int64()))))
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Texts": ...
+    def __getitem__(self, place: int | slice) -> "str | Texts":
+        if isinstance(place, slice):
+            return Texts(cast("pa.LargeStringArray", self.array[place]))
+        return cast("str", self.array[place].as_py())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(cast("list[str]", self.array.to_pylist()))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Texts):
+            return bool(self.array.equals(other.array))
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment] # like a list, it may be large
+
+    def __repr__(self) -> str:
+        return f"Texts({self.array[:3].to_pylist()}{'…' if len(self) > 3 else ''}, {len(self):,} in all)"
+
+
+def row_numbers(query_boundaries: Int64Array) -> Texts:
+    """Name each document by its row number within its query, from 1."""
+    lengths = np.diff(query_boundaries)
+    numbers = np.arange(1, query_boundaries[-1] + 1) - np.repeat(query_boundaries[:-1], lengths)
+    written: Any = pc.cast(pa.array(numbers), pa.large_string())
+    return Texts(written)
