@@ -44,6 +44,16 @@ def exact(function: Kernel) -> Kernel:
     return _compile(function, fastmath=False)
 
 
+def exact_bare(function: Kernel) -> Kernel:
+    """Compile like `exact`, for a kernel that allocates nothing, without reference counts."""
+    return _compile(function, fastmath=False, _nrt=False)
+
+
+def exact_inlined(function: Kernel) -> Kernel:
+    """Compile like `exact_bare`, merged into the callers."""
+    return _compile(function, fastmath=False, _nrt=False, forceinline=True)
+
+
 def parallel(function: Kernel) -> Kernel:
     """Compile a loop over queries that runs on several threads, cached on disk."""
     return _compile(function, fastmath=FASTMATH, parallel=True)

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data.dataset import RankingDataset
-from core.data.letor import MAX_CELLS, RepeatedFeatures, read_letor
+from core.data.letor import read_letor
+from core.data.options import MAX_CELLS, Limits, ReadingOptions
 from core.errors import DatasetError, InvalidInput
 
 FORMATS = ("auto", "letor")
@@ -36,7 +37,7 @@ def read_dataset(
     format: str = "auto",
     *,
     name: str | None = None,
-    repeated_features: RepeatedFeatures = "last",
+    repeated_features: str = "last",
     max_bytes: int = MAX_BYTES,
     max_cells: int = MAX_CELLS,
 ) -> RankingDataset:
@@ -63,7 +64,9 @@ def read_dataset(
     file = Path(path).name if name is None else name
     text = _text(Path(path), file, max_bytes)
     _check_text(text, file)
-    return read_letor(text, file, repeated_features=repeated_features, max_cells=max_cells)
+    return read_letor(
+        text, file, ReadingOptions(repeated_features=repeated_features), Limits(cells=max_cells)
+    ).dataset
 
 
 def _text(path: Path, file: str, max_bytes: int) -> npt.NDArray[np.uint8]:
@@ -106,6 +109,10 @@ def _check_text(text: npt.NDArray[np.uint8], file: str) -> None:
     start = text[:_SNIFFED_BYTES].tobytes()
     for signature, found in _FOREIGN.items():
         if start.startswith(signature):
-            raise DatasetError.at(f"expected UTF-8 text, plain or gzip-compressed, but found {found}", file=file)
+            raise DatasetError.at(
+                f"expected UTF-8 text, plain or gzip-compressed, but found {found}", file=file
+            )
     if b"\0" in start:
-        raise DatasetError.at("expected UTF-8 text, plain or gzip-compressed, but found binary data", file=file)
+        raise DatasetError.at(
+            "expected UTF-8 text, plain or gzip-compressed, but found binary data", file=file
+        )
