@@ -13,7 +13,8 @@ Span = tuple[str, int, int]  # what was expected, and the first byte found and t
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TEXT_SHOWN = 40
-_WINDOW = 2**22  # bytes looked at in one step; bounds temporary masks
+_WINDOW = 2**22  # bytes counted in one step; bounds temporary masks
+_LINE_WINDOW = 2**14  # bytes searched in one step; most lines are shorter
 
 
 class Source:
@@ -72,8 +73,8 @@ class Source:
 
     def _line_start(self, at: int) -> int:
         """Return the start of the first line that begins at or behind `at`."""
-        for first in range(max(at - 1, self.start), self.text.size, _WINDOW):
-            feeds = np.flatnonzero(self.text[first : first + _WINDOW] == LINE_FEED)
+        for first in range(max(at - 1, self.start), self.text.size, _LINE_WINDOW):
+            feeds = np.flatnonzero(self.text[first : first + _LINE_WINDOW] == LINE_FEED)
             if len(feeds):
                 return first + int(feeds[0]) + 1
         return self.text.size
