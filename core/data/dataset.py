@@ -126,13 +126,19 @@ class RankingDataset:
         lengths = np.diff(self.query_boundaries)[chosen]
         boundaries = np.zeros(len(chosen) + 1, np.int64)
         np.cumsum(lengths, out=boundaries[1:])
-        rows = np.repeat(self.query_boundaries[chosen] - boundaries[:-1], lengths) + np.arange(boundaries[-1])
+        if (np.diff(chosen) == 1).all():  # neighbours: nothing has to be copied
+            rows: Any = slice(*self.query_boundaries[[chosen[0], chosen[-1] + 1]].tolist())
+            document_ids = self.document_ids[rows]
+        else:
+            starts = np.repeat(self.query_boundaries[chosen] - boundaries[:-1], lengths)
+            rows = starts + np.arange(boundaries[-1])
+            document_ids = self.document_ids.take(rows)
         return RankingDataset(
             features=self.features[rows],
             labels=self.labels[rows],
             query_boundaries=boundaries,
             query_ids=tuple(map(self.query_ids.__getitem__, chosen.tolist())),
-            document_ids=self.document_ids.take(rows),
+            document_ids=document_ids,
             feature_names=self.feature_names,
             query_weights=None if self.query_weights is None else self.query_weights[chosen],
             document_weights=None if self.document_weights is None else self.document_weights[rows],

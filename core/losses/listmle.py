@@ -134,6 +134,10 @@ class WeightedListMle(ListMle):
     def __post_init__(self) -> None:
         check(self)
 
+    def check_labels(self, labels: FloatArray) -> None:
+        """Each label must have a gain."""
+        gains(self.gain, labels)
+
     def position_weights(self, ordered_labels: Float64Array, query_boundaries: Int64Array) -> Float64Array:
         """g(y_t) / log2(1 + t)."""
         sizes = np.diff(query_boundaries)

@@ -41,6 +41,14 @@ class Metric(Protocol):
         """Number of top ranks that count."""
         ...
 
+    def check_labels(self, labels: FloatArray) -> None:
+        """Refuse labels >= 0 that the metric cannot measure.
+
+        Raises:
+            InvalidInput: When the measure would overflow.
+        """
+        ...
+
     def __call__(self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array) -> Float64Array:
         """Return the metric of each query, (n_queries,), NaN where it is undefined."""
         ...

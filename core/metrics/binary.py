@@ -68,6 +68,9 @@ class BinaryMetric:
     summary: ClassVar[str]
     cutoff: int | None = None
 
+    def check_labels(self, labels: FloatArray) -> None:
+        """Any label >= 0 will do."""
+
     def __call__(self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array) -> Float64Array:
         """Return the metric of each query."""
         return self.of_ranked(rank_labels(scores, labels, query_boundaries))

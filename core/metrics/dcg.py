@@ -5,11 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from core.errors import InvalidInput
 from core.jit import compiled
 from core.metrics.base import RankedLabels, reach
 from core.metrics.ranked import rank_labels
 from core.types import Float64Array, FloatArray, Int64Array
 
+_LARGEST_LABEL = 1000.0  # float64 ends at 2^1024, and gains are added up over documents
 _CONTRACT = {"gain": "exp2", "discount": "log2", "ties": "stable", "queries_without_relevant": "skip"}
 
 
@@ -25,6 +27,16 @@ def _sum_gains(labels: Float64Array, query_boundaries: Int64Array, cutoff: int) 
     return sums
 
 
+def _check_gains(labels: FloatArray) -> None:
+    if labels.max(initial=0.0) > _LARGEST_LABEL:
+        raise InvalidInput.at(
+            "",
+            f"the gain 2^y − 1 overflows for labels above {_LARGEST_LABEL:g}; these go up to"
+            f" {labels.max():g}."
+            " Map the labels to grades, or choose metrics that only ask whether a document is relevant",
+        )
+
+
 @dataclass(frozen=True)
 class Dcg:
     """DCG@k = Σ_{r <= k} (2^y − 1) / log2(1 + r), in gain.
@@ -36,12 +48,17 @@ class Dcg:
     summary: ClassVar[str] = "Discounted cumulative gain"
     cutoff: int | None = None
 
+    def check_labels(self, labels: FloatArray) -> None:
+        """Each label must have a gain."""
+        _check_gains(labels)
+
     def __call__(self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array) -> Float64Array:
         """Return DCG@k of each query."""
         return self.of_ranked(rank_labels(scores, labels, query_boundaries))
 
     def of_ranked(self, ranked: RankedLabels) -> Float64Array:
         """Return DCG@k of each query from labels already ranked."""
+        _check_gains(ranked.by_label)
         sums: Float64Array = _sum_gains(ranked.by_score, ranked.query_boundaries, reach(self.cutoff))
         return sums
 
@@ -66,12 +83,17 @@ class Ndcg:
     summary: ClassVar[str] = "DCG over the DCG of the ideal ranking"
     cutoff: int | None = None
 
+    def check_labels(self, labels: FloatArray) -> None:
+        """Each label must have a gain."""
+        _check_gains(labels)
+
     def __call__(self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array) -> Float64Array:
         """Return NDCG@k of each query."""
         return self.of_ranked(rank_labels(scores, labels, query_boundaries))
 
     def of_ranked(self, ranked: RankedLabels) -> Float64Array:
         """Return NDCG@k of each query from labels already ranked."""
+        _check_gains(ranked.by_label)
         reached: Float64Array = _sum_gains(ranked.by_score, ranked.query_boundaries, reach(self.cutoff))
         ideal = _sum_gains(ranked.by_label, ranked.query_boundaries, reach(self.cutoff))
         values: Float64Array = np.divide(reached, ideal, out=np.full_like(reached, np.nan), where=ideal > 0.0)
