@@ -57,7 +57,8 @@ def _measure_upload(console: Console, stack: EmbeddedStack, client: Client, path
         job = client.wait(dataset["job_id"], timeout_seconds=TIMEOUT_SECONDS, interval_seconds=LOOK_SECONDS)
         ready = time.perf_counter()
     own = _moment(job["finished_at"]) - _moment(job["started_at"])
-    console.print(f"upload {sent - started:.2f} s; from its end to ready {ready - sent:.2f} s (job {own:.2f} s)")
+    console.print(f"upload {sent - started:.2f} s")
+    console.print(f"from its end to ready {ready - sent:.2f} s, of which the job itself {own:.2f} s")
     table = Table("process", "idle MiB", "peak MiB", "growth MiB")
     for name, pid in processes.items():
         peak = _status(pid, "VmHWM")

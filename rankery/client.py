@@ -99,6 +99,10 @@ class Client:
         """Return a dataset with its statistics, or with the problem found in it."""
         return self._send("GET", f"/v1/datasets/{dataset_id}")
 
+    def delete_dataset(self, dataset_id: str) -> None:
+        """Remove a dataset; what was trained or measured on it stays."""
+        self._request("DELETE", f"/v1/datasets/{dataset_id}")
+
     def queries(self, dataset_id: str, *, limit: int | None = None, cursor: str | None = None) -> Document:
         """Return a page of a dataset's queries."""
         wanted = {"limit": limit, "cursor": cursor}
@@ -206,6 +210,10 @@ class Client:
         return self._send("POST", f"/v1/models/{reference}/rank", json=body)
 
     def _send(self, method: str, path: str, **options: Any) -> Document:
+        answer: Document = self._request(method, path, **options).json()
+        return answer
+
+    def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
             response = self._http.request(method, path, **options)
         except httpx.HTTPError as error:
@@ -213,8 +221,7 @@ class Client:
             raise ServiceUnreachable(f"no answer from the service at {address}: {error}") from error
         if response.is_error:
             raise RankeryApiError(response.status_code, _problem(response))
-        answer: Document = response.json()
-        return answer
+        return response
 
 
 def _problem(response: httpx.Response) -> Document:

@@ -18,11 +18,11 @@ class Caches:
 
     Attributes:
         arrays: Datasets as arrays, by what decides their content.
-        bins: Datasets as LightGBM trains on them.
+        binned: Datasets as LightGBM trains on them.
     """
 
     arrays: LocalCache
-    bins: LocalCache
+    binned: LocalCache
 
     @classmethod
     def of(cls, settings: WorkerSettings) -> "Caches":
@@ -30,7 +30,7 @@ class Caches:
         folder = settings.data_dir / "cache"
         return cls(
             LocalCache(folder / "arrays", settings.array_cache_bytes),
-            LocalCache(folder / "bins", settings.bin_cache_bytes),
+            LocalCache(folder / "binned", settings.binned_cache_bytes),
         )
 
     def dataset(self, key: str) -> RankingDataset | None:

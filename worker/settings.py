@@ -36,7 +36,7 @@ class WorkerSettings(StoreSettings):
     array_cache_bytes: int = Field(
         16 * GIBIBYTE, ge=0, description="Disk for datasets kept at hand as arrays; 0 keeps none"
     )
-    bin_cache_bytes: int = Field(
+    binned_cache_bytes: int = Field(
         8 * GIBIBYTE, ge=0, description="Disk for datasets kept at hand in LightGBM's bins; 0 keeps none"
     )
     max_unpacked_bytes: int = Field(

@@ -69,7 +69,7 @@ class TrainingData:
     def kept_bins(self, run: JobRun) -> KeptBins:
         """Return where bins of these datasets may be at hand."""
         validation = self.validation.features if self.validation else None
-        return KeptBins(run.caches.bins, self.training.features, validation)
+        return KeptBins(run.caches.binned, self.training.features, validation)
 
     def findings(self, threads: int) -> list[Values]:
         """Look the datasets over beside each other."""

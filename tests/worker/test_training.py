@@ -108,7 +108,7 @@ def test_models_are_the_same_without_caches(
 ) -> None:
     """To the byte, for every form of validation."""
     without = Workshop(
-        workshop.store, settings.model_copy(update={"array_cache_bytes": 0, "bin_cache_bytes": 0})
+        workshop.store, settings.model_copy(update={"array_cache_bytes": 0, "binned_cache_bytes": 0})
     )
     dataset_id, other_id = workshop.add(dataset, "d1"), workshop.add(dataset.select_queries(range(9)), "d2")
     for validation in (

@@ -299,7 +299,7 @@ def test_written_text_reads_back_to_the_same_bits(dataset: RankingDataset) -> No
 def test_ids_that_letor_cannot_hold_are_refused(name: str) -> None:
     """An id with a blank would read back as another."""
     for ids in ({"query_ids": [name]}, {"document_ids": [name]}):
-        dataset = RankingDataset.from_arrays([[1.0]], [0], [0, 1], **ids)
+        dataset = RankingDataset.from_arrays([[1.0]], [0], [0, 1], **ids)  # type: ignore[arg-type] # mypy takes any keyword for every argument
         with pytest.raises(InvalidInput):
             write_letor(dataset, io.BytesIO())
 
