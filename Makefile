@@ -37,6 +37,10 @@ test: install ## run all tests: unit, integration with real processes, browser
 test-kill: install ## kill the service at ten random moments; nothing may be left or lost
 	RANKERY_KILLS=10 $(BIN)/pytest tests/integration/test_kill.py
 
+.PHONY: fuzz-datasets
+fuzz-datasets: install ## read 100,000 mutated files of every format; each is read or refused with its place
+	$(BIN)/python -m tests.core.data.fuzz --files 100000
+
 .PHONY: bench-objectives
 bench-objectives: install ## milliseconds of every loss beside LightGBM's objective, on three synthetic loads
 	$(BIN)/python -m benchmarks.objectives

@@ -5,6 +5,7 @@ from typing import Any
 
 import structlog
 
+from core.errors import RankeryError
 from core.store import Job, Store, WakeUps
 from core.store.dataset_keys import claims_folders, upload_folder
 from worker.settings import WorkerSettings
@@ -65,4 +66,7 @@ def _remove_leavings(store: Store, job: Job) -> None:
     """Remove what an ingestion that will not be carried out again was to read, and had written."""
     if job.kind == "ingest" and (dataset_id := job.spec.get("dataset_id")):
         for folder in (upload_folder(dataset_id), *claims_folders(job.id, job.token)):
-            store.artifacts.delete(folder)
+            try:
+                store.artifacts.delete(folder)
+            except RankeryError:
+                _LOG.warning("job.artifact_left", job_id=job.id, path=folder, exc_info=True)

@@ -79,7 +79,7 @@ class TrainingData:
             if part is not None
         }
         return [
-            finding.as_json()
+            {**finding.as_json(), "role": role}
             for role, dataset in others.items()
             for finding in compare(self.training.dataset, dataset, role, threads=threads)
         ]

@@ -35,6 +35,10 @@ class Finding(ResponseModel):
     unit: str = Field(description="What is counted: queries, documents, features or values")
     examples: list[str] = Field(description="Up to ten of those concerned")
     example_kind: Literal["query", "feature", "document"] = Field(description="What the examples name")
+    role: Literal["validation", "test"] | None = Field(
+        None,
+        description="Of a job's data, what was looked at beside the training data; queries named are its",
+    )
 
 
 class FeatureProfile(ResponseModel):

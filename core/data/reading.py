@@ -13,9 +13,27 @@ from core.data.lightgbm import read_lightgbm, read_query_sizes
 from core.data.options import Columns, Limits, ReadingOptions
 from core.data.packing import mapped_bytes
 from core.data.result import Reading
+from core.data.tables.assembly import read_table
+from core.data.tables.delimited import DelimitedTable
+from core.data.tables.parquet_file import ParquetTable
 from core.errors import DatasetError
 
 Progress = Callable[[int, int], None]
+
+_EXPECTED = {
+    "auto": "LETOR, LightGBM, CSV or Parquet data",
+    "letor": "LETOR text, lines such as '2 qid:1 1:0.5'",
+    "lightgbm": "LightGBM data, lines such as '2 1:0.5' or '2,0.5'",
+    "csv": "delimited text with the names of its columns in the first line",
+    "parquet": "a Parquet file",
+}
+# Rows of text that are nearly what was asked for are told one by one.
+_READABLE_AS = {
+    "letor": ("letor", "lightgbm", "unknown"),
+    "lightgbm": ("lightgbm", "letor", "csv", "unknown"),
+    "csv": ("csv",),
+    "parquet": ("parquet",),
+}
 
 
 @dataclass(frozen=True)
@@ -60,15 +78,21 @@ def read_file(
     options, limits = options or ReadingOptions(), limits or Limits()
     text = mapped_bytes(file.path, file.name, limits.unpacked_bytes, on_progress)
     content = content_of(text, file.name)
-    chosen = content.format if options.format == "auto" else options.format
+    chosen = _format(content, file, options)
     if chosen == "letor":
         return read_letor(text, file.name, options, limits, threads=threads, on_progress=on_progress)
     if chosen == "lightgbm":
         sizes = _query_sizes(file, limits)
-        return read_lightgbm(
-            text, file.name, sizes, options, limits, threads=threads, on_progress=on_progress
-        )
-    raise _unknown(content, file.name)
+        if content.delimiter is None:
+            return read_lightgbm(
+                text, file.name, sizes, options, limits, threads=threads, on_progress=on_progress
+            )
+        table = DelimitedTable(text, file.name, content.delimiter, has_header=_has_header(content))
+        return read_table(table, options, limits, query_sizes=sizes, on_progress=on_progress)
+    if chosen == "parquet":
+        return read_table(ParquetTable(text, file.name), options, limits, on_progress=on_progress)
+    delimited = DelimitedTable(text, file.name, content.delimiter or ",")
+    return read_table(delimited, options, limits, on_progress=on_progress)
 
 
 def read_dataset(
@@ -108,7 +132,29 @@ def _query_sizes(file: JudgedFile, limits: Limits) -> Any:
     return read_query_sizes(mapped_bytes(file.query_sizes, name, limits.unpacked_bytes), name)
 
 
-def _unknown(content: Content, file: str) -> DatasetError:
-    return DatasetError.at(
-        f"expected judged documents, but found {content.name}", file=file, line=content.line
+def _format(content: Content, file: JudgedFile, options: ReadingOptions) -> str:
+    """Choose the reader: as asked for, where the content allows it, else by the content."""
+    asked = options.format
+    if asked == "auto" and content.format == "csv" and file.query_sizes is not None:
+        return "lightgbm"
+    if asked == "auto" and content.format != "unknown":
+        return content.format
+    if asked != "auto" and content.format in _READABLE_AS[asked]:
+        return asked
+    raise DatasetError.at(
+        f"expected {_EXPECTED[asked]}, but found {content.name}, beginning {content.text!r}"
+        if content.text is not None
+        else f"expected {_EXPECTED[asked]}, but found {content.name}",
+        file=file.name,
+        line=content.line,
+        text=content.text,
     )
+
+
+def _has_header(content: Content) -> bool:
+    first = (content.text or "").split(content.delimiter or ",")[0].strip().strip('"')
+    try:
+        float(first)
+    except ValueError:
+        return True
+    return False

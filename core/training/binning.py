@@ -22,6 +22,10 @@ _log = logging.getLogger(__name__)
 class BinCache(Protocol):
     """Where bins are kept: folders under keys, any of which may be gone the next time."""
 
+    def takes(self, size_bytes: int) -> bool:
+        """Tell whether so much would be kept."""
+        ...
+
     def find(self, key: str) -> Path | None:
         """Return the folder of a key, None where there is none."""
         ...
@@ -89,7 +93,7 @@ class Binning:
                 dataset.features, reference, feature_name=writable_names(dataset.feature_names)
             )
             self._keep(data, key)
-        # What is kept carries the labels of whoever kept it, and jobs map labels.
+        # Only now: bins are kept without labels, which every job may map in its own way.
         data.set_label(dataset.labels)
         return data
 
@@ -111,7 +115,8 @@ class Binning:
         return None
 
     def _keep(self, data: lightgbm.Dataset, key: str | None) -> None:
-        if self.kept is None or key is None:
+        # A bin is a byte at least, and there is one a document.
+        if self.kept is None or key is None or not self.kept.cache.takes(data.num_data()):
             return
         try:
             with self.kept.cache.adding(key) as folder:

@@ -164,6 +164,16 @@ def test_one_upload_may_hold_train_validation_and_test(client: TestClient, store
     assert len(client.get("/v1/jobs").json()["items"]) == 2
 
 
+def test_an_upload_cancelled_before_it_was_read_leaves_no_bytes(
+    client: TestClient, settings: ApiSettings
+) -> None:
+    """Its dataset stays on record as invalid; what was sent goes."""
+    dataset = client.post("/v1/datasets", files={"file": ("a", LETOR)}).json()
+    assert client.post(f"/v1/jobs/{dataset['job_id']}/cancel").json()["status"] == "cancelled"
+    assert client.get(f"/v1/datasets/{dataset['id']}").json()["status"] == "invalid"
+    assert list(Path(settings.storage_url.removeprefix("file://")).glob("datasets/*")) == []
+
+
 def test_how_to_read_is_kept_with_the_dataset(client: TestClient) -> None:
     """Options are stored as they were meant, whatever the order of the parts; JSON may come as a file."""
     body = (

@@ -69,7 +69,7 @@ def test_the_model_is_the_same_to_the_byte(datasets: Datasets, cache: LocalCache
 
 
 def test_bins_serve_other_labels_and_losses(datasets: Datasets, cache: LocalCache) -> None:
-    """Bins carry the labels of the training that made them, and later ones bring their own."""
+    """Nothing of the training that made them stays in the bins but the features."""
     model_text(datasets, cache)
     training, validation = (part.with_labels((part.labels > 1).astype(np.float32)) for part in datasets)
     expected = model_text((training, validation), loss={"name": "mse"})
