@@ -165,11 +165,17 @@ def numbered_features(n_features: int) -> tuple[str, ...]:
 
 
 def _float32_array(pointer: str, values: npt.ArrayLike) -> Float32Array:
-    with np.errstate(over="ignore"):  # what overflows is reported as infinite, with its place
+    with np.errstate(over="ignore"):  # what overflows is told with its place
         try:
-            return np.ascontiguousarray(values, dtype=np.float32)
+            rounded = np.ascontiguousarray(values, dtype=np.float32)
         except ValueError as error:
             raise InvalidInput.at(pointer, f"must be numbers in a regular array: {error}") from error
+    if rounded is not values and np.isinf(rounded).any():
+        for place in np.argwhere(np.isinf(rounded) & np.isfinite(np.asarray(values, np.float64)))[
+            :1
+        ].tolist():
+            raise InvalidInput.at("/".join(map(str, (pointer, *place))), "must lie within float32's range")
+    return rounded
 
 
 def _check_matrix(features: Float32Array) -> None:
