@@ -70,7 +70,8 @@ function draw({ statistics }, query, profiles) {
     setText(more, `Show more (${count(query.total - documents.length)} left)`);
   }
 
-  replace(place, h("div", { class: "page-head" }, h("h1", { class: "query-id" }, h("span", { class: "kind" }, "Query "), queryId)), facts(query), h("div", { class: "panel" }, table.node, below));
+  const heading = h("h1", { class: "query-id" }, h("span", { class: "kind" }, "Query "), queryId);
+  replace(place, h("div", { class: "page-head" }, heading), facts(query), h("div", { class: "panel" }, table.node, below));
   show();
 }
 

@@ -15,8 +15,12 @@ export function bars(caption, entries) {
     "table",
     { class: "bars" },
     h("caption", {}, caption),
-    h("tbody", {}, ...entries.map(([name, number]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "bar-cell" }, bar(number / largest)), h("td", { class: "number" }, count(number))))),
+    h("tbody", {}, ...entries.map(([name, number]) => row(name, number, number / largest))),
   );
+}
+
+function row(name, number, share) {
+  return h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "bar-cell" }, bar(share)), h("td", { class: "number" }, count(number)));
 }
 
 /** @param {number} share of the full width, 0 to 1 */

@@ -26,7 +26,7 @@ export function labelCounts({ labels, label_range: range }) {
 }
 
 /** How many queries have how many documents, likewise. */
-export function queryLengths({ histogram: bins, min, median, max }) {
+function queryLengths({ histogram: bins, min, median, max }) {
   const range = ({ from, to }) => (from === to ? count(from) : `${count(from)} – ${count(to)}`);
   if (bins.length <= MOST_LENGTH_BARS) return bars("Queries by number of documents", bins.map((bin) => [range(bin), bin.queries]));
   const columns = bins.map((bin) => ({ label: count(bin.from), count: bin.queries, title: `${range(bin)} documents: ${counted(bin.queries, "query", "queries")}` }));

@@ -6,6 +6,7 @@ import { h, replace, setAttribute, setText } from "./dom.js";
 import { count, counted, short } from "./format.js";
 import { featureValue } from "./feature_value.js";
 import { grade } from "./grade.js";
+import { searchField } from "./search_field.js";
 import { sortableTable } from "./sortable_table.js";
 
 const FEW = 8;
@@ -22,11 +23,12 @@ const FEW = 8;
  */
 export function documentTable(names, telling, { largestLabel, weighted }) {
   const place = h("div", {});
-  const field = h("input", { type: "search", placeholder: "Find a feature", "aria-label": "Find a feature", autocomplete: "off", spellcheck: "false", input: draw });
+  const field = searchField("Find a feature", "Find a feature", { input: draw });
   const words = h("p", { class: "hint", role: "status" });
   const few = names.length > FEW && telling.slice(0, FEW);
   const choice = (label, value) => h("button", { type: "button", value, click: () => choose(value) }, label);
-  const tabs = h("div", { class: "tabs small", role: "group", "aria-label": "Features shown" }, choice(`Best ${FEW} by themselves`, "few"), choice(`All ${count(names.length)}`, "all"));
+  const choices = [choice(`Best ${FEW} by themselves`, "few"), choice(`All ${count(names.length)}`, "all")];
+  const tabs = h("div", { class: "tabs small", role: "group", "aria-label": "Features shown" }, ...choices);
   const places = new Map(names.map((name, index) => [name, index]));
   let chosen = few ? "few" : "all";
   let documents = [];

@@ -6,6 +6,7 @@ import { get } from "./api.js";
 import { datasetApi } from "./addresses.js";
 import { h, setText } from "./dom.js";
 import { count, counted, metric, percent, short } from "./format.js";
+import { searchField } from "./search_field.js";
 import { sortableTable } from "./sortable_table.js";
 
 const FIRST = 50;
@@ -39,7 +40,7 @@ export function readFeatures(id) {
 export function featureTable(features, documents, wanted, onSearch) {
   const columns = columnsOf(documents, new Map(features.map(({ name }, index) => [name, index])));
   const table = sortableTable(columns, { label: "Features", first: FIRST, order: { by: columns[1].label, descending: true } });
-  const field = h("input", { type: "search", placeholder: "Find a feature", "aria-label": "Find a feature", autocomplete: "off", spellcheck: "false", input: narrow });
+  const field = searchField("Find a feature", "Find a feature", { input: narrow });
   const words = h("p", { class: "hint", role: "status" });
   field.value = wanted;
 
@@ -61,7 +62,7 @@ export function featureTable(features, documents, wanted, onSearch) {
 function columnsOf(documents, places) {
   const number = (label, name, cell = (row) => short(row[name]), title = "") => ({ label, title, number: true, value: (row) => row[name], cell });
   return [
-    { label: "Feature", title: "In the order of the file", value: (row) => places.get(row.name), cell: (row) => [h("span", { class: "name", title: row.name }, row.name), ...tags(row)] },
+    { label: "Feature", title: "In the order of the file", value: (row) => places.get(row.name), cell: named },
     number("NDCG@10", "ndcg_at_10", worth, "Of ranking by this feature alone, in its better direction"),
     number("Minimum", "minimum"),
     number("Mean", "mean"),
@@ -70,6 +71,10 @@ function columnsOf(documents, places) {
     number("Missing", "missing", (row) => amount(row.missing, documents)),
     number("Infinite", "infinite", (row) => amount(row.infinite, documents)),
   ];
+}
+
+function named(row) {
+  return [h("span", { class: "name", title: row.name }, row.name), ...tags(row)];
 }
 
 function worth({ ndcg_at_10: value, direction }) {

@@ -41,13 +41,20 @@ function entry({ code, severity, title, advice, examples, example_kind: kind, ..
     "li",
     { class: "finding", "data-severity": severity, "data-code": code },
     h("span", { class: "severity", "data-severity": severity }, severity),
-    h("div", { class: "finding-words" }, h("p", { class: "finding-title" }, title), h("p", { class: "hint" }, advice), examples?.length > 0 && exampleList(examples, kind, datasetId)),
+    h(
+      "div",
+      { class: "finding-words" },
+      h("p", { class: "finding-title" }, title),
+      h("p", { class: "hint" }, advice),
+      examples.length > 0 && exampleList(examples, kind, datasetId),
+    ),
     amount.total > 0 && share(amount),
   );
 }
 
 function share({ count: part, total, unit }) {
-  return h("div", { class: "finding-share", title: `${count(part)} of ${count(total)} ${unit}` }, h("span", {}, h("strong", {}, percent(part, total)), ` of ${unit}`), bar(part / total));
+  const words = h("span", {}, h("strong", {}, percent(part, total)), ` of ${unit}`);
+  return h("div", { class: "finding-share", title: `${count(part)} of ${count(total)} ${unit}` }, words, bar(part / total));
 }
 
 function exampleList(examples, kind, datasetId) {

@@ -28,7 +28,12 @@ function offer(form, part, columns) {
 function offerValues(form, part, values) {
   const place = form.querySelector(`[data-values="${part}"]`);
   for (const old of place.querySelectorAll("label")) old.remove();
-  place.append(...values.map(({ value, queries }) => h("label", { class: "check" }, h("input", { type: "checkbox", value }), h("span", { class: "name" }, value || "(empty)"), h("small", {}, counted(queries, "query", "queries")))));
+  place.append(...values.map(box));
+}
+
+function box({ value, queries }) {
+  const words = h("span", { class: "name", title: value }, value || "(empty)");
+  return h("label", { class: "check" }, h("input", { type: "checkbox", value }), words, h("small", {}, counted(queries, "query", "queries")));
 }
 
 /** Ticks one of a part's ways, as a user would. */

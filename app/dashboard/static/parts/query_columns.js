@@ -11,6 +11,7 @@ const MOST = 20;
 export function queryColumns(columns) {
   const entries = Object.entries(columns);
   const caption = (name, values) => (values.length < MOST ? name : `${name}, the ${MOST} commonest values`);
-  const column = ([name, values]) => bars(caption(name, values), values.map(({ value, queries }) => [h("span", { class: "name", title: value }, value || "(empty)"), queries]));
+  const entry = ({ value, queries }) => [h("span", { class: "name", title: value }, value || "(empty)"), queries];
+  const column = ([name, values]) => bars(caption(name, values), values.map(entry));
   return h("section", { class: "panel" }, h("h2", {}, "Queries by column"), h("div", { class: "column-values" }, ...entries.map(column)));
 }

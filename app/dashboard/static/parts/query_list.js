@@ -8,6 +8,7 @@ import { rangeWords } from "./dataset_words.js";
 import { h, replace, setText } from "./dom.js";
 import { count, counted } from "./format.js";
 import { failureBox } from "./loaded.js";
+import { searchField } from "./search_field.js";
 
 const PAGE = 50;
 const TYPING_MILLISECONDS = 200;
@@ -28,7 +29,7 @@ const TYPING_MILLISECONDS = 200;
  * @param {(prefix: string) => void} onPrefix
  */
 export function queryList({ id, statistics }, wanted, onPrefix) {
-  const field = h("input", { type: "search", placeholder: "Id, or how it begins", "aria-label": "Find a query by its id", autocomplete: "off", spellcheck: "false", input: typed, keydown: jump });
+  const field = searchField("Find a query by its id", "Id, or how it begins", { input: typed, keydown: jump });
   const words = h("p", { class: "hint", role: "status" });
   const place = h("div", { class: "rows" });
   field.value = wanted;

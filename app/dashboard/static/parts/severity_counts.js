@@ -8,6 +8,6 @@ import { h } from "./dom.js";
 /** @param {{severity: string}[]} findings */
 export function severityCounts(findings) {
   const found = severities(findings);
-  if (!found.length) return h("span", { class: "severities" }, h("span", { class: "severity", "data-severity": "none" }, "nothing found"));
-  return h("span", { class: "severities" }, ...found.map(([severity, number]) => h("span", { class: "severity", "data-severity": severity }, severityWords(severity, number))));
+  const chips = found.length ? found.map(([severity, number]) => [severity, severityWords(severity, number)]) : [["none", "nothing found"]];
+  return h("span", { class: "severities" }, ...chips.map(([severity, words]) => h("span", { class: "severity", "data-severity": severity }, words)));
 }

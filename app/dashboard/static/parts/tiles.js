@@ -8,19 +8,26 @@ import { count, percent, short } from "./format.js";
 
 /** @param {any} statistics */
 export function tiles(statistics) {
-  return h("dl", { class: "tiles" }, ...facts(statistics).map(([name, value, detail]) => h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value), detail && h("dd", { class: "tile-detail" }, detail))));
+  return h("dl", { class: "tiles" }, ...facts(statistics).map(tile));
 }
 
-function facts({ queries, documents, features, documents_per_query: perQuery, label_range: labels, ...rest }) {
-  const share = (part, whole) => (part ? percent(part, whole) : "");
+function tile([name, value, detail]) {
+  return h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value), detail && h("dd", { class: "tile-detail" }, detail));
+}
+
+function facts({ queries, documents, features, documents_per_query: lengths, label_range: labels, queries_without_relevant: barren }) {
   return [
     ["Queries", count(queries)],
     ["Documents", count(documents)],
     ["Features", count(features)],
-    perQuery && ["Documents a query", short(perQuery.median), perQuery.min === perQuery.max ? "in every query" : `median of ${count(perQuery.min)} – ${count(perQuery.max)}`],
+    lengths && ["Documents a query", short(lengths.median), lengthDetail(lengths)],
     labels && ["Labels", rangeWords(labels.minimum, labels.maximum), labelDetail(labels, documents)],
-    ["No relevant document", count(rest.queries_without_relevant), share(rest.queries_without_relevant, queries) && `${share(rest.queries_without_relevant, queries)} of the queries`],
+    ["No relevant document", count(barren), barren > 0 && `${percent(barren, queries)} of the queries`],
   ].filter(Boolean);
+}
+
+function lengthDetail({ min, max }) {
+  return min === max ? "in every query" : `median of ${count(min)} – ${count(max)}`;
 }
 
 function labelDetail({ missing, whole, minimum }, documents) {
