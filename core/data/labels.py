@@ -50,12 +50,12 @@ class LabelRange:
         if self.missing:
             raise InvalidInput.at(
                 "/label_map",
-                f"{self.missing:,} documents have no label (NaN); map them, as with {{\"{MISSING}\": 0}}",
+                f'{self.missing:,} documents have no label (NaN); map them, as with {{"{MISSING}": 0}}',
             )
         if self.minimum is not None and self.minimum < 0:
             written = label_text(self.minimum)
             raise InvalidInput.at(
-                "/label_map", f"labels go down to {written}; map what is below 0, as with {{\"{written}\": 0}}"
+                "/label_map", f'labels go down to {written}; map what is below 0, as with {{"{written}": 0}}'
             )
 
 
@@ -71,7 +71,9 @@ def label_map(values: Mapping[str, float]) -> LabelMap:
         InvalidInput: For each key that is no number or "nan", and each value that is no label.
     """
     problems = [
-        InputProblem(f"/label_map/{key}", "maps a label, a number such as -1, or nan, to a number of at least 0")
+        InputProblem(
+            f"/label_map/{key}", "maps a label, a number such as -1, or nan, to a number of at least 0"
+        )
         for key, value in values.items()
         if not _is_label(key) or not (math.isfinite(value) and value >= 0)
     ]

@@ -78,7 +78,9 @@ def read_letor(
     start = 3 if text[:3].tobytes() == _BYTE_ORDER_MARK else 0
     rows, n_features, largest_at, most_tokens = measure(text, start)
     if rows == 0:
-        raise DatasetError.at("expected lines such as '2 qid:1 1:0.5 2:0.1', but found no document", file=file)
+        raise DatasetError.at(
+            "expected lines such as '2 qid:1 1:0.5 2:0.1', but found no document", file=file
+        )
     source.check_size(rows, n_features, largest_at, max_cells)
     parsed = _Rows(rows, n_features)
     parsed.parse(source, start, most_tokens, repeated_features == "reject")

@@ -142,7 +142,9 @@ def _layout(schema: pa.Schema) -> tuple[list[str], bool]:
         layout = json.loads((schema.metadata or {})[_KEY])
         version, feature_names = layout["layout"], list(layout["feature_names"])
     except (KeyError, TypeError, ValueError) as error:
-        raise DatasetError.at("expected a Parquet file written by Rankery, but found no layout in it") from error
+        raise DatasetError.at(
+            "expected a Parquet file written by Rankery, but found no layout in it"
+        ) from error
     if version != LAYOUT_VERSION:
         raise DatasetError.at(f"expected layout version {LAYOUT_VERSION}, but found {version}")
     weighted = "query_weight" in schema.names

@@ -106,6 +106,10 @@ def _check_text(text: npt.NDArray[np.uint8], file: str) -> None:
     start = text[:_SNIFFED_BYTES].tobytes()
     for signature, found in _FOREIGN.items():
         if start.startswith(signature):
-            raise DatasetError.at(f"expected UTF-8 text, plain or gzip-compressed, but found {found}", file=file)
+            raise DatasetError.at(
+                f"expected UTF-8 text, plain or gzip-compressed, but found {found}", file=file
+            )
     if b"\0" in start:
-        raise DatasetError.at("expected UTF-8 text, plain or gzip-compressed, but found binary data", file=file)
+        raise DatasetError.at(
+            "expected UTF-8 text, plain or gzip-compressed, but found binary data", file=file
+        )

@@ -38,7 +38,9 @@ class Texts(Sequence[str]):
             ValueError: When the bytes are not UTF-8 or the offsets do not fit them.
         """
         buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-        array = cast("pa.LargeStringArray", pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers))
+        array = cast(
+            "pa.LargeStringArray", pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
+        )
         array.validate(full=True)
         return cls(array)
 
@@ -46,7 +48,11 @@ class Texts(Sequence[str]):
         """Return offsets (n + 1,), from 0, and the bytes that they cut into texts."""
         _, offsets, data = self.array.buffers()
         first = self.array.offset
-        cuts = np.frombuffer(offsets, np.int64)[first : first + len(self) + 1] if offsets else np.zeros(1, np.int64)
+        cuts = (
+            np.frombuffer(offsets, np.int64)[first : first + len(self) + 1]
+            if offsets
+            else np.zeros(1, np.int64)
+        )
         content = np.frombuffer(data, np.uint8)[cuts[0] : cuts[-1]] if data else np.empty(0, np.uint8)
         return cuts - cuts[0], content
 

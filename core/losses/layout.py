@@ -14,7 +14,7 @@ from core.jit import bare, compiled, inlined
 from core.losses.exponential import exponentials
 from core.losses.plan import ERR_TARGET, MAP_TARGET, MRR_TARGET, PairwisePlan
 from core.losses.randomness import mix, normal
-from core.losses.ranks import SORT_COUNTERS, SORT_PADDING, rank_descending
+from core.sorting import SORT_COUNTERS, SORT_PADDING, rank_descending
 from core.losses.rows import BLOCK
 from core.losses.selection import TOP, select
 from core.types import Float64Array, Int64Array
