@@ -11,7 +11,7 @@ COPY worker worker
 COPY core core
 COPY rankery rankery
 RUN /opt/rankery/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
-    && NUMBA_CACHE_DIR=/opt/rankery/numba-cache /opt/rankery/bin/python -c "from core.training import warm_up; warm_up()"
+    && NUMBA_CACHE_DIR=/opt/rankery/numba-cache /opt/rankery/bin/python -c "from core.warm_up import warm_up; warm_up()"
 
 FROM python:3.11-slim-bookworm
 RUN apt-get update \

@@ -18,7 +18,7 @@ install: .venv/.installed ## make .venv from the lock; nothing to do when up to 
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements/development.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
-	$(BIN)/python -c 'from core.training import warm_up; warm_up()' # compile the kernels once, so that nobody waits
+	$(BIN)/python -c 'from core.warm_up import warm_up; warm_up()' # compile the kernels once, so that nobody waits
 	@touch $@
 
 .PHONY: demo
@@ -37,6 +37,10 @@ test: install ## run all tests: unit, integration with real processes, browser
 test-kill: install ## kill the service at ten random moments; nothing may be left or lost
 	RANKERY_KILLS=10 $(BIN)/pytest tests/integration/test_kill.py
 
+.PHONY: fuzz-datasets
+fuzz-datasets: install ## read 100,000 mutated files of every format; each is read or refused with its place
+	$(BIN)/python -m tests.core.data.fuzz --files 100000
+
 .PHONY: bench-objectives
 bench-objectives: install ## milliseconds of every loss beside LightGBM's objective, on three synthetic loads
 	$(BIN)/python -m benchmarks.objectives
@@ -44,6 +48,11 @@ bench-objectives: install ## milliseconds of every loss beside LightGBM's object
 .PHONY: bench-quality
 bench-quality: install ## every loss through the API beside LightGBM's own, on TRAIN= and TEST= files
 	$(BIN)/python -m benchmarks.quality $(TRAIN) $(TEST)
+
+.PHONY: bench-datasets
+bench-datasets: install ## read a LETOR file of 500 MB beside scikit-learn, then take it through the service
+	$(BIN)/python -m benchmarks.datasets
+	$(BIN)/python -m benchmarks.ingestion
 
 .PHONY: check
 check: install ## ruff, mypy --strict, import contracts, doc examples

@@ -1,17 +1,15 @@
-"""A multipart upload of one file, taken apart as it arrives."""
+"""A multipart upload, taken apart as it arrives."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from core.errors import InvalidInput
 
-FILE = "file"
-# A text field is a name; anything longer is a file sent under the wrong field.
-MAX_TEXT_BYTES = 4096
-MAX_PARTS = 16
+MAX_PARTS = 32
 MAX_FILENAME_CHARACTERS = 255
 
 
@@ -21,25 +19,43 @@ class Part:
 
     headers: dict[str, str] = field(default_factory=dict)
     name: str = ""
-    filename: str | None = None
+    is_file: bool = False
     text: bytearray = field(default_factory=bytearray)
 
 
-class UploadParser:
-    """Cuts the body of `multipart/form-data` into the bytes of its one `file` part and its text fields.
+class FileSink(Protocol):
+    """Takes the files of an upload."""
 
-    Nothing is kept of the file: its bytes go to `write` in the pieces that `feed` was given.
+    def begin(self, field: str, filename: str) -> None:
+        """Be told that the bytes from here on belong to another file."""
+
+    def take(self, piece: bytes) -> None:
+        """Take the next bytes of the file."""
+
+
+class UploadParser:
+    """Cuts the body of `multipart/form-data` into files and text fields.
+
+    Nothing is kept of a file: its bytes go to the sink in the pieces that `feed` was given.
+
+    Args:
+        content_type: The request's Content-Type, which carries the boundary.
+        files: Names of the parts that are files.
+        texts: Names of the text fields, and how many bytes each may have. They may come as files, too.
+        sink: Where the bytes of files go.
 
     Attributes:
-        filename: Name that the client gave the file.
         fields: The text fields by name.
     """
 
-    def __init__(self, content_type: str, text_fields: tuple[str, ...], write: Callable[[bytes], object]):
-        self.filename: str | None = None
+    def __init__(
+        self, content_type: str, files: tuple[str, ...], texts: Mapping[str, int], sink: FileSink
+    ) -> None:
         self.fields: dict[str, str] = {}
-        self._text_fields = text_fields
-        self._write = write
+        self._files = files
+        self._texts = texts
+        self._sink = sink
+        self._seen: set[str] = set()
         self._part = Part()
         self._n_parts = 0
         self._header_name = bytearray()
@@ -74,14 +90,10 @@ class UploadParser:
         """Check that the body was complete.
 
         Raises:
-            InvalidInput: When it was cut short or held no `file` part.
+            InvalidInput: When it was cut short.
         """
         if not self._ended:
             raise InvalidInput.at("", "the multipart body ends before its closing boundary")
-        if self.filename is None:
-            raise InvalidInput.at(
-                f"/{FILE}", "required: the dataset, as a part with this name and a filename"
-            )
 
     def _begin_part(self) -> None:
         self._n_parts += 1
@@ -99,32 +111,36 @@ class UploadParser:
         self._part.name = _text(options.get(b"name", b""))
         if disposition != b"form-data" or not self._part.name:
             raise InvalidInput.at("", 'a part without Content-Disposition: form-data; name="…"')
-        if self._part.name == FILE:
+        self._check_name(self._part.name)
+        if self._part.name in self._files:
             self._open_file(options.get(b"filename"))
-        elif self._part.name not in self._text_fields:
+
+    def _check_name(self, name: str) -> None:
+        if name not in self._files and name not in self._texts:
             raise InvalidInput.at(
-                f"/{self._part.name}", f"unknown part; known here: {', '.join((FILE, *self._text_fields))}"
+                f"/{name}", f"unknown part; known here: {', '.join((*self._files, *self._texts))}"
             )
-        elif self._part.name in self.fields:
-            raise InvalidInput.at(f"/{self._part.name}", "given twice")
+        if name in self._seen:
+            raise InvalidInput.at(f"/{name}", "given twice")
+        self._seen.add(name)
 
     def _open_file(self, filename: bytes | None) -> None:
-        if self.filename is not None:
-            raise InvalidInput.at(f"/{FILE}", "given twice; send one file a request")
         if filename is None:
-            raise InvalidInput.at(f"/{FILE}", "is text; send it as a file, with a filename")
-        self._part.filename = self.filename = _plain_filename(_text(filename))
+            raise InvalidInput.at(f"/{self._part.name}", "is text; send it as a file, with a filename")
+        self._part.is_file = True
+        self._sink.begin(self._part.name, _plain_filename(_text(filename)))
 
     def _receive(self, data: bytes, start: int, end: int) -> None:
-        if self._part.filename is not None:
-            self._write(data[start:end])
+        if self._part.is_file:
+            self._sink.take(data[start:end])
             return
         self._part.text += data[start:end]
-        if len(self._part.text) > MAX_TEXT_BYTES:
-            raise InvalidInput.at(f"/{self._part.name}", f"longer than {MAX_TEXT_BYTES} bytes")
+        most = self._texts[self._part.name]
+        if len(self._part.text) > most:
+            raise InvalidInput.at(f"/{self._part.name}", f"longer than {most} bytes")
 
     def _end_part(self) -> None:
-        if self._part.filename is None:
+        if not self._part.is_file:
             try:
                 self.fields[self._part.name] = self._part.text.decode("utf-8")
             except UnicodeDecodeError as error:

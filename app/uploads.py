@@ -1,21 +1,24 @@
 """Uploads on their way from the socket to the artifact store, in constant memory."""
 
+import contextlib
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
-from typing import BinaryIO
+from types import TracebackType
+from typing import BinaryIO, Self
 
 from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 
 from app.bodies import too_large
-from app.multipart import FILE, UploadParser
+from app.multipart import UploadParser
 from core.errors import InvalidInput
+from core.store.artifacts import Artifacts
 
 # One hop to a thread for this much, rather than for each chunk of 64 KiB that the server hands over.
 BLOCK_BYTES = 2**20
-# Boundaries, part headers and text fields around the file.
-ENVELOPE_BYTES = 64 * 2**10
+# Boundaries, part headers and text fields around the files.
+ENVELOPE_BYTES = 2 * 2**20
 
 
 @dataclass(frozen=True)
@@ -24,51 +27,114 @@ class ReceivedFile:
 
     Attributes:
         filename: Name that the client gave it, without folders.
-        fields: The text fields sent with it.
         size_bytes: Its length.
         sha256: Hexadecimal digest of its bytes.
     """
 
     filename: str
-    fields: dict[str, str]
     size_bytes: int
     sha256: str
 
 
-class Receiver:
-    """Writes one uploaded file while counting and hashing it."""
+@dataclass(frozen=True)
+class ReceivedUpload:
+    """An upload that has fully arrived.
 
-    def __init__(self, file: BinaryIO, max_bytes: int) -> None:
-        self._file = file
+    Attributes:
+        files: The files by the name of their part.
+        fields: The text fields by name.
+    """
+
+    files: dict[str, ReceivedFile]
+    fields: dict[str, str]
+
+
+class Reception:
+    """Writes the files of one upload as they arrive; all of them appear when the block ends well, or none.
+
+    Args:
+        artifacts: Where they go.
+        key_of: The key of each part's file.
+        max_bytes: The most bytes of all files together.
+    """
+
+    def __init__(self, artifacts: Artifacts, key_of: Callable[[str], str], max_bytes: int) -> None:
+        self._artifacts = artifacts
+        self._key_of = key_of
         self._max_bytes = max_bytes
-        self._block = bytearray()
-        self._hash = hashlib.sha256()
-        self.size_bytes = 0
+        self._open_files = contextlib.ExitStack()
+        self._arriving: dict[str, _ArrivingFile] = {}
+        self._blocks: list[tuple[_ArrivingFile, bytearray]] = []
+        self._held_bytes = 0
+        self._received_bytes = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open_files.__exit__(kind, error, trace)
+
+    def begin(self, field: str, filename: str) -> None:
+        """Be told that the bytes from here on belong to another file."""
+        self._arriving[field] = _ArrivingFile(self._key_of(field), filename)
+        self._blocks.append((self._arriving[field], bytearray()))
 
     def take(self, piece: bytes) -> None:
-        """Hold a piece of the file until the next block is written.
+        """Hold a piece of the present file until the next block is written.
 
         Raises:
-            HTTPException: 413 when the file has grown too large.
+            HTTPException: 413 when the upload has grown too large.
         """
-        self.size_bytes += len(piece)
-        if self.size_bytes > self._max_bytes:
+        self._received_bytes += len(piece)
+        if self._received_bytes > self._max_bytes:
             raise too_large(self._max_bytes)
-        self._block += piece
+        self._blocks[-1][1].extend(piece)
+        self._held_bytes += len(piece)
 
-    async def flush(self, at_least: int = 1) -> None:
+    async def flush(self, at_least: int = 0) -> None:
         """Write what is held, in a thread, once it is worth it."""
-        if len(self._block) >= at_least:
-            block, self._block = self._block, bytearray()
-            await run_in_threadpool(self._write, block)
+        if self._blocks and self._held_bytes >= at_least:
+            blocks, self._held_bytes = self._blocks, 0
+            self._blocks = [(blocks[-1][0], bytearray())]
+            await run_in_threadpool(self._write, blocks)
 
-    def sha256(self) -> str:
-        """Return the digest of what was written."""
-        return self._hash.hexdigest()
+    def files(self) -> dict[str, ReceivedFile]:
+        """Return what has arrived.
 
-    def _write(self, block: bytearray) -> None:
+        Raises:
+            InvalidInput: A file is empty.
+        """
+        for field, file in self._arriving.items():
+            if file.size_bytes == 0:
+                raise InvalidInput.at(f"/{field}", "is empty")
+        return {field: file.received() for field, file in self._arriving.items()}
+
+    def _write(self, blocks: "list[tuple[_ArrivingFile, bytearray]]") -> None:
+        for file, block in blocks:
+            if file.stream is None:
+                file.stream = self._open_files.enter_context(self._artifacts.writing(file.key))
+            file.write(block)
+
+
+class _ArrivingFile:
+    def __init__(self, key: str, filename: str) -> None:
+        self.key = key
+        self.stream: BinaryIO | None = None
+        self.size_bytes = 0
+        self._filename = filename
+        self._hash = hashlib.sha256()
+
+    def write(self, block: bytearray) -> None:
+        if self.stream is None:
+            raise RuntimeError("the file must be open")
+        self.size_bytes += len(block)
         self._hash.update(block)
-        self._file.write(block)
+        self.stream.write(block)
+
+    def received(self) -> ReceivedFile:
+        return ReceivedFile(self._filename, self.size_bytes, self._hash.hexdigest())
 
 
 def refuse_declared_size(headers: Headers, max_bytes: int) -> None:
@@ -82,37 +148,36 @@ def refuse_declared_size(headers: Headers, max_bytes: int) -> None:
         raise too_large(max_bytes)
 
 
-async def receive_file(
+async def receive_upload(
     body: AsyncIterator[bytes],
     content_type: str,
-    file: BinaryIO,
+    reception: Reception,
+    files: tuple[str, ...],
+    texts: Mapping[str, int],
     max_bytes: int,
-    text_fields: tuple[str, ...],
-) -> ReceivedFile:
-    """Stream the `file` part of a multipart body into an open file.
+) -> ReceivedUpload:
+    """Stream the files of a multipart body to where they are kept.
 
     Args:
         body: The request's body in pieces.
         content_type: The request's Content-Type, which carries the boundary.
-        file: Where the bytes go; writes happen off the event loop.
-        max_bytes: Largest file accepted.
-        text_fields: Names of the text fields that may come with it.
+        reception: Takes the files; writes happen off the event loop.
+        files: Names of the parts that may be files.
+        texts: Names of the text fields that may come with them, and their largest sizes in bytes.
+        max_bytes: The most bytes of all files together.
 
     Raises:
-        InvalidInput: When the body is not multipart, is cut short, or holds no file, two or an empty one.
-        HTTPException: 413 when the file is larger than `max_bytes`.
+        InvalidInput: When the body is not multipart, is cut short, or holds a part that is unknown or empty.
+        HTTPException: 413 when the upload is larger than `max_bytes`.
     """
-    receiver = Receiver(file, max_bytes)
-    parser = UploadParser(content_type, text_fields, receiver.take)
+    parser = UploadParser(content_type, files, texts, reception)
     received = 0
     async for chunk in body:
         received += len(chunk)
         if received > max_bytes + ENVELOPE_BYTES:
             raise too_large(max_bytes)
         parser.feed(chunk)
-        await receiver.flush(at_least=BLOCK_BYTES)
+        await reception.flush(at_least=BLOCK_BYTES)
     parser.finish()
-    if receiver.size_bytes == 0:
-        raise InvalidInput.at(f"/{FILE}", "is empty")
-    await receiver.flush()
-    return ReceivedFile(parser.filename or "", parser.fields, receiver.size_bytes, receiver.sha256())
+    await reception.flush()
+    return ReceivedUpload(reception.files(), parser.fields)

@@ -13,11 +13,16 @@ Gain = TextOrNumbers
 GAINS = ("exp2", "linear")
 DISCOUNTS: Mapping[str, str] = MappingProxyType({"log2": "D(r) = log2(1 + r)", "reciprocal": "D(r) = r"})
 
-_LARGEST_EXP2_LABEL = 1000.0  # 2^1023 is the largest power of two a float64 holds
+LARGEST_EXP2_LABEL = 30.0  # where LightGBM's table of gains ends
 
 
-def gains(gain: Gain | Sequence[float], labels: FloatArray) -> Float64Array:
+def gains(gain: Gain | Sequence[float], labels: FloatArray, pointer: str = "/loss/gain") -> Float64Array:
     """Return the gain g(y) of each label: 2^y − 1, y itself, or a list's entry at y.
+
+    Args:
+        gain: "exp2", "linear", or a list by label.
+        labels: (n,) labels, finite and at least 0; at most 30 for exp2.
+        pointer: The hyperparameter that asks for the gain, for errors.
 
     Raises:
         InvalidInput: When a label has no gain: negative, not finite, too large, or missing in the list.
@@ -28,13 +33,16 @@ def gains(gain: Gain | Sequence[float], labels: FloatArray) -> Float64Array:
     """
     values = np.asarray(labels, np.float64)
     if not np.isfinite(values).all() or values.min(initial=0.0) < 0.0:
-        raise InvalidInput.at("/loss", "labels must be finite and at least 0; remap them")
+        raise InvalidInput.at("/label_map", "labels must be finite and at least 0; map those that are not")
     if gain == "linear":
         return values.copy()
     if gain == "exp2":
-        if values.max(initial=0.0) > _LARGEST_EXP2_LABEL:
+        if values.max(initial=0.0) > LARGEST_EXP2_LABEL:
             raise InvalidInput.at(
-                "/loss/gain", "labels above 1000 overflow 2^y; use linear or a list, or remap them"
+                pointer,
+                f"2^y − 1 is a gain for labels up to {LARGEST_EXP2_LABEL:g}, as in LightGBM; these go up to"
+                f" {values.max():g}. Use a linear gain or a list of gains where the loss has them, or map the"
+                " labels to grades",
             )
         return np.exp2(values) - 1.0
     return _listed(np.asarray(gain, np.float64), values)
@@ -55,6 +63,8 @@ def _listed(table: Float64Array, labels: Float64Array) -> Float64Array:
     places = labels.astype(np.int64)
     if (places != labels).any() or places.max(initial=0) >= len(table):
         raise InvalidInput.at(
-            "/loss/gain", f"a list of {len(table)} gains needs whole labels from 0 to {len(table) - 1}"
+            "/loss/gain",
+            f"a list of {len(table)} gains needs whole labels from 0 to {len(table) - 1}; add gains, or map"
+            " the labels",
         )
     return table[places]

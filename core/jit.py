@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 numba_config.THREADING_LAYER_PRIORITY = ["omp", "tbb", "workqueue"]  # type: ignore[attr-defined]
 
 Kernel = Callable[..., Any]
+_CORE_IMPORT = re.compile(rb"^from core\.([a-z0-9_.]+) import", re.MULTILINE)
 
 
 def compiled(function: Kernel) -> Kernel:
@@ -44,6 +46,16 @@ def exact(function: Kernel) -> Kernel:
     return _compile(function, fastmath=False)
 
 
+def exact_bare(function: Kernel) -> Kernel:
+    """Compile like `exact`, for a kernel that allocates nothing, without reference counts."""
+    return _compile(function, fastmath=False, _nrt=False)
+
+
+def exact_inlined(function: Kernel) -> Kernel:
+    """Compile like `exact_bare`, merged into the callers."""
+    return _compile(function, fastmath=False, _nrt=False, forceinline=True)
+
+
 def parallel(function: Kernel) -> Kernel:
     """Compile a loop over queries that runs on several threads, cached on disk."""
     return _compile(function, fastmath=FASTMATH, parallel=True)
@@ -64,11 +76,26 @@ def _cache_folder(package: Path) -> str:
     be loaded stale, with the old callee merged into it.
     """
     digest = hashlib.sha256(Path(__file__).read_bytes())
-    for source in sorted(package.glob("*.py")):
-        text = source.read_bytes()
-        if b"core.jit" in text:
-            digest.update(text)
+    for source in _kernel_sources(package):
+        digest.update(source.read_bytes())
     return str(kernel_cache() / f"{package.name}-{digest.hexdigest()[:16]}")
+
+
+def _kernel_sources(package: Path) -> list[Path]:
+    """List the package's files with kernels, and those of other packages of core that they call."""
+    root = Path(__file__).parent
+    found: set[Path] = set()
+    waiting = list(package.glob("*.py"))
+    while waiting:
+        source = waiting.pop()
+        text = source.read_bytes() if source.is_file() else b""
+        if source not in found and b"core.jit" in text:
+            found.add(source)
+            waiting += [
+                root.joinpath(*name.decode().split(".")).with_suffix(".py")
+                for name in _CORE_IMPORT.findall(text)
+            ]
+    return sorted(found)
 
 
 @functools.cache

@@ -1,10 +1,13 @@
 """A small typed client of the HTTP interface."""
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeAlias
+from urllib.parse import quote
 
 import httpx
 
@@ -48,16 +51,39 @@ class Client:
         """Close the connections."""
         self._http.close()
 
-    def upload_dataset(self, path: Path, name: str | None = None) -> Document:
-        """Upload a judged dataset from a file; it is read by a job and becomes `ready` or `invalid`."""
-        fields = {} if name is None else {"name": name}
-        with path.open("rb") as file:
+    def upload_dataset(
+        self,
+        path: Path | None = None,
+        name: str | None = None,
+        *,
+        parts: Mapping[str, Path] | None = None,
+        query_sizes: Mapping[str, Path] | None = None,
+        **options: Any,
+    ) -> Document:
+        """Upload judged data; it is read by a job and becomes `ready` or `invalid`.
+
+        Args:
+            path: The file, streamed; or None where `parts` has several.
+            name: What people will call it; the file's name when left out.
+            parts: `train`, `validation` and `test` files instead. Each becomes a dataset; that of the first
+                is returned, and its `parts` names them all.
+            query_sizes: LightGBM's query file beside each part; beside `file` for a single one.
+            **options: `format`, `non_contiguous_queries`, `repeated_features`, `columns`, `feature_names`.
+        """
+        paths = {**({} if path is None else {"file": path}), **(parts or {})}
+        paths |= {f"{part}_query": side for part, side in (query_sizes or {}).items()}
+        fields = {
+            key: value if isinstance(value, str) else json.dumps(value) for key, value in options.items()
+        }
+        if name is not None:
+            fields["name"] = name
+        with ExitStack() as stack:
+            files = {
+                part: (file.name, stack.enter_context(file.open("rb")), "application/octet-stream")
+                for part, file in paths.items()
+            }
             return self._send(
-                "POST",
-                "/v1/datasets",
-                files={"file": (path.name, file, "application/octet-stream")},
-                data=fields,
-                timeout=_UPLOAD_TIMEOUT_SECONDS,
+                "POST", "/v1/datasets", files=files, data=fields, timeout=_UPLOAD_TIMEOUT_SECONDS
             )
 
     def synthetic_dataset(
@@ -72,6 +98,22 @@ class Client:
     def dataset(self, dataset_id: str) -> Document:
         """Return a dataset with its statistics, or with the problem found in it."""
         return self._send("GET", f"/v1/datasets/{dataset_id}")
+
+    def delete_dataset(self, dataset_id: str) -> None:
+        """Remove a dataset; what was trained or measured on it stays."""
+        self._request("DELETE", f"/v1/datasets/{dataset_id}")
+
+    def queries(self, dataset_id: str, *, limit: int | None = None, cursor: str | None = None) -> Document:
+        """Return a page of a dataset's queries."""
+        wanted = {"limit": limit, "cursor": cursor}
+        return self._send(
+            "GET", f"/v1/datasets/{dataset_id}/queries", params={k: v for k, v in wanted.items() if v}
+        )
+
+    def query(self, dataset_id: str, query_id: str, *, offset: int = 0, limit: int = 100) -> Document:
+        """Return documents of one query of a dataset, with their labels and features."""
+        address = f"/v1/datasets/{dataset_id}/queries/{quote(query_id, safe='')}"
+        return self._send("GET", address, params={"offset": offset, "limit": limit})
 
     def submit(self, job: Mapping[str, Any]) -> Document:
         """Submit a job: `{"kind": "train" | "evaluate" | "rank", …}`."""
@@ -168,6 +210,10 @@ class Client:
         return self._send("POST", f"/v1/models/{reference}/rank", json=body)
 
     def _send(self, method: str, path: str, **options: Any) -> Document:
+        answer: Document = self._request(method, path, **options).json()
+        return answer
+
+    def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
             response = self._http.request(method, path, **options)
         except httpx.HTTPError as error:
@@ -175,8 +221,7 @@ class Client:
             raise ServiceUnreachable(f"no answer from the service at {address}: {error}") from error
         if response.is_error:
             raise RankeryApiError(response.status_code, _problem(response))
-        answer: Document = response.json()
-        return answer
+        return response
 
 
 def _problem(response: httpx.Response) -> Document:

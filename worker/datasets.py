@@ -1,35 +1,75 @@
 """Stored datasets, as a job needs them."""
 
+import hashlib
+import json
 import re
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from core.data import RankingDataset, read_parquet
-from core.errors import DatasetError
+from core.data.hold_out import HoldOut
+from core.errors import DatasetError, NotFound
 from core.store import Store
+from worker.caches import Caches
 
-_NUMBERED = re.compile(r"f[1-9][0-9]*")
+_NUMBERED = re.compile(r"f(0|[1-9][0-9]*)")
 _NAMED_IN_ERROR = 5
 
 
-def upload_key(dataset_id: str) -> str:
-    """Return the key of the bytes as they were sent."""
-    return f"datasets/{dataset_id}/upload"
+@dataclass(frozen=True)
+class NamedDataset:
+    """A dataset, with a name for its features.
+
+    Attributes:
+        dataset: The judged documents.
+        features: The same text for the same matrix with the same names only, whatever the labels.
+    """
+
+    dataset: RankingDataset
+    features: str
+
+    def part(self, hold_out: HoldOut, seed: int) -> "tuple[NamedDataset, NamedDataset]":
+        """Return what is kept and what is held out.
+
+        Raises:
+            InvalidInput: It cannot be held out of this dataset.
+        """
+        kept, held_out = hold_out.split(self.dataset, seed)
+        name = f"{self.features} by {hold_out} with seed {seed}"
+        return NamedDataset(kept, f"{name}: kept"), NamedDataset(held_out, f"{name}: held out")
+
+    def fitted(self, feature_names: tuple[str, ...]) -> "NamedDataset":
+        """Return it with exactly these features; see `fit_features`."""
+        dataset = fit_features(self.dataset, feature_names)
+        if dataset is self.dataset:
+            return self
+        names = hashlib.sha256(json.dumps(feature_names).encode()).hexdigest()
+        return NamedDataset(dataset, f"{self.features} fitted to {names}")
+
+    def judged(self, dataset: RankingDataset) -> "NamedDataset":
+        """Return the same documents judged otherwise."""
+        return replace(self, dataset=dataset)
 
 
-def parquet_key(dataset_id: str) -> str:
-    """Return the key of the dataset once it was read."""
-    return f"datasets/{dataset_id}/data.parquet"
-
-
-def load_dataset(store: Store, dataset_id: str) -> RankingDataset:
-    """Load a dataset that is ready.
+def load_dataset(store: Store, caches: Caches, dataset_id: str) -> NamedDataset:
+    """Load a dataset that is ready: mapped where it is at hand, else read, and at hand from then on.
 
     Raises:
         NotFound: It was deleted, or has not been read yet.
     """
-    with store.artifacts.local(parquet_key(dataset_id)) as path:
-        return read_parquet(path)
+    with store.read() as tx:
+        row = tx.datasets.get(dataset_id)
+    if row.data_key is None:
+        raise NotFound("data of dataset", dataset_id)
+    # A dataset from before digests were kept shares its content with no other.
+    key = row.digest or row.id
+    dataset = caches.dataset(key)
+    if dataset is None:
+        with store.artifacts.local(row.data_key) as path:
+            dataset = read_parquet(path)
+        caches.keep_dataset(key, dataset)
+    return NamedDataset(dataset, key)
 
 
 def fit_features(dataset: RankingDataset, feature_names: tuple[str, ...]) -> RankingDataset:
@@ -47,17 +87,11 @@ def fit_features(dataset: RankingDataset, feature_names: tuple[str, ...]) -> Ran
     missing = [name for name in feature_names if name not in column_of]
     if missing and not all(map(_NUMBERED.fullmatch, (*missing, *dataset.feature_names))):
         named = ", ".join(missing[:_NAMED_IN_ERROR]) + (", …" if len(missing) > _NAMED_IN_ERROR else "")
-        raise DatasetError.at(f"expected the features the model was trained on, but these are missing: {named}")
+        raise DatasetError.at(
+            f"expected the features the model was trained on, but these are missing: {named}"
+        )
     features = np.zeros((dataset.n_documents, len(feature_names)), np.float32)
     for column, name in enumerate(feature_names):
         if name in column_of:
             features[:, column] = dataset.features[:, column_of[name]]
-    return RankingDataset(
-        features=features,
-        labels=dataset.labels,
-        query_boundaries=dataset.query_boundaries,
-        query_ids=dataset.query_ids,
-        document_ids=dataset.document_ids,
-        feature_names=feature_names,
-        query_weights=dataset.query_weights,
-    )
+    return dataset.with_features(features, feature_names)

@@ -2,18 +2,25 @@
 
 from worker.datasets import fit_features, load_dataset
 from worker.jobs import JobRun
-from worker.models import load_forest
+from worker.labels import judged_for
+from worker.models import load_model
 from worker.results import store_evaluation, store_ranking
 
 
 def run_evaluation(run: JobRun) -> None:
-    """Score a dataset with a model; store each query's metrics, their summaries and the ranking."""
+    """Score a dataset with a model; store each query's metrics, their summaries and the ranking.
+
+    Raises:
+        InvalidInput: The metrics cannot use the labels.
+        DatasetError: The dataset lacks features of the model.
+    """
     model_id, dataset_id = run.spec["model_id"], run.spec["dataset_id"]
     run.phase("loading")
-    forest = load_forest(run.store, model_id)
-    dataset = fit_features(load_dataset(run.store, dataset_id), tuple(forest.feature_names))
+    model = load_model(run.store, model_id)
+    loaded = load_dataset(run.store, run.caches, dataset_id).dataset
+    dataset = fit_features(judged_for(run.spec, loaded, None, run.spec["metrics"]), model.feature_names)
     run.phase("scoring")
-    scores = forest.score(dataset.features, run.threads)
+    scores = model.forest.score(dataset.features, run.threads)
     evaluation = store_evaluation(run, scores, dataset, run.spec["metrics"])
     ranking = store_ranking(run, scores, dataset)
     run.report(metrics={"test": evaluation.means})

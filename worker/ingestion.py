@@ -1,37 +1,108 @@
 """Turning what was sent, or asked for, into a dataset that is ready to train on."""
 
-from typing import Any
+import time
+from collections.abc import Callable
 
-from core.data import RankingDataset, dataset_statistics, read_dataset, synthetic_dataset, write_parquet
-from core.store import Dataset, Store
-from worker.datasets import parquet_key, upload_key
+from core.data import dataset_statistics, write_parquet
+from core.data.query_index import write_query_index
+from core.data.result import Reading
+from core.doctor import examine
+from core.store.columns import to_json
+from core.store.dataset_keys import (
+    claims_folders,
+    data_folder,
+    features_key,
+    new_data_key,
+    queries_key,
+    upload_folder,
+)
 from worker.jobs import JobRun
+from worker.sources import source_of
+
+_PERCENT = 100
 
 
 def run_ingestion(run: JobRun) -> None:
-    """Read or make a dataset, describe it and store it.
+    """Read or make a dataset, describe it, look it over and store it; what was sent then goes.
 
-    A dataset that cannot be read becomes invalid with the job's problem when the job fails.
+    A content that is stored already is taken over and not read again. A dataset that cannot be read becomes
+    invalid with the job's problem when the job fails.
 
     Raises:
         DatasetError: With the line and column of what cannot be understood.
     """
     dataset_id: str = run.spec["dataset_id"]
+    run.consumes(upload_folder(dataset_id))
+    for folder in claims_folders(run.id, run.token - 1):
+        run.remove(folder)
     with run.store.read() as tx:
         row = tx.datasets.get(dataset_id)
-    run.phase("reading")
-    dataset = _obtain(run.store, row)
-    run.phase("storing")
+    source = source_of(row, run.store.artifacts)
+    digest = source.digest()
+    if not _take_over(run, dataset_id, digest):
+        run.phase("reading")
+        reading = source.read(run.limits, run.threads, _progress(run, "reading"))
+        _ingest(run, dataset_id, digest, reading)
+
+
+class _Unknown(Exception):
+    """Nothing is stored under the digest, so the transaction that would have ended the job is undone."""
+
+
+def _take_over(run: JobRun, dataset_id: str, digest: str) -> bool:
+    try:
+        with run.succeeding({"dataset_id": dataset_id}) as tx:
+            if tx.datasets.take_over(dataset_id, digest) is None:
+                raise _Unknown
+    except _Unknown:
+        return False
+    return True
+
+
+def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading) -> None:
+    dataset = reading.dataset
+    run.phase("examining", afresh=True)
     statistics = dataset_statistics(dataset)
-    with run.writing(parquet_key(dataset_id)) as file:
-        write_parquet(dataset, file)
+    report = examine(
+        dataset,
+        scattered_queries=reading.scattered_queries,
+        scattered_examples=reading.scattered_examples,
+        threads=run.threads,
+    )
+    data_key = new_data_key(run.id, run.token)
+    with run.writing(data_key) as file:
+        write_parquet(dataset, file, _progress(run, "storing"))
+    with run.writing(queries_key(data_key)) as file:
+        write_query_index(dataset, file)
+    with run.writing(features_key(data_key)) as file:
+        file.write(to_json([profile.as_json() for profile in report.features]).encode())
     with run.succeeding({"dataset_id": dataset_id}) as tx:
-        tx.datasets.mark_ready(dataset_id, statistics=statistics)
+        ready = tx.datasets.mark_ready(
+            dataset_id,
+            statistics=statistics,
+            findings=report.as_json(),
+            digest=digest,
+            data_key=data_key,
+            format=reading.format,
+        )
+    if ready.data_key != data_key:  # the same content became ready meanwhile
+        run.remove(data_folder(data_key))
+    run.caches.keep_dataset(digest, dataset)
 
 
-def _obtain(store: Store, row: Dataset) -> RankingDataset:
-    source: dict[str, Any] = row.source
-    if source["kind"] == "synthetic":
-        return synthetic_dataset(source["queries"], source["seed"], source["polynomial_seed"])
-    with store.artifacts.local(upload_key(row.id)) as path:
-        return read_dataset(path, source.get("format") or "auto", name=source.get("filename"))
+def _progress(run: JobRun, phase: str) -> Callable[[int, int], None]:
+    """Return what turns a count of bytes or rows into the progress of the job, in percent."""
+    started_at = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        elapsed_seconds = time.monotonic() - started_at
+        run.report(
+            progress={
+                "phase": phase,
+                "iteration": _PERCENT * done // total,
+                "total": _PERCENT,
+                "eta_seconds": round(elapsed_seconds * (total - done) / done, 1) if done else None,
+            }
+        )
+
+    return report

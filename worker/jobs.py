@@ -8,8 +8,10 @@ from typing import Any, BinaryIO
 
 import structlog
 
+from core.data.options import Limits
 from core.errors import JobCancelled, LeaseLost, RankeryError, StoreUnavailable
 from core.store import Job, Store, Transaction
+from worker.caches import Caches
 from worker.settings import WorkerSettings
 
 _LOG = structlog.stdlib.get_logger(__name__)
@@ -31,6 +33,8 @@ class JobRun:
         spec: The job as it was submitted.
         store: Where everything is kept.
         threads: The threads that this job may use.
+        limits: How large what it reads may become.
+        caches: What this worker has at hand.
     """
 
     def __init__(self, job: Job, store: Store, settings: WorkerSettings) -> None:
@@ -40,13 +44,17 @@ class JobRun:
         self.spec: dict[str, Any] = job.spec
         self.store = store
         self.threads = settings.threads_per_job
+        self.limits = Limits(settings.max_unpacked_bytes, settings.max_cells)
+        self.caches = Caches.of(settings)
         self._lease_seconds = settings.lease_seconds
         self._report_seconds = settings.report_seconds
         self._reported_at = -math.inf
         self._progress: Values | None = None
         self._metrics: Values | None = None
+        self._findings: list[Values] | None = None
         self._iterations: list[tuple[int, Values]] = []
-        self._artifacts: list[str] = []
+        self._made: list[str] = []
+        self._consumed: list[str] = []
         self._interruption: Exception | None = None
 
     @classmethod
@@ -56,14 +64,20 @@ class JobRun:
             job = tx.jobs.claim(job_id, worker, settings.lease_seconds)
         return None if job is None else cls(job, store, settings)
 
-    def phase(self, name: str) -> None:
+    def phase(self, name: str, *, afresh: bool = False) -> None:
         """Say what the job does next. Written at once, and a moment at which it can be stopped.
+
+        Args:
+            name: What it does.
+            afresh: Whether the count of the phase before says nothing any more.
 
         Raises:
             JobCancelled: The user asked for it to stop.
             LeaseLost: It was given to another worker.
             WorkerStopping: The worker is shutting down.
         """
+        if afresh:
+            self._progress = None
         self._enter(name)
         self.flush()
 
@@ -72,9 +86,18 @@ class JobRun:
         *,
         progress: Values | None = None,
         metrics: Values | None = None,
+        findings: list[Values] | None = None,
         iterations: Sequence[tuple[int, Values]] = (),
+        at_once: bool = False,
     ) -> None:
         """Take in news, and write all that has come together when the last writing is long enough ago.
+
+        Args:
+            progress: Where the job is now.
+            metrics: The latest means.
+            findings: What is to be said about its datasets beside each other.
+            iterations: Points of the learning curves.
+            at_once: Whether this is worth writing whenever the last writing was.
 
         Raises:
             JobCancelled: The user asked for the job to stop.
@@ -83,9 +106,10 @@ class JobRun:
         """
         self._progress = progress or self._progress
         self._metrics = metrics or self._metrics
+        self._findings = self._findings if findings is None else findings
         self._iterations.extend(iterations)
         self.check()
-        if time.monotonic() - self._reported_at >= self._report_seconds:
+        if at_once or time.monotonic() - self._reported_at >= self._report_seconds:
             try:
                 self.flush()
             except StoreUnavailable:
@@ -130,10 +154,17 @@ class JobRun:
         with suppress(LeaseLost), self.store.begin() as tx:
             tx.jobs.release(self.id, self.token)
 
+    def consumes(self, path: str) -> None:
+        """Name artifacts that nobody needs once the job has ended, however it ends.
+
+        They stay while the job may yet be carried out again.
+        """
+        self._consumed.append(path)
+
     @contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:
-        """Write an artifact that is kept only when the job succeeds."""
-        self._artifacts.append(path)
+        """Write an artifact into a folder of its own, which is kept only when the job succeeds."""
+        self._made.append(path.rpartition("/")[0])
         with self.store.artifacts.writing(path) as file:
             yield file
 
@@ -152,28 +183,38 @@ class JobRun:
             self._record(tx)
             yield tx
             tx.jobs.succeed(self.id, self.token, result)
-        self._artifacts.clear()
+        self._made.clear()
+        self._remove_consumed()
 
     def fail(self, problem: Values) -> None:
         """End the job with a problem."""
         with self.store.begin() as tx:
             self._record(tx)
             tx.jobs.fail(self.id, self.token, problem)
+        self._remove_consumed()
 
     def cancel(self) -> None:
         """End the job as cancelled; its learning curves so far are kept."""
         with self.store.begin() as tx:
             self._record(tx)
             tx.jobs.cancelled(self.id, self.token)
+        self._remove_consumed()
 
     def discard_artifacts(self) -> None:
         """Remove what was written for a result that will not be."""
-        for path in self._artifacts:
-            try:
-                self.store.artifacts.delete(path)
-            except RankeryError:
-                _LOG.warning("job.artifact_left", job_id=self.id, path=path, exc_info=True)
-        self._artifacts.clear()
+        while self._made:
+            self.remove(self._made.pop())
+
+    def remove(self, path: str) -> None:
+        """Remove artifacts that nobody needs; what cannot be removed is left to the log."""
+        try:
+            self.store.artifacts.delete(path)
+        except RankeryError:
+            _LOG.warning("job.artifact_left", job_id=self.id, path=path, exc_info=True)
+
+    def _remove_consumed(self) -> None:
+        while self._consumed:
+            self.remove(self._consumed.pop())
 
     def _enter(self, phase: str) -> None:
         counts = self._progress or {"iteration": 0, "total": 0}
@@ -185,5 +226,6 @@ class JobRun:
             self.token,
             progress=self._progress,
             metrics=self._metrics,
+            findings=self._findings,
             iterations=list(self._iterations),
         )

@@ -1,7 +1,22 @@
 """Stored models, as a job needs them."""
 
+from dataclasses import dataclass
+
 from core.scoring import Forest
 from core.store import Store
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model to score with.
+
+    Attributes:
+        forest: Its trees.
+        feature_names: Its features in their order, by the names that its dataset gave them.
+    """
+
+    forest: Forest
+    feature_names: tuple[str, ...]
 
 
 def model_key(model_id: str) -> str:
@@ -9,11 +24,14 @@ def model_key(model_id: str) -> str:
     return f"models/{model_id}/model.txt"
 
 
-def load_forest(store: Store, model_id: str) -> Forest:
+def load_model(store: Store, model_id: str) -> LoadedModel:
     """Load a model to score with.
 
     Raises:
         NotFound: There is no such model.
         ModelError: Its text is damaged.
     """
-    return Forest.parse(store.artifacts.read_bytes(model_key(model_id)).decode())
+    with store.read() as tx:
+        row = tx.models.get(model_id)
+    forest = Forest.parse(store.artifacts.read_bytes(model_key(model_id)).decode())
+    return LoadedModel(forest, tuple(row.feature_names))

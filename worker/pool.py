@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow
 import structlog
 
 from core.jit import kernel_cache
 from core.store import Store
-from core.training import warm_up
+from core.warm_up import warm_up
 from worker.settings import WorkerSettings
 from worker.stopping import StopFlag
 from worker.tasks import run_job
@@ -47,6 +48,7 @@ class PoolProcess:
         """
         _die_with_parent(self._parent_pid)
         self._store = Store.open(self._settings)
+        pyarrow.set_cpu_count(self._settings.threads_per_job)
         with _leaving_when(self._stop), _alone_in(kernel_cache()):
             warm_up()
         _LOG.info("worker.ready", worker=self._worker)

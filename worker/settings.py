@@ -5,7 +5,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from core.data.options import MAX_BYTES, MAX_CELLS
 from core.store import StoreSettings
+
+GIBIBYTE = 2**30
 
 
 class WorkerSettings(StoreSettings):
@@ -30,6 +33,18 @@ class WorkerSettings(StoreSettings):
     )
     attempts: int = Field(3, ge=1, description="How often a job is started before a lost worker fails it")
     report_seconds: float = Field(0.5, ge=0, description="Shortest time between two reports of progress")
+    array_cache_bytes: int = Field(
+        16 * GIBIBYTE, ge=0, description="Disk for datasets kept at hand as arrays; 0 keeps none"
+    )
+    binned_cache_bytes: int = Field(
+        8 * GIBIBYTE, ge=0, description="Disk for datasets kept at hand in LightGBM's bins; 0 keeps none"
+    )
+    max_unpacked_bytes: int = Field(
+        MAX_BYTES, ge=1, description="Largest size that a compressed dataset file may unpack to"
+    )
+    max_cells: int = Field(
+        MAX_CELLS, ge=1, description="Most documents times features of a dataset, of 4 bytes each"
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severe message that is logged"
     )

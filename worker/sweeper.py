@@ -5,7 +5,9 @@ from typing import Any
 
 import structlog
 
-from core.store import Store, WakeUps
+from core.errors import RankeryError
+from core.store import Job, Store, WakeUps
+from core.store.dataset_keys import claims_folders, upload_folder
 from worker.settings import WorkerSettings
 
 _LOG = structlog.stdlib.get_logger(__name__)
@@ -48,10 +50,23 @@ class Sweeper:
         store = Store.open(self._settings)
         try:
             with store.begin() as tx:
-                for job_id in tx.jobs.requeue_expired(now, self._settings.attempts):
-                    _LOG.warning("job.requeued", job_id=job_id, reason="its worker stopped answering")
+                settled = tx.jobs.requeue_expired(now, self._settings.attempts)
                 woken = tx.jobs.to_wake(now, older_than_seconds)
+            for job_id in settled.requeued:
+                _LOG.warning("job.requeued", job_id=job_id, reason="its worker stopped answering")
+            for job in settled.ended:
+                _remove_leavings(store, job)
         finally:
             store.close()
         self._swept = True
         return woken
+
+
+def _remove_leavings(store: Store, job: Job) -> None:
+    """Remove what an ingestion that will not be carried out again was to read, and had written."""
+    if job.kind == "ingest" and (dataset_id := job.spec.get("dataset_id")):
+        for folder in (upload_folder(dataset_id), *claims_folders(job.id, job.token)):
+            try:
+                store.artifacts.delete(folder)
+            except RankeryError:
+                _LOG.warning("job.artifact_left", job_id=job.id, path=folder, exc_info=True)

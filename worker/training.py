@@ -2,18 +2,19 @@
 
 import hashlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from core.data import RankingDataset, split_queries
+from core.data import RankingDataset
 from core.parameters import values_of
 from core.scoring import Forest
 from core.store import new_id
 from core.training import IterationReport, train, training_spec
-from worker.datasets import fit_features, load_dataset
 from worker.jobs import JobRun
 from worker.models import model_key
 from worker.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
+from worker.training_data import TrainingData
 
 
 def run_training(run: JobRun) -> None:
@@ -25,15 +26,24 @@ def run_training(run: JobRun) -> None:
     """
     spec = training_spec(run.spec)
     run.phase("loading")
-    data = _load(run, spec.seed)
+    loaded = TrainingData.load(run, spec)
+    data = loaded.fitted()
     run.phase("training")
-    watch = _Watch(run)
-    ranker = train(spec, data.training, data.validation, on_iteration=watch.on_iteration, threads=run.threads)
+    watch = _Watch(run, lambda: run.report(findings=loaded.findings(run.threads)))
+    ranker = train(
+        spec,
+        data.training.dataset,
+        data.validation.dataset if data.validation else None,
+        on_iteration=watch.on_iteration,
+        threads=run.threads,
+        kept_bins=data.kept_bins(run),
+    )
     run.phase("storing")
     model_id, text = new_id("mdl_"), ranker.model_text.encode()
     with run.writing(model_key(model_id)) as file:
         file.write(text)
-    judged = _judge(run, ranker.model_text, data.test, spec.metrics)
+    test = data.test.dataset if data.test else None
+    judged = _judge(run, ranker.model_text, test, spec.metrics)
     metrics = watch.metrics_at_best | ({"test": judged.evaluation.means} if judged else {})
     run.report(metrics=metrics)
     result = {"model_id": model_id} | (judged.result if judged else {})
@@ -52,15 +62,9 @@ def run_training(run: JobRun) -> None:
             metrics=judged.evaluation.means if judged else None,
         )
         if judged:
-            judged.evaluation.add(tx, run, model_id, run.spec["test_dataset_id"])
-            judged.ranking.add(tx, run, model_id, run.spec["test_dataset_id"])
-
-
-@dataclass(frozen=True)
-class _Data:
-    training: RankingDataset
-    validation: RankingDataset | None
-    test: RankingDataset | None
+            test_id = run.spec.get("test_dataset_id") or run.spec["dataset_id"]
+            judged.evaluation.add(tx, run, model_id, test_id)
+            judged.ranking.add(tx, run, model_id, test_id)
 
 
 @dataclass(frozen=True)
@@ -74,10 +78,16 @@ class _Judged:
 
 
 class _Watch:
-    """Turns the iterations of a training into the job's progress, metrics and learning curves."""
+    """Turns the iterations of a training into the job's progress, metrics and learning curves.
 
-    def __init__(self, run: JobRun) -> None:
+    Args:
+        run: The job.
+        after_first: What can wait until the training is seen to have begun.
+    """
+
+    def __init__(self, run: JobRun, after_first: Callable[[], None]) -> None:
         self._run = run
+        self._after_first = after_first
         self._first_ended_at = 0.0
         self.metrics_at_best: dict[str, Any] = {}
 
@@ -92,32 +102,18 @@ class _Watch:
             "eta_seconds": self._eta_seconds(report),
         }
         measured = [(report.iteration, values)] if values else []
-        self._run.report(progress=progress, metrics=values or None, iterations=measured)
+        is_first = report.iteration == 1
+        self._run.report(progress=progress, metrics=values or None, iterations=measured, at_once=is_first)
+        if is_first:
+            self._after_first()
+            self._first_ended_at = time.monotonic()
 
     def _eta_seconds(self, report: IterationReport) -> float | None:
         # The first iteration also prepares the data, so it says nothing about those to come.
         if report.iteration == 1:
-            self._first_ended_at = time.monotonic()
             return None
         per_iteration = (time.monotonic() - self._first_ended_at) / (report.iteration - 1)
         return round(per_iteration * (report.total - report.iteration), 1)
-
-
-def _load(run: JobRun, seed: int) -> _Data:
-    training = load_dataset(run.store, run.spec["dataset_id"])
-    names = training.feature_names
-
-    def fitted(dataset_id: str) -> RankingDataset:
-        return fit_features(load_dataset(run.store, dataset_id), names)
-
-    wanted = run.spec.get("validation") or {}
-    validation = None
-    if "dataset_id" in wanted:
-        validation = fitted(wanted["dataset_id"])
-    elif "fraction" in wanted:
-        training, validation = split_queries(training, wanted["fraction"], seed)
-    test_id = run.spec.get("test_dataset_id")
-    return _Data(training, validation, fitted(test_id) if test_id else None)
 
 
 def _judge(

@@ -2,47 +2,90 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, BinaryIO, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Query, Request
 from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from starlette.responses import Response
 
 from app.answers import ACCEPTED, accepted
+from app.dataset_files import DatasetFiles
+from app.dataset_uploads import FILE, FILES, PARTS, TEXTS, DatasetUpload, Places
 from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.idempotency import BodySha256, Once, UseOnce
 from app.routes.route import JsonRoute
 from app.schemas.base import Cursor, Limit
-from app.schemas.datasets import Dataset, DatasetPage, SyntheticDatasetRequest, dataset_name
+from app.schemas.datasets import Dataset, DatasetPage, SyntheticDatasetRequest
+from app.schemas.findings import FeatureProfiles
+from app.schemas.queries import JudgedQuery, QueryPage
 from app.services import Services, UseServices
-from app.uploads import ReceivedFile, receive_file, refuse_declared_size
+from app.uploads import Reception, receive_upload, refuse_declared_size
+from core.data.options import FORMATS
 from core.store import Dataset as DatasetRow
-from core.store import Job, Transaction, new_id
+from core.store import Job, Transaction
 from core.store.artifacts import Artifacts
 
 router = APIRouter(prefix="/datasets", tags=["datasets"], route_class=JsonRoute)
 
+_FILE_PART = {"type": "string", "format": "binary"}
+_UPLOAD_PROPERTIES: dict[str, Any] = {
+    "file": {
+        **_FILE_PART,
+        "description": "Judged documents: LETOR, LightGBM, CSV, TSV or Parquet; plain, gzip or Zstandard",
+    },
+    **{
+        part: {**_FILE_PART, "description": f"The {part} part, instead of `file`: a dataset of its own"}
+        for part in PARTS
+    },
+    **{
+        f"{part}_query": {**_FILE_PART, "description": f"LightGBM's query file beside `{part}`"}
+        for part in (FILE, *PARTS)
+    },
+    "name": {
+        "type": "string",
+        "maxLength": 200,
+        "description": "For people; the file's name when left out, and with several parts followed by theirs",
+    },
+    "format": {"type": "string", "enum": list(FORMATS), "description": "`auto` tells it by the content"},
+    "non_contiguous_queries": {
+        "type": "string",
+        "enum": ["regroup", "error"],
+        "description": "Whether a query whose rows do not stand together is gathered or refused",
+    },
+    "repeated_features": {
+        "type": "string",
+        "enum": ["last", "reject"],
+        "description": "Whether a feature that comes twice in a LETOR row counts with its last value",
+    },
+    "columns": {
+        "type": "string",
+        "description": "JSON: the columns of a table, `label`, `query`, `document`, `query_weight` and"
+        " `document_weight` by name; `query_columns`, `features` and `ignore` as lists. Told by the usual"
+        " names when left out",
+    },
+    "feature_names": {
+        "type": "string",
+        "description": "JSON, as text or as a file: names by feature id, or a list of them",
+    },
+}
 _UPLOAD_BODY: dict[str, Any] = {
     "required": True,
     "content": {
         "multipart/form-data": {
-            "schema": {
-                "type": "object",
-                "required": ["file"],
-                "properties": {
-                    "file": {
-                        "type": "string",
-                        "format": "binary",
-                        "description": "A LETOR / SVMlight file, plain or gzip",
-                    },
-                    "name": {
-                        "type": "string",
-                        "maxLength": 200,
-                        "description": "For people; the file's name when left out",
+            "schema": {"type": "object", "properties": _UPLOAD_PROPERTIES},
+            "examples": {
+                "letor": {
+                    "summary": "One LETOR file",
+                    "value": {"file": "2 qid:1 1:0.5 2:3.0 # d1", "name": "web30k fold 1"},
+                },
+                "table": {
+                    "summary": "A table with columns of other names",
+                    "value": {
+                        "file": "grade,search,bm25\\n2,shoes,12.5\\n",
+                        "columns": '{"label": "grade", "query": "search"}',
                     },
                 },
             },
-            "example": {"file": "2 qid:1 1:0.5 2:3.0 # d1", "name": "web30k fold 1"},
         }
     },
 }
@@ -64,51 +107,50 @@ _SYNTHETIC_EXAMPLES: Any = {
     openapi_extra={"requestBody": _UPLOAD_BODY},
 )
 async def upload_dataset(request: Request, services: UseServices, once: UseOnce) -> Response:
-    """Store the file as it arrives and queue a job that reads it.
+    """Store the files as they arrive and queue a job that reads each.
 
-    The dataset is `pending` until then, and `invalid` with line and column when it cannot be read.
+    A dataset is `pending` until then, and `invalid` with up to 100 mistakes by line and column when it cannot
+    be read. Of several parts the first one's dataset is returned; `parts` names them all.
     """
     limit = services.settings.max_upload_bytes
     refuse_declared_size(request.headers, limit)
-    dataset_id = new_id("ds_")
+    places = Places()
     content_type = request.headers.get("content-type", "")
-    async with contextmanager_in_threadpool(_uploading(services.store.artifacts, dataset_id)) as file:
-        received = await receive_file(request.stream(), content_type, file, limit, ("name",))
-        name = dataset_name(received.fields.get("name", received.filename))
-    return await run_in_threadpool(_register_upload, services, once, dataset_id, name, received)
+    artifacts = services.store.artifacts
+    async with contextmanager_in_threadpool(_receiving(artifacts, places, limit)) as reception:
+        received = await receive_upload(request.stream(), content_type, reception, FILES, TEXTS, limit)
+        upload = DatasetUpload.of(received)
+    return await run_in_threadpool(_register, services, once, upload, places)
 
 
 @contextmanager
-def _uploading(artifacts: Artifacts, dataset_id: str) -> Iterator[BinaryIO]:
-    """Write the uploaded bytes; an interrupted upload leaves not even an empty folder."""
+def _receiving(artifacts: Artifacts, places: Places, max_bytes: int) -> Iterator[Reception]:
+    """Keep what arrives; an interrupted upload leaves not even an empty folder."""
     try:
-        with artifacts.writing(upload_key(dataset_id)) as file:
-            yield file
+        with Reception(artifacts, places.key_of, max_bytes) as reception:
+            yield reception
     except BaseException:
-        artifacts.delete(f"datasets/{dataset_id}")
+        _remove(artifacts, places.folders())
         raise
 
 
-def _register_upload(
-    services: Services, once: Once, dataset_id: str, name: str, received: ReceivedFile
-) -> Response:
+def _register(services: Services, once: Once, upload: DatasetUpload, places: Places) -> Response:
     kept = False
     try:
         with services.store.begin() as tx:
-            if answer := once.earlier_answer(tx, received.sha256):
+            if answer := once.earlier_answer(tx, upload.sha256()):
                 return answer
-            source = {"kind": "upload", "filename": received.filename, "format": "auto"}
-            dataset = tx.datasets.add(
-                name, source, dataset_id, size_bytes=received.size_bytes, sha256=received.sha256
-            )
-            job = _queue_ingestion(tx, dataset)
-            created = accepted(Dataset.model_validate(dataset), f"/v1/datasets/{dataset.id}")
-            once.keep(tx, received.sha256, created)
+            datasets = upload.add(tx, places)
+            jobs = [_queue_ingestion(tx, dataset) for dataset in datasets]
+            first = datasets[0]
+            created = accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}")
+            once.keep(tx, upload.sha256(), created)
         kept = True
     finally:
         if not kept:
-            services.store.artifacts.delete(f"datasets/{dataset_id}")
-    services.wake_ups.send(job.id)
+            _remove(services.store.artifacts, places.folders())
+    for job in jobs:
+        services.wake_ups.send(job.id)
     return created
 
 
@@ -163,17 +205,58 @@ def get_dataset(dataset_id: str, services: UseServices) -> Dataset:
     return Dataset.model_validate(dataset)
 
 
+@router.get(
+    "/{dataset_id}/features", summary="Show the features", responses={**NOT_MODIFIED, **problems(404, 409)}
+)
+def get_features(dataset_id: str, services: UseServices) -> FeatureProfiles:
+    """Show each feature's range, missing values, and how well it ranks alone."""
+    return DatasetFiles(services.store, dataset_id).features()
+
+
+@router.get(
+    "/{dataset_id}/queries", summary="List the queries", responses={**NOT_MODIFIED, **problems(404, 409, 422)}
+)
+def list_queries(
+    dataset_id: str,
+    services: UseServices,
+    prefix: Annotated[str | None, Query(max_length=200, description="Only ids that start so")] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> QueryPage:
+    """List the queries in the dataset's order, with how many documents they have and which labels."""
+    return DatasetFiles(services.store, dataset_id).queries(prefix, cursor, limit)
+
+
+@router.get(
+    "/{dataset_id}/queries/{query_id:path}",
+    summary="Show a query's documents",
+    responses={**NOT_MODIFIED, **problems(404, 409, 422)},
+)
+def get_query(
+    dataset_id: str,
+    query_id: str,
+    services: UseServices,
+    offset: Annotated[int, Query(ge=0, le=2**40, description="Documents to skip")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Documents to show")] = 100,
+) -> JudgedQuery:
+    """Show documents of one query with their labels and features, as they were read.
+
+    The id may hold slashes and any other character, percent-encoded.
+    """
+    return DatasetFiles(services.store, dataset_id).query(query_id, offset, limit)
+
+
 @router.delete("/{dataset_id}", summary="Delete a dataset", status_code=204, responses=problems(404, 409))
 def delete_dataset(dataset_id: str, services: UseServices) -> None:
     """Remove a dataset and its files; what was trained or measured on it stays."""
     with services.store.begin() as tx:
-        tx.datasets.delete(dataset_id)
-    services.store.artifacts.delete(f"datasets/{dataset_id}")
+        folders = tx.datasets.delete(dataset_id)
+    _remove(services.store.artifacts, folders)
 
 
-def upload_key(dataset_id: str) -> str:
-    """Name the artifact that holds a dataset's bytes as they were sent."""
-    return f"datasets/{dataset_id}/upload"
+def _remove(artifacts: Artifacts, folders: list[str]) -> None:
+    for folder in folders:
+        artifacts.delete(folder)
 
 
 def _queue_ingestion(tx: Transaction, dataset: DatasetRow) -> Job:

@@ -21,6 +21,7 @@ from app.schemas.jobs import (
     JobStatus,
 )
 from app.services import UseServices
+from core.store.dataset_keys import upload_folder
 from app.submission import submit
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=JsonRoute)
@@ -105,4 +106,6 @@ def cancel_job(job_id: str, services: UseServices) -> Response:
     with services.store.begin() as tx:
         job = tx.jobs.request_cancel(job_id)
         view = Job.model_validate(job)
+    if view.kind == "ingest" and view.status == "cancelled":
+        services.store.artifacts.delete(upload_folder(view.spec["dataset_id"]))
     return accepted(view, f"/v1/jobs/{job_id}")

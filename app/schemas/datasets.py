@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from app.schemas.base import DatasetName, FailureReason, Json, NextCursor, RequestModel, ResponseModel
+from app.schemas.findings import Finding
 from core.errors import InvalidInput
 
 MAX_QUERIES = 200_000
@@ -39,7 +40,10 @@ class Dataset(ResponseModel):
                     "job_id": "job_01k9x2m4q7c8v5n3b6r2",
                     "size_bytes": 123_456_789,
                     "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                    "digest": "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752",
+                    "parts": None,
                     "statistics": {"queries": 18_919, "documents": 2_270_296, "features": 136},
+                    "findings": [],
                     "problem": None,
                     "created_at": "2026-01-05T09:30:00Z",
                     "updated_at": "2026-01-05T09:30:41Z",
@@ -57,8 +61,17 @@ class Dataset(ResponseModel):
     job_id: str | None = Field(description="The job that reads it")
     size_bytes: int | None = Field(description="Length of the uploaded file")
     sha256: str | None = Field(description="Digest of the uploaded file")
-    statistics: dict[str, Any] | None = Field(description="Counts of queries, documents, features and labels")
-    problem: FailureReason | None = Field(description="Why it is invalid")
+    digest: str | None = Field(
+        description="Digest of all that decides its content; equal contents are stored once"
+    )
+    parts: dict[str, str] | None = Field(description="Datasets of one upload, this one among them")
+    statistics: dict[str, Any] | None = Field(
+        description="Counts of queries, documents, features and labels; documents a query; values of columns"
+    )
+    findings: list[Finding] | None = Field(description="What the doctor says, errors first; null until ready")
+    problem: FailureReason | None = Field(
+        description="Why it is invalid; `errors` has up to 100 mistakes by file, line, column and text"
+    )
     created_at: datetime
     updated_at: datetime
 

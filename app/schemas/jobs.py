@@ -15,6 +15,7 @@ from app.schemas.base import (
     RequestModel,
     ResponseModel,
 )
+from app.schemas.findings import Finding
 from app.schemas.losses import LossRequest
 from app.schemas.parameters import request_model
 from core.training import Hyperparameters
@@ -44,24 +45,69 @@ class HeldOutDataset(RequestModel):
 
 
 class HeldOutFraction(RequestModel):
-    """Validate on whole queries held out of the training dataset."""
+    """Hold out a share of the training dataset's queries."""
 
     fraction: float = Field(gt=0, lt=1, description="Share of the queries to hold out", examples=[0.2])
 
 
-def _validation_form(value: Any) -> str | None:
-    for name, form in (("dataset_id", "held-out-dataset"), ("fraction", "held-out-fraction")):
-        if (isinstance(value, dict) and name in value) or hasattr(value, name):
-            return form
-    return None
+class HeldOutFold(RequestModel):
+    """Hold out one of k parts of equal size of the training dataset's queries."""
+
+    folds: int = Field(ge=2, le=10_000, description="Parts, k", examples=[5])
+    fold: int = Field(ge=1, le=10_000, description="The part held out, from 1", examples=[1])
 
 
-Validation = Annotated[
-    Annotated[HeldOutDataset, Tag("held-out-dataset")] | Annotated[HeldOutFraction, Tag("held-out-fraction")],
+class HeldOutColumn(RequestModel):
+    """Hold out the queries with certain values in a column of the training dataset."""
+
+    column: str = Field(max_length=200, description="A column of the queries", examples=["split"])
+    values: list[Annotated[str, Field(max_length=1000)]] = Field(
+        min_length=1, max_length=1000, description="Values of the queries held out", examples=[["test"]]
+    )
+
+
+HoldOutRequest = HeldOutFraction | HeldOutFold | HeldOutColumn
+_HOLD_OUT_FORMS = {"fraction": "held-out-fraction", "folds": "held-out-fold", "column": "held-out-column"}
+
+
+def _form(forms: dict[str, str]) -> Any:
+    def discriminate(value: Any) -> str | None:
+        for name, form in forms.items():
+            if (isinstance(value, dict) and name in value) or hasattr(value, name):
+                return form
+        return None
+
+    return discriminate
+
+
+_HoldOutForms = (
+    Annotated[HeldOutFraction, Tag("held-out-fraction")]
+    | Annotated[HeldOutFold, Tag("held-out-fold")]
+    | Annotated[HeldOutColumn, Tag("held-out-column")]
+)
+_HOLD_OUT_MESSAGE = '{"fraction": 0.2}, {"folds": 5, "fold": 1} or {"column": "split", "values": ["test"]}'
+HoldOut = Annotated[
+    _HoldOutForms,
     Discriminator(
-        _validation_form,
+        _form(_HOLD_OUT_FORMS),
+        custom_error_type="hold_out_form",
+        custom_error_message=f"must be {_HOLD_OUT_MESSAGE}",
+    ),
+]
+Validation = Annotated[
+    Annotated[HeldOutDataset, Tag("held-out-dataset")] | _HoldOutForms,
+    Discriminator(
+        _form({"dataset_id": "held-out-dataset", **_HOLD_OUT_FORMS}),
         custom_error_type="validation_form",
-        custom_error_message='must be {"dataset_id": "ds_…"} or {"fraction": 0.2}',
+        custom_error_message=f'must be {{"dataset_id": "ds_…"}}, {_HOLD_OUT_MESSAGE}',
+    ),
+]
+LabelMap = Annotated[
+    dict[str, float],
+    Field(
+        max_length=1000,
+        description="Labels to replace, as text (`nan` is none), and what by",
+        examples=[{"-1": 0, "nan": 0}],
     ),
 ]
 
@@ -81,6 +127,10 @@ class TrainRequest(RequestModel):
     dataset_id: Id = Field(description="A ready dataset to learn from")
     validation: Validation | None = Field(None, description="What picks the best iteration; none when null")
     test_dataset_id: Id | None = Field(None, description="A ready dataset to evaluate and rank at the end")
+    test: HoldOut | None = Field(
+        None, description="Instead of it, part of the training dataset, taken out before `validation`"
+    )
+    label_map: LabelMap = Field(default_factory=dict)
     loss: LossRequest
     hyperparameters: HyperparametersRequest = Field(default_factory=HyperparametersRequest)
     metrics: MetricNames = Field(default_factory=lambda: list(DEFAULT_METRICS))
@@ -100,6 +150,7 @@ class EvaluateRequest(RequestModel):
     model: ModelReference
     dataset_id: Id = Field(description="A ready dataset")
     metrics: MetricNames = Field(default_factory=lambda: list(DEFAULT_METRICS))
+    label_map: LabelMap = Field(default_factory=dict)
 
 
 class RankDatasetRequest(RequestModel):
@@ -135,6 +186,18 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "model_name": "web",
             "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
             "validation": {"fraction": 0.2},
+            "loss": {"name": "lambdarank"},
+        },
+    },
+    "train-fold": {
+        "summary": "Train on a dataset with a column that says which queries are for the test",
+        "value": {
+            "kind": "train",
+            "model_name": "web",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "validation": {"folds": 5, "fold": 1},
+            "test": {"column": "split", "values": ["test"]},
+            "label_map": {"-1": 0},
             "loss": {"name": "lambdarank"},
         },
     },
@@ -189,6 +252,7 @@ class Job(ResponseModel):
                     "metrics": None,
                     "result": None,
                     "problem": None,
+                    "findings": None,
                     "attempt": 1,
                     "cancel_requested": False,
                     "created_at": "2026-01-05T09:58:00Z",
@@ -207,6 +271,9 @@ class Job(ResponseModel):
     metrics: dict[str, dict[str, float | None]] | None = Field(description="Latest values by data and metric")
     result: Json | None = Field(description="Ids of what it made: dataset, model, evaluation, ranking")
     problem: FailureReason | None = Field(description="Why it failed")
+    findings: list[Finding] | None = Field(
+        description="What the doctor says of its datasets beside each other; null before they were compared"
+    )
     attempt: int = Field(description="How often a worker has claimed it")
     cancel_requested: bool
     created_at: datetime

@@ -1,9 +1,10 @@
 """Judged data: reading, describing, splitting, storing and making it."""
 
 from core.data.dataset import RankingDataset
-from core.data.letor import write_letor
+from core.data.letor_writer import write_letor
+from core.data.options import FORMATS
 from core.data.parquet import read_parquet, write_parquet
-from core.data.reading import FORMATS, read_dataset
+from core.data.reading import read_dataset
 from core.data.splits import split_queries
 from core.data.statistics import dataset_statistics
 from core.data.synthetic import synthetic_dataset

@@ -126,13 +126,19 @@ class RankingDataset:
         lengths = np.diff(self.query_boundaries)[chosen]
         boundaries = np.zeros(len(chosen) + 1, np.int64)
         np.cumsum(lengths, out=boundaries[1:])
-        rows = np.repeat(self.query_boundaries[chosen] - boundaries[:-1], lengths) + np.arange(boundaries[-1])
+        if (np.diff(chosen) == 1).all():  # neighbours: nothing has to be copied
+            rows: Any = slice(*self.query_boundaries[[chosen[0], chosen[-1] + 1]].tolist())
+            document_ids = self.document_ids[rows]
+        else:
+            starts = np.repeat(self.query_boundaries[chosen] - boundaries[:-1], lengths)
+            rows = starts + np.arange(boundaries[-1])
+            document_ids = self.document_ids.take(rows)
         return RankingDataset(
             features=self.features[rows],
             labels=self.labels[rows],
             query_boundaries=boundaries,
             query_ids=tuple(map(self.query_ids.__getitem__, chosen.tolist())),
-            document_ids=self.document_ids.take(rows),
+            document_ids=document_ids,
             feature_names=self.feature_names,
             query_weights=None if self.query_weights is None else self.query_weights[chosen],
             document_weights=None if self.document_weights is None else self.document_weights[rows],
@@ -159,11 +165,17 @@ def numbered_features(n_features: int) -> tuple[str, ...]:
 
 
 def _float32_array(pointer: str, values: npt.ArrayLike) -> Float32Array:
-    with np.errstate(over="ignore"):  # what overflows is reported as infinite, with its place
+    with np.errstate(over="ignore"):  # what overflows is told with its place
         try:
-            return np.ascontiguousarray(values, dtype=np.float32)
+            rounded = np.ascontiguousarray(values, dtype=np.float32)
         except ValueError as error:
             raise InvalidInput.at(pointer, f"must be numbers in a regular array: {error}") from error
+    if rounded is not values and np.isinf(rounded).any():
+        for place in np.argwhere(np.isinf(rounded) & np.isfinite(np.asarray(values, np.float64)))[
+            :1
+        ].tolist():
+            raise InvalidInput.at("/".join(map(str, (pointer, *place))), "must lie within float32's range")
+    return rounded
 
 
 def _check_matrix(features: Float32Array) -> None:

@@ -7,19 +7,17 @@ reported as `UNDECIDED` and left to Python's own correctly rounded `float`.
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from core.jit import exact
+from core.data.text_kernel import Text
+from core.jit import exact_bare
 
 DECIDED, UNDECIDED, NOT_A_NUMBER, INFINITE, TOO_LARGE, MALFORMED = range(6)
-
-Text = npt.NDArray[np.uint8]
 
 _DIGITS_KEPT = 18  # 10**18 fits in int64
 _ALWAYS_ZERO = -70  # 10**18 * 10**-70 is far below half of float32's smallest, 2**-150 = 7e-46
 _ALWAYS_TOO_LARGE = 40  # 10**40 is above float32's largest, 3.4e38
 _EXPONENT_CLAMP = 10**15  # above any digit count that a file can hold, so that adding never overflows
-_POWERS = np.array([float(f"1e{exponent}") for exponent in range(-_ALWAYS_ZERO + 1)])
+POWERS = np.array([float(f"1e{exponent}") for exponent in range(-_ALWAYS_ZERO + 1)])
 _EXACT_MANTISSA = 2**53
 _EXACT_EXPONENT = 22  # 10**22 is float64's largest exact power of ten
 # Mantissa, power and their product each round once, and cut digits add 1e-17: 2**-51 in all, doubled here.
@@ -27,7 +25,7 @@ _BELOW = 1.0 - 2.0**-50
 _ABOVE = 1.0 + 2.0**-50
 
 
-@exact
+@exact_bare
 def parse_decimal(text: Text, start: int, stop: int) -> tuple[int, float]:
     """Read the number in `text[start:stop]`.
 
@@ -49,7 +47,7 @@ def parse_decimal(text: Text, start: int, stop: int) -> tuple[int, float]:
     return kind, -value if negative else value
 
 
-@exact
+@exact_bare
 def _scan(text: Text, start: int, stop: int) -> tuple[bool, int, int]:
     whole, mantissa, kept, cut = _digits(text, start, stop, 0, 0)
     exponent = cut
@@ -67,7 +65,7 @@ def _scan(text: Text, start: int, stop: int) -> tuple[bool, int, int]:
     return at == stop, mantissa, exponent
 
 
-@exact
+@exact_bare
 def _digits(text: Text, at: int, stop: int, mantissa: int, kept: int) -> tuple[int, int, int, int]:
     while mantissa == 0 and at < stop and text[at] == 48:
         at += 1
@@ -83,7 +81,7 @@ def _digits(text: Text, at: int, stop: int, mantissa: int, kept: int) -> tuple[i
     return at, mantissa, kept, at - first
 
 
-@exact
+@exact_bare
 def _exponent(text: Text, at: int, stop: int) -> tuple[int, int]:
     negative = False
     if at < stop and (text[at] == 43 or text[at] == 45):
@@ -98,13 +96,13 @@ def _exponent(text: Text, at: int, stop: int) -> tuple[int, int]:
     return at, -exponent if negative else exponent
 
 
-@exact
+@exact_bare
 def _rounded(mantissa: int, exponent: int) -> tuple[int, float]:
     if mantissa == 0 or exponent < _ALWAYS_ZERO:
         return DECIDED, 0.0
     if exponent > _ALWAYS_TOO_LARGE:
         return TOO_LARGE, np.inf
-    power = _POWERS[abs(exponent)]
+    power = POWERS[abs(exponent)]
     value = mantissa / power if exponent < 0 else mantissa * power
     if mantissa <= _EXACT_MANTISSA and abs(exponent) <= _EXACT_EXPONENT:
         return DECIDED, value
@@ -115,7 +113,7 @@ def _rounded(mantissa: int, exponent: int) -> tuple[int, float]:
     return (TOO_LARGE if np.isinf(low) else DECIDED), value
 
 
-@exact
+@exact_bare
 def _word(text: Text, start: int, stop: int) -> int:
     if _spells(text, start, stop, b"nan"):
         return NOT_A_NUMBER
@@ -124,7 +122,7 @@ def _word(text: Text, start: int, stop: int) -> int:
     return MALFORMED
 
 
-@exact
+@exact_bare
 def _spells(text: Text, start: int, stop: int, word: Any) -> bool:
     if stop - start != len(word):
         return False

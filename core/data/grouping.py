@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.types import Int64Array
+from core.jit import exact_bare
+from core.types import Float32Array, Int64Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,18 +17,21 @@ class Grouping:
         query_ids: In the order in which they first appear.
         query_boundaries: int64 (n_queries + 1,).
         order: The rows in the order of their queries, or None where they already are.
+        returns: For each query whose rows do not stand together: its position, the row where it stops first,
+            and the row where it comes back.
     """
 
     query_ids: tuple[str, ...]
     query_boundaries: Int64Array
     order: Int64Array | None
+    returns: tuple[tuple[int, int, int], ...]
 
 
 def group_rows(run_ids: Sequence[str], run_starts: Int64Array, n_rows: int) -> Grouping:
     """Gather runs of consecutive rows into queries, keeping the order of rows within a query.
 
     Args:
-        run_ids: The query id of each run.
+        run_ids: The query id of each run; neighbours may share one.
         run_starts: The first row of each run, increasing from 0.
         n_rows: The number of rows.
     """
@@ -41,4 +45,44 @@ def group_rows(run_ids: Sequence[str], run_starts: Int64Array, n_rows: int) -> G
     order = None
     if np.any(np.diff(run_queries) < 0):
         order = np.argsort(np.repeat(run_queries, run_lengths), kind="stable")
-    return Grouping(tuple(positions), boundaries, order)
+    returns = () if order is None else _returns(run_queries, run_starts)
+    return Grouping(tuple(positions), boundaries, order, returns)
+
+
+def permute_rows(matrix: Float32Array, order: Int64Array) -> None:
+    """Put rows in another order in place, with room for one row: row i becomes what row `order[i]` was."""
+    _permute(matrix, order, np.zeros(len(order), np.bool_), np.empty(matrix.shape[1], np.float32))
+
+
+def _returns(run_queries: Int64Array, run_starts: Int64Array) -> tuple[tuple[int, int, int], ...]:
+    found: dict[int, tuple[int, int, int]] = {}
+    stops: dict[int, int] = {}
+    previous = -1
+    for query, start in zip(run_queries.tolist(), run_starts.tolist(), strict=True):
+        if query != previous:
+            if previous >= 0:
+                stops.setdefault(previous, start)
+            if query in stops:
+                found.setdefault(query, (query, stops[query], start))
+        previous = query
+    return tuple(found.values())
+
+
+@exact_bare
+def _permute(matrix: Float32Array, order: Int64Array, done: np.ndarray, row: Float32Array) -> None:
+    for first in range(len(order)):
+        if done[first]:
+            continue
+        # Each cycle of the permutation is walked once, its first row set aside.
+        for column in range(len(row)):
+            row[column] = matrix[first, column]
+        place = first
+        while order[place] != first:
+            source = order[place]
+            for column in range(len(row)):
+                matrix[place, column] = matrix[source, column]
+            done[place] = True
+            place = source
+        for column in range(len(row)):
+            matrix[place, column] = row[column]
+        done[place] = True

@@ -1,17 +1,18 @@
 """Labels as they were judged, and as a job wants them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from core.data.dataset import RankingDataset
 from core.errors import InputProblem, InvalidInput
-from core.types import Float32Array
+from core.types import Float32Array, Float64Array
 
 LabelMap = Mapping[str, float]
 MISSING = "nan"
+LARGEST_LABEL = 1e30  # gradients are float32, which ends at 3e38, and losses sum labels over pairs
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class LabelRange:
     """What a job must know of labels before it may use them.
 
     Attributes:
-        minimum: The smallest label, None where none is a number.
+        minimum: The smallest label, in its shortest spelling (0.1), None where none is a number.
         maximum: The largest label, None where none is a number.
         missing: Documents whose label is NaN.
         whole: Whether every label that is a number is a whole one.
@@ -32,11 +33,16 @@ class LabelRange:
 
     @classmethod
     def of(cls, labels: Float32Array) -> "LabelRange":
-        """Look the labels of a dataset over."""
+        """Look the labels of a dataset over.
+
+        Example:
+            >>> LabelRange.of(np.array([2, -1, np.nan], np.float32))
+            LabelRange(minimum=-1.0, maximum=2.0, missing=1, whole=True)
+        """
         judged = labels[~np.isnan(labels)]
         return cls(
-            minimum=float(judged.min()) if judged.size else None,
-            maximum=float(judged.max()) if judged.size else None,
+            minimum=float(label_text(judged.min())) if judged.size else None,
+            maximum=float(label_text(judged.max())) if judged.size else None,
             missing=int(labels.size - judged.size),
             whole=bool((judged == np.floor(judged)).all()),
         )
@@ -45,45 +51,87 @@ class LabelRange:
         """Refuse labels that no loss or metric can use.
 
         Raises:
-            InvalidInput: At `/label_map`, the way out.
+            InvalidInput: At `/label_map`, the way out: a document without a label, a label below 0 or above
+                `LARGEST_LABEL`.
         """
+        problems = [InputProblem("/label_map", detail) for detail in self._faults()]
+        if problems:
+            raise InvalidInput(*problems)
+
+    def representatives(self) -> Float64Array:
+        """Return labels that stand for all: what a rule by size and wholeness refuses, it refuses of these.
+
+        They are the smallest, the largest, and one between that is not whole where such labels exist.
+        """
+        if self.minimum is None or self.maximum is None:
+            return np.empty(0)
+        labels = [self.minimum, self.maximum]
+        if not self.whole and self.minimum.is_integer() and self.maximum.is_integer():
+            labels.append(self.minimum + 0.5)
+        return np.array(labels)
+
+    def _faults(self) -> Iterator[str]:
         if self.missing:
-            raise InvalidInput.at(
-                "/label_map",
-                f'{self.missing:,} documents have no label (NaN); map them, as with {{"{MISSING}": 0}}',
-            )
+            documents = "1 document has" if self.missing == 1 else f"{self.missing:,} documents have"
+            yield f'{documents} no label (NaN); map it, as with {{"{MISSING}": 0}}'
         if self.minimum is not None and self.minimum < 0:
-            written = label_text(self.minimum)
-            raise InvalidInput.at(
-                "/label_map", f'labels go down to {written}; map what is below 0, as with {{"{written}": 0}}'
-            )
+            label = label_text(self.minimum)
+            yield f'labels go down to {label}; map each that is below 0, as with {{"{label}": 0}}'
+        if self.maximum is not None and self.maximum > LARGEST_LABEL:
+            yield f"labels go up to {label_text(self.maximum)}, and sums overflow beyond 1e30; map them"
 
 
 def label_text(label: float) -> str:
-    """Write a float32 label as people do: 2 rather than 2.0, 0.1 rather than 0.10000000149011612."""
-    return MISSING if math.isnan(label) else str(np.float32(label)).removesuffix(".0")
+    """Write a float32 label as people do: 2 rather than 2.0, 0.1 rather than 0.10000000149011612.
+
+    Labels that are equal are written the same: 0 and -0, any two NaN.
+    """
+    if math.isnan(label):
+        return MISSING
+    return repr(float(str(np.float32(label) + np.float32(0)))).removesuffix(".0")
 
 
 def label_map(values: Mapping[str, float]) -> LabelMap:
     """Check a map from labels, as text, to the labels to use instead.
 
+    Returns:
+        The map with each label as `label_text` writes it.
+
     Raises:
-        InvalidInput: For each key that is no number or "nan", and each value that is no label.
+        InvalidInput: For each key that is no number or "nan", or names the label of a key before it, and each
+            value that is no label for a job.
+
+    Example:
+        >>> label_map({"-1.0": 0, "NaN": 0})
+        {'-1': 0.0, 'nan': 0.0}
     """
-    problems = [
-        InputProblem(
-            f"/label_map/{key}", "maps a label, a number such as -1, or nan, to a number of at least 0"
-        )
-        for key, value in values.items()
-        if not _is_label(key) or not (math.isfinite(value) and value >= 0)
-    ]
+    problems: list[InputProblem] = []
+    mapped: dict[str, float] = {}
+    for key, value in values.items():
+        label = _parsed(key)
+        if label is None:
+            fault = "must name a label: a number such as -1, or nan"
+        elif label_text(label) in mapped:
+            fault = f"names the label {label_text(label)} a second time"
+        elif not _is_usable(value):
+            fault = f"must be mapped to a number from 0 to {LARGEST_LABEL:g}; found {value!r}"
+        else:
+            mapped[label_text(label)] = float(value)
+            continue
+        problems.append(InputProblem(f"/label_map/{key.replace('~', '~0').replace('/', '~1')}", fault))
     if problems:
         raise InvalidInput(*problems)
-    return {label_text(float(key)): float(value) for key, value in values.items()}
+    return mapped
 
 
 def map_labels(dataset: RankingDataset, mapped: LabelMap) -> RankingDataset:
-    """Replace labels by others; those not named stay."""
+    """Replace labels by others, all at once; those not named stay.
+
+    Example:
+        >>> dataset = RankingDataset.from_arrays([[0], [0], [0]], [-1, 0, np.nan], [0, 3])
+        >>> map_labels(dataset, {"-1": 0, "0": 1, "nan": 0}).labels.tolist()
+        [0.0, 1.0, 0.0]
+    """
     if not mapped:
         return dataset
     labels = dataset.labels.copy()
@@ -93,8 +141,38 @@ def map_labels(dataset: RankingDataset, mapped: LabelMap) -> RankingDataset:
     return dataset.with_labels(labels)
 
 
-def _is_label(text: str) -> bool:
+def map_range(label_range: LabelRange, known: Iterable[float], mapped: LabelMap) -> LabelRange:
+    """Tell the range that labels will have once they are mapped, without the labels themselves.
+
+    Args:
+        label_range: The range of all labels.
+        known: Labels that certainly occur. Where these are all labels, so is the result exact; where more
+            occur, the result covers only those that are known, so that what it refuses is certainly wrong.
+        mapped: The map, as `label_map` returns it.
+    """
+    if not mapped:
+        return label_range
+    ends = (label for label in (label_range.minimum, label_range.maximum) if label is not None)
+    labels = [mapped.get(label_text(label), label) for label in (*known, *ends)]
+    missing = 0 if MISSING in mapped else label_range.missing
+    if label_range.missing and not missing:
+        labels.append(mapped[MISSING])
+    return LabelRange(
+        minimum=min(labels, default=None),
+        maximum=max(labels, default=None),
+        missing=missing,
+        whole=all(float(label).is_integer() for label in labels),
+    )
+
+
+def _parsed(text: str) -> float | None:
     try:
-        return not math.isinf(float(text))
+        with np.errstate(over="ignore"):  # what float32 cannot hold is no label
+            label = float(np.float32(text))
     except ValueError:
-        return False
+        return None
+    return None if math.isinf(label) or "_" in text else label
+
+
+def _is_usable(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST_LABEL

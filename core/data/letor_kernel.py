@@ -1,280 +1,386 @@
-"""The byte-level parser of LETOR text: one pass to measure the file, one to fill the arrays."""
+"""The byte-level parser of LETOR text: one pass for the shape of the file, one to fill the arrays.
+
+Both passes work on chunks of whole lines, and agree on what a row is whatever else is wrong with it: a line
+whose first character that is no blank is not a #.
+"""
 
 import numpy as np
-import numpy.typing as npt
+from numba import prange
 
 from core.data.decimal_kernel import (
     DECIDED,
     INFINITE,
     MALFORMED,
     NOT_A_NUMBER,
+    POWERS,
     TOO_LARGE,
-    Text,
     parse_decimal,
 )
-from core.jit import exact
-from core.types import Float32Array, Int64Array
+from core.data.text_kernel import (
+    COLON,
+    EQUALS,
+    HASH,
+    LINE_FEED,
+    Text,
+    first_marked,
+    is_blank,
+    line_stop,
+    load_eight,
+    skip_blanks,
+    starts_with,
+    token_stop,
+    word_stop,
+)
+from core.jit import exact_bare, exact_inlined, parallel
+from core.types import Float32Array, Int32Array, Int64Array
 
 MAX_FEATURE_ID = 1_000_000
-LABEL_COLUMN = -1
+MOST_PROBLEMS = 100
 
 # What can be wrong with a token; 0 is nothing.
 (
     FINE,
     LABEL_MALFORMED,
-    LABEL_OUT_OF_RANGE,
+    LABEL_INFINITE,
     QUERY_MISSING,
     QUERY_EMPTY,
     FEATURE_MALFORMED,
     FEATURE_ZERO,
     FEATURE_REPEATED,
     VALUE_MALFORMED,
-    VALUE_INFINITE,
     VALUE_TOO_LARGE,
-) = range(11)
+) = range(10)
 
-_LINE_FEED = 10
-_HASH = 35
-_COLON = 58
-_EQUALS = 61
-
-
-@exact
-def measure(text: Text, at: int) -> tuple[int, int, int, int]:
-    """Count what the arrays need, without judging anything.
-
-    Returns:
-        The number of documents, the largest feature id (at most `MAX_FEATURE_ID` + 1), where its token
-        starts, and the largest number of tokens in a row.
-    """
-    rows, largest, largest_at, most_tokens = 0, 0, 0, 0
-    while at < text.size:
-        stop = _line_stop(text, at)
-        at = _skip_blanks(text, at, stop)
-        if at < stop and text[at] != _HASH:
-            rows += 1
-            tokens = 0
-            while at < stop and text[at] != _HASH:
-                feature, colon = _feature_id(text, at, stop)
-                if feature > largest and colon < stop and text[colon] == _COLON:
-                    largest, largest_at = feature, at
-                tokens += 1
-                at = _skip_blanks(text, _token_stop(text, at, stop), stop)
-            most_tokens = max(most_tokens, tokens)
-        at = stop + 1
-    return rows, largest, largest_at, most_tokens
+_ONE = np.uint64(1)
+_ASCII_ZEROS = np.uint64(0x3030303030303030)
+_SIXES = np.uint64(0x0606060606060606)
+_HIGH_NIBBLES = np.uint64(0xF0F0F0F0F0F0F0F0)
+_TENS = 10 ** np.arange(9, dtype=np.uint64)
 
 
-@exact
-def fill(
-    text: Text,
-    at: int,
-    row: int,
-    most_tokens: int,
-    reject_repeated: bool,
-    features: Float32Array,
-    labels: Float32Array,
-    query_spans: Int64Array,
-    run_flags: npt.NDArray[np.bool_],
-    document_spans: Int64Array,
-    last_rows: Int64Array,
-    pending: Int64Array,
-) -> tuple[int, int, int, int, int, int]:
-    """Parse documents into the arrays until the end, an error, or `pending` might overflow.
+@parallel
+def measure(text: Text, cuts: Int64Array, has_queries: bool, shape: Int64Array) -> None:
+    """Find the shape of each chunk, without judging anything.
 
     Args:
         text: The whole file.
-        at: The start of a line.
-        row: The row that the next document fills.
-        most_tokens: From `measure`.
-        reject_repeated: Whether a feature may not come twice in a row; else its last value counts.
-        features: (rows, largest feature id) zeros.
-        labels: (rows,).
-        query_spans: (rows, 2) start and stop of the query id.
-        run_flags: (rows,) whether the query differs from the row before.
-        document_spans: (rows, 2) start and stop of the document id, equal where there is none.
-        last_rows: (largest feature id,) the last row that held the feature, -1 at first.
-        pending: (n, 4) row, column, start and stop of numbers left to Python, to be stored in this order.
-
-    Returns:
-        Where to go on, the row to go on with, the number of pending entries, and the error with the start and
-        stop of its token.
+        cuts: (n_chunks + 1,) where chunks begin and end, at line starts.
+        has_queries: Whether a query token follows the label.
+        shape: (n_chunks, 4) filled with the number of rows, the largest feature id (at most
+            `MAX_FEATURE_ID` + 1), where its token starts, and the smallest feature id.
     """
-    waiting = 0
-    while at < text.size:
-        stop = _line_stop(text, at)
-        at = _skip_blanks(text, at, stop)
-        if at < stop and text[at] != _HASH:
-            if waiting + most_tokens > len(pending):
-                return at, row, waiting, FINE, at, at
-            error, start, end, waiting = _label(text, at, stop, row, labels, pending, waiting)
+    for chunk in prange(len(cuts) - 1):
+        _measure_chunk(text, cuts[chunk], cuts[chunk + 1], has_queries, shape[chunk])
+
+
+@exact_bare
+def _measure_chunk(text: Text, start: int, stop: int, has_queries: bool, shape: Int64Array) -> None:
+    at, size = np.uint64(start), np.uint64(stop)
+    rows, largest_at = 0, np.uint64(0)
+    largest, smallest = np.uint64(0), np.uint64(MAX_FEATURE_ID + 1)
+    while at < size:
+        at = skip_blanks(text, at, size)
+        if at < size and text[at] != HASH and text[at] != LINE_FEED:
+            rows += 1
+            at = skip_blanks(text, token_stop(text, at, size), size)
+            if has_queries and starts_with(text, at, size, b"qid:"):
+                at = skip_blanks(text, word_stop(text, at, size), size)
+            while at < size and text[at] != HASH and text[at] != LINE_FEED:
+                token = at
+                feature, at = _feature_id(text, at, size)
+                if at < size and text[at] == COLON and at > token:
+                    if feature > largest:
+                        largest, largest_at = feature, token
+                    smallest = min(smallest, feature)
+                at = skip_blanks(text, token_stop(text, at, size), size)
+        at = line_stop(text, at, size) + _ONE
+    shape[0], shape[1], shape[2], shape[3] = rows, largest, largest_at, smallest
+
+
+@parallel
+def fill(
+    text: Text,
+    cuts: Int64Array,
+    first_rows: Int64Array,
+    has_queries: bool,
+    first_id: int,
+    features: Float32Array,
+    labels: Float32Array,
+    query_starts: Int64Array,
+    query_lengths: Int32Array,
+    document_starts: Int64Array,
+    document_lengths: Int32Array,
+    last_rows: Int64Array,
+    problems: Int64Array,
+    undecided: Int64Array,
+    counts: Int64Array,
+) -> None:
+    """Parse the rows of some chunks into the arrays.
+
+    Args:
+        text: The whole file.
+        cuts: (n_chunks + 1,) where chunks begin and end.
+        first_rows: (n_chunks,) the row that each chunk begins with.
+        has_queries: Whether a query token follows the label.
+        first_id: The feature id of the first column, 0 or 1.
+        features: (rows, n_features) zeros.
+        labels: (rows,).
+        query_starts: (rows,) zeros; where the query id starts, for rows that begin a run of a query.
+        query_lengths: (rows,) its length there.
+        document_starts: (rows,) where the document id starts, or would.
+        document_lengths: (rows,) its length, 0 where there is none.
+        last_rows: (n_chunks, n_features) -1; the last row that held a feature. With no column features may
+            repeat.
+        problems: (n_chunks, MOST_PROBLEMS, 3) filled with what is wrong, and the token's start and stop.
+        undecided: (n_chunks, room, 3) filled with the rows that hold a number which is left to Python, and
+            where their lines start, twice.
+        counts: (n_chunks, 2) how many problems and undecided rows there are, which may be more than fit.
+    """
+    for chunk in prange(len(cuts) - 1):
+        _fill_chunk(
+            text,
+            cuts[chunk],
+            cuts[chunk + 1],
+            first_rows[chunk],
+            has_queries,
+            first_id,
+            features,
+            labels,
+            query_starts,
+            query_lengths,
+            document_starts,
+            document_lengths,
+            last_rows[chunk],
+            problems[chunk],
+            undecided[chunk],
+            counts[chunk],
+        )
+
+
+@exact_bare
+def _fill_chunk(
+    text: Text,
+    start: int,
+    stop: int,
+    first_row: int,
+    has_queries: bool,
+    first_id: int,
+    features: Float32Array,
+    labels: Float32Array,
+    query_starts: Int64Array,
+    query_lengths: Int32Array,
+    document_starts: Int64Array,
+    document_lengths: Int32Array,
+    last_rows: Int64Array,
+    problems: Int64Array,
+    undecided: Int64Array,
+    counts: Int64Array,
+) -> None:
+    at, size, row = np.uint64(start), np.uint64(stop), np.uint64(first_row)
+    n_features, lowest = np.uint64(features.shape[1]), np.uint64(first_id)
+    query, query_length = np.uint64(0), np.uint64(0)
+    n_problems, n_undecided = 0, 0
+    while at < size:
+        line = at
+        at = skip_blanks(text, at, size)
+        if at < size and text[at] != HASH and text[at] != LINE_FEED:
+            error, token, at, left = _label(text, at, size, row, labels)
+            if error == FINE and has_queries:
+                error, token, at = _query(text, at, size)
+                if error == FINE and not _same(text, token, at, query, query_length):
+                    query, query_length = token, at - token
+                    query_starts[row], query_lengths[row] = query, query_length
             if error == FINE:
-                error, start, end = _query(text, end, stop, row, query_spans, run_flags)
-            if error == FINE:
-                error, start, end, waiting = _features(
-                    text, end, stop, row, reject_repeated, features, last_rows, pending, waiting
+                error, token, at, more_left = _features(
+                    text, at, size, row, features, n_features, lowest, last_rows
                 )
-            if error != FINE:
-                return at, row, waiting, error, start, end
-            document_spans[row, 0], document_spans[row, 1] = _document_id(text, start, stop)
-            row += 1
-        at = stop + 1
-    return at, row, waiting, FINE, at, at
+                left |= more_left
+            if error == FINE:
+                token, at = _document_id(text, at, size)
+                document_starts[row], document_lengths[row] = token, at - token
+            else:
+                _note(problems, n_problems, error, token, at)
+                n_problems += 1
+            if left:
+                _note(undecided, n_undecided, row, line, line)
+                n_undecided += 1
+            row += _ONE
+        at = line_stop(text, at, size) + _ONE
+    counts[0], counts[1] = n_problems, n_undecided
 
 
-@exact
+@exact_inlined
+def _note(notes: Int64Array, n: int, what: int, start: np.uint64, stop: np.uint64) -> None:
+    if n < len(notes):
+        notes[n, 0], notes[n, 1], notes[n, 2] = what, start, stop
+
+
+@exact_inlined
 def _label(
-    text: Text, at: int, stop: int, row: int, labels: Float32Array, pending: Int64Array, waiting: int
-) -> tuple[int, int, int, int]:
-    end = _token_stop(text, at, stop)
-    kind, value = parse_decimal(text, at, end)
+    text: Text, at: np.uint64, size: np.uint64, row: np.uint64, labels: Float32Array
+) -> tuple[int, np.uint64, np.uint64, bool]:
+    token = at
+    fast, at, value = _plain_number(text, at, size)
+    if fast:
+        labels[row] = np.float32(value)
+        return FINE, token, at, False
+    at = token_stop(text, token, size)
+    kind, value = parse_decimal(text, np.int64(token), np.int64(at))
     if kind == MALFORMED:
-        return LABEL_MALFORMED, at, end, waiting
-    if kind in (NOT_A_NUMBER, INFINITE, TOO_LARGE) or value < 0:
-        return LABEL_OUT_OF_RANGE, at, end, waiting
-    labels[row] = np.float32(abs(value))
-    if kind != DECIDED:
-        waiting = _leave(pending, waiting, row, LABEL_COLUMN, at, end)
-    return FINE, at, end, waiting
+        return LABEL_MALFORMED, token, at, False
+    if kind in (INFINITE, TOO_LARGE):
+        return LABEL_INFINITE, token, at, False
+    labels[row] = np.float32(value)
+    return FINE, token, at, kind != DECIDED and kind != NOT_A_NUMBER
 
 
-@exact
-def _query(
-    text: Text, at: int, stop: int, row: int, spans: Int64Array, run_flags: npt.NDArray[np.bool_]
-) -> tuple[int, int, int]:
-    at = _skip_blanks(text, at, stop)
-    if not _starts_with(text, at, stop, b"qid:"):
-        return QUERY_MISSING, at, _token_stop(text, at, stop)
-    start = at + 4
-    end = start
-    while end < stop and not _is_blank(text[end]):  # a query id may hold #
-        end += 1
-    if end == start:
-        return QUERY_EMPTY, at, end
-    spans[row, 0], spans[row, 1] = start, end
-    run_flags[row] = row == 0 or not _same(text, start, end, spans[row - 1, 0], spans[row - 1, 1])
-    return FINE, at, end
+@exact_inlined
+def _query(text: Text, at: np.uint64, size: np.uint64) -> tuple[int, np.uint64, np.uint64]:
+    at = skip_blanks(text, at, size)
+    if not starts_with(text, at, size, b"qid:"):
+        return QUERY_MISSING, at, token_stop(text, at, size)
+    start = at + np.uint64(4)
+    stop = word_stop(text, start, size)  # a query id may hold #
+    if stop == start:
+        return QUERY_EMPTY, at, stop
+    return FINE, start, stop
 
 
-@exact
+@exact_inlined
 def _features(
     text: Text,
-    at: int,
-    stop: int,
-    row: int,
-    reject_repeated: bool,
+    at: np.uint64,
+    size: np.uint64,
+    row: np.uint64,
     features: Float32Array,
+    n_features: np.uint64,
+    lowest: np.uint64,
     last_rows: Int64Array,
-    pending: Int64Array,
-    waiting: int,
-) -> tuple[int, int, int, int]:
-    at = _skip_blanks(text, at, stop)
-    while at < stop and text[at] != _HASH:
-        end = _token_stop(text, at, stop)
-        feature, colon = _feature_id(text, at, end)
-        repeated = 0 < feature <= len(last_rows) and last_rows[feature - 1] == row
-        error = _feature_error(text, at, colon, end, feature, repeated and reject_repeated)
-        if error != FINE:
-            return error, at, end, waiting
-        kind, value = parse_decimal(text, colon + 1, end)
-        if kind in (MALFORMED, INFINITE, TOO_LARGE):
-            return _value_error(kind), at, end, waiting
-        features[row, feature - 1] = np.float32(value)
-        last_rows[feature - 1] = row
-        # A repeated feature waits too: its earlier value may be waiting, and the last must win.
-        if repeated or kind not in (DECIDED, NOT_A_NUMBER):
-            waiting = _leave(pending, waiting, row, feature - 1, colon + 1, end)
-        at = _skip_blanks(text, end, stop)
-    return FINE, at, at, waiting
+) -> tuple[int, np.uint64, np.uint64, bool]:
+    left = False
+    at = skip_blanks(text, at, size)
+    while at < size and text[at] != HASH and text[at] != LINE_FEED:
+        token = at
+        feature, at = _feature_id(text, at, size)
+        if at == token or at >= size or text[at] != COLON:
+            return FEATURE_MALFORMED, token, token_stop(text, token, size), left
+        column = feature - lowest
+        if column >= n_features:  # below the lowest id, which wraps around
+            return FEATURE_ZERO, token, token_stop(text, token, size), left
+        at += _ONE
+        fast, stop, value = _plain_number(text, at, size)
+        if not fast:
+            stop = token_stop(text, at, size)
+            kind, value = parse_decimal(text, np.int64(at), np.int64(stop))
+            if kind == MALFORMED:
+                return VALUE_MALFORMED, token, stop, left
+            if kind == TOO_LARGE:
+                return VALUE_TOO_LARGE, token, stop, left
+            if kind == INFINITE:
+                value = -np.inf if text[at] == 45 else np.inf
+            left |= kind != DECIDED and kind != NOT_A_NUMBER and kind != INFINITE
+        if len(last_rows) > 0:
+            if last_rows[column] == np.int64(row):
+                return FEATURE_REPEATED, token, stop, left
+            last_rows[column] = row
+        features[row, column] = np.float32(value)
+        at = skip_blanks(text, stop, size)
+    return FINE, at, at, left
 
 
-@exact
-def _feature_error(text: Text, at: int, colon: int, end: int, feature: int, forbidden: bool) -> int:
-    if colon in (at, end) or text[colon] != _COLON:
-        return FEATURE_MALFORMED
-    if feature == 0:
-        return FEATURE_ZERO
-    return FEATURE_REPEATED if forbidden else FINE
+@exact_inlined
+def _plain_number(text: Text, at: np.uint64, size: np.uint64) -> tuple[bool, np.uint64, float]:
+    """Read digits with a sign and a point perhaps, few enough to be exact; tell whether it was such a number.
+
+    Both the digits as a whole number below 2^53 and the power of ten are exact in float64, so that their
+    quotient is the number correctly rounded (Clinger 1990).
+    """
+    negative = False
+    if at < size and text[at] == 45:
+        negative = True
+        at += _ONE
+    mantissa, first = np.uint64(0), at
+    while at < size and np.uint64(text[at]) - np.uint64(48) < np.uint64(10):
+        mantissa = mantissa * np.uint64(10) + (np.uint64(text[at]) - np.uint64(48))
+        at += _ONE
+    digits = at - first
+    places = np.uint64(0)
+    if at < size and text[at] == 46:
+        at += _ONE
+        if at + np.uint64(8) <= size:
+            word = load_eight(text, at)
+            run = _digit_run(word)
+            mantissa = mantissa * _TENS[run] + _digits_value(word, run)
+            at += run
+            places = run
+        if places == np.uint64(8) or at + np.uint64(8) > size:
+            while at < size and np.uint64(text[at]) - np.uint64(48) < np.uint64(10):
+                mantissa = mantissa * np.uint64(10) + (np.uint64(text[at]) - np.uint64(48))
+                at += _ONE
+                places += _ONE
+    digits += places
+    if digits == 0 or digits > np.uint64(19) or mantissa > np.uint64(1 << 53):
+        return False, at, 0.0
+    if at < size:
+        byte = text[at]
+        if not (is_blank(byte) or byte in (LINE_FEED, HASH)):
+            return False, at, 0.0
+    value = np.float64(mantissa) / POWERS[places]
+    return True, at, -value if negative else value
 
 
-@exact
-def _value_error(kind: int) -> int:
-    if kind == INFINITE:
-        return VALUE_INFINITE
-    return VALUE_TOO_LARGE if kind == TOO_LARGE else VALUE_MALFORMED
+@exact_inlined
+def _digit_run(word: np.uint64) -> np.uint64:
+    """Count the digits that eight bytes begin with."""
+    # A digit's high nibble is 3, also after 6 is added.
+    other = ((word & _HIGH_NIBBLES) | (((word + _SIXES) & _HIGH_NIBBLES) >> np.uint64(4))) ^ np.uint64(
+        0x3333333333333333
+    )
+    return np.uint64(8) if other == 0 else first_marked(other)
 
 
-@exact
-def _document_id(text: Text, at: int, stop: int) -> tuple[int, int]:
-    start = _skip_blanks(text, at + 1, stop) if at < stop else stop
-    if _starts_with(text, start, stop, b"docid"):
-        equals = _skip_blanks(text, start + 5, stop)
-        if equals < stop and text[equals] == _EQUALS:
-            start = _skip_blanks(text, equals + 1, stop)
-    end = start
-    while end < stop and not _is_blank(text[end]):
-        end += 1
-    return start, end
+@exact_inlined
+def _digits_value(word: np.uint64, run: np.uint64) -> np.uint64:
+    """Read the first `run` of eight bytes as a whole number, pair by pair (Lemire 2021, section 7)."""
+    if run == 0:
+        return np.uint64(0)
+    # Zeros come in before the digits, so that there are always eight.
+    shift = np.uint64(64) - np.uint64(8) * run
+    padded = (word << shift) | (_ASCII_ZEROS & ((_ONE << shift) - _ONE))
+    values = padded - _ASCII_ZEROS
+    values = values * np.uint64(10) + (values >> np.uint64(8))
+    low = (values & np.uint64(0x000000FF000000FF)) * np.uint64(0x000F424000000064)
+    high = ((values >> np.uint64(16)) & np.uint64(0x000000FF000000FF)) * np.uint64(0x0000271000000001)
+    return (low + high) >> np.uint64(32)
 
 
-@exact
-def _leave(pending: Int64Array, waiting: int, row: int, column: int, start: int, stop: int) -> int:
-    pending[waiting, 0], pending[waiting, 1] = row, column
-    pending[waiting, 2], pending[waiting, 3] = start, stop
-    return waiting + 1
-
-
-@exact
-def _feature_id(text: Text, at: int, stop: int) -> tuple[int, int]:
-    feature = 0
-    while at < stop and 48 <= text[at] <= 57:
-        feature = min(feature * 10 + (int(text[at]) - 48), MAX_FEATURE_ID + 1)
-        at += 1
+@exact_inlined
+def _feature_id(text: Text, at: np.uint64, size: np.uint64) -> tuple[np.uint64, np.uint64]:
+    feature = np.uint64(0)
+    while at < size and np.uint64(text[at]) - np.uint64(48) < np.uint64(10):
+        feature = feature * np.uint64(10) + (np.uint64(text[at]) - np.uint64(48))
+        feature = min(feature, np.uint64(MAX_FEATURE_ID + 1))
+        at += _ONE
     return feature, at
 
 
-@exact
-def _is_blank(byte: int) -> bool:
-    return byte == 32 or byte == 9 or byte == 13  # space, tab, and the carriage return of CRLF
+@exact_inlined
+def _document_id(text: Text, at: np.uint64, size: np.uint64) -> tuple[np.uint64, np.uint64]:
+    if at >= size or text[at] != HASH:
+        return at, at
+    start = skip_blanks(text, at + _ONE, size)
+    if starts_with(text, start, size, b"docid"):
+        equals = skip_blanks(text, start + np.uint64(5), size)
+        if equals < size and text[equals] == EQUALS:
+            start = skip_blanks(text, equals + _ONE, size)
+    return start, word_stop(text, start, size)
 
 
-@exact
-def _skip_blanks(text: Text, at: int, stop: int) -> int:
-    while at < stop and _is_blank(text[at]):
-        at += 1
-    return at
-
-
-@exact
-def _token_stop(text: Text, at: int, stop: int) -> int:
-    # Nothing above # ends a token, which spares most bytes the other comparisons.
-    while at < stop and (text[at] > _HASH or not (text[at] == _HASH or _is_blank(text[at]))):
-        at += 1
-    return at
-
-
-@exact
-def _line_stop(text: Text, at: int) -> int:
-    while at < text.size and text[at] != _LINE_FEED:
-        at += 1
-    return at
-
-
-@exact
-def _starts_with(text: Text, at: int, stop: int, word: bytes) -> bool:
-    if stop - at < len(word):
+@exact_inlined
+def _same(text: Text, start: np.uint64, stop: np.uint64, other: np.uint64, length: np.uint64) -> bool:
+    if stop - start != length:
         return False
-    for offset in range(len(word)):  # noqa: SIM110 - numba compiles no generator expressions
-        if text[at + offset] != word[offset]:
-            return False
-    return True
-
-
-@exact
-def _same(text: Text, start: int, stop: int, other_start: int, other_stop: int) -> bool:
-    if stop - start != other_stop - other_start:
-        return False
-    for offset in range(stop - start):  # noqa: SIM110 - numba compiles no generator expressions
-        if text[start + offset] != text[other_start + offset]:
-            return False
-    return True
+    same = True
+    for offset in range(length):
+        same &= text[start + offset] == text[other + offset]
+    return same

@@ -1,12 +1,22 @@
 """How a file is to be read: what an upload may ask for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
-from core.errors import InvalidInput
+from core.errors import InputProblem, InvalidInput
 
 FORMATS = ("auto", "letor", "lightgbm", "csv", "parquet")
+CHOICES = MappingProxyType(
+    {
+        "format": FORMATS,
+        "non_contiguous_queries": ("regroup", "error"),
+        "repeated_features": ("last", "reject"),
+    }
+)
+ROLES = ("label", "query", "document", "query_weight", "document_weight")
+COLUMN_LISTS = ("query_columns", "features", "ignore")
 MAX_BYTES = 2**35  # 32 GiB of text, eight times MSLR-WEB30K
 MAX_CELLS = 2**31  # 8 GiB of float32; MSLR-WEB30K has 5e8
 
@@ -35,6 +45,28 @@ class Columns:
     features: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        problems = []
+        meanings: dict[str, str] = {}
+        for pointer, name in self.mentions():
+            if name in meanings:
+                problems.append(InputProblem(pointer, f"column {name!r} is {meanings[name]} already"))
+            meanings.setdefault(name, pointer)
+        if self.features == ():
+            problems.append(InputProblem("/columns/features", "must name at least one column"))
+        if problems:
+            raise InvalidInput(*problems)
+
+    def mentions(self) -> Iterator[tuple[str, str]]:
+        """Yield the place, as a JSON pointer, and the name of each column that is named."""
+        for role in ROLES:
+            name = getattr(self, role)
+            if name is not None:
+                yield f"/columns/{role}", name
+        for part in COLUMN_LISTS:
+            for i, name in enumerate(getattr(self, part) or ()):
+                yield f"/columns/{part}/{i}", name
+
 
 @dataclass(frozen=True)
 class ReadingOptions:
@@ -57,15 +89,13 @@ class ReadingOptions:
     feature_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
-        for name, choices in (
-            ("format", FORMATS),
-            ("non_contiguous_queries", ("regroup", "error")),
-            ("repeated_features", ("last", "reject")),
-        ):
-            if getattr(self, name) not in choices:
-                raise InvalidInput.at(
-                    f"/{name}", f"must be one of {', '.join(choices)}; found {getattr(self, name)!r}"
-                )
+        problems = [
+            InputProblem(f"/{name}", f"must be one of {', '.join(choices)}; found {getattr(self, name)!r}")
+            for name, choices in CHOICES.items()
+            if getattr(self, name) not in choices
+        ]
+        if problems:
+            raise InvalidInput(*problems)
 
 
 @dataclass(frozen=True)
@@ -79,3 +109,92 @@ class Limits:
 
     unpacked_bytes: int = MAX_BYTES
     cells: int = MAX_CELLS
+
+
+def reading_options(values: Mapping[str, Any]) -> ReadingOptions:
+    """Build options from the JSON of an upload.
+
+    `feature_names` may also be a list, of the names of features 1, 2, ...
+
+    Raises:
+        InvalidInput: With a pointer for each thing that is wrong.
+    """
+    problems = [
+        InputProblem(f"/{_escaped(name)}", f"unknown; known here: {', '.join(_MEMBERS)}")
+        for name in values
+        if name not in _MEMBERS
+    ]
+    given = {name: value for name, value in values.items() if name in _MEMBERS and value is not None}
+    readers = {"columns": _columns, "feature_names": _feature_names}
+    for name, read in readers.items():
+        if name in given:
+            try:
+                given[name] = read(given[name])
+            except InvalidInput as invalid:
+                problems += invalid.problems
+                del given[name]
+    try:
+        options = ReadingOptions(**given)
+    except InvalidInput as invalid:
+        problems += invalid.problems
+    if problems:
+        raise InvalidInput(*problems)
+    return options
+
+
+_MEMBERS = (*CHOICES, "columns", "feature_names")
+_COLUMN_MEMBERS = (*ROLES, *COLUMN_LISTS)
+
+
+def _columns(values: Any) -> Columns:
+    if not isinstance(values, Mapping):
+        raise InvalidInput.at("/columns", 'must be an object such as {"label": "grade"}')
+    problems = []
+    fitted: dict[str, Any] = {}
+    for name, value in values.items():
+        pointer = f"/columns/{_escaped(name)}"
+        if name not in (*ROLES, *COLUMN_LISTS):
+            problems.append(
+                InputProblem(pointer, f"unknown; known here: {', '.join((*ROLES, *COLUMN_LISTS))}")
+            )
+        elif value is None:
+            continue
+        elif name in ROLES and not isinstance(value, str):
+            problems.append(InputProblem(pointer, "must be the name of a column"))
+        elif name in COLUMN_LISTS and not _are_texts(value):
+            problems.append(InputProblem(pointer, "must be a list of names of columns"))
+        else:
+            fitted[name] = value if name in ROLES else tuple(value)
+    if problems:
+        raise InvalidInput(*problems)
+    return Columns(**fitted)
+
+
+def _feature_names(values: Any) -> Mapping[str, str]:
+    if _are_texts(values):
+        values = {str(number): name for number, name in enumerate(values, start=1)}
+    if not isinstance(values, Mapping):
+        raise InvalidInput.at("/feature_names", 'must be an object such as {"1": "bm25"}, or a list of names')
+    problems = []
+    owners: dict[Any, str] = {}
+    for feature, name in values.items():
+        pointer = f"/feature_names/{_escaped(feature)}"
+        if not isinstance(name, str) or not name:
+            problems.append(InputProblem(pointer, "must be a name"))
+        elif name in owners:
+            problems.append(
+                InputProblem(pointer, f"{name!r} is the name of feature {owners[name]!r} already")
+            )
+        else:
+            owners[name] = feature
+    if problems:
+        raise InvalidInput(*problems)
+    return MappingProxyType(dict(values))
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list | tuple) and all(isinstance(value, str) for value in values)
+
+
+def _escaped(part: str) -> str:
+    return part.replace("~", "~0").replace("/", "~1")

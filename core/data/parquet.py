@@ -1,12 +1,8 @@
-"""Datasets at rest: one Parquet row a document.
+"""Datasets at rest: one Parquet row a document, in the columns of `core.data.parquet_layout`."""
 
-Columns `query_id`, `document_id`, `label`, `query_weight` (only where queries have weights), then `f1`, `f2`,
-... in the order of the feature names, which the schema's metadata hold with the version of this layout.
-"""
-
-import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any, BinaryIO, cast
 
@@ -14,45 +10,189 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.data.dataset import RankingDataset, numbered_features
+from core.data.dataset import RankingDataset
+from core.data.parquet_layout import Layout
+from core.data.texts import Texts
 from core.errors import DatasetError, InvalidInput
+from core.types import Float32Array, Float64Array
 
-LAYOUT_VERSION = 1
-
-_KEY = b"rankery"
-_PACKING: dict[str, Any] = {
-    "compression": "zstd",
-    "compression_level": 1,
-    "use_dictionary": ["query_id", "document_id", "label"],  # features seldom repeat
-    "write_statistics": False,
-}
 _ROW_GROUP_CELLS = 4_000_000  # 16 MB of features in memory while writing or reading
 _ROW_GROUP_ROWS = (1_024, 65_536)  # the least keeps the per-column cost of very wide datasets down
+_BLOCK_ROWS = 256  # rows turned into columns at a time: they stay in a core's cache
 
 
-def write_parquet(dataset: RankingDataset, file: BinaryIO) -> None:
-    """Write a dataset so that `read_parquet` gives back the same bits."""
-    schema = _schema(dataset.feature_names, dataset.query_weights is not None)
+def write_parquet(
+    dataset: RankingDataset, file: BinaryIO, on_progress: Callable[[int, int], None] | None = None
+) -> None:
+    """Write a dataset so that `read_parquet` gives back the same bits.
+
+    Args:
+        dataset: What to write.
+        file: Where to.
+        on_progress: Called with the documents written and those in all; what it raises ends the writing.
+    """
+    layout = Layout.of(dataset)
+    writer = _Writer(dataset, layout)
     least, most = _ROW_GROUP_ROWS
     step = min(max(_ROW_GROUP_CELLS // dataset.n_features, least), most)
-    with pq.ParquetWriter(file, schema, **_PACKING) as writer:
+    with pq.ParquetWriter(file, layout.schema(), **layout.packing()) as parquet:
         for first in range(0, dataset.n_documents, step):
             last = min(first + step, dataset.n_documents)
-            writer.write_table(_rows(dataset, schema, first, last), row_group_size=step)
+            parquet.write_table(writer.rows(first, last), row_group_size=step)
+            if on_progress is not None:
+                on_progress(last, dataset.n_documents)
 
 
 def read_parquet(file: BinaryIO | str | PathLike[str]) -> RankingDataset:
-    """Read a dataset that `write_parquet` wrote.
+    """Read a dataset that `write_parquet` wrote, in this version or an earlier one.
 
     Raises:
         DatasetError: When the file is damaged, of another layout, or breaks a rule of `RankingDataset`.
         OSError: When the file cannot be opened.
     """
+    with _opened(file) as parquet:
+        return _read(parquet, 0, parquet.metadata.num_rows)
+
+
+def read_rows(file: BinaryIO | str | PathLike[str], first: int, last: int) -> RankingDataset:
+    """Read rows `first` up to but without `last` as a dataset of its own, and little of the rest of the file.
+
+    Raises:
+        DatasetError: As `read_parquet`.
+        OSError: When the file cannot be opened.
+        IndexError: When there are no such rows.
+    """
+    with _opened(file) as parquet:
+        if not 0 <= first < last <= parquet.metadata.num_rows:
+            raise IndexError(f"rows {first} to {last} of {parquet.metadata.num_rows}")
+        return _read(parquet, first, last)
+
+
+class _Writer:
+    """Cuts a dataset into tables of rows."""
+
+    def __init__(self, dataset: RankingDataset, layout: Layout) -> None:
+        self._dataset = dataset
+        self._schema = layout.schema()
+
+    def rows(self, first: int, last: int) -> pa.Table:
+        dataset = self._dataset
+        queries = np.searchsorted(dataset.query_boundaries, np.arange(first, last), side="right") - 1
+        lowest, highest = int(queries[0]), int(queries[-1]) + 1
+
+        def texts(values: Sequence[str]) -> Any:
+            found: Any = pa.array(values[lowest:highest], pa.string()).dictionary_encode()
+            return pa.DictionaryArray.from_arrays(
+                found.indices.take(pa.array(queries - lowest)), found.dictionary
+            )
+
+        columns: list[Any] = [
+            texts(dataset.query_ids),
+            dataset.document_ids[first:last].array,
+            pa.array(dataset.labels[first:last]),
+        ]
+        if dataset.query_weights is not None:
+            columns.append(pa.array(dataset.query_weights[queries]))
+        if dataset.document_weights is not None:
+            columns.append(pa.array(dataset.document_weights[first:last]))
+        columns += map(pa.array, _columns_of(dataset.features[first:last]))
+        columns += map(texts, dataset.query_columns.values())
+        return pa.Table.from_arrays(columns, schema=self._schema)
+
+
+def _columns_of(features: Float32Array) -> Float32Array:
+    columns = np.empty(features.shape[::-1], np.float32)
+    for first in range(0, len(features), _BLOCK_ROWS):
+        columns[:, first : first + _BLOCK_ROWS] = features[first : first + _BLOCK_ROWS].T
+    return columns
+
+
+class _Reader:
+    """Puts tables of rows together into a dataset."""
+
+    def __init__(self, layout: Layout, n_rows: int) -> None:
+        self._layout = layout
+        self._features = np.empty((n_rows, len(layout.feature_names)), np.float32)
+        self._labels = np.empty(n_rows, np.float32)
+        self._weights: dict[str, Float64Array] = {name: np.empty(n_rows) for name in layout.weights}
+        self._document_ids: list[pa.Array[Any]] = []
+        self._query_ids: list[str] = []
+        self._starts: list[int] = []
+        self._texts: dict[str, list[str]] = {column: [] for column in layout.text_columns}
+        self._filled = 0
+
+    def take(self, table: pa.Table) -> None:
+        first, last = self._filled, self._filled + table.num_rows
+        starts = self._take_query_ids(table["query_id"], first)
+        for column, values in self._texts.items():
+            values += table[column].take(pa.array(starts, pa.int64())).to_pylist()  # type: ignore[arg-type]
+        self._document_ids += table["document_id"].cast(pa.large_string()).chunks
+        self._labels[first:last] = table["label"].to_numpy()
+        for name, weights in self._weights.items():
+            weights[first:last] = table[name].to_numpy()
+        columns = [table[name].to_numpy() for name in self._layout.feature_columns]
+        for start in range(0, table.num_rows, _BLOCK_ROWS):
+            rows = slice(start, min(start + _BLOCK_ROWS, table.num_rows))
+            np.stack([column[rows] for column in columns], axis=1, out=self._features[first:last][rows])
+        self._filled = last
+
+    def dataset(self) -> RankingDataset:
+        boundaries = np.array([*self._starts, self._filled], np.int64)
+        query_weights = self._weights.get("query_weight")
+        document_ids: Any = pa.chunked_array(self._document_ids, pa.large_string()).combine_chunks()
+        return RankingDataset.from_arrays(
+            self._features,
+            self._labels,
+            boundaries,
+            query_ids=self._query_ids,
+            document_ids=Texts(document_ids),
+            feature_names=self._layout.feature_names,
+            query_weights=None if query_weights is None else query_weights[boundaries[:-1]],
+            document_weights=self._weights.get("document_weight"),
+            query_columns={name: self._texts[column] for column, name in self._layout.text_columns.items()},
+        )
+
+    def _take_query_ids(self, ids: Any, first: int) -> list[int]:
+        """Note the queries that begin in a table; return the rows of the table where they do."""
+        starts: list[int] = []
+        offset = 0
+        for chunk in ids.chunks:
+            indices = chunk.indices.to_numpy()
+            names = chunk.dictionary.to_pylist()
+            for row in np.flatnonzero(np.diff(indices, prepend=-1)).tolist():
+                name = names[indices[row]]
+                if not self._query_ids or self._query_ids[-1] != name:
+                    self._query_ids.append(name)
+                    starts.append(offset + row)
+            offset += len(chunk)
+        self._starts += [first + start for start in starts]
+        return starts
+
+
+def _read(parquet: pq.ParquetFile, first: int, last: int) -> RankingDataset:
+    reader = _Reader(Layout.in_schema(parquet.schema_arrow), last - first)
+    for table in _tables(parquet, first, last):
+        reader.take(table)
+    return reader.dataset()
+
+
+def _tables(parquet: pq.ParquetFile, first: int, last: int) -> Iterator[pa.Table]:
+    start = 0
+    for group in range(parquet.num_row_groups):
+        rows = parquet.metadata.row_group(group).num_rows
+        if start < last and start + rows > first:
+            table = parquet.read_row_group(group)
+            yield table.slice(max(first - start, 0), min(last, start + rows) - max(first, start))
+        start += rows
+
+
+@contextmanager
+def _opened(file: BinaryIO | str | PathLike[str]) -> Iterator[pq.ParquetFile]:
     name = str(getattr(file, "name", "")) if hasattr(file, "read") else str(file)
     source = file if hasattr(file, "read") else os.fspath(file)
     try:
         with pq.ParquetFile(cast("BinaryIO | str", source)) as parquet:
-            return _read(parquet)
+            yield parquet
     except DatasetError as error:
         raise DatasetError.at(error.problems[0].detail, file=name or None) from error
     except InvalidInput as error:
@@ -64,109 +204,3 @@ def read_parquet(file: BinaryIO | str | PathLike[str]) -> RankingDataset:
             raise
         # Arrow reports damaged pages as an OSError that no system call raised.
         raise DatasetError.at(f"expected a whole Parquet file: {error}", file=name or None) from error
-
-
-def _schema(feature_names: Sequence[str], weighted: bool) -> pa.Schema:
-    columns: dict[str, Any] = {
-        "query_id": pa.dictionary(pa.int32(), pa.string()),
-        "document_id": pa.string(),
-        "label": pa.float32(),
-    }
-    if weighted:
-        columns["query_weight"] = pa.float64()
-    columns |= dict.fromkeys(numbered_features(len(feature_names)), pa.float32())
-    layout = {"layout": LAYOUT_VERSION, "feature_names": feature_names}
-    return pa.schema(
-        [pa.field(name, kind, nullable=False) for name, kind in columns.items()],
-        metadata={_KEY: json.dumps(layout).encode()},
-    )
-
-
-def _rows(dataset: RankingDataset, schema: pa.Schema, first: int, last: int) -> pa.Table:
-    bounds = dataset.query_boundaries
-    queries = np.searchsorted(bounds, np.arange(first, last), side="right") - 1
-    lowest, highest = int(queries[0]), int(queries[-1]) + 1
-    columns: list[Any] = [
-        pa.DictionaryArray.from_arrays(
-            (queries - lowest).astype(np.int32),
-            pa.array(dataset.query_ids[lowest:highest], pa.string()),
-        ),
-        pa.array(dataset.document_ids[first:last], pa.string()),
-        pa.array(dataset.labels[first:last]),
-    ]
-    if dataset.query_weights is not None:
-        columns.append(pa.array(dataset.query_weights[queries]))
-    columns += [pa.array(column) for column in np.ascontiguousarray(dataset.features[first:last].T)]
-    return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _read(parquet: pq.ParquetFile) -> RankingDataset:
-    feature_names, weighted = _layout(parquet.schema_arrow)
-    n_rows = parquet.metadata.num_rows
-    features = np.empty((n_rows, len(feature_names)), np.float32)
-    labels = np.empty(n_rows, np.float32)
-    weights = np.empty(n_rows, np.float64) if weighted else None
-    document_ids: list[str] = []
-    runs = _Runs()
-    for first, table in _row_groups(parquet):
-        last = first + table.num_rows
-        runs.extend(table["query_id"], first)
-        document_ids.extend(cast("list[str]", table["document_id"].to_pylist()))
-        labels[first:last] = table["label"].to_numpy()
-        if weights is not None:
-            weights[first:last] = table["query_weight"].to_numpy()
-        for column in range(len(feature_names)):
-            features[first:last, column] = table[f"f{column + 1}"].to_numpy()
-    boundaries = np.array([*runs.starts, n_rows], np.int64)
-    return RankingDataset.from_arrays(
-        features,
-        labels,
-        boundaries,
-        query_ids=runs.query_ids,
-        document_ids=document_ids,
-        feature_names=feature_names,
-        query_weights=None if weights is None else weights[boundaries[:-1]],
-    )
-
-
-def _row_groups(parquet: pq.ParquetFile) -> Iterator[tuple[int, pa.Table]]:
-    first = 0
-    for group in range(parquet.num_row_groups):
-        table = parquet.read_row_group(group)
-        yield first, table
-        first += table.num_rows
-
-
-def _layout(schema: pa.Schema) -> tuple[list[str], bool]:
-    try:
-        layout = json.loads((schema.metadata or {})[_KEY])
-        version, feature_names = layout["layout"], list(layout["feature_names"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise DatasetError.at(
-            "expected a Parquet file written by Rankery, but found no layout in it"
-        ) from error
-    if version != LAYOUT_VERSION:
-        raise DatasetError.at(f"expected layout version {LAYOUT_VERSION}, but found {version}")
-    weighted = "query_weight" in schema.names
-    if not schema.equals(_schema(feature_names, weighted), check_metadata=False):
-        raise DatasetError.at("expected the columns of the layout in its order, but found others")
-    return feature_names, weighted
-
-
-class _Runs:
-    """Consecutive rows of one query, across row groups."""
-
-    def __init__(self) -> None:
-        self.query_ids: list[str] = []
-        self.starts: list[int] = []
-
-    def extend(self, column: Any, first: int) -> None:
-        for chunk in column.chunks:
-            indices = chunk.indices.to_numpy()
-            names = chunk.dictionary.to_pylist()
-            for start in np.flatnonzero(np.diff(indices, prepend=-1)).tolist():
-                name = names[indices[start]]
-                if not self.query_ids or self.query_ids[-1] != name:
-                    self.query_ids.append(name)
-                    self.starts.append(first + start)
-            first += len(chunk)

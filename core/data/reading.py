@@ -1,34 +1,98 @@
 """Opening a file of judged documents, whatever it is packed in."""
 
-import gzip
-import mmap
-import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from core.data.content import Content, content_of
 from core.data.dataset import RankingDataset
-from core.data.letor import MAX_CELLS, RepeatedFeatures, read_letor
-from core.errors import DatasetError, InvalidInput
+from core.data.letor import read_letor
+from core.data.lightgbm import read_lightgbm, read_query_sizes
+from core.data.options import Columns, Limits, ReadingOptions
+from core.data.packing import mapped_bytes
+from core.data.result import Reading
+from core.data.tables.assembly import read_table
+from core.data.tables.delimited import DelimitedTable
+from core.data.tables.parquet_file import ParquetTable
+from core.errors import DatasetError
 
-FORMATS = ("auto", "letor")
-MAX_BYTES = 2**33  # 8 GiB of text, twice MSLR-WEB30K
+Progress = Callable[[int, int], None]
 
-_GZIP = b"\x1f\x8b"
-_CHUNK_BYTES = 2**20
-_SNIFFED_BYTES = 2**16
-_FOREIGN = {
-    _GZIP: "gzip data within gzip data",
-    b"PK\x03\x04": "a ZIP archive",
-    b"BZh": "bzip2 data",
-    b"\xfd7zXZ\x00": "xz data",
-    b"\x28\xb5\x2f\xfd": "Zstandard data",
-    b"PAR1": "a Parquet file",
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
+_EXPECTED = {
+    "auto": "LETOR, LightGBM, CSV or Parquet data",
+    "letor": "LETOR text, lines such as '2 qid:1 1:0.5'",
+    "lightgbm": "LightGBM data, lines such as '2 1:0.5' or '2,0.5'",
+    "csv": "delimited text with the names of its columns in the first line",
+    "parquet": "a Parquet file",
 }
+# Rows of text that are nearly what was asked for are told one by one.
+_READABLE_AS = {
+    "letor": ("letor", "lightgbm", "unknown"),
+    "lightgbm": ("lightgbm", "letor", "csv", "unknown"),
+    "csv": ("csv",),
+    "parquet": ("parquet",),
+}
+
+
+@dataclass(frozen=True)
+class JudgedFile:
+    """What to read.
+
+    Attributes:
+        path: Where the file is.
+        name: What messages call it.
+        query_sizes: LightGBM's query file beside it, if there is one.
+        query_sizes_name: What messages call that.
+    """
+
+    path: Path
+    name: str
+    query_sizes: Path | None = None
+    query_sizes_name: str | None = None
+
+
+def read_file(
+    file: JudgedFile,
+    options: ReadingOptions | None = None,
+    limits: Limits | None = None,
+    *,
+    threads: int = 1,
+    on_progress: Progress | None = None,
+) -> Reading:
+    """Read judged documents from a file, and what is beside it.
+
+    Args:
+        file: What to read. A plain file is mapped into memory and must not be cut while it is read.
+        options: How to read it; its format is told by its content where they do not say.
+        limits: How large it may become.
+        threads: Threads to use; the result is the same on any number.
+        on_progress: Told the bytes done and to do, several times a second; may raise to stop.
+
+    Raises:
+        DatasetError: With up to 100 mistakes, each with its place.
+        InvalidInput: When the options name features or columns that the file does not have.
+        OSError: When the file cannot be opened.
+    """
+    options, limits = options or ReadingOptions(), limits or Limits()
+    text = mapped_bytes(file.path, file.name, limits.unpacked_bytes, on_progress)
+    content = content_of(text, file.name)
+    chosen = _format(content, file, options)
+    if chosen == "letor":
+        return read_letor(text, file.name, options, limits, threads=threads, on_progress=on_progress)
+    if chosen == "lightgbm":
+        sizes = _query_sizes(file, limits)
+        if content.delimiter is None:
+            return read_lightgbm(
+                text, file.name, sizes, options, limits, threads=threads, on_progress=on_progress
+            )
+        table = DelimitedTable(text, file.name, content.delimiter, has_header=_has_header(content))
+        return read_table(table, options, limits, query_sizes=sizes, on_progress=on_progress)
+    if chosen == "parquet":
+        return read_table(ParquetTable(text, file.name), options, limits, on_progress=on_progress)
+    delimited = DelimitedTable(text, file.name, content.delimiter or ",")
+    return read_table(delimited, options, limits, on_progress=on_progress)
 
 
 def read_dataset(
@@ -36,80 +100,61 @@ def read_dataset(
     format: str = "auto",
     *,
     name: str | None = None,
-    repeated_features: RepeatedFeatures = "last",
-    max_bytes: int = MAX_BYTES,
-    max_cells: int = MAX_CELLS,
+    query_sizes: str | PathLike[str] | None = None,
+    columns: Columns | None = None,
+    non_contiguous_queries: str = "regroup",
+    repeated_features: str = "last",
+    feature_names: Mapping[str, str] | None = None,
+    threads: int = 1,
+    limits: Limits | None = None,
 ) -> RankingDataset:
-    """Read judged documents from a file, plain or gzip-compressed (told by its content, not its name).
-
-    Args:
-        path: Where the file is. A plain file is mapped into memory and must not be cut while it is read.
-        format: "letor", or "auto" to tell it by the content; see `read_letor` for its rules.
-        name: What error messages call the file; its own name where left out.
-        repeated_features: Whether a feature that comes twice in a row counts with its last value ("last", as
-            TF-Ranking reads its own sample files) or is an error ("reject").
-        max_bytes: The most bytes that a compressed file may unpack to.
-        max_cells: The most documents times features to make room for.
-
-    Raises:
-        DatasetError: With the line and column of what cannot be understood.
-        InvalidInput: On an unknown format.
-        OSError: When the file cannot be opened.
-    """
-    if format not in FORMATS:
-        raise InvalidInput.at("/format", f"must be one of {', '.join(FORMATS)}; found {format!r}")
-    if repeated_features not in ("last", "reject"):
-        raise InvalidInput.at("/repeated_features", f"must be last or reject; found {repeated_features!r}")
-    file = Path(path).name if name is None else name
-    text = _text(Path(path), file, max_bytes)
-    _check_text(text, file)
-    return read_letor(text, file, repeated_features=repeated_features, max_cells=max_cells)
+    """Read judged documents from a file; `read_file` says how, `ReadingOptions` what may be asked for."""
+    side = None if query_sizes is None else Path(query_sizes)
+    file = JudgedFile(Path(path), name or Path(path).name, side, None if side is None else side.name)
+    options = ReadingOptions(
+        format=format,
+        non_contiguous_queries=non_contiguous_queries,
+        repeated_features=repeated_features,
+        columns=columns or Columns(),
+        feature_names=feature_names or {},
+    )
+    return read_file(file, options, limits, threads=threads).dataset
 
 
-def _text(path: Path, file: str, max_bytes: int) -> npt.NDArray[np.uint8]:
-    with path.open("rb") as stream:
-        start = stream.read(len(_GZIP))
-        if not start:
-            raise DatasetError.at("expected judged documents, but the file is empty", file=file)
-        packed = start == _GZIP
-        content = _unpacked(path, file, max_bytes) if packed else _mapped(stream.fileno())
-    text = np.frombuffer(content, np.uint8)
-    text.flags.writeable = False  # one compiled kernel then serves mapped and unpacked text
-    return text
-
-
-def _mapped(descriptor: int) -> mmap.mmap:
-    return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
-
-
-def _unpacked(path: Path, file: str, max_bytes: int) -> bytearray:
-    content = bytearray()
-    try:
-        with gzip.open(path, "rb") as stream:
-            while chunk := stream.read(_CHUNK_BYTES):
-                content += chunk
-                if len(content) > max_bytes:
-                    raise DatasetError.at(
-                        f"expected gzip data that unpack to at most {max_bytes:,} bytes, but found more",
-                        file=file,
-                    )
-    except EOFError as error:
+def _query_sizes(file: JudgedFile, limits: Limits) -> Any:
+    if file.query_sizes is None:
         raise DatasetError.at(
-            "expected complete gzip data, but the file ends early, perhaps cut off in an upload", file=file
-        ) from error
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise DatasetError.at(f"expected gzip data, but found damage: {error}", file=file) from error
-    return content
-
-
-def _check_text(text: npt.NDArray[np.uint8], file: str) -> None:
-    start = text[:_SNIFFED_BYTES].tobytes()
-    for signature, found in _FOREIGN.items():
-        if start.startswith(signature):
-            raise DatasetError.at(
-                f"expected UTF-8 text, plain or gzip-compressed, but found {found}", file=file
-            )
-    if b"\0" in start:
-        raise DatasetError.at(
-            "expected UTF-8 text, plain or gzip-compressed, but found binary data", file=file
+            "expected qid:<query id> in each row, or a query file with the number of documents of each query,"
+            " but found neither",
+            file=file.name,
         )
+    name = file.query_sizes_name or file.query_sizes.name
+    return read_query_sizes(mapped_bytes(file.query_sizes, name, limits.unpacked_bytes), name)
+
+
+def _format(content: Content, file: JudgedFile, options: ReadingOptions) -> str:
+    """Choose the reader: as asked for, where the content allows it, else by the content."""
+    asked = options.format
+    if asked == "auto" and content.format == "csv" and file.query_sizes is not None:
+        return "lightgbm"
+    if asked == "auto" and content.format != "unknown":
+        return content.format
+    if asked != "auto" and content.format in _READABLE_AS[asked]:
+        return asked
+    raise DatasetError.at(
+        f"expected {_EXPECTED[asked]}, but found {content.name}, beginning {content.text!r}"
+        if content.text is not None
+        else f"expected {_EXPECTED[asked]}, but found {content.name}",
+        file=file.name,
+        line=content.line,
+        text=content.text,
+    )
+
+
+def _has_header(content: Content) -> bool:
+    first = (content.text or "").split(content.delimiter or ",")[0].strip().strip('"')
+    try:
+        float(first)
+    except ValueError:
+        return True
+    return False

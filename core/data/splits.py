@@ -1,21 +1,33 @@
-"""Setting queries aside."""
+"""Setting queries aside, always whole ones.
+
+By fraction and by folds, both sides have queries of every length, and with and without a relevant document (a
+label above 0), in the same shares: queries are put in order by these two, the order is cut into runs of
+neighbours, and chance decides within each run only. What is held out therefore has as many documents as its
+share says, give or take those of a few queries.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from core.data.dataset import RankingDataset
 from core.errors import InvalidInput
+from core.types import Int64Array
+
+Split = tuple[RankingDataset, RankingDataset]
+
+_NAMED_IN_ERROR = 10
 
 
-def split_queries(
-    dataset: RankingDataset, fraction: float, seed: int
-) -> tuple[RankingDataset, RankingDataset]:
-    """Split a dataset by whole queries, drawn at random; both sides keep the order of the dataset.
+def split_queries(dataset: RankingDataset, fraction: float, seed: int) -> Split:
+    """Hold out a share of the queries; both sides keep the order of the dataset.
 
     Args:
         dataset: At least two queries.
         fraction: The share of queries to hold out, above 0 and below 1, rounded to whole queries, at least
             one and not all.
-        seed: The same seed makes the same split.
+        seed: The same seed makes the same split of the same dataset.
 
     Returns:
         The queries to train on, and those held out.
@@ -25,12 +37,96 @@ def split_queries(
     """
     if not 0 < fraction < 1:
         raise InvalidInput.at("/fraction", f"must be above 0 and below 1; found {fraction}")
-    if seed < 0:
-        raise InvalidInput.at("/seed", f"must be at least 0; found {seed}")
     n_queries = dataset.n_queries
     if n_queries < 2:
         raise InvalidInput.at("/fraction", "cannot hold out queries of a dataset that has one query")
     n_held_out = min(max(round(fraction * n_queries), 1), n_queries - 1)
-    shuffled = np.random.default_rng(seed).permutation(n_queries)
-    held_out, kept = np.sort(shuffled[:n_held_out]), np.sort(shuffled[n_held_out:])
-    return dataset.select_queries(kept), dataset.select_queries(held_out)
+    generator = _generator(seed)
+    order = _neighbours(dataset, generator)
+    # One of each run is drawn. Runs of fewer than two would leave no choice: then those to keep are drawn.
+    n_drawn = min(n_held_out, n_queries - n_held_out)
+    cuts = np.arange(n_drawn + 1) * n_queries // n_drawn
+    drawn = cuts[:-1] + generator.integers(0, np.diff(cuts))
+    held_out = np.zeros(n_queries, np.bool_)
+    held_out[order[drawn]] = True
+    return _parted(dataset, held_out if n_drawn == n_held_out else ~held_out)
+
+
+def fold_queries(dataset: RankingDataset, folds: int, fold: int, seed: int) -> Split:
+    """Hold out one of k folds; the folds of one seed part the queries among them.
+
+    Args:
+        dataset: At least as many queries as folds.
+        folds: How many folds, at least 2. Their numbers of queries differ by at most one.
+        fold: Which one to hold out, from 1.
+        seed: The same seed makes the same folds of the same dataset.
+
+    Returns:
+        The queries of the other folds, and those of this one.
+
+    Raises:
+        InvalidInput: When there are too few queries, or folds, fold or seed are out of bounds.
+    """
+    n_queries = dataset.n_queries
+    if not 2 <= folds <= n_queries:
+        raise InvalidInput.at("/folds", f"must be 2 to {n_queries}, the number of queries; found {folds}")
+    if not 1 <= fold <= folds:
+        raise InvalidInput.at("/fold", f"must be 1 to {folds}, the number of folds; found {fold}")
+    generator = _generator(seed)
+    order = _neighbours(dataset, generator)
+    runs = np.tile(np.arange(1, folds + 1), (-(-n_queries // folds), 1))
+    fold_of = np.empty(n_queries, np.int64)
+    fold_of[order] = generator.permuted(runs, axis=1).ravel()[:n_queries]
+    return _parted(dataset, fold_of == fold)
+
+
+def column_queries(dataset: RankingDataset, column: str, values: Sequence[str]) -> Split:
+    """Hold out the queries that have one of some values in a column.
+
+    Returns:
+        The other queries, and these.
+
+    Raises:
+        InvalidInput: When there is no such column or value, or all queries have such a value.
+    """
+    if column not in dataset.query_columns:
+        there = _listed(sorted(dataset.query_columns)) or "none"
+        raise InvalidInput.at("/column", f"must be a column of the queries ({there}); found {column!r}")
+    found = dataset.query_columns[column]
+    for i, value in enumerate(values):
+        if value not in found:
+            raise InvalidInput.at(
+                f"/values/{i}",
+                f"must be a value in {column} ({_listed(sorted(set(found)))}); found {value!r}",
+            )
+    wanted = frozenset(values)
+    held_out = np.fromiter((value in wanted for value in found), np.bool_, len(found))
+    if not held_out.any() or held_out.all():
+        raise InvalidInput.at(
+            "/values", f"must name some of the values in {column}, but neither none nor all"
+        )
+    return _parted(dataset, held_out)
+
+
+def _generator(seed: int) -> np.random.Generator:
+    if seed < 0:
+        raise InvalidInput.at("/seed", f"must be at least 0; found {seed}")
+    return np.random.default_rng(seed)
+
+
+def _neighbours(dataset: RankingDataset, generator: np.random.Generator) -> Int64Array:
+    """Put queries in order by having a relevant document, then by length; equals by chance."""
+    starts = dataset.query_boundaries[:-1]
+    has_relevant = np.maximum.reduceat(dataset.labels > 0, starts)
+    return np.lexsort((generator.permutation(len(starts)), np.diff(dataset.query_boundaries), has_relevant))
+
+
+def _parted(dataset: RankingDataset, held_out: npt.NDArray[np.bool_]) -> Split:
+    return (
+        dataset.select_queries(np.flatnonzero(~held_out)),
+        dataset.select_queries(np.flatnonzero(held_out)),
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED_IN_ERROR]) + (", …" if len(names) > _NAMED_IN_ERROR else "")

@@ -1,45 +1,123 @@
 """What a dataset holds, in numbers."""
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from core.data.dataset import RankingDataset
+from core.data.labels import LabelRange
+from core.types import Float32Array, Int64Array
 
-_MOST_LABELS = 100
+MOST_LABELS = 100
+_MOST_VALUES = 20
+_MOST_BARS = 20
+_LONG_TAIL = 20  # times the median; beyond it bars of one width would crowd into the first
+_QUANTILES = (0.05, 0.25, 0.75, 0.95, 0.99)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryLabels:
+    """The labels of each query in short.
+
+    Attributes:
+        minimum: (n_queries,) smallest label, NaN where no document has a label.
+        maximum: (n_queries,) largest label, NaN where no document has a label.
+        relevant: (n_queries,) documents with a label above 0.
+        missing: (n_queries,) documents whose label is NaN.
+        single: (n_queries,) whether all documents have the same label, none at all counted as one more label.
+    """
+
+    minimum: Float32Array
+    maximum: Float32Array
+    relevant: Int64Array
+    missing: Int64Array
+    single: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, dataset: RankingDataset) -> "QueryLabels":
+        """Look the labels over, query by query."""
+        labels, starts = dataset.labels, dataset.query_boundaries[:-1]
+        minimum, maximum = np.fmin.reduceat(labels, starts), np.fmax.reduceat(labels, starts)
+        missing = np.add.reduceat(np.isnan(labels), starts, dtype=np.int64)
+        return cls(
+            minimum=minimum,
+            maximum=maximum,
+            relevant=np.add.reduceat(labels > 0, starts, dtype=np.int64),
+            missing=missing,
+            single=((missing == 0) & (minimum == maximum)) | (missing == np.diff(dataset.query_boundaries)),
+        )
 
 
 def dataset_statistics(dataset: RankingDataset) -> dict[str, Any]:
     """Count a dataset's queries, documents and labels.
 
     Returns:
-        Plain values for JSON: `queries`, `documents`, `features`; `labels`, the documents of each label in
-        rising order (of the 100 commonest labels where there are more); `documents_per_query` with its `min`,
-        `median`, `mean` and `max`; `queries_without_relevant`, whose labels are all 0; and
-        `queries_with_one_label`, which teach a ranker nothing.
+        Plain values for JSON:
+
+        - `queries`, `documents`, `features`;
+        - `labels`, the documents of each label in rising order (of the 100 commonest labels where there are
+          more); documents without a label (NaN) are in `label_range.missing` alone;
+        - `label_range`, the fields of `LabelRange`;
+        - `documents_per_query` with its `min`, `median`, `mean` and `max`, its `quantiles`, and a `histogram`
+          of neighbouring ranges, ends included;
+        - `queries_without_relevant`, that have no label above 0;
+        - `queries_with_one_label`, which teach a ranker nothing;
+        - `query_columns`, the queries of each value of each column, of the 20 commonest values where there
+          are more.
     """
     lengths = np.diff(dataset.query_boundaries)
-    starts = dataset.query_boundaries[:-1]
-    highest = np.maximum.reduceat(dataset.labels, starts)
-    lowest = np.minimum.reduceat(dataset.labels, starts)
+    labels = QueryLabels.of(dataset)
     return {
         "queries": dataset.n_queries,
         "documents": dataset.n_documents,
         "features": dataset.n_features,
-        "labels": _label_counts(dataset),
+        "labels": _label_counts(dataset.labels),
+        "label_range": asdict(LabelRange.of(dataset.labels)),
         "documents_per_query": {
             "min": int(lengths.min()),
             "median": float(np.median(lengths)),
             "mean": float(lengths.mean()),
             "max": int(lengths.max()),
+            "quantiles": {
+                f"{share:.0%}": int(np.quantile(lengths, share, method="inverted_cdf"))
+                for share in _QUANTILES
+            },
+            "histogram": _histogram(lengths),
         },
-        "queries_without_relevant": int(np.count_nonzero(highest == 0)),
-        "queries_with_one_label": int(np.count_nonzero(highest == lowest)),
+        "queries_without_relevant": int(np.count_nonzero(labels.relevant == 0)),
+        "queries_with_one_label": int(np.count_nonzero(labels.single)),
+        "query_columns": {name: _value_counts(values) for name, values in dataset.query_columns.items()},
     }
 
 
-def _label_counts(dataset: RankingDataset) -> list[dict[str, float | int]]:
-    labels, counts = np.unique(dataset.labels, return_counts=True)
-    commonest = np.sort(np.argsort(-counts, kind="stable")[:_MOST_LABELS])
-    # By way of text, so that 0.1 stays 0.1 instead of float32's 0.10000000149011612.
-    return [{"label": float(str(labels[i])), "documents": int(counts[i])} for i in commonest]
+def _label_counts(labels: Float32Array) -> list[dict[str, float | int]]:
+    found, counts = np.unique(labels[~np.isnan(labels)], return_counts=True)
+    commonest = np.sort(np.argsort(-counts, kind="stable")[:MOST_LABELS])
+    # By way of text, so that 0.1 stays 0.1 instead of float32's 0.10000000149011612; -0.0 is 0.
+    return [{"label": float(str(found[i])) + 0.0, "documents": int(counts[i])} for i in commonest]
+
+
+def _value_counts(values: Sequence[str]) -> list[dict[str, str | int]]:
+    return [{"value": value, "queries": count} for value, count in Counter(values).most_common(_MOST_VALUES)]
+
+
+def _histogram(lengths: Int64Array) -> list[dict[str, int]]:
+    """Count lengths in at most 20 ranges of one round width, or in 1-2-5 steps where the tail is long."""
+    shortest, longest = int(lengths.min()), int(lengths.max())
+    steps = (factor * 10**power for power in range(19) for factor in (1, 2, 5))
+    if longest <= _LONG_TAIL * np.median(lengths):
+        width = next(step for step in steps if (longest - 1) // step - (shortest - 1) // step < _MOST_BARS)
+        first = (shortest - 1) // width * width
+        edges = np.arange(first, longest + width, width)
+    else:
+        edges = np.array([0, *(step for step in steps if step < longest), longest])
+        edges = edges[np.searchsorted(edges, shortest) - 1 :]
+    counts = np.diff(np.searchsorted(np.sort(lengths), edges, side="right"))
+    return [
+        {"from": int(low) + 1, "to": int(high), "queries": int(count)}
+        for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
+    ]

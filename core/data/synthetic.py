@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.data.dataset import RankingDataset, numbered_features, row_numbers
+from core.data.dataset import RankingDataset, numbered_features
+from core.data.texts import row_numbers
 from core.errors import InputProblem, InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
 

@@ -37,28 +37,21 @@ class Texts(Sequence[str]):
         Raises:
             ValueError: When the bytes are not UTF-8 or the offsets do not fit them.
         """
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-        array = cast(
-            "pa.LargeStringArray", pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
-        )
+        buffers = [None, pa.py_buffer(cast("Any", offsets)), pa.py_buffer(cast("Any", data))]
+        array = pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
         array.validate(full=True)
-        return cls(array)
+        return cls(cast("pa.LargeStringArray", array))
 
     def buffers(self) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
         """Return offsets (n + 1,), from 0, and the bytes that they cut into texts."""
-        _, offsets, data = self.array.buffers()
+        _, offsets, data = cast("list[Any]", self.array.buffers())
         first = self.array.offset
-        cuts = (
-            np.frombuffer(offsets, np.int64)[first : first + len(self) + 1]
-            if offsets
-            else np.zeros(1, np.int64)
-        )
-        content = np.frombuffer(data, np.uint8)[cuts[0] : cuts[-1]] if data else np.empty(0, np.uint8)
-        return cuts - cuts[0], content
+        cuts = np.frombuffer(offsets or bytes(8), np.int64)[first : first + len(self) + 1]
+        return cuts - cuts[0], np.frombuffer(data or b"", np.uint8)[cuts[0] : cuts[-1]]
 
     def take(self, positions: Int64Array) -> "Texts":
         """Return the texts at these positions, in their order."""
-        return Texts(cast("pa.LargeStringArray", self.array.take(pa.array(positions, pa.int64()))))
+        return Texts(self.array.take(pa.array(positions, pa.int64())))
 
     def __len__(self) -> int:
         return len(self.array)
@@ -69,8 +62,8 @@ class Texts(Sequence[str]):
     def __getitem__(self, place: slice) -> "Texts": ...
     def __getitem__(self, place: int | slice) -> "str | Texts":
         if isinstance(place, slice):
-            return Texts(cast("pa.LargeStringArray", self.array[place]))
-        return cast("str", self.array[place].as_py())
+            return Texts(self.array[place])
+        return self.array[place].as_py()
 
     def __iter__(self) -> Iterator[str]:
         return iter(cast("list[str]", self.array.to_pylist()))

@@ -1,10 +1,11 @@
 """Training losses: LOSSES names them, make_loss builds one, prepare binds it to a dataset."""
 
-from core.losses.base import Loss, Objective, Terms
+from core.losses.base import DocumentWeightedLoss, Loss, Objective, Terms
 from core.losses.registry import LOSSES, make_loss
 
 __all__ = [
     "LOSSES",
+    "DocumentWeightedLoss",
     "Loss",
     "Objective",
     "Terms",

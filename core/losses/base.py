@@ -1,7 +1,7 @@
 """The contract that every loss keeps."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -59,6 +59,14 @@ class Loss(Protocol):
         """Evaluate the loss once, for inspection."""
         ...
 
+    def check_labels(self, labels: FloatArray) -> None:
+        """Refuse labels >= 0 that the loss cannot use.
+
+        Raises:
+            InvalidInput: At the hyperparameter that stands against them.
+        """
+        ...
+
     def prepare(
         self,
         labels: FloatArray,
@@ -66,6 +74,26 @@ class Loss(Protocol):
         query_weights: Float64Array | None = None,
     ) -> Objective:
         """Bind the loss to a dataset: everything that labels alone decide is computed here, once."""
+        ...
+
+
+@runtime_checkable
+class DocumentWeightedLoss(Loss, Protocol):
+    """A loss whose documents can count differently, by inverse propensities say.
+
+    `document_weights` are (n_documents,) factors; what they multiply, each such loss says.
+    """
+
+    weighs_documents: ClassVar[bool]
+
+    def prepare(
+        self,
+        labels: FloatArray,
+        query_boundaries: Int64Array,
+        query_weights: Float64Array | None = None,
+        document_weights: Float64Array | None = None,
+    ) -> Objective:
+        """Bind the loss to a dataset."""
         ...
 
 

@@ -11,7 +11,7 @@ from core.gains import gains
 from core.losses.options import NdcgWeightedLoss
 from core.losses.plan import BY_RANKS, ERR_TARGET, MAP_TARGET, MRR_TARGET
 from core.parameters import parameter
-from core.types import Float64Array, Int64Array
+from core.types import Float64Array, FloatArray, Int64Array
 
 _WEIGHTINGS = {
     "ndcg": BY_RANKS,
@@ -60,6 +60,18 @@ class LambdaRank(NdcgWeightedLoss):
         """Weights by the target's change."""
         return {"weighting": _WEIGHTINGS[self.target], "rank_factor": 1.0}
 
+    def check_labels(self, labels: FloatArray) -> None:
+        """Labels up to `max_label` must have a gain, for the targets that use them."""
+        if self.target in ("map", "mrr"):
+            return
+        super().check_labels(labels)
+        if self.target in ("err", "rbp"):
+            if labels.max(initial=0.0) > self.max_label:
+                raise InvalidInput.at(
+                    "/loss/max_label", f"is {self.max_label}, the data has label {labels.max():g}"
+                )
+            super().check_labels(np.array([float(self.max_label)]))
+
     def rank_discounts(self, n: int) -> Float64Array:
         """The target's weight of each rank."""
         if self.target == "rbp":
@@ -74,10 +86,7 @@ class LambdaRank(NdcgWeightedLoss):
             return super().label_values(labels, query_boundaries, discounts)
         if self.target in ("map", "mrr"):
             return self._relevance(labels, query_boundaries)
-        if labels.max(initial=0.0) > self.max_label:
-            raise InvalidInput.at(
-                "/loss/max_label", f"is {self.max_label}, the data has label {labels.max():g}"
-            )
+        self.check_labels(labels)
         largest = gains(self.gain, np.array([float(self.max_label)]))[0]
         gained = gains(self.gain, labels)
         return np.asarray(gained / (1.0 + largest if self.target == "err" else largest))

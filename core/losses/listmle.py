@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from numba import prange
 
-from core.jit import compiled, parallel
 from core.gains import GAINS, Gain, gains
+from core.jit import compiled, parallel
 from core.losses.listwise import ListwiseLoss, ListwiseObjective, write_zeros
 from core.losses.ranks import label_order
 from core.parameters import check, parameter
@@ -133,6 +133,10 @@ class WeightedListMle(ListMle):
 
     def __post_init__(self) -> None:
         check(self)
+
+    def check_labels(self, labels: FloatArray) -> None:
+        """Each label must have a gain."""
+        gains(self.gain, labels)
 
     def position_weights(self, ordered_labels: Float64Array, query_boundaries: Int64Array) -> Float64Array:
         """g(y_t) / log2(1 + t)."""

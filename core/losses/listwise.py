@@ -68,6 +68,9 @@ class ListwiseLoss:
         """Evaluate the loss once, for inspection."""
         return self.prepare(labels, query_boundaries).terms(scores, iteration)
 
+    def check_labels(self, labels: FloatArray) -> None:
+        """Any label >= 0 will do."""
+
     def prepare(
         self, labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array | None = None
     ) -> ListwiseObjective:

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from core.errors import InvalidInput
-from core.losses.base import Terms, weights_or_ones
 from core.gains import DISCOUNTS, Gain, distance_weights, gains, inverse_discounts
+from core.losses.base import Terms, weights_or_ones
 from core.losses.pairwise import PairwiseObjective
 from core.losses.plan import BY_ROW, LOGISTIC, UNTRUNCATED, pairwise_plan
 from core.losses.ranks import ideal_dcg
@@ -64,6 +64,9 @@ class PairwiseLoss:
     ) -> Terms:
         """Evaluate the loss once, for inspection."""
         return self.prepare(labels, query_boundaries).terms(scores, iteration)
+
+    def check_labels(self, labels: FloatArray) -> None:
+        """Any label >= 0 will do."""
 
     def prepare(
         self,
@@ -124,6 +127,10 @@ class NdcgWeightedLoss(PairwiseLoss):
         "exp2", "Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label.", choices=("exp2", "linear")
     )
     discount: str = parameter("log2", "Discount D(r): log2(1 + r), or r itself.", choices=tuple(DISCOUNTS))
+
+    def check_labels(self, labels: FloatArray) -> None:
+        """Each label must have a gain."""
+        gains(self.gain, labels)
 
     def rank_discounts(self, n: int) -> Float64Array:
         """1/D(r) for r = 1..n."""

@@ -35,6 +35,9 @@ class MeanSquaredError:
         """Evaluate the loss once, for inspection."""
         return self.prepare(labels, query_boundaries).terms(scores, iteration)
 
+    def check_labels(self, labels: FloatArray) -> None:
+        """Any label >= 0 will do."""
+
     def prepare(
         self,
         labels: FloatArray,

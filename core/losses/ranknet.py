@@ -11,7 +11,7 @@ from core.losses.options import PairwiseLoss
 from core.losses.plan import EXPONENTIAL, HINGE
 from core.losses.ranks import label_order
 from core.parameters import parameter
-from core.types import Float64Array, Int64Array
+from core.types import Float64Array, FloatArray, Int64Array
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,10 @@ class WeightedRankNet(PairwiseLoss):
     gain: Gain = parameter(
         "exp2", "Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label.", choices=GAINS
     )
+
+    def check_labels(self, labels: FloatArray) -> None:
+        """Each label must have a gain."""
+        gains(self.gain, labels)
 
     def label_values(
         self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array

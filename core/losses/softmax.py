@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from numba import prange
 
-from core.jit import compiled, parallel
 from core.gains import gains
+from core.jit import compiled, parallel
 from core.losses.listwise import ListwiseLoss, ListwiseObjective, softmax_by_query, write_zeros
 from core.losses.randomness import mix, uniform
 from core.parameters import check, parameter
@@ -106,6 +106,7 @@ class ListNet(ListwiseLoss):
         [-0.5, 0.5]
     """
 
+    weighs_documents: ClassVar[bool] = True
     name: ClassVar[str] = "listnet"
     summary: ClassVar[str] = "Softmax cross entropy between label targets and scores"
     formula: ClassVar[str] = "−Σ t ln softmax(σs)"
@@ -120,6 +121,11 @@ class ListNet(ListwiseLoss):
 
     def __post_init__(self) -> None:
         check(self)
+
+    def check_labels(self, labels: FloatArray) -> None:
+        """The target gain-softmax needs a gain of each label."""
+        if self.target == "gain-softmax":
+            gains("exp2", labels, "/loss/target")
 
     def prepare(
         self,
@@ -153,7 +159,7 @@ class ListNet(ListwiseLoss):
         if self.target == "softmax":
             return softmax_by_query(labels, query_boundaries)
         if self.target == "gain-softmax":
-            return softmax_by_query(gains("exp2", labels), query_boundaries)
+            return softmax_by_query(gains("exp2", labels, "/loss/target"), query_boundaries)
         queries = np.repeat(np.arange(len(query_boundaries) - 1), np.diff(query_boundaries))
         sums = np.bincount(queries, labels, minlength=len(query_boundaries) - 1)
         shares: Float64Array = labels / np.where(sums > 0.0, sums, 1.0)[queries]
@@ -179,12 +185,16 @@ class XeNdcg(ListwiseLoss):
     def __post_init__(self) -> None:
         check(self)
 
+    def check_labels(self, labels: FloatArray) -> None:
+        """Each label must have a gain."""
+        gains("exp2", labels, "/loss")
+
     def prepare(
         self, labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array | None = None
     ) -> ListwiseObjective:
         """Bind the loss to a dataset."""
         boundaries, labels, weights = self.checked(labels, query_boundaries, query_weights)
-        powers = gains("exp2", labels) + 1.0
+        powers = gains("exp2", labels, "/loss") + 1.0
 
         def fill(
             scores: Float64Array,

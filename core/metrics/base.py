@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from core.errors import InvalidInput
 from core.metrics.conventions import DEFAULT, Conventions
-from core.metrics.ranked import RankedLabels, rank_labels
+from core.metrics.ranked import RankedLabels, label_gains, rank_labels
 from core.types import Float64Array, FloatArray, Int64Array
 
 Measured = tuple[Float64Array, npt.NDArray[np.bool_] | None]
@@ -67,6 +68,18 @@ class Metric(ABC):
     @abstractmethod
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return a fresh array of the metric of each query, and on which queries it is undefined."""
+
+    def check_labels(self, labels: FloatArray) -> None:
+        """Refuse labels >= 0 that the metric cannot measure.
+
+        Raises:
+            InvalidInput: When a label has no gain, or is beyond the largest one that there may be.
+        """
+        if "gain" in self.uses:
+            label_gains(self.conventions.gain, labels)
+        if "max_label" in self.uses and labels.max(initial=0.0) > self.conventions.max_label:
+            most = self.conventions.max_label
+            raise InvalidInput.at("/contract/max_label", f"is {most}, the data has label {labels.max():g}")
 
     def contract(self) -> dict[str, Any]:
         """Return the conventions in force, to be stored beside the number."""

@@ -5,12 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.errors import InvalidInput
-from core.gains import gains
 from core.jit import compiled
 from core.metrics.base import Measured, Metric, reach
 from core.metrics.dcg import max_dcg
-from core.metrics.ranked import RankedLabels
+from core.metrics.ranked import RankedLabels, label_gains
 from core.types import Float64Array, Int64Array
 
 
@@ -46,12 +44,8 @@ class ExpectedReciprocalRank(Metric):
             InvalidInput: When a label is above the conventions' `max_label`.
         """
         held = self.conventions
-        ideal = ranked.ideal.labels
-        if ideal.max(initial=0.0) > held.max_label:
-            raise InvalidInput.at(
-                "/contract/max_label", f"is {held.max_label}, the data has label {ideal.max():g}"
-            )
-        largest = float(gains(held.gain, np.array([float(held.max_label)]))[0])
+        self.check_labels(ranked.ideal.labels)
+        largest = float(label_gains(held.gain, np.array([float(held.max_label)]))[0])
         satisfaction = ranked.ranking.gains(held.gain) / (1.0 + largest)
         sums = _sum_stops(satisfaction, ranked.ranking.boundaries, reach(self.cutoff))
         return sums, max_dcg(ranked.ideal, held, 1) == 0.0

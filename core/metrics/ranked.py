@@ -14,6 +14,23 @@ from core.jit import parallel
 from core.sorting import SORT_COUNTERS, SORT_PADDING, rank_descending
 from core.types import Float64Array, FloatArray, Int64Array
 
+_LARGEST_LABEL = 1000.0  # float64 ends at 2^1024, and gains are added up over documents
+
+
+def label_gains(gain: Gain, labels: FloatArray) -> Float64Array:
+    """Return what labels >= 0 are worth to a metric.
+
+    Raises:
+        InvalidInput: At `/contract/gain`, when a label has no gain: too large, or missing in the list.
+    """
+    largest = float(labels.max(initial=0.0))
+    if gain == "exp2" and largest <= _LARGEST_LABEL:
+        return np.asarray(np.exp2(np.asarray(labels, np.float64)) - 1.0)
+    try:
+        return gains(gain, labels)
+    except InvalidInput as error:
+        raise InvalidInput.at("/contract/gain", error.problems[0].detail) from error
+
 
 @dataclass(frozen=True, eq=False)
 class SortedLabels:
@@ -35,10 +52,7 @@ class SortedLabels:
             InvalidInput: When a label has no gain: too large, or missing in the list.
         """
         if gain not in self._gains:
-            try:
-                self._gains[gain] = gains(gain, np.where(self.labels > 0.0, self.labels, 0.0))
-            except InvalidInput as error:
-                raise InvalidInput.at("/contract/gain", error.problems[0].detail) from error
+            self._gains[gain] = label_gains(gain, np.where(self.labels > 0.0, self.labels, 0.0))
         return self._gains[gain]
 
 

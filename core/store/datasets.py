@@ -1,19 +1,28 @@
 """The datasets on record."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, WrongState
 from core.store import ids
+from core.store.dataset_keys import data_folder, upload_folder
 from core.store.job_states import ACTIVE
 from core.store.pages import Page, Span
 from core.store.tables import Dataset, Job, JobDataset
 
+_DIGEST_LOCKS = 0x44415441  # any number of Rankery's own: "DATA"
+
 
 class Datasets:
-    """Datasets within one transaction."""
+    """Datasets within one transaction.
+
+    Datasets of one digest share what is stored. All that shares or unshares it first calls `_alone_with`, so
+    that it happens one after the other: neither is anything deleted that a dataset has just taken over, nor
+    do two that are deleted at once each leave it to the other.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -26,6 +35,7 @@ class Datasets:
         *,
         size_bytes: int | None = None,
         sha256: str | None = None,
+        parts: Mapping[str, str] | None = None,
     ) -> Dataset:
         """Record a dataset that is still to be ingested.
 
@@ -35,9 +45,15 @@ class Datasets:
             id: Made beforehand, where its bytes had to be stored first.
             size_bytes: Size of the bytes as sent.
             sha256: Checksum of the bytes as sent, in hexadecimal.
+            parts: The ids of all datasets of one upload, this one's among them: `{"train": "ds_…", …}`.
         """
         dataset = Dataset(
-            id=id or ids.new_id(ids.DATASET), name=name, source=source, size_bytes=size_bytes, sha256=sha256
+            id=id or ids.new_id(ids.DATASET),
+            name=name,
+            source=source,
+            size_bytes=size_bytes,
+            sha256=sha256,
+            parts=None if parts is None else dict(parts),
         )
         self._session.add(dataset)
         self._session.flush()
@@ -80,18 +96,53 @@ class Datasets:
         id: str,
         *,
         statistics: dict[str, Any],
-        size_bytes: int | None = None,
-        sha256: str | None = None,
+        findings: Sequence[dict[str, Any]] = (),
+        digest: str | None = None,
+        data_key: str | None = None,
+        format: str | None = None,
     ) -> Dataset:
         """Record that the dataset was read and may be used.
+
+        Where a dataset of the same digest became ready meanwhile, this one takes over what that one stored;
+        whoever stored `data_key` then sees another in the row, and its own may go.
+
+        Args:
+            id: The dataset.
+            statistics: What it holds, in numbers.
+            findings: What is to be said about it.
+            digest: What decides its content.
+            data_key: Where its Parquet is.
+            format: What the uploaded file turned out to be.
 
         Raises:
             NotFound: There is none.
         """
+        if digest is not None and (taken := self.take_over(id, digest)):
+            return taken
         dataset = self.get(id)
-        dataset.status, dataset.statistics, dataset.problem = "ready", statistics, None
-        dataset.size_bytes = dataset.size_bytes if size_bytes is None else size_bytes
-        dataset.sha256 = dataset.sha256 if sha256 is None else sha256
+        dataset.status, dataset.problem = "ready", None
+        dataset.digest, dataset.data_key = digest, data_key
+        dataset.statistics, dataset.findings = statistics, list(findings)
+        self._tell_format(dataset, format)
+        self._session.flush()
+        return dataset
+
+    def take_over(self, id: str, digest: str) -> Dataset | None:
+        """Make a dataset ready by what another one of the same digest has stored; None where there is none.
+
+        Raises:
+            NotFound: The dataset does not exist.
+        """
+        dataset = self.get(id)
+        self._alone_with(digest)
+        same = (Dataset.digest == digest, Dataset.status == "ready", Dataset.id != id)
+        other = self._session.scalar(select(Dataset).where(*same).order_by(Dataset.id).limit(1))
+        if other is None:
+            return None
+        dataset.status, dataset.problem = "ready", None
+        dataset.digest, dataset.data_key = digest, other.data_key
+        dataset.statistics, dataset.findings = other.statistics, other.findings
+        self._tell_format(dataset, other.source.get("format"))
         self._session.flush()
         return dataset
 
@@ -106,8 +157,12 @@ class Datasets:
         self._session.flush()
         return dataset
 
-    def delete(self, id: str) -> None:
-        """Forget a dataset; its artifacts are the caller's to delete once this has been committed.
+    def delete(self, id: str) -> list[str]:
+        """Forget a dataset.
+
+        Returns:
+            The folders of artifacts that no dataset needs any more, for the caller to delete once this has
+            been committed.
 
         Raises:
             NotFound: There is none.
@@ -125,5 +180,26 @@ class Datasets:
         )
         if user is not None:
             raise WrongState("dataset", id, dataset.status, f"{user} is using it; cancel it or wait")
+        folders = [upload_folder(id)]
+        if dataset.data_key is not None and not self._is_shared(dataset):
+            folders.append(data_folder(dataset.data_key))
         self._session.delete(dataset)
         self._session.flush()
+        return folders
+
+    @staticmethod
+    def _tell_format(dataset: Dataset, format: str | None) -> None:
+        if format is not None and "format" in dataset.source:
+            dataset.source = {**dataset.source, "format": format}
+
+    def _is_shared(self, dataset: Dataset) -> bool:
+        if dataset.digest is not None:
+            self._alone_with(dataset.digest)
+        others = select(Dataset.id).where(Dataset.data_key == dataset.data_key, Dataset.id != dataset.id)
+        return self._session.scalar(others.limit(1)) is not None
+
+    def _alone_with(self, digest: str) -> None:
+        """Let other transactions that come here for this digest wait for the end of this one."""
+        # On SQLite there is one writing transaction at a time as it is.
+        if self._session.get_bind().dialect.name == "postgresql":
+            self._session.execute(select(func.pg_advisory_xact_lock(_DIGEST_LOCKS, func.hashtext(digest))))

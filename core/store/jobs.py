@@ -1,6 +1,7 @@
 """The jobs on record: who may work on one, and what became of it."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,6 +18,19 @@ from core.store.tables import Dataset, Job, JobDataset, JobIteration
 CANCELLED_PROBLEM = {"title": "Cancelled", "detail": "The job was cancelled."}
 
 _FRESH = {"populate_existing": True, "synchronize_session": False}
+
+
+@dataclass
+class Settled:
+    """What became of the jobs whose worker fell silent.
+
+    Attributes:
+        requeued: Ids of the jobs that wait again.
+        ended: The jobs that were cancelled or have failed.
+    """
+
+    requeued: list[str] = field(default_factory=list)
+    ended: list[Job] = field(default_factory=list)
 
 
 class Jobs:
@@ -36,8 +50,9 @@ class Jobs:
         job = Job(id=id or ids.new_id(ids.JOB), kind=kind, status=QUEUED, spec=spec)
         self._session.add(job)
         self._session.flush()
-        for dataset_id in dict.fromkeys(dataset_ids):
-            # Locked, so that nobody deletes the dataset between this look and the commit.
+        # Locked, so that nobody deletes a dataset between this look and the commit; in one order everywhere,
+        # so that no two transactions wait for each other.
+        for dataset_id in sorted(set(dataset_ids)):
             if self._session.get(Dataset, dataset_id, with_for_update={"read": True}) is None:
                 raise NotFound("dataset", dataset_id)
             self._session.add(JobDataset(job_id=job.id, dataset_id=dataset_id))
@@ -93,6 +108,7 @@ class Jobs:
             started_at=now,
             progress=None,
             metrics=None,
+            findings=None,
         )
         if job is not None and job.attempt > 1:
             self._session.execute(delete(JobIteration).where(JobIteration.job_id == id))
@@ -115,6 +131,7 @@ class Jobs:
         *,
         progress: dict[str, Any] | None = None,
         metrics: dict[str, Any] | None = None,
+        findings: list[dict[str, Any]] | None = None,
         iterations: Sequence[tuple[int, dict[str, Any]]] = (),
     ) -> bool:
         """Write down how far the job is; what is left out stays as it was.
@@ -124,6 +141,7 @@ class Jobs:
             token: The token of the claim.
             progress: The whole new progress.
             metrics: The whole new metrics.
+            findings: All that is to be said about its datasets beside each other.
             iterations: Pairs of iteration and values; one already there is replaced.
 
         Returns:
@@ -132,7 +150,7 @@ class Jobs:
         Raises:
             LeaseLost: The token is no longer the job's.
         """
-        given = {"progress": progress, "metrics": metrics}
+        given = {"progress": progress, "metrics": metrics, "findings": findings}
         job = self._write(id, token, {name: value for name, value in given.items() if value is not None})
         if iterations:
             self._replace_iterations(id, dict(iterations))
@@ -189,25 +207,30 @@ class Jobs:
             raise WrongState("job", id, job.status, "it has already ended")
         return job
 
-    def requeue_expired(self, now: datetime, attempts: int) -> list[str]:
+    def requeue_expired(self, now: datetime, attempts: int) -> Settled:
         """Settle the running jobs whose worker fell silent.
 
         One that its user cancelled is cancelled, one that had `attempts` claims has failed, any other is
         queued again.
 
         Returns:
-            The jobs queued again; `to_wake` names them too, as their last wake-up is forgotten.
+            What became of each; `to_wake` names those queued again too, as their last wake-up is forgotten.
         """
         lost = Job.lease_expires_at < now
         expired = self._session.scalars(select(Job).where(Job.status == RUNNING, lost).order_by(Job.id)).all()
-        requeued = []
+        settled = Settled()
         for job in expired:
             target, problem = _after_loss(job, attempts)
             # Guarded again: the worker may have renewed its lease since the rows were read.
             guards = (lost, Job.token == job.token)
-            if self._move(job.id, RUNNING, target, *guards, problem=problem) and target == QUEUED:
-                requeued.append(job.id)
-        return requeued
+            moved = self._move(job.id, RUNNING, target, *guards, problem=problem)
+            if moved is None:
+                continue
+            if target == QUEUED:
+                settled.requeued.append(job.id)
+            else:
+                settled.ended.append(moved)
+        return settled
 
     def to_wake(self, now: datetime, older_than_seconds: float) -> list[str]:
         """Name the queued jobs that need a wake-up, oldest first, and note that they got one."""

@@ -29,7 +29,9 @@ class Base(DeclarativeBase):
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         datetime: UtcDateTime,
         dict[str, Any]: JSON(none_as_null=True),
+        dict[str, str]: JSON(none_as_null=True),
         list[str]: JSON(none_as_null=True),
+        list[dict[str, Any]]: JSON(none_as_null=True),
     }
 
 
@@ -44,6 +46,7 @@ class Job(Base):
         metrics: Latest means, `{"validation": {"ndcg@10": 0.4}}`, or None.
         result: Ids of what the job made, or None.
         problem: `{"title", "detail"}` of a job that did not succeed, or None.
+        findings: What is to be said about its datasets beside each other, or None before they were compared.
         attempt: How often it was claimed.
         token: Fencing token, one more at each claim.
         lease_expires_at: When a silent worker is taken for lost.
@@ -66,6 +69,7 @@ class Job(Base):
     metrics: Mapped[dict[str, Any] | None]
     result: Mapped[dict[str, Any] | None]
     problem: Mapped[dict[str, Any] | None]
+    findings: Mapped[list[dict[str, Any]] | None]
     attempt: Mapped[int] = mapped_column(default=0)
     token: Mapped[int] = mapped_column(BigInteger, default=0)
     lease_expires_at: Mapped[datetime | None]
@@ -88,7 +92,20 @@ class JobIteration(Base):
 
 
 class Dataset(Base):
-    """A judged dataset: `pending` until ingested, then `ready` or `invalid`."""
+    """A judged dataset: `pending` until ingested, then `ready` or `invalid`.
+
+    Attributes:
+        source: Where it came from, `{"kind": "upload", "filename", "format", "options"}` or
+            `{"kind": "synthetic", …}`.
+        size_bytes: Size of the bytes as sent.
+        sha256: Checksum of the bytes as sent.
+        digest: What decides its content; datasets of one digest are the same. None until it is ready.
+        data_key: Key of its Parquet artifact, which datasets of one digest share. None until it is ready.
+        statistics: See `core.data.dataset_statistics`.
+        findings: What is to be said about it, see `core.doctor`. None until it is ready.
+        parts: The datasets that came in the same upload, `{"train": "ds_…", "test": "ds_…"}`, or None.
+        problem: `{"title", "detail", "errors"}` of an invalid one.
+    """
 
     __tablename__ = "datasets"
     __table_args__ = (Index(None, "status", "id"),)
@@ -100,7 +117,11 @@ class Dataset(Base):
     job_id: Mapped[str | None] = mapped_column(ID, ForeignKey("jobs.id"))
     size_bytes: Mapped[int | None] = mapped_column(BigInteger)
     sha256: Mapped[str | None] = mapped_column(SHA256)
+    digest: Mapped[str | None] = mapped_column(SHA256, index=True)
+    data_key: Mapped[str | None] = mapped_column(NAME, index=True)
     statistics: Mapped[dict[str, Any] | None]
+    findings: Mapped[list[dict[str, Any]] | None]
+    parts: Mapped[dict[str, str] | None]
     problem: Mapped[dict[str, Any] | None]
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
     updated_at: Mapped[datetime] = mapped_column(default=utc_now, onupdate=utc_now)

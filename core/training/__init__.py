@@ -1,5 +1,6 @@
 """Training: a TrainingSpec and datasets in, a TrainedRanker out."""
 
+from core.training.binning import KeptBins
 from core.training.boosting import IterationReport, TrainedRanker, train
 from core.training.hyperparameters import Hyperparameters
 from core.training.spec import EarlyStopping, TrainingSpec, training_spec
@@ -9,6 +10,7 @@ __all__ = [
     "EarlyStopping",
     "Hyperparameters",
     "IterationReport",
+    "KeptBins",
     "TrainedRanker",
     "TrainingSpec",
     "train",

@@ -10,8 +10,9 @@ import numpy as np
 from core.data import RankingDataset
 from core.errors import InvalidInput
 from core.jit import use_threads
-from core.losses import Objective
+from core.losses import DocumentWeightedLoss, Loss, Objective
 from core.metrics import ideal_labels, parse_metric, rank_labels
+from core.training.binning import Binning, KeptBins
 from core.training.spec import TrainingSpec
 from core.types import Float32Array, Float64Array
 
@@ -60,6 +61,7 @@ def train(
     validation_dataset: RankingDataset | None = None,
     on_iteration: Callable[[IterationReport], None] | None = None,
     threads: int = 1,
+    kept_bins: KeptBins | None = None,
 ) -> TrainedRanker:
     """Train a ranker.
 
@@ -71,6 +73,8 @@ def train(
         validation_dataset: Data that picks the best iteration; all iterations are kept without it.
         on_iteration: Called after each iteration; whatever it raises ends the training.
         threads: Threads for LightGBM and the loss.
+        kept_bins: Binned features of earlier trainings, and the place for those of this one. The model is the
+            same with and without.
 
     Raises:
         InvalidInput: When early stopping has no validation data, the datasets' features differ, or LightGBM
@@ -79,7 +83,7 @@ def train(
     _check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)
     try:
-        return _boost(spec, train_dataset, validation_dataset, on_iteration, threads)
+        return _boost(spec, train_dataset, validation_dataset, on_iteration, threads, kept_bins)
     except lightgbm.basic.LightGBMError as error:
         raise InvalidInput.at("/dataset_id", _refusal(str(error))) from error
 
@@ -90,11 +94,10 @@ def _boost(
     validation_dataset: RankingDataset | None,
     on_iteration: Callable[[IterationReport], None] | None,
     threads: int,
+    kept_bins: KeptBins | None,
 ) -> TrainedRanker:
-    objective = spec.loss.prepare(
-        train_dataset.labels, train_dataset.query_boundaries, train_dataset.query_weights
-    )
-    booster, measures = _start(spec, train_dataset, validation_dataset, objective, threads)
+    objective = _prepare(spec.loss, train_dataset)
+    booster, measures = _start(spec, train_dataset, validation_dataset, objective, threads, kept_bins)
     history: list[IterationReport] = []
     best_iteration, best_value = 0, -np.inf
     total = spec.hyperparameters.num_iterations
@@ -131,28 +134,28 @@ def _check_fit(spec: TrainingSpec, train_dataset: RankingDataset, validation: Ra
         )
 
 
+def _prepare(loss: Loss, dataset: RankingDataset) -> Objective:
+    judgments = (dataset.labels, dataset.query_boundaries, dataset.query_weights)
+    if isinstance(loss, DocumentWeightedLoss):
+        return loss.prepare(*judgments, dataset.document_weights)
+    return loss.prepare(*judgments)
+
+
 def _start(
     spec: TrainingSpec,
     train_dataset: RankingDataset,
     validation: RankingDataset | None,
     objective: Objective,
     threads: int,
+    kept_bins: KeptBins | None,
 ) -> tuple[lightgbm.Booster, dict[str, "_Measure"]]:
     parameters = spec.hyperparameters.lightgbm(spec.seed, threads)
-    data = lightgbm.Dataset(
-        train_dataset.features,
-        label=train_dataset.labels,
-        feature_name=list(train_dataset.feature_names),
-        params=parameters,
-        free_raw_data=True,
-    )
+    binning = Binning(spec.hyperparameters, parameters, kept_bins)
+    data = binning.training(train_dataset)
     booster = lightgbm.Booster(parameters, data)
     measures = {"train": _Measure(spec.followed_metrics, train_dataset, objective)}
     if validation is not None:
-        valid = lightgbm.Dataset(
-            validation.features, label=validation.labels, reference=data, params=parameters
-        )
-        booster.add_valid(valid, "validation")
+        booster.add_valid(binning.validation(validation, data), "validation")
         measures["validation"] = _Measure(spec.followed_metrics, validation)
     return booster, measures
 

@@ -50,6 +50,19 @@ class Hyperparameters:
     def __post_init__(self) -> None:
         check(self)
 
+    def binning(self) -> dict[str, Any]:
+        """Return the parameters, and the only ones, that decide into which bins LightGBM cuts features.
+
+        Its sample of documents does not depend on the seed of the training, so that trainings can share bins.
+        """
+        return {
+            "max_bin": self.max_bin,
+            "min_data_in_bin": self.min_data_in_bin,
+            "bin_construct_sample_cnt": 200_000,
+            "data_random_seed": 1,
+            "feature_pre_filter": False,
+        }
+
     def lightgbm(self, seed: int, threads: int) -> dict[str, Any]:
         """Return the parameters for LightGBM that make training repeatable on any number of threads.
 
@@ -64,6 +77,6 @@ class Hyperparameters:
             "num_threads": threads,
             "deterministic": True,
             "force_col_wise": True,
-            "feature_pre_filter": False,
             "verbosity": -1,
+            **self.binning(),
         }

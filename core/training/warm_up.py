@@ -7,11 +7,7 @@ from core.metrics import METRICS, parse_metric
 
 
 def warm_up() -> None:
-    """Call each loss and metric once on a tiny query.
-
-    Run once before worker processes start, so that they do not write the cache at the same time, and in
-    each of them, so that no job waits for compilation.
-    """
+    """Call each loss and metric once on a tiny query."""
     scores = np.array([0.3, 0.2, 0.1])
     labels = np.array([0.0, 2.0, 1.0], np.float32)
     query_boundaries = np.array([0, 3], np.int64)

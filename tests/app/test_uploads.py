@@ -29,6 +29,9 @@ def _part(name: str, content: bytes, filename: str | None = None) -> bytes:
 
 
 END = b"--XX--\r\n"
+RULE = "/non_contiguous_queries"
+TWICE = b'{"label": "a", "query": "a"}'
+TRAIN = _part("train", LETOR, "train.txt")
 FILE = _part("file", LETOR, "train.txt")
 
 # Content-Type, body, status, pointer of the one mistake (None: no errors listed)
@@ -48,7 +51,26 @@ BAD_UPLOADS: dict[str, tuple[str, bytes, int, str | None]] = {
     "file as text": (MULTIPART, _part("file", LETOR) + END, 422, "/file"),
     "two files": (MULTIPART, FILE + FILE + END, 422, "/file"),
     "file under another name": (MULTIPART, _part("data", LETOR, "a.txt") + END, 422, "/data"),
-    "unknown field": (MULTIPART, FILE + _part("format", b"letor") + END, 422, "/format"),
+    "unknown field": (MULTIPART, FILE + _part("comment", b"letor") + END, 422, "/comment"),
+    "unknown format": (MULTIPART, FILE + _part("format", b"arff") + END, 422, "/format"),
+    "unknown rule": (MULTIPART, FILE + _part("non_contiguous_queries", b"x") + END, 422, RULE),
+    "columns no JSON": (MULTIPART, FILE + _part("columns", b"label=a") + END, 422, "/columns"),
+    "columns a list": (MULTIPART, FILE + _part("columns", b"[]") + END, 422, "/columns"),
+    "unknown column role": (MULTIPART, FILE + _part("columns", b'{"rank": "a"}') + END, 422, "/columns/rank"),
+    "label not text": (MULTIPART, FILE + _part("columns", b'{"label": 1}') + END, 422, "/columns/label"),
+    "one column twice": (MULTIPART, FILE + _part("columns", TWICE) + END, 422, "/columns/query"),
+    "feature names no JSON": (MULTIPART, FILE + _part("feature_names", b"{") + END, 422, "/feature_names"),
+    "file and train": (MULTIPART, FILE + _part("train", LETOR, "a") + END, 422, "/file"),
+    "query file alone": (MULTIPART, _part("train_query", b"2", "q") + END, 422, "/file"),
+    "query file of another part": (
+        MULTIPART,
+        FILE + _part("test_query", b"2", "q") + END,
+        422,
+        "/test_query",
+    ),
+    "query file empty": (MULTIPART, FILE + _part("file_query", b"", "q") + END, 422, "/file_query"),
+    "second file empty": (MULTIPART, TRAIN + _part("test", b"", "t") + END, 422, "/test"),
+    "together too large": (MULTIPART, TRAIN + _part("test", b"1" * MAX_UPLOAD_BYTES, "t") + END, 413, None),
     "name twice": (MULTIPART, _part("name", b"a") + _part("name", b"b") + FILE + END, 422, "/name"),
     "name empty": (MULTIPART, FILE + _part("name", b"") + END, 422, "/name"),
     "name too long": (MULTIPART, FILE + _part("name", b"n" * 201) + END, 422, "/name"),
@@ -74,7 +96,7 @@ BAD_UPLOADS: dict[str, tuple[str, bytes, int, str | None]] = {
     "header without end": (MULTIPART, b"--XX\r\nX-A: " + b"a" * 50_000 + b"\r\n\r\nx\r\n" + END, 422, ""),
     "parts without end": (MULTIPART, b"--XX\r\n\r\n\r\n" * 100, 422, ""),
     "file too large": (MULTIPART, _part("file", b"1" * (MAX_UPLOAD_BYTES + 1), "a") + END, 413, None),
-    "envelope too large": (MULTIPART, b"\r\n" * MAX_UPLOAD_BYTES + FILE + END, 413, None),
+    "envelope too large": (MULTIPART, b"\r\n" * ENVELOPE_BYTES + FILE + END, 413, None),
 }
 
 
@@ -108,7 +130,12 @@ def test_an_upload_is_kept_byte_for_byte(client: TestClient, store: Store) -> No
     dataset = response.json()
     assert response.headers["location"] == f"/v1/datasets/{dataset['id']}"
     assert (dataset["name"], dataset["status"]) == ("web30k fold 1", "pending")
-    assert dataset["source"] == {"kind": "upload", "filename": "train.txt.gz", "format": "auto"}
+    assert dataset["source"] == {
+        "kind": "upload",
+        "filename": "train.txt.gz",
+        "format": "auto",
+        "options": {},
+    }
     assert dataset["size_bytes"] == len(content)
     assert dataset["sha256"] == hashlib.sha256(content).hexdigest()
     assert store.artifacts.read_bytes(f"datasets/{dataset['id']}/upload") == content
@@ -117,8 +144,69 @@ def test_an_upload_is_kept_byte_for_byte(client: TestClient, store: Store) -> No
     assert job["spec"] == {"dataset_id": dataset["id"]}
 
 
+def test_one_upload_may_hold_train_validation_and_test(client: TestClient, store: Store) -> None:
+    """Each part is a dataset with a job of its own, and each knows the others; side files go with theirs."""
+    files = {
+        "test": ("test.txt", b"1 1:0.3\n"),
+        "test_query": ("test.txt.query", b"1\n"),
+        "train": ("train.txt", LETOR),
+    }
+    response = client.post("/v1/datasets", files=files, data={"name": "fold 1"})
+    assert response.status_code == 202
+    train = response.json()
+    assert (train["name"], train["source"]["filename"]) == ("fold 1 train", "train.txt")
+    assert set(train["parts"]) == {"train", "test"}
+    assert train["parts"]["train"] == train["id"]
+    test = client.get(f"/v1/datasets/{train['parts']['test']}").json()
+    assert (test["name"], test["parts"]) == ("fold 1 test", train["parts"])
+    assert test["source"]["query_sizes_filename"] == "test.txt.query"
+    assert store.artifacts.read_bytes(f"datasets/{test['id']}/query_sizes") == b"1\n"
+    assert len(client.get("/v1/jobs").json()["items"]) == 2
+
+
+def test_an_upload_cancelled_before_it_was_read_leaves_no_bytes(
+    client: TestClient, settings: ApiSettings
+) -> None:
+    """Its dataset stays on record as invalid; what was sent goes."""
+    dataset = client.post("/v1/datasets", files={"file": ("a", LETOR)}).json()
+    assert client.post(f"/v1/jobs/{dataset['job_id']}/cancel").json()["status"] == "cancelled"
+    assert client.get(f"/v1/datasets/{dataset['id']}").json()["status"] == "invalid"
+    assert list(Path(settings.storage_url.removeprefix("file://")).glob("datasets/*")) == []
+
+
+def test_how_to_read_is_kept_with_the_dataset(client: TestClient) -> None:
+    """Options are stored as they were meant, whatever the order of the parts; JSON may come as a file."""
+    body = (
+        FILE
+        + _part("columns", b'{"label": "grade", "ignore": ["title"]}')
+        + _part("feature_names", b'{"1": "bm25"}', "names.json")
+        + _part("format", b"csv")
+        + END
+    )
+    response = client.post("/v1/datasets", content=body, headers={"Content-Type": MULTIPART})
+    assert response.status_code == 202
+    source = response.json()["source"]
+    assert source["format"] == "csv"
+    assert source["options"] == {
+        "columns": {"label": "grade", "ignore": ["title"]},
+        "feature_names": {"1": "bm25"},
+    }
+
+
+def test_a_repeated_upload_with_a_key_is_one_upload(client: TestClient, settings: ApiSettings) -> None:
+    """All parts and fields make the request; the second answer is the first, and its bytes are gone."""
+    key = {"Idempotency-Key": "k1"}
+    files = {"train": ("a", LETOR), "test": ("b", LETOR)}
+    first, second = (client.post("/v1/datasets", files=files, headers=key).json() for _ in range(2))
+    assert first == second
+    other = client.post("/v1/datasets", files={**files, "test": ("b", LETOR * 2)}, headers=key)
+    assert other.status_code == 422
+    artifacts = Path(settings.storage_url.removeprefix("file://"))
+    assert len(list(artifacts.glob("datasets/*"))) == 2
+
+
 def test_a_file_of_the_largest_size_is_taken(client: TestClient) -> None:
-    """The limit is on the file, not on the file and its envelope."""
+    """The limit is on the files, not on the files and their envelope."""
     response = client.post("/v1/datasets", files={"file": ("a", b"1" * MAX_UPLOAD_BYTES)})
     assert response.status_code == 202
     assert response.json()["size_bytes"] == MAX_UPLOAD_BYTES
@@ -205,14 +293,29 @@ def test_a_client_that_leaves_leaves_nothing(
 def test_any_cutting_of_the_body_gives_the_same_file(content: bytes, cuts: list[int]) -> None:
     """The parser may be fed a body in any pieces, even through the middle of a boundary."""
     body = _part("name", b"n") + _part("file", content, "a") + END
-    received = bytearray()
-    parser = UploadParser(MULTIPART, ("name",), received.extend)
+    sink = _Sink()
+    parser = UploadParser(MULTIPART, ("file",), {"name": 10}, sink)
     edges = [0, *sorted(cut for cut in cuts if cut < len(body)), len(body)]
     for start, stop in itertools.pairwise(edges):
         parser.feed(body[start:stop])
     parser.finish()
-    assert bytes(received) == content
-    assert (parser.filename, parser.fields) == ("a", {"name": "n"})
+    assert sink.files == {("file", "a"): content}
+    assert parser.fields == {"name": "n"}
+
+
+class _Sink:
+    """Keeps the files of an upload."""
+
+    def __init__(self) -> None:
+        self.files: dict[tuple[str, str], bytes] = {}
+
+    def begin(self, field: str, filename: str) -> None:
+        """Start another file."""
+        self.files[field, filename] = b""
+
+    def take(self, piece: bytes) -> None:
+        """Add to the file started last."""
+        self.files[next(reversed(self.files))] += piece
 
 
 def _assert_nothing_left(client: TestClient, settings: ApiSettings) -> None:

@@ -1,5 +1,7 @@
 """Fitting a dataset to a model's features."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -28,9 +30,18 @@ def test_features_are_matched_by_name() -> None:
     assert fitted.features.flags.c_contiguous
 
 
-def test_numbered_features_that_are_absent_are_zero() -> None:
-    """LETOR text leaves zeros out, the last columns included."""
-    assert fit_features(dataset("f1"), ("f1", "f2")).features.tolist() == [[1, 0], [-1, 0]]
+@pytest.mark.parametrize("names", [("f1", "f2"), ("f0", "f1")])
+def test_numbered_features_that_are_absent_are_zero(names: tuple[str, str]) -> None:
+    """LETOR text leaves zeros out, the last columns included; LightGBM's may count from 0."""
+    assert fit_features(dataset(names[0]), names).features.tolist() == [[1, 0], [-1, 0]]
+
+
+def test_what_else_is_known_stays() -> None:
+    """Weights and columns belong to documents and queries, not to features."""
+    same = replace(dataset("a", "b"), document_weights=np.ones(2), query_columns={"market": ("de",)})
+    fitted = fit_features(same, ("b", "a"))
+    assert fitted.document_weights is same.document_weights
+    assert fitted.query_columns == {"market": ("de",)}
 
 
 @pytest.mark.parametrize(("has", "wants"), [(("bm25",), ("bm25", "age")), (("f1",), ("f1", "age"))])

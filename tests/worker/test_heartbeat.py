@@ -33,7 +33,7 @@ def test_the_lease_is_renewed_while_the_job_works(store: Store, claim_job: Claim
     with Heartbeat(run, StopFlag(), 0.1):
         time.sleep(2.5)
         with store.begin() as tx:
-            assert tx.jobs.requeue_expired(datetime.now(UTC), attempts=3) == []
+            assert tx.jobs.requeue_expired(datetime.now(UTC), attempts=3).requeued == []
 
 
 def test_a_cancel_is_noticed_without_a_report(store: Store, claim_job: Claim) -> None:

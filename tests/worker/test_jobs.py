@@ -124,7 +124,61 @@ def test_artifacts_of_a_job_without_result_are_removed(store: Store, claim_job: 
         file.write(b"tree")
     assert store.artifacts.exists("models/mdl_x/model.txt")
     run.discard_artifacts()
-    assert not store.artifacts.exists("models/mdl_x/model.txt")
+    assert not store.artifacts.exists("models/mdl_x")
+
+
+@pytest.mark.parametrize("ending", ["succeed", "fail", "cancel"])
+def test_what_a_job_consumes_goes_with_its_end(store: Store, claim_job: Claim, ending: str) -> None:
+    """However it ends, but not before: until then another worker may have to begin again."""
+    run = claim_job()
+    store.artifacts.write_bytes("datasets/ds_x/upload", b"1 qid:1 1:1")
+    run.consumes("datasets/ds_x")
+    run.discard_artifacts()
+    assert store.artifacts.exists("datasets/ds_x/upload")
+    if ending == "fail":
+        run.fail({"title": "t", "detail": "d"})
+    elif ending == "cancel":
+        run.cancel()
+    else:
+        with run.succeeding({}):
+            pass
+    assert not store.artifacts.exists("datasets/ds_x")
+
+
+def test_what_a_lost_job_consumes_stays(store: Store, claim_job: Claim) -> None:
+    """It belongs to whoever has the job now."""
+    run = claim_job()
+    store.artifacts.write_bytes("datasets/ds_x/upload", b"1 qid:1 1:1")
+    run.consumes("datasets/ds_x")
+    take_away(store, run)
+    for end in (run.cancel, lambda: run.fail({})):
+        with pytest.raises(LeaseLost):
+            end()
+    assert store.artifacts.exists("datasets/ds_x/upload")
+
+
+def test_a_report_can_be_written_at_once(store: Store, claim_job: Claim) -> None:
+    """Some news are worth it, however short the last ones are ago."""
+    run = claim_job(report_seconds=3600.0)
+    run.flush()
+    run.report(progress={"iteration": 1}, findings=[{"code": "shared-queries"}], at_once=True)
+    run.report(progress={"iteration": 2})
+    with store.read() as tx:
+        job = tx.jobs.get(run.id)
+    assert job.progress == {"iteration": 1}
+    assert job.findings == [{"code": "shared-queries"}]
+
+
+def test_a_phase_may_forget_the_count_of_the_one_before(store: Store, claim_job: Claim) -> None:
+    """A training shows its last iteration while it stores the model; percents of another thing mislead."""
+    run = claim_job()
+    run.report(progress={"phase": "reading", "iteration": 100, "total": 100, "eta_seconds": 0.0})
+    for afresh, iteration in ((False, 100), (True, 0)):
+        run.phase("examining", afresh=afresh)
+        with store.read() as tx:
+            progress = tx.jobs.get(run.id).progress
+        assert progress is not None
+        assert (progress["phase"], progress["iteration"]) == ("examining", iteration)
 
 
 def test_artifacts_of_a_result_are_kept(store: Store, claim_job: Claim) -> None:

@@ -1,7 +1,7 @@
 """What a failed job tells."""
 
 import core.errors
-from core.errors import DatasetError, InvalidInput, RankeryError
+from core.errors import DatasetError, DatasetProblem, InvalidInput, RankeryError
 from worker.problems import TITLES, problem_of
 
 
@@ -23,6 +23,14 @@ def test_a_dataset_error_names_its_place() -> None:
     assert problem["errors"] == [
         {"line": 3, "column": 5, "text": "x", "detail": "expected a number", "file": "a.txt"}
     ]
+    assert problem["more"] is False
+
+
+def test_more_problems_than_are_listed_are_said() -> None:
+    """Whoever mends a hundred lines must know that there are others."""
+    problem = problem_of(DatasetError(DatasetProblem("a"), DatasetProblem("b"), more=True))
+    assert [error["detail"] for error in problem["errors"]] == ["a", "b"]
+    assert problem["more"] is True
 
 
 def test_an_invalid_input_names_its_pointers() -> None:

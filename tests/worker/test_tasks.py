@@ -70,7 +70,8 @@ def test_a_good_upload_becomes_a_ready_dataset(
     assert dataset.status == "ready"
     assert dataset.statistics is not None
     assert dataset.statistics["documents"] == 2
-    assert store.artifacts.exists(f"datasets/{dataset_id}/data.parquet")
+    assert dataset.data_key is not None
+    assert store.artifacts.exists(dataset.data_key)
 
 
 def test_one_of_our_errors_ends_the_job_with_its_own_words(
@@ -86,7 +87,8 @@ def test_one_of_our_errors_ends_the_job_with_its_own_words(
     assert dataset.problem == ending["problem"]
     assert dataset.problem is not None
     assert dataset.problem["errors"][0]["line"] == 2
-    assert not store.artifacts.exists(f"datasets/{dataset_id}/data.parquet")
+    assert not store.artifacts.exists("data")
+    assert not store.artifacts.exists(f"datasets/{dataset_id}")
 
 
 def test_an_unknown_error_tells_the_user_a_reference_and_the_log_the_rest(

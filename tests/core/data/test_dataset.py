@@ -36,11 +36,8 @@ def test_names_default_to_numbers_from_one() -> None:
         ({"features": [1.0, 2.0, 3.0]}, "/features"),
         ({"features": np.zeros((3, 0))}, "/features"),
         ({"features": [[1.0], [2.0, 3.0]]}, "/features"),
-        ({"features": [[1, 1], [1, np.inf], [1, 1]]}, "/features/1/1"),
         ({"features": [[1, 1], [1, 1], [-1e39, 1]]}, "/features/2/0"),
         ({"labels": [0, 1]}, "/labels"),
-        ({"labels": [0, -1, 1]}, "/labels/1"),
-        ({"labels": [0, 0, np.nan]}, "/labels/2"),
         ({"labels": [np.inf, 0, 0]}, "/labels/0"),
         ({"query_boundaries": [0]}, "/query_boundaries"),
         ({"query_boundaries": [[0, 3]]}, "/query_boundaries"),
@@ -54,6 +51,9 @@ def test_names_default_to_numbers_from_one() -> None:
         ({"feature_names": ["x", "x"]}, "/feature_names"),
         ({"query_weights": [1.0]}, "/query_weights"),
         ({"query_weights": [1.0, -1.0]}, "/query_weights/1"),
+        ({"document_weights": [1.0]}, "/document_weights"),
+        ({"document_weights": [1.0, np.nan, 1.0]}, "/document_weights/1"),
+        ({"query_columns": {"market": ["de"]}}, "/query_columns/market"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(change: dict[str, Any], pointer: str) -> None:
@@ -61,6 +61,13 @@ def test_arrays_that_do_not_fit_are_refused(change: dict[str, Any], pointer: str
     with pytest.raises(InvalidInput) as caught:
         RankingDataset.from_arrays(**(_FITTING | change))
     assert [problem.pointer for problem in caught.value.problems] == [pointer]
+
+
+def test_labels_and_features_are_kept_as_they_are() -> None:
+    """Negative labels, missing ones and infinite features are the doctor's and the job's concern."""
+    dataset = RankingDataset.from_arrays([[np.inf], [-np.inf], [np.nan]], [-1, np.nan, 0], [0, 3])
+    np.testing.assert_array_equal(dataset.labels, [-1, np.nan, 0])
+    np.testing.assert_array_equal(dataset.features[:, 0], [np.inf, -np.inf, np.nan])
 
 
 @given(datasets(weighted=True), st.data())

@@ -1,7 +1,6 @@
 """Decimal text becomes the float32 that Python and numpy make of it."""
 
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ def _parse(text: str) -> tuple[int, float]:
 
 def _read(text: str) -> np.float32:
     content = np.frombuffer(f"0 qid:1 1:{text}".encode(), np.uint8)
-    value: np.float32 = read_letor(content, "x").features[0, 0]
+    value: np.float32 = read_letor(content, "x").dataset.features[0, 0]
     return value
 
 
@@ -106,11 +105,11 @@ def test_nan_is_a_missing_feature(text: str) -> None:
     assert np.isnan(_read(text))
 
 
-def test_more_halfway_numbers_than_one_turn_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the room for numbers left to Python is full, parsing goes on where it stopped."""
-    monkeypatch.setattr("core.data.letor._PENDING_ROWS", 4)
+def test_more_halfway_numbers_than_one_turn_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the room for rows left to Python is full, the block is parsed again with more."""
+    monkeypatch.setattr("core.data.rows._UNDECIDED_ROOM", 4)
     rows = "\n".join(f"{_HALFWAY[0]} qid:{i // 3} 1:{_HALFWAY[1]} 2:{i} 3:{_HALFWAY[2]}" for i in range(50))
-    dataset = read_letor(np.frombuffer(rows.encode(), np.uint8), "x")
+    dataset = read_letor(np.frombuffer(rows.encode(), np.uint8), "x").dataset
     assert dataset.labels.tolist() == [_expected(_HALFWAY[0])] * 50
     assert dataset.features.tolist() == [
         [_expected(_HALFWAY[1]), float(i), _expected(_HALFWAY[2])] for i in range(50)
@@ -122,3 +121,19 @@ def test_values_beyond_float32_are_refused(text: str) -> None:
     """What would round to infinity is an error, also when it is only just too large."""
     with pytest.raises(DatasetError, match="within float32's range"):
         _read(text)
+
+
+def test_a_million_numbers_read_as_numpy_reads_them() -> None:
+    """Random decimals of every usual shape, in one file, have the bits of np.float32(float(text))."""
+    generator = np.random.default_rng(5)
+    values = generator.standard_normal(1_000_000) * 10.0 ** generator.integers(-9, 9, 1_000_000)
+    shapes = ("%.6f", "%.0f", "%r", "%.3e", "%.12g", "%.17g", "%.8f", "%+.1f")
+    texts = [shapes[i % len(shapes)] % value for i, value in enumerate(values.tolist())]
+    rows = [texts[i : i + 100] for i in range(0, len(texts), 100)]
+    lines = [
+        f"0 qid:{i // 9} " + " ".join(f"{j + 1}:{t}" for j, t in enumerate(r)) for i, r in enumerate(rows)
+    ]
+    content = np.frombuffer("\n".join(lines).encode(), np.uint8)
+    found = read_letor(content, "x", threads=2).dataset.features
+    expected = np.array(list(map(float, texts))).astype(np.float32).reshape(found.shape)
+    assert found.tobytes() == expected.tobytes()

@@ -208,7 +208,9 @@ def test_bins_hold_every_query_once_and_are_balanced() -> None:
     [
         ("lambdarank", {"gain": [0.0, 1.0]}, [0.0, 2.0], "a list of 2 gains needs whole labels from 0 to 1"),
         ("lambdarank", {"gain": [0.0, 1.0]}, [0.0, 0.5], "needs whole labels"),
-        ("lambdarank", {}, [0.0, 2000.0], "labels above 1000 overflow"),
+        ("lambdarank", {}, [0.0, 31.0], "for labels up to 30, as in LightGBM; these go up to 31"),
+        ("xe-ndcg", {}, [0.0, 31.0], "these go up to 31"),
+        ("listnet", {"target": "gain-softmax"}, [0.0, 31.0], "/loss/target: .* these go up to 31"),
         ("lambdarank", {"target": "err"}, [0.0, 5.0], "is 4, the data has label 5"),
         ("w-listmle", {}, [0.0, -1.0], "labels must be finite and at least 0"),
         ("w-ranknet", {}, [0.0, np.nan], "labels must be finite and at least 0"),

@@ -77,3 +77,12 @@ def test_wrong_spellings_are_refused(spelling: str) -> None:
 def test_every_metric_states_its_contract(name: str) -> None:
     """A number is stored with the conventions that make it comparable."""
     assert {"ties", "queries_without_relevant"} <= parse_metric(name).contract().keys()
+
+
+@pytest.mark.parametrize("name", ["dcg", "ndcg"])
+def test_gains_that_overflow_are_refused_not_infinite(name: str) -> None:
+    """2^1000 is a number, beyond it a mean would silently be infinite or skip the query."""
+    metric = parse_metric(name)
+    assert np.isfinite(metric(SCORES, LABELS * 1000 / 3, ONE_QUERY)).all()
+    with pytest.raises(InvalidInput, match="overflows for labels above 1000; these go up to 1025"):
+        metric(SCORES, np.array([1025.0, 0, 0, 0, 0]), ONE_QUERY)

@@ -43,7 +43,7 @@ def claimed(store: Store, job: Job) -> Job:
 def ingest(store: Store) -> tuple[Dataset, Job]:
     """A pending dataset with the queued job that ingests it."""
     with store.begin() as tx:
-        dataset = tx.datasets.add("web", {"kind": "upload"})
+        dataset = tx.datasets.add("web", {"kind": "upload", "format": "auto"})
         job = tx.jobs.add("ingest", {"dataset_id": dataset.id}, [dataset.id])
         tx.datasets.attach_job(dataset.id, job.id)
     return dataset, job

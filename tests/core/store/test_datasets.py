@@ -24,13 +24,35 @@ def test_a_new_dataset_is_pending(store: Store) -> None:
 
 
 def test_ready(store: Store, ingest: tuple[Dataset, Job]) -> None:
-    """A dataset that was read is ready with its statistics; its size and checksum stay unless given."""
+    """A dataset that was read is ready with what was found, and says what its file turned out to be."""
     dataset, job = ingest
     with store.begin() as tx:
-        ready = tx.datasets.mark_ready(dataset.id, statistics={"queries": 3}, size_bytes=7)
-    assert (ready.status, ready.statistics, ready.size_bytes) == ("ready", {"queries": 3}, 7)
+        tx.datasets.mark_ready(
+            dataset.id,
+            statistics={"queries": 3},
+            findings=[{"code": "constant-features"}],
+            digest="d1",
+            data_key="data/d1-a/data.parquet",
+            format="letor",
+        )
+    with store.read() as tx:
+        ready = tx.datasets.get(dataset.id)
+    assert (ready.status, ready.statistics) == ("ready", {"queries": 3})
+    assert (ready.findings, ready.digest) == ([{"code": "constant-features"}], "d1")
+    assert ready.data_key == "data/d1-a/data.parquet"
+    assert ready.source == {"kind": "upload", "format": "letor"}
     assert ready.job_id == job.id
     assert ready.updated_at > ready.created_at
+
+
+def test_parts_of_one_upload_name_each_other(store: Store) -> None:
+    """Each dataset of an upload of several files knows the others."""
+    parts = {"train": new_id("ds_"), "test": new_id("ds_")}
+    with store.begin() as tx:
+        for part, dataset_id in parts.items():
+            tx.datasets.add(f"web {part}", {"kind": "upload"}, dataset_id, parts=parts)
+    with store.read() as tx:
+        assert [tx.datasets.get(dataset_id).parts for dataset_id in parts.values()] == [parts, parts]
 
 
 def test_invalid(store: Store, ingest: tuple[Dataset, Job]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from core.errors import LeaseLost, NotFound, WrongState
 from core.store import Dataset, Job, Store
 from core.store.clock import utc_now
-from core.store.jobs import Jobs
+from core.store.jobs import Jobs, Settled
 
 LATER = timedelta(minutes=1)
 
@@ -145,12 +145,17 @@ def test_a_second_attempt_starts_from_nothing(store: Store, claimed: Job) -> Non
     """The next claim drops what the lost attempt recorded."""
     with store.begin() as tx:
         tx.jobs.record(
-            claimed.id, 1, progress={"phase": "train"}, metrics={"train": {}}, iterations=[(1, {}), (2, {})]
+            claimed.id,
+            1,
+            progress={"phase": "train"},
+            metrics={"train": {}},
+            findings=[{"code": "shared-queries"}],
+            iterations=[(1, {}), (2, {})],
         )
         tx.jobs.requeue_expired(utc_now() + LATER, attempts=3)
         second = tx.jobs.claim(claimed.id, "w2", 15)
         assert second is not None
-        assert (second.progress, second.metrics) == (None, None)
+        assert (second.progress, second.metrics, second.findings) == (None, None, None)
         assert tx.jobs.iterations(claimed.id) == []
 
 
@@ -180,7 +185,7 @@ def test_cancelling_a_running_job(store: Store, claimed: Job) -> None:
 def test_a_valid_lease_is_respected(store: Store, claimed: Job) -> None:
     """A job whose lease has not expired is left alone."""
     with store.begin() as tx:
-        assert tx.jobs.requeue_expired(utc_now(), attempts=1) == []
+        assert tx.jobs.requeue_expired(utc_now(), attempts=1) == Settled()
         assert tx.jobs.get(claimed.id).status == "running"
 
 
@@ -188,7 +193,7 @@ def test_a_lost_job_is_queued_again(store: Store, claimed: Job) -> None:
     """A job of a lost worker is queued again and due for a wake-up."""
     with store.begin() as tx:
         tx.jobs.to_wake(utc_now(), 60)
-        assert tx.jobs.requeue_expired(utc_now() + LATER, attempts=2) == [claimed.id]
+        assert tx.jobs.requeue_expired(utc_now() + LATER, attempts=2) == Settled(requeued=[claimed.id])
         lost = tx.jobs.get(claimed.id)
         assert (lost.status, lost.worker, lost.lease_expires_at) == ("queued", None, None)
         assert tx.jobs.to_wake(utc_now(), 60) == [claimed.id]
@@ -197,8 +202,9 @@ def test_a_lost_job_is_queued_again(store: Store, claimed: Job) -> None:
 def test_the_last_attempt_fails(store: Store, claimed: Job) -> None:
     """A job lost as often as allowed has failed, and says why."""
     with store.begin() as tx:
-        assert tx.jobs.requeue_expired(utc_now() + LATER, attempts=1) == []
+        settled = tx.jobs.requeue_expired(utc_now() + LATER, attempts=1)
         lost = tx.jobs.get(claimed.id)
+    assert settled == Settled(ended=[lost])
     assert lost.status == "failed"
     assert lost.problem == {
         "title": "Worker lost",
@@ -210,8 +216,8 @@ def test_a_lost_job_that_was_to_stop(store: Store, claimed: Job) -> None:
     """A job that its user cancelled is not run again when its worker is lost."""
     with store.begin() as tx:
         tx.jobs.request_cancel(claimed.id)
-        assert tx.jobs.requeue_expired(utc_now() + LATER, attempts=3) == []
-        assert tx.jobs.get(claimed.id).status == "cancelled"
+        ended = tx.jobs.requeue_expired(utc_now() + LATER, attempts=3).ended
+        assert [(job.id, job.status) for job in ended] == [(claimed.id, "cancelled")]
 
 
 def test_to_wake(store: Store) -> None:

@@ -119,3 +119,26 @@ def test_downgrade(settings: StoreSettings) -> None:
         command.downgrade(config, "base")
         assert inspect(connection).get_table_names() == ["alembic_version"]
     engine.dispose()
+
+
+def test_datasets_from_before_contents_were_shared(settings: StoreSettings) -> None:
+    """A dataset that was ready keeps its Parquet where it is, and survives the way back."""
+    engine = open_engine(settings.database_url)
+    config = migrations_config()
+    with for_writing(engine).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        for dataset_id, status in (("ds_1", "ready"), ("ds_2", "pending")):
+            connection.exec_driver_sql(
+                "INSERT INTO datasets (id, name, status, source, created_at, updated_at)"
+                f" VALUES ('{dataset_id}', 'web', '{status}', '{{}}', '2026-01-01', '2026-01-01')"
+            )
+        command.upgrade(config, "0002")
+        rows = connection.exec_driver_sql("SELECT id, data_key, digest, findings FROM datasets ORDER BY id")
+        assert rows.fetchall() == [
+            ("ds_1", "datasets/ds_1/data.parquet", None, None),
+            ("ds_2", None, None, None),
+        ]
+        command.downgrade(config, "0001")
+        assert connection.exec_driver_sql("SELECT count(*) FROM datasets").scalar() == 2
+    engine.dispose()

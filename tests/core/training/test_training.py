@@ -70,6 +70,20 @@ def test_history_reports_what_the_stored_model_scores(
     assert Forest.parse(ranker.model_text).n_trees == ranker.best_iteration
 
 
+def test_infinite_and_missing_features_are_ranked_as_they_were_learnt() -> None:
+    """What a file says as inf, -inf or nan means the same to training and to scoring."""
+    dataset = synthetic_dataset(60, seed=1, n_features=8)
+    generator = np.random.default_rng(0)
+    features = dataset.features.copy()
+    for value in (np.inf, -np.inf, np.nan, 3e38):
+        features[generator.random(features.shape) < 0.1] = value
+    training, validation = split_queries(dataset.with_features(features, dataset.feature_names), 0.3, seed=1)
+    ranker = train(small_spec(), training, validation)
+    scores = Forest.parse(ranker.model_text).score(validation.features)
+    mean = evaluate(scores, validation, ["ndcg@5"]).summaries["ndcg@5"].mean
+    assert mean == ranker.history[ranker.best_iteration - 1].values["validation"]["ndcg@5"]
+
+
 def test_early_stopping_ends_after_the_given_rounds(datasets: tuple[RankingDataset, RankingDataset]) -> None:
     """Training ends exactly `rounds` iterations after the best one."""
     hyperparameters = {"num_iterations": 400, "learning_rate": 0.5, "num_leaves": 15}

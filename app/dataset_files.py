@@ -1,0 +1,118 @@
+"""A stored dataset's queries and features, read without reading the rest of it."""
+
+import functools
+import json
+import math
+from typing import Any
+
+from app.result_files import row_cursor
+from app.schemas.findings import FeatureProfiles
+from app.schemas.queries import JudgedDocument, JudgedQuery, QueryEntry, QueryPage, Value
+from core.data import RankingDataset
+from core.data.parquet import read_rows
+from core.data.query_index import QueryIndex
+from core.errors import WrongState
+from core.store import Dataset, Store
+from core.store.artifacts import Artifacts
+from core.store.dataset_keys import features_key, queries_key
+
+_INDEXES_KEPT = 8
+MAX_CELLS = 200_000  # of one answer: 2 to 4 MB of JSON
+
+
+class DatasetFiles:
+    """What was stored of one dataset.
+
+    Raises:
+        NotFound: There is no such dataset.
+        WrongState: It is not ready.
+    """
+
+    def __init__(self, store: Store, dataset_id: str) -> None:
+        with store.read() as tx:
+            self._dataset = tx.datasets.get(dataset_id)
+        self._artifacts = store.artifacts
+        self._data_key = _data_key(self._dataset)
+
+    def queries(self, prefix: str | None, cursor: str | None, limit: int) -> QueryPage:
+        """List queries in the dataset's order, those whose id starts with `prefix`.
+
+        Raises:
+            InvalidInput: The cursor is not one that a page carried.
+        """
+        index = _index(self._artifacts, self._data_key)
+        if prefix:
+            index = index.with_prefix(prefix)
+        first = row_cursor(cursor, len(index))
+        entries = index.entries(first, limit)
+        stop = first + len(entries)
+        return QueryPage(
+            items=[QueryEntry.model_validate(entry) for entry in entries],
+            next_cursor=str(stop) if stop < len(index) else None,
+        )
+
+    def query(self, query_id: str, offset: int, limit: int) -> JudgedQuery:
+        """Read documents of one query, fewer than `limit` where they have very many features.
+
+        Raises:
+            NotFound: There is no query of this id.
+        """
+        entry = _index(self._artifacts, self._data_key).find(query_id)
+        features: int = (self._dataset.statistics or {}).get("features", 1)
+        limit = max(1, min(limit, MAX_CELLS // features))
+        first = entry.first_row + min(offset, entry.documents)
+        last = min(first + limit, entry.first_row + entry.documents)
+        # The first row is read in any case: it knows the weight of the query and the features' names.
+        rows = read_rows_of(self._artifacts, self._data_key, min(first, last - 1), last)
+        skipped = rows.n_documents - (last - first)
+        return JudgedQuery(
+            query_id=query_id,
+            weight=None if rows.query_weights is None else float(rows.query_weights[0]),
+            columns=dict(entry.columns),
+            total=entry.documents,
+            offset=first - entry.first_row,
+            feature_names=list(rows.feature_names),
+            documents=[_document(rows, row) for row in range(skipped, rows.n_documents)],
+        )
+
+    def features(self) -> FeatureProfiles:
+        """Read what each feature is like."""
+        profiles = json.loads(self._artifacts.read_bytes(features_key(self._data_key)))
+        return FeatureProfiles(items=profiles)
+
+
+def read_rows_of(artifacts: Artifacts, data_key: str, first: int, last: int) -> RankingDataset:
+    """Read the documents `first` to `last` of a stored dataset, and no other row group than theirs."""
+    with artifacts.open(data_key) as file:
+        return read_rows(file, first, last)
+
+
+@functools.lru_cache(_INDEXES_KEPT)
+def _index(artifacts: Artifacts, data_key: str) -> QueryIndex:
+    with artifacts.open(queries_key(data_key)) as file:
+        return QueryIndex.read(file)
+
+
+def _data_key(dataset: Dataset) -> str:
+    if dataset.status != "ready" or dataset.data_key is None:
+        raise WrongState("dataset", dataset.id, dataset.status, "it can be looked at when it is ready")
+    return dataset.data_key
+
+
+def _document(rows: RankingDataset, row: int) -> JudgedDocument:
+    return JudgedDocument(
+        document_id=rows.document_ids[row],
+        label=_number(rows.labels[row]),
+        weight=None if rows.document_weights is None else float(rows.document_weights[row]),
+        features=[_number(value) for value in rows.features[row]],
+    )
+
+
+def _number(value: Any) -> Value:
+    """Write a float32 for JSON: 0.1 rather than 0.10000000149011612."""
+    number = float(str(value))
+    if math.isnan(number):
+        return None
+    if math.isinf(number):
+        return "Infinity" if number > 0 else "-Infinity"
+    return number

@@ -1,0 +1,183 @@
+"""Telling what a file holds by looking at it."""
+
+import re
+from dataclasses import dataclass
+
+from core.data.packing import Bytes
+from core.errors import DatasetError
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+DELIMITERS = ("\t", ";", ",")
+
+_SAMPLE_BYTES = 2**16
+_SAMPLE_LINES = 20
+_TEXT_SHOWN = 40
+_UNDERSTOOD = "LETOR, LightGBM, CSV or Parquet data, plain or packed with gzip or Zstandard"
+_PARQUET = b"PAR1"
+_FOREIGN = {
+    b"PK\x03\x04": "a ZIP archive, as Excel sheets are too",
+    b"PK\x05\x06": "an empty ZIP archive",
+    b"BZh": "bzip2 data",
+    b"\xfd7zXZ\x00": "xz data",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"\x04\x22\x4d\x18": "LZ4 data",
+    b"PARE": "an encrypted Parquet file",
+    b"ARROW1": "an Arrow file",
+    b"ORC": "an ORC file",
+    b"Obj\x01": "an Avro file",
+    b"\x89HDF": "an HDF5 file",
+    b"\x93NUMPY": "a NumPy array",
+    b"\xd0\xcf\x11\xe0": "an old Excel sheet",
+    b"SQLite format 3": "an SQLite database",
+    b"%PDF": "a PDF document",
+    b"\xff\xfe\x00\x00": "UTF-32 text",
+    b"\x00\x00\xfe\xff": "UTF-32 text",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+}
+_DATA_LINE = re.compile(rb"^[ \t]*[^# \t\r\n]", re.MULTILINE)
+_PAIR = re.compile(rb"-?\d+:")
+_QUOTED = re.compile(rb'"[^"]*"')
+_NAMES = {
+    "letor": "LETOR text",
+    "lightgbm": "LightGBM data without query ids",
+    "csv": "delimited text",
+    "parquet": "a Parquet file",
+    "unknown": "text of another kind",
+}
+_DELIMITER_NAMES = {"\t": "tab-separated text", ";": "semicolon-separated text", ",": "comma-separated text"}
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a file holds.
+
+    Attributes:
+        format: letor, lightgbm, csv, parquet or unknown.
+        delimiter: What sets the columns of delimited text apart.
+        line: The number of the first line that says something.
+        text: The start of that line.
+    """
+
+    format: str
+    delimiter: str | None = None
+    line: int | None = None
+    text: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        return _NAMES[self.format] if self.delimiter is None else _DELIMITER_NAMES[self.delimiter]
+
+
+def content_of(text: Bytes, file: str) -> Content:
+    """Tell LETOR, LightGBM's pairs, delimited text, Parquet and unknown text apart.
+
+    Raises:
+        DatasetError: When the file is of a kind that is none of them for certain, or says nothing at all.
+    """
+    start = text[:_SAMPLE_BYTES].tobytes()
+    if start.startswith(_PARQUET):
+        return Content("parquet")
+    found = _binary(start)
+    if found:
+        raise DatasetError.at(f"expected {_UNDERSTOOD}, but found {found}", file=file)
+    at = _first_data(text, file)
+    lines = _data_lines(text[at : at + _SAMPLE_BYTES].tobytes())
+    tokens = [line.partition(b"#")[0].split() for line in lines]
+    line = 1 + _line_feeds(text[:at])
+    foreign = _markup(lines) or _trec(tokens)
+    if foreign:
+        raise DatasetError.at(f"expected {_UNDERSTOOD}, but found {foreign}", file=file, line=line)
+    shown = _shown(lines[0])
+    if any(_has_query(row) for row in tokens):
+        return Content("letor", line=line, text=shown)
+    if any(_has_pairs(row) for row in tokens):
+        return Content("lightgbm", line=line, text=shown)
+    delimiter = _delimiter(start.removeprefix(BYTE_ORDER_MARK).lstrip())
+    return Content("csv" if delimiter else "unknown", delimiter, line, shown)
+
+
+def _binary(start: bytes) -> str | None:
+    for signature, name in _FOREIGN.items():
+        if start.startswith(signature):
+            return name
+    if start[257:262] == b"ustar":
+        return "a tar archive"
+    if b"\0" not in start:
+        return None
+    zeros = start[::2].count(0), start[1::2].count(0)
+    return "UTF-16 text" if min(zeros) == 0 and max(zeros) * 4 > len(start) else "binary data"
+
+
+def _first_data(text: Bytes, file: str) -> int:
+    at = len(BYTE_ORDER_MARK) if text[:3].tobytes() == BYTE_ORDER_MARK else 0
+    match = _DATA_LINE.search(text[at:].data)
+    if match is None:
+        blank = re.search(rb"[^ \t\r\n]", text[at:].data) is None
+        found = "only blank lines" if blank else "only comments"
+        raise DatasetError.at(f"expected judged documents, but found {found}", file=file)
+    return at + match.start()
+
+
+def _line_feeds(text: Bytes) -> int:
+    return sum(
+        text[at : at + _SAMPLE_BYTES].tobytes().count(b"\n") for at in range(0, len(text), _SAMPLE_BYTES)
+    )
+
+
+def _data_lines(sample: bytes) -> list[bytes]:
+    lines = re.split(rb"\r\n|\n|\r", sample)
+    if len(lines) > 1 and len(sample) == _SAMPLE_BYTES:
+        lines.pop()  # cut off by the end of the sample
+    return [line for line in lines if _DATA_LINE.match(line)][:_SAMPLE_LINES]
+
+
+def _markup(lines: list[bytes]) -> str | None:
+    first = lines[0].lstrip().lower()
+    if first.startswith((b"<!doctype html", b"<html")):
+        return "an HTML page"
+    if first.startswith(b"<"):
+        return "XML"
+    if first.startswith(b"{"):
+        return "JSON lines" if first.rstrip().endswith(b"}") and len(lines) > 1 else "JSON"
+    return "JSON" if first.startswith(b"[") else None
+
+
+def _trec(tokens: list[list[bytes]]) -> str | None:
+    if all(len(row) == 4 and row[1] in (b"0", b"1", b"Q0") and _is_whole(row[3]) for row in tokens):
+        return "TREC qrels, which judge documents but hold no features"
+    if all(len(row) == 6 and row[1] == b"Q0" for row in tokens):
+        return "a TREC run, which holds scores but no labels"
+    return None
+
+
+def _has_query(tokens: list[bytes]) -> bool:
+    return any(token.lower().startswith(b"qid:") for token in tokens[:2])
+
+
+def _has_pairs(tokens: list[bytes]) -> bool:
+    return bool(tokens) and _is_number(tokens[0]) and any(_PAIR.match(token) for token in tokens[1:])
+
+
+def _delimiter(start: bytes) -> str | None:
+    header = _QUOTED.sub(b"", re.split(rb"[\r\n]", start, maxsplit=1)[0])
+    count, delimiter = max((header.count(each.encode()), each) for each in DELIMITERS)
+    return delimiter if count else None
+
+
+def _is_whole(token: bytes) -> bool:
+    return token.removeprefix(b"-").isdigit()
+
+
+def _is_number(token: bytes) -> bool:
+    try:
+        float(token)
+    except ValueError:
+        return False
+    return True
+
+
+def _shown(line: bytes) -> str:
+    text = line.decode(errors="backslashreplace").strip()
+    return text if len(text) <= _TEXT_SHOWN else text[: _TEXT_SHOWN - 1] + "…"

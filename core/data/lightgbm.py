@@ -1,0 +1,107 @@
+"""LightGBM's data file: `2 0:0.5 3:1e-2`, its queries told by the sizes in a file beside it."""
+
+import numpy as np
+
+from core.data.dataset import RankingDataset
+from core.data.letor import document_ids, feature_names
+from core.data.letor_kernel import MOST_PROBLEMS
+from core.data.options import Limits, ReadingOptions
+from core.data.result import Reading
+from core.data.rows import Rows
+from core.data.source import OnProgress, Source, Span
+from core.data.text_kernel import Text
+from core.errors import DatasetError
+from core.types import Int64Array
+
+_LARGEST_SIZE = 2**40
+
+
+def read_lightgbm(
+    text: Text,
+    file: str,
+    query_sizes: Int64Array,
+    options: ReadingOptions | None = None,
+    limits: Limits | None = None,
+    *,
+    threads: int = 1,
+    on_progress: OnProgress | None = None,
+) -> Reading:
+    """Parse LightGBM's text of pairs `id:value`. Ids may start at 0, which then is the first feature, f0.
+
+    Queries are called 1, 2, …; all else is as in LETOR text, see `read_letor`.
+
+    Args:
+        text: (n_bytes,) the bytes of the file, read-only.
+        file: The file's name for error messages.
+        query_sizes: (n_queries,) documents of each query, from `read_query_sizes`.
+        options: How to treat repeated features; names of features by id.
+        limits: How large the matrix may become.
+        threads: Threads to use.
+        on_progress: Told the bytes done and to do; may raise to stop.
+
+    Raises:
+        DatasetError: With up to 100 tokens that cannot be understood, or where the sizes do not add up.
+    """
+    options, source = options or ReadingOptions(), Source(text, file)
+    rows = Rows(
+        source,
+        has_queries=False,
+        reject_repeated=options.repeated_features == "reject",
+        limits=limits or Limits(),
+        threads=threads,
+        on_progress=on_progress,
+    )
+    boundaries = query_boundaries(query_sizes, len(rows.labels), file)
+    dataset = RankingDataset(
+        features=rows.features,
+        labels=rows.labels,
+        query_boundaries=boundaries,
+        query_ids=tuple(str(number) for number in range(1, len(query_sizes) + 1)),
+        document_ids=document_ids(source, rows.document_starts, rows.document_lengths, boundaries),
+        feature_names=feature_names(rows, options.feature_names),
+    )
+    return Reading(dataset, "lightgbm")
+
+
+def query_boundaries(query_sizes: Int64Array, n_rows: int, file: str) -> Int64Array:
+    """Turn sizes of queries into offsets, (n_queries + 1,).
+
+    Raises:
+        DatasetError: When they do not add up to the rows of the data file.
+    """
+    boundaries: Int64Array = np.concatenate(([0], np.cumsum(query_sizes)))
+    if boundaries[-1] != n_rows:
+        raise DatasetError.at(
+            f"expected the {boundaries[-1]:,} documents that the query file counts, but found {n_rows:,}",
+            file=file,
+        )
+    return boundaries
+
+
+def read_query_sizes(text: Text, file: str) -> Int64Array:
+    """Read LightGBM's query file: the number of documents of each query, one a line.
+
+    Returns:
+        (n_queries,) sizes; 0 is skipped, as LightGBM does.
+
+    Raises:
+        DatasetError: With up to 100 lines that are no such number.
+    """
+    source = Source(text, file)
+    sizes: list[int] = []
+    spans: list[Span] = []
+    at = source.start
+    for line in text[at:].tobytes().split(b"\n"):
+        token = line.strip()
+        if token.isdigit() and len(token) <= len(str(_LARGEST_SIZE)):
+            sizes.append(int(token))
+        elif token:
+            start = at + line.index(token)
+            spans.append(("expected the number of documents of a query", start, start + len(token)))
+        at += len(line) + 1
+    if spans:
+        raise DatasetError(*source.errors(spans[:MOST_PROBLEMS]), more=len(spans) > MOST_PROBLEMS)
+    found = np.array([size for size in sizes if size], np.int64)
+    if not len(found):
+        raise DatasetError.at("expected the number of documents of each query, but found none", file=file)
+    return found

@@ -1,0 +1,125 @@
+"""The bytes of a file, mapped into memory, whatever it is packed in."""
+
+import mmap
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from typing import IO, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from core.errors import DatasetError
+
+Bytes = npt.NDArray[np.uint8]
+Progress = Callable[[int, int], None]
+
+_CHUNK_BYTES = 2**20
+
+
+@dataclass(frozen=True)
+class _Packing:
+    name: str
+    codec: Literal["gzip", "zstd"]
+    signatures: tuple[bytes, ...]
+
+
+_PACKINGS = (
+    _Packing("gzip", "gzip", (b"\x1f\x8b",)),
+    # pzstd begins with a frame to be skipped.
+    _Packing("Zstandard", "zstd", (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18")),
+)
+
+
+def mapped_bytes(path: Path, file: str, max_bytes: int, on_progress: Progress | None = None) -> Bytes:
+    """Map a file read-only; gzip and Zstandard data, told by their content, are unpacked first.
+
+    What is unpacked goes to a temporary file that has no name, so that no memory is held for it and nothing
+    is left behind.
+
+    Args:
+        path: Where the file is. A plain file is mapped itself and must not be cut while its bytes are used.
+        file: Its name for messages.
+        max_bytes: The most bytes that packed data may unpack to.
+        on_progress: Told the packed bytes read so far and their number.
+
+    Raises:
+        DatasetError: When the file is empty, or packed data are damaged, cut off or too large.
+        OSError: When the file cannot be opened, or the disk is full.
+    """
+    with path.open("rb", buffering=0) as stream:
+        start = stream.read(4)
+        if not start:
+            raise DatasetError.at("expected judged documents, but the file is empty", file=file)
+        packing = _packing(start)
+        if packing is None:
+            return _mapped(stream)
+        with tempfile.TemporaryFile() as unpacked:
+            size = _unpack(packing, path, unpacked, file, max_bytes, on_progress)
+            if size == 0:
+                raise DatasetError.at(
+                    f"expected judged documents, but the {packing.name} data are empty", file=file
+                )
+            content = _mapped(unpacked)
+    inner = _packing(content[:4].tobytes())
+    if inner is not None:
+        raise DatasetError.at(
+            f"expected data that are packed once, but found {inner.name} data within {packing.name} data",
+            file=file,
+        )
+    return content
+
+
+def _packing(start: bytes) -> _Packing | None:
+    for packing in _PACKINGS:
+        if start.startswith(packing.signatures):
+            return packing
+    return None
+
+
+def _mapped(stream: IO[bytes] | FileIO) -> Bytes:
+    return np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+
+
+def _unpack(
+    packing: _Packing,
+    path: Path,
+    unpacked: IO[bytes],
+    file: str,
+    max_bytes: int,
+    on_progress: Progress | None,
+) -> int:
+    written = 0
+    with pa.OSFile(str(path), "r") as source, pa.CompressedInputStream(source, packing.codec) as stream:
+        while chunk := _read(stream, packing, file):
+            written += len(chunk)
+            if written > max_bytes:
+                limit = f"expected {packing.name} data that unpack to at most {max_bytes:,} bytes"
+                raise DatasetError.at(f"{limit}, but found more", file=file)
+            unpacked.write(chunk)
+            if on_progress is not None:
+                on_progress(source.tell(), source.size())
+    unpacked.flush()
+    return written
+
+
+def _read(stream: pa.CompressedInputStream, packing: _Packing, file: str) -> bytes:
+    try:
+        return stream.read(_CHUNK_BYTES)
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        # Arrow reports damage as an OSError that no system call raised.
+        raise DatasetError.at(_damage(packing, str(error)), file=file) from error
+
+
+def _damage(packing: _Packing, reported: str) -> str:
+    if "Truncated" in reported:
+        return f"expected whole {packing.name} data, but the file ends early, perhaps cut off in an upload"
+    if "too much memory" in reported:
+        return f"expected {packing.name} data with a window of at most 128 MiB, but found a larger one"
+    reason = reported.rpartition(": ")[2]
+    return f"expected whole {packing.name} data, but found damage: {reason[:1].lower()}{reason[1:]}"

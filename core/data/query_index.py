@@ -1,0 +1,114 @@
+"""The index of a stored dataset's queries: for each, where its rows are and what its labels are like."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from core.data.dataset import RankingDataset
+from core.data.labels import label_text
+from core.errors import NotFound
+from core.types import Float32Array
+
+_FIXED = ("query_id", "first_row", "documents", "relevant", "min_label", "max_label")
+_NAMES = b"query_columns"
+
+
+@dataclass(frozen=True)
+class QueryEntry:
+    """One query of a dataset.
+
+    Attributes:
+        query_id: Its id.
+        first_row: Its first row in the dataset, from 0.
+        documents: How many rows it has.
+        relevant: How many of them have a label above 0.
+        min_label: The smallest label, None where no document has one.
+        max_label: The largest label, None where no document has one.
+        columns: What else is known of it, by name.
+    """
+
+    query_id: str
+    first_row: int
+    documents: int
+    relevant: int
+    min_label: float | None
+    max_label: float | None
+    columns: Mapping[str, str]
+
+
+class QueryIndex:
+    """All queries of a dataset, in its order.
+
+    Args:
+        table: What `write_query_index` wrote.
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        names = [field.metadata[_NAMES].decode() for field in table.schema if field.metadata]
+        self._columns = dict(zip(table.schema.names[len(_FIXED) :], names, strict=True))
+
+    @classmethod
+    def read(cls, file: BinaryIO | str | PathLike[str]) -> "QueryIndex":
+        """Read an index that `write_query_index` wrote."""
+        with pq.ParquetFile(cast("BinaryIO | str", file)) as parquet:
+            return cls(parquet.read())
+
+    def __len__(self) -> int:
+        return self._table.num_rows
+
+    def entries(self, first: int, limit: int) -> list[QueryEntry]:
+        """Return at most `limit` queries from position `first` on."""
+        return [self._entry(values) for values in self._table.slice(first, limit).to_pylist()]
+
+    def find(self, query_id: str) -> QueryEntry:
+        """Return one query.
+
+        Raises:
+            NotFound: There is none of this id.
+        """
+        position = pc.index(self._table["query_id"], query_id).as_py()
+        if position < 0:
+            raise NotFound("query", query_id)
+        return self.entries(position, 1)[0]
+
+    def with_prefix(self, prefix: str) -> "QueryIndex":
+        """Return the index of only those queries whose id starts so."""
+        return QueryIndex(self._table.filter(pc.starts_with(self._table["query_id"], prefix)))
+
+    def _entry(self, values: dict[str, Any]) -> QueryEntry:
+        columns = {name: values[column] for column, name in self._columns.items()}
+        return QueryEntry(**{name: values[name] for name in _FIXED}, columns=columns)
+
+
+def write_query_index(dataset: RankingDataset, file: BinaryIO) -> None:
+    """Write the index of a dataset's queries."""
+    starts = dataset.query_boundaries[:-1]
+    arrays: list[pa.Array[Any]] = [
+        pa.array(dataset.query_ids, pa.string()),
+        pa.array(starts),
+        pa.array(np.diff(dataset.query_boundaries)),
+        pa.array(np.add.reduceat(dataset.labels > 0, starts, dtype=np.int64)),
+        _labels(np.fmin.reduceat(dataset.labels, starts)),
+        _labels(np.fmax.reduceat(dataset.labels, starts)),
+    ]
+    fields = [pa.field(name, values.type) for name, values in zip(_FIXED, arrays, strict=True)]
+    for number, (name, texts) in enumerate(dataset.query_columns.items(), start=1):
+        arrays.append(pa.array(texts, pa.string()))
+        fields.append(pa.field(f"q{number}", pa.string(), metadata={_NAMES: name.encode()}))
+    table = pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+    pq.write_table(table, file, compression="lz4")
+
+
+def _labels(values: Float32Array) -> "pa.Array[Any]":
+    """Return labels as people write them; NaN, where no document of a query has a label, as null."""
+    distinct, places = np.unique(values, return_inverse=True)
+    written = np.array([float(label_text(label)) for label in distinct])
+    values_or_null: pa.Array[Any] = pa.array(written[places], from_pandas=True)
+    return values_or_null

@@ -1,0 +1,224 @@
+"""Rows of LETOR text, with queries or without, parsed into arrays in parallel."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+
+from core.data.letor_kernel import (
+    FEATURE_MALFORMED,
+    FEATURE_REPEATED,
+    FEATURE_ZERO,
+    LABEL_INFINITE,
+    LABEL_MALFORMED,
+    MAX_FEATURE_ID,
+    MOST_PROBLEMS,
+    QUERY_EMPTY,
+    QUERY_MISSING,
+    VALUE_MALFORMED,
+    VALUE_TOO_LARGE,
+    fill,
+    measure,
+)
+from core.data.options import Limits
+from core.data.source import OnProgress, Source, Span
+from core.errors import DatasetError
+from core.jit import use_threads
+from core.types import Float32Array, Int32Array, Int64Array
+
+CHUNK_BYTES = 2**22
+_CHUNKS_A_THREAD = 4  # in one call of a kernel: evens out the load, and keeps reports frequent
+_UNDECIDED_ROOM = 64  # rows of a chunk whose numbers lie halfway between two float32; more are rare
+
+_VALUE = "a number such as 0.5, -2e-3 or nan after the colon"
+_EXPECTED = {
+    LABEL_MALFORMED: "expected a label, a number such as 2",
+    LABEL_INFINITE: "expected a label that is finite in float32",
+    QUERY_MISSING: "expected qid:<query id> after the label",
+    QUERY_EMPTY: "expected a query id after qid:",
+    FEATURE_MALFORMED: "expected <feature id>:<value>",
+    FEATURE_ZERO: "expected a feature id of at least 1",
+    FEATURE_REPEATED: "expected each feature once in a row",
+    VALUE_MALFORMED: f"expected {_VALUE}",
+    VALUE_TOO_LARGE: "expected a feature value within float32's range of 3.4e38, or inf",
+}
+
+
+class Rows:
+    """The rows of a file as arrays.
+
+    Args:
+        source: The text.
+        has_queries: Whether `qid:` follows the label.
+        reject_repeated: Whether a feature may not come twice in a row; else its last value counts.
+        limits: How large the matrix may become.
+        threads: Threads to use.
+        on_progress: Told the bytes done and to do; may raise.
+
+    Attributes:
+        features: (n_rows, n_features) float32.
+        labels: (n_rows,) float32.
+        first_id: The feature id of the first column.
+        query_starts: (n_rows,) where the query id starts, for the rows that begin a run of a query; else 0.
+        query_lengths: (n_rows,) its length there.
+        document_starts: (n_rows,) where the document id starts, or would.
+        document_lengths: (n_rows,) its length, 0 where there is none.
+
+    Raises:
+        DatasetError: With what cannot be understood, or when the matrix would be too large.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        has_queries: bool,
+        reject_repeated: bool,
+        limits: Limits,
+        threads: int,
+        on_progress: OnProgress | None,
+    ) -> None:
+        self._source = source
+        self._has_queries = has_queries
+        self._reject_repeated = reject_repeated
+        self._cuts = source.cuts(CHUNK_BYTES)
+        self._step = threads * _CHUNKS_A_THREAD
+        self._on_progress = on_progress
+        use_threads(threads)
+        first_rows, n_features = self._measure(limits)
+        n_rows = int(first_rows[-1])
+        self.features: Float32Array = np.zeros((n_rows, n_features), np.float32)
+        self.labels: Float32Array = np.empty(n_rows, np.float32)
+        self.query_starts: Int64Array = np.zeros(n_rows, np.int64)
+        self.query_lengths: Int32Array = np.zeros(n_rows, np.int32)
+        self.document_starts: Int64Array = np.empty(n_rows, np.int64)
+        self.document_lengths: Int32Array = np.empty(n_rows, np.int32)
+        self._fill(first_rows)
+        if n_features == 0:
+            raise DatasetError.at(
+                "expected features such as 1:0.5, but no document has any", file=source.file
+            )
+
+    def _blocks(self, done: int) -> Iterator[slice]:
+        """Yield the chunks of one call of a kernel, and report what was done after it."""
+        n_chunks = len(self._cuts) - 1
+        for first in range(0, n_chunks, self._step):
+            last = min(first + self._step, n_chunks)
+            yield slice(first, last)
+            if self._on_progress is not None:
+                self._on_progress(done + int(self._cuts[last]), 2 * self._source.text.size)
+
+    def _measure(self, limits: Limits) -> tuple[Int64Array, int]:
+        shape: Int64Array = np.zeros((len(self._cuts) - 1, 4), np.int64)
+        for block in self._blocks(0):
+            cuts = self._cuts[block.start : block.stop + 1]
+            measure(self._source.text, cuts, self._has_queries, shape[block])
+        first_rows: Int64Array = np.concatenate(([0], np.cumsum(shape[:, 0])))
+        n_rows = int(first_rows[-1])
+        if n_rows == 0:
+            example = "2 qid:1 1:0.5 2:0.1" if self._has_queries else "2 1:0.5 2:0.1"
+            raise DatasetError.at(
+                f"expected lines such as '{example}', but found no document", file=self._source.file
+            )
+        self.first_id = 0 if not self._has_queries and int(shape[:, 3].min()) == 0 else 1
+        widest = int(np.argmax(shape[:, 1]))
+        n_features = max(int(shape[widest, 1]) + 1 - self.first_id, 0)
+        self._check_size(n_rows, n_features, int(shape[widest, 2]), limits.cells)
+        return first_rows, n_features
+
+    def _check_size(self, n_rows: int, n_features: int, largest_at: int, max_cells: int) -> None:
+        expected = None
+        if n_features > MAX_FEATURE_ID:
+            expected = f"expected feature ids of at most {MAX_FEATURE_ID:,}"
+        elif n_rows * n_features > max_cells:
+            expected = (
+                f"expected at most {max_cells:,} cells, but {n_rows:,} documents by {n_features:,} features"
+                f" are {n_rows * n_features:,}; the largest feature id is here"
+            )
+        if expected is not None:
+            rest = self._source.slice(largest_at, largest_at + 400)
+            token = rest.split(maxsplit=1)[0].split("#", 1)[0]
+            raise self._source.error(expected, largest_at, largest_at + len(token.encode()))
+
+    def _fill(self, first_rows: Int64Array) -> None:
+        spans: list[Span] = []
+        n_problems = 0
+        for block in self._blocks(self._source.text.size):
+            found, total = self._fill_block(block, first_rows)
+            spans += islice(found, MOST_PROBLEMS - len(spans))
+            n_problems += total
+            if n_problems > MOST_PROBLEMS:
+                break
+        if spans:
+            raise DatasetError(*self._source.errors(spans), more=n_problems > len(spans))
+
+    def _fill_block(
+        self, block: slice, first_rows: Int64Array, room: int = _UNDECIDED_ROOM
+    ) -> tuple[list[Span], int]:
+        n_chunks = block.stop - block.start
+        n_seen = self.features.shape[1] if self._reject_repeated else 0
+        problems: Int64Array = np.empty((n_chunks, MOST_PROBLEMS, 3), np.int64)
+        undecided: Int64Array = np.empty((n_chunks, room, 3), np.int64)
+        counts: Int64Array = np.zeros((n_chunks, 2), np.int64)
+        fill(
+            self._source.text,
+            self._cuts[block.start : block.stop + 1],
+            first_rows[block],
+            self._has_queries,
+            self.first_id,
+            self.features,
+            self.labels,
+            self.query_starts,
+            self.query_lengths,
+            self.document_starts,
+            self.document_lengths,
+            np.full((n_chunks, n_seen), -1, np.int64),
+            problems,
+            undecided,
+            counts,
+        )
+        most_undecided = int(counts[:, 1].max())
+        if most_undecided > room:
+            return self._fill_block(block, first_rows, most_undecided)
+        spans = [
+            (_EXPECTED[kind], start, stop)
+            for chunk in range(n_chunks)
+            for kind, start, stop in problems[chunk, : counts[chunk, 0]].tolist()
+        ]
+        for chunk in range(n_chunks):
+            for row, line, _ in undecided[chunk, : counts[chunk, 1]].tolist():
+                spans += self._read_again(row, line)
+        return sorted(spans, key=lambda span: span[1]), int(counts[:, 0].sum())
+
+    def _read_again(self, row: int, at: int) -> Iterator[Span]:
+        """Read a row's numbers with Python's own float, which rounds every one of them correctly."""
+        text = self._source.text
+        stop = at
+        while stop < text.size and text[stop] != ord("\n"):
+            stop += 1
+        for place, token in _tokens(text[at:stop].tobytes(), self._has_queries):
+            name, colon, number = token.rpartition(b":")
+            with np.errstate(over="ignore"):
+                value = np.float32(float(number))
+            if np.isinf(value) and b"n" not in number.lower():
+                kind = VALUE_TOO_LARGE if colon else LABEL_INFINITE
+                yield _EXPECTED[kind], at + place, at + place + len(token)
+            elif colon:
+                self.features[row, int(name) - self.first_id] = value
+            else:
+                self.labels[row] = value
+
+
+def _tokens(line: bytes, has_queries: bool) -> Iterator[tuple[int, bytes]]:
+    """Yield the numbers of a row that the kernel has accepted, and where they stand in its line."""
+    at = 0
+    for position, token in enumerate(line.split()):
+        place = line.index(token, at)
+        at = place + len(token)
+        if has_queries and position == 1:
+            continue
+        content, comment, _ = token.partition(b"#")
+        if content:
+            yield place, content
+        if comment:
+            return

@@ -1,0 +1,84 @@
+"""The text of a file, and where in it something is."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from core.data.text_kernel import LINE_FEED, Text
+from core.errors import DatasetError, DatasetProblem
+from core.types import Int64Array
+
+OnProgress = Callable[[int, int], None]
+Span = tuple[str, int, int]  # what was expected, and the first byte found and the one after the last
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_TEXT_SHOWN = 40
+_WINDOW = 2**22  # bytes counted in one step; bounds temporary masks
+_LINE_WINDOW = 2**14  # bytes searched in one step; most lines are shorter
+
+
+class Source:
+    """The bytes of a text file.
+
+    Attributes:
+        text: (n_bytes,) uint8, mapped perhaps, read-only.
+        file: What messages call it.
+        start: Where the text begins, behind a byte order mark.
+    """
+
+    def __init__(self, text: Text, file: str) -> None:
+        self.text = text
+        self.file = file
+        self.start = 3 if text[:3].tobytes() == _BYTE_ORDER_MARK else 0
+
+    def slice(self, start: int, stop: int) -> str:
+        """Return a part of the text; bytes that are not UTF-8 are escaped."""
+        # Old collections hold Latin-1 here and there; an escaped byte keeps different ids different.
+        return self.text[start:stop].tobytes().decode(errors="backslashreplace")
+
+    def cuts(self, step: int) -> Int64Array:
+        """Cut the text at line ends, about every `step` bytes.
+
+        Returns:
+            (n_chunks + 1,) offsets from `start` to the end of the text, strictly rising.
+        """
+        size = self.text.size
+        cuts = [self.start]
+        while cuts[-1] < size:
+            cuts.append(self._line_start(min(cuts[-1] + step, size)))
+        return np.array(cuts, np.int64)
+
+    def errors(self, spans: Iterable[Span]) -> list[DatasetProblem]:
+        """Describe what is wrong at some places, which come in file order."""
+        problems = []
+        counted, lines, line_start = self.start, 1, self.start
+        for expected, start, stop in spans:
+            for first in range(counted, start, _WINDOW):
+                feeds = np.flatnonzero(self.text[first : min(first + _WINDOW, start)] == LINE_FEED)
+                if len(feeds):
+                    lines, line_start = lines + len(feeds), first + int(feeds[-1]) + 1
+            counted = max(counted, start)
+            found = _shortened(self.slice(start, stop))
+            shown = repr(found) if found else "the end of the line"
+            problems.append(
+                DatasetProblem(
+                    f"{expected}, but found {shown}", self.file, lines, start - line_start + 1, found
+                )
+            )
+        return problems
+
+    def error(self, expected: str, start: int, stop: int) -> DatasetError:
+        """Build the error for one place."""
+        return DatasetError(*self.errors([(expected, start, stop)]))
+
+    def _line_start(self, at: int) -> int:
+        """Return the start of the first line that begins at or behind `at`."""
+        for first in range(max(at - 1, self.start), self.text.size, _LINE_WINDOW):
+            feeds = np.flatnonzero(self.text[first : first + _LINE_WINDOW] == LINE_FEED)
+            if len(feeds):
+                return first + int(feeds[0]) + 1
+        return self.text.size
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _TEXT_SHOWN else text[: _TEXT_SHOWN - 1] + "…"

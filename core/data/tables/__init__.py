@@ -1,0 +1,1 @@
+"""Tables of judged documents: delimited text and Parquet."""

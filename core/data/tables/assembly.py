@@ -1,0 +1,359 @@
+"""From a table to a dataset: labels, queries, features and what else its columns hold."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core.data.dataset import RankingDataset
+from core.data.grouping import Grouping, group_rows, permute_rows
+from core.data.lightgbm import query_boundaries
+from core.data.options import Limits, ReadingOptions
+from core.data.packing import Progress
+from core.data.result import MAX_EXAMPLES, Reading
+from core.data.tables.cells import cell_text, is_decimal_comma, kind_of, numbers, texts
+from core.data.tables.problems import MAX_PROBLEMS, Problems, listed, shortened
+from core.data.tables.roles import Roles, find_roles
+from core.data.tables.table import Table
+from core.data.texts import Texts, row_numbers
+from core.errors import DatasetError, InputProblem, InvalidInput
+from core.types import Float32Array, Float64Array, Int64Array
+
+_FLOAT32_MAX = float(np.finfo(np.float32).max)
+_SHOWN = MAX_PROBLEMS + 1  # of one column and block: enough to tell that there are more
+_HALFWAY = _FLOAT32_MAX + 2.0**103  # from here on float32 rounds to infinity
+
+
+def read_table(
+    table: Table,
+    options: ReadingOptions | None = None,
+    limits: Limits | None = None,
+    *,
+    query_sizes: Int64Array | None = None,
+    on_progress: Progress | None = None,
+) -> Reading:
+    """Make a dataset of a table.
+
+    Args:
+        table: The rows.
+        options: Which columns mean what, and how to treat scattered queries; names of features by column.
+        limits: How large the matrix may become.
+        query_sizes: (n_queries,) documents of each query, where no column tells the query.
+        on_progress: Told the bytes or rows done and to do; may raise to stop.
+
+    Raises:
+        DatasetError: With up to 100 cells that cannot be used, or what is wrong with the columns.
+        InvalidInput: When `feature_names` names a column that is no feature.
+    """
+    options, limits = options or ReadingOptions(), limits or Limits()
+    columns = _columns(table, options, query_sizes is not None)
+    names = _feature_names(table, columns.features, options)
+    cells = table.n_rows * len(columns.features)
+    if cells > limits.cells:
+        raise DatasetError.at(
+            f"expected at most {limits.cells:,} cells, but {table.n_rows:,} documents by"
+            f" {len(columns.features):,} features are {cells:,}",
+            file=table.file,
+        )
+    if query_sizes is not None:
+        boundaries = query_boundaries(query_sizes, table.n_rows, table.file)
+        sized = _Rows(table, columns, on_progress, boundaries)
+        return Reading(sized.sized(names, boundaries), "lightgbm")
+    rows = _Rows(table, columns, on_progress)
+    grouping = rows.grouping()
+    if grouping.returns and options.non_contiguous_queries == "error":
+        rows.refuse_scattered(grouping)
+    return Reading(
+        rows.grouped(names, grouping),
+        table.format,
+        scattered_queries=len(grouping.returns),
+        scattered_examples=tuple(grouping.query_ids[found[0]] for found in grouping.returns[:MAX_EXAMPLES]),
+    )
+
+
+@dataclass(frozen=True)
+class _Columns:
+    roles: Roles
+    features: tuple[int, ...]
+    query_columns: tuple[int, ...]
+
+    @property
+    def read(self) -> tuple[int, ...]:
+        return (*self.roles.parts.values(), *self.query_columns, *self.features)
+
+
+def _columns(table: Table, options: ReadingOptions, sized: bool) -> _Columns:
+    if sized:
+        roles = find_roles(table.names, options.columns, table.file, table.header_line, usual=False)
+        parts = {**roles.parts}
+        parts.setdefault("label", 0)
+        rest = tuple(position for position in roles.rest if position != parts["label"])
+        roles = Roles(parts, roles.query_columns, roles.features, rest)
+    else:
+        roles = find_roles(table.names, options.columns, table.file, table.header_line)
+    kinds = table.kinds()
+    nested = [table.names[p] for p in roles.rest if kinds[p] == "neither"]
+    if nested:
+        raise DatasetError.at(
+            f"expected columns of numbers or text, but {listed(nested)} hold something else;"
+            " leave them out or name them in columns.ignore",
+            file=table.file,
+            line=table.header_line,
+        )
+    features = roles.features
+    if features is None:
+        features = tuple(position for position in roles.rest if kinds[position] == "number")
+    if not features:
+        raise DatasetError.at(
+            f"expected features, columns of numbers, but found none among {listed(table.names)}",
+            file=table.file,
+            line=table.header_line,
+        )
+    texts_of_queries = tuple(p for p in roles.rest if kinds[p] == "text" and p not in features)
+    return _Columns(roles, features, (*roles.query_columns, *texts_of_queries))
+
+
+def _feature_names(table: Table, features: Sequence[int], options: ReadingOptions) -> tuple[str, ...]:
+    columns = [table.names[position] for position in features]
+    unknown = sorted(set(options.feature_names).difference(columns))
+    if unknown:
+        known = f"is no column of features; they are {listed(columns)}"
+        raise InvalidInput(*(InputProblem(f"/feature_names/{name}", known) for name in unknown))
+    names = tuple(options.feature_names.get(column, column) for column in columns)
+    if len(set(names)) < len(names):
+        raise InvalidInput.at("/feature_names", "must all be different")
+    return names
+
+
+class _Rows:
+    """All rows of a table as arrays, in the file's order."""
+
+    def __init__(
+        self,
+        table: Table,
+        columns: _Columns,
+        on_progress: Progress | None,
+        boundaries: Int64Array | None = None,
+    ) -> None:
+        self._table = table
+        self._columns = columns
+        self._problems = Problems()
+        n_rows, roles = table.n_rows, columns.roles
+        self.features: Float32Array = np.empty((n_rows, len(columns.features)), np.float32)
+        self.labels: Float32Array = np.empty(n_rows, np.float32)
+        self.queries: Int64Array = np.zeros(n_rows, np.int64)
+        self.query_ids: dict[str, int] = {}
+        if boundaries is not None:
+            n_queries = len(boundaries) - 1
+            self.queries = np.repeat(np.arange(n_queries), np.diff(boundaries))
+            self.query_ids = {str(query + 1): query for query in range(n_queries)}
+        self.documents: list[Any] = []
+        self.document_weights = np.empty(n_rows) if "document_weight" in roles.parts else None
+        self._of_queries: dict[int, list[Any]] = {
+            position: [] for position in (*columns.query_columns, *self._part("query_weight"))
+        }
+        self._read(on_progress)
+        if self._problems:
+            self._problems.fail(table.file, table.lines)
+
+    def grouping(self) -> Grouping:
+        """Gather the rows into queries."""
+        starts = np.flatnonzero(np.diff(self.queries, prepend=-1))
+        ids = list(self.query_ids)
+        return group_rows([ids[query] for query in self.queries[starts].tolist()], starts, len(self.queries))
+
+    def refuse_scattered(self, grouping: Grouping) -> None:
+        """Raise for the rows in which queries come back."""
+        for query, stop, row in grouping.returns:
+            name = grouping.query_ids[query]
+            before = self._table.lines([stop - 1])[0]
+            detail = (
+                f"expected the rows of query {shortened(name)!r} to stand together, but they stopped on line"
+            )
+            self._problems.add(self._table.record(row), 0, None, f"{detail} {before}", shortened(name))
+        self._problems.fail(self._table.file, self._table.lines)
+
+    def sized(self, names: tuple[str, ...], boundaries: Int64Array) -> RankingDataset:
+        """Build the dataset whose queries are told by their sizes."""
+        return self._dataset(names, boundaries, tuple(self.query_ids), None)
+
+    def grouped(self, names: tuple[str, ...], grouping: Grouping) -> RankingDataset:
+        """Build the dataset whose queries are told by a column."""
+        if grouping.order is not None:
+            permute_rows(self.features, grouping.order)
+        return self._dataset(names, grouping.query_boundaries, grouping.query_ids, grouping.order)
+
+    def _dataset(
+        self,
+        names: tuple[str, ...],
+        boundaries: Int64Array,
+        query_ids: tuple[str, ...],
+        order: Int64Array | None,
+    ) -> RankingDataset:
+        rows: Any = slice(None) if order is None else order
+        weights = self._part("query_weight")
+        return RankingDataset(
+            features=self.features,
+            labels=self.labels[rows],
+            query_boundaries=boundaries,
+            query_ids=query_ids,
+            document_ids=self._document_ids(boundaries, order),
+            feature_names=names,
+            query_weights=np.array(self._of_queries[weights[0]], np.float64) if weights else None,
+            document_weights=None if self.document_weights is None else self.document_weights[rows],
+            query_columns={
+                self._table.names[position]: tuple(self._of_queries[position])
+                for position in self._columns.query_columns
+            },
+        )
+
+    def _document_ids(self, boundaries: Int64Array, order: Int64Array | None) -> Texts:
+        numbers = row_numbers(boundaries)
+        if not self.documents:
+            return numbers
+        array: Any = pa.chunked_array(self.documents, pa.large_string()).combine_chunks()
+        named = Texts(array) if order is None else Texts(array).take(order)
+        return Texts(pc.if_else(_is_empty(named.array), numbers.array, named.array))
+
+    def _part(self, role: str) -> tuple[int, ...]:
+        position = self._columns.roles.parts.get(role)
+        return () if position is None else (position,)
+
+    def _read(self, on_progress: Progress | None) -> None:
+        positions = self._columns.read
+        first = 0
+        for arrays in self._table.blocks(positions, self._problems, on_progress):
+            if self._problems.enough:
+                return
+            last = first + len(arrays[0])
+            if last > self._table.n_rows:
+                break
+            self._take(dict(zip(positions, arrays, strict=True)), first, last)
+            first = last
+        if first != self._table.n_rows and not self._problems:
+            raise DatasetError.at(
+                f"expected {self._table.n_rows:,} whole rows, but found another number of them",
+                file=self._table.file,
+            )
+
+    def _take(self, arrays: dict[int, Any], first: int, last: int) -> None:
+        parts = self._columns.roles.parts
+        label = self._float32(arrays, parts["label"], first, "a label, a number such as 2")
+        self._refuse_infinite(label, parts["label"], first)
+        self.labels[first:last] = label
+        if "query" in parts:
+            self.queries[first:last] = self._query_codes(arrays[parts["query"]], parts["query"], first)
+        if "document" in parts:
+            self.documents.append(_plain_texts(arrays[parts["document"]]))
+        if self.document_weights is not None:
+            position = parts["document_weight"]
+            self.document_weights[first:last] = self._weights(arrays, position, first)
+        for position in self._columns.query_columns:
+            values = _plain_texts(arrays[position])
+            self._keep_constant(position, values, first, last, str)
+        for position in self._part("query_weight"):
+            weights = pa.array(self._weights(arrays, position, first))
+            self._keep_constant(position, weights, first, last, float)
+        for column, position in enumerate(self._columns.features):
+            self.features[first:last, column] = self._float32(arrays, position, first, "a number")
+
+    def _numbers(self, arrays: dict[int, Any], position: int, first: int, expected: str) -> Float64Array:
+        column = arrays[position]
+        if kind_of(column.type) == "neither":
+            raise DatasetError.at(
+                f"expected {expected}, but column {self._table.names[position]!r} holds {column.type}",
+                file=self._table.file,
+            )
+        values, wrong = numbers(column)
+        for row in wrong[:_SHOWN].tolist():
+            self._wrong(position, first + row, expected, cell_text(column, row))
+        return values
+
+    def _float32(self, arrays: dict[int, Any], position: int, first: int, expected: str) -> Float64Array:
+        values = self._numbers(arrays, position, first, expected)
+        column = arrays[position]
+        large = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= _HALFWAY))
+        for row in large[:_SHOWN].tolist():
+            within = f"{expected} within float32's range of 3.4e38"
+            self._wrong(position, first + row, within, cell_text(column, row))
+        values[large] = np.nan
+        return values
+
+    def _wrong(self, position: int, row: int, expected: str, found: str) -> None:
+        name = self._table.names[position]
+        hint = ", with a point instead of a comma" if is_decimal_comma(found) else ""
+        shown = repr(shortened(found)) if found else "an empty cell"
+        way_out = (
+            "" if position in self._columns.roles.parts.values() else f"; or name {name!r} in columns.ignore"
+        )
+        detail = f"expected {expected}{hint}, but found {shown}{way_out}"
+        self._problems.add(self._table.record(row), position, name, detail, shortened(found))
+
+    def _refuse_infinite(self, labels: Float64Array, position: int, first: int) -> None:
+        for row in np.flatnonzero(np.isinf(labels))[:_SHOWN].tolist():
+            self._wrong(position, first + row, "a finite label", str(labels[row]))
+
+    def _weights(self, arrays: dict[int, Any], position: int, first: int) -> Float64Array:
+        weights = self._numbers(arrays, position, first, "a weight of at least 0")
+        for row in np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[:_SHOWN].tolist():
+            found = cell_text(arrays[position], row)
+            self._wrong(position, first + row, "a finite weight of at least 0", found)
+        return weights
+
+    def _query_codes(self, column: Any, position: int, first: int) -> Int64Array:
+        values = _plain_texts(column)
+        for row in np.flatnonzero(_is_empty(values).to_numpy(zero_copy_only=False))[:_SHOWN]:
+            self._wrong(position, first + int(row), "a query id", "")
+        encoded: Any = pc.dictionary_encode(values)
+        names = encoded.dictionary.to_pylist()
+        known = [self.query_ids.setdefault(name, len(self.query_ids)) for name in names]
+        codes: Int64Array = np.array(known, np.int64)[encoded.indices.to_numpy()]
+        return codes
+
+    def _keep_constant(
+        self, position: int, values: Any, first: int, last: int, kind: Callable[[Any], Any]
+    ) -> None:
+        """Keep the one value that a column has in each query."""
+        kept = self._of_queries[position]
+        queries = self.queries[first:last]
+        encoded: Any = pc.dictionary_encode(values)
+        codes = encoded.indices.to_numpy().astype(np.int64)
+        _, rows = np.unique(queries * len(encoded.dictionary) + codes, return_index=True)
+        dictionary = encoded.dictionary.to_pylist()
+        kept.extend([None] * (len(self.query_ids) - len(kept)))
+        for row in np.sort(rows).tolist():
+            query, value = int(queries[row]), kind(dictionary[codes[row]])
+            if kept[query] is None:
+                kept[query] = value
+            elif kept[query] != value:
+                self._differs(position, first + row, query, kept[query], value)
+
+    def _differs(self, position: int, row: int, query: int, kept: Any, value: Any) -> None:
+        name, query_id = self._table.names[position], list(self.query_ids)[query]
+        weighs = position in self._part("query_weight")
+        way_out = (
+            "name the column in columns.document_weight if it weighs documents"
+            if weighs
+            else "name the column in columns.ignore"
+        )
+        found, before = (f"{each:g}" if weighs else shortened(each) for each in (value, kept))
+        detail = (
+            f"expected one value of {name!r} in query {shortened(query_id)!r}, but found"
+            f" {found!r} after {before!r}; {way_out}"
+        )
+        self._problems.add(self._table.record(row), position, name, detail, found)
+
+
+def _is_empty(values: Any) -> Any:
+    return pc.equal(pc.binary_length(values), pa.scalar(0))
+
+
+def _plain_texts(column: Any) -> Any:
+    """Read cells as large_string, empty where they are null."""
+    plain = texts(column)
+    if pa.types.is_dictionary(plain.type):
+        plain = plain.dictionary_decode()
+    return pc.fill_null(plain, "")

@@ -1,0 +1,116 @@
+"""Cells of a table as numbers and as texts."""
+
+from typing import Any, Literal, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
+
+from core.types import Float64Array, Int64Array
+
+Kind = Literal["number", "text", "neither"]
+
+# What pandas, R and SQL write for a cell without a value; an empty cell is one by itself.
+_MISSING = pa.array(["", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null", "None", "NaT"])
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_NUMBER_OR_WORD = _NUMBER + r"|^[+-]?(?i:nan|inf|infinity)$"
+_DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
+_LARGEST = np.finfo(np.float64).max
+_TEXTS = (
+    types.is_string,
+    types.is_large_string,
+    types.is_string_view,
+    types.is_binary,
+    types.is_large_binary,
+    types.is_binary_view,
+    types.is_fixed_size_binary,
+    types.is_date,
+    types.is_timestamp,
+    types.is_time,
+)
+
+
+def kind_of(type: Any) -> Kind:
+    """Tell what the cells of an Arrow type can be used as."""
+    if types.is_dictionary(type):
+        return kind_of(type.value_type)
+    if (
+        types.is_integer(type)
+        or types.is_floating(type)
+        or types.is_boolean(type)
+        or types.is_decimal(type)
+        or types.is_null(type)
+    ):
+        return "number"
+    return "text" if any(is_text(type) for is_text in _TEXTS) else "neither"
+
+
+def kind_of_texts(column: Any) -> Kind:
+    """Tell numbers from texts by the cells of delimited text: most decide."""
+    trimmed = pc.utf8_trim_whitespace(column)
+    filled = trimmed.filter(pc.invert(pc.fill_null(pc.is_in(trimmed, _MISSING), True)))
+    # A decimal comma is a number too, one that is refused with its reason.
+    numeric = [pc.match_substring_regex(filled, form) for form in (_NUMBER_OR_WORD, _DECIMAL_COMMA)]
+    truths = pc.is_in(pc.utf8_lower(filled), pa.array(["true", "false"]))
+    matching = pc.sum(pc.or_(pc.or_(*numeric), truths)).as_py() or 0
+    return "number" if matching * 2 >= len(filled) else "text"
+
+
+def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
+    """Read cells, numbers or texts in UTF-8, as numbers: correctly rounded, true as 1, false as 0.
+
+    Returns:
+        float64 (n,), NaN where a cell is empty, a finite number where the text is one; and the positions of
+        the cells that are no numbers.
+    """
+    if types.is_dictionary(column.type):
+        values, wrong = numbers(column.dictionary)
+        codes = pc.fill_null(column.indices, -1).to_numpy(zero_copy_only=False)
+        return np.append(values, np.nan)[codes], np.flatnonzero(np.isin(codes, wrong))
+    if kind_of(column.type) == "number":
+        return _float64(pc.cast(column, pa.float64(), safe=False)), np.empty(0, np.int64)
+    try:
+        values, wrong = _float64(pc.cast(column, pa.float64())), np.empty(0, np.int64)
+    except pa.ArrowInvalid:
+        values, wrong = _numbers_one_by_one(column)
+    for position in np.flatnonzero(np.isinf(values)).tolist():
+        if "i" not in column[position].as_py().lower():  # too large a number, which infinity is not
+            values[position] = np.copysign(_LARGEST, values[position])
+    return values, wrong
+
+
+def texts(column: Any) -> Any:
+    """Read cells as large_string; a dictionary stays one."""
+    if types.is_dictionary(column.type):
+        return pa.DictionaryArray.from_arrays(column.indices, texts(column.dictionary))
+    return pc.cast(column, pa.large_string())
+
+
+def cell_text(column: Any, position: int) -> str:
+    """Write a cell as a message shows it."""
+    value = column[position].as_py()
+    return "" if value is None else str(value)
+
+
+def is_decimal_comma(text: str) -> bool:
+    """Tell a number that is written with a comma instead of a point."""
+    return bool(pc.match_substring_regex(pa.scalar(text.strip()), _DECIMAL_COMMA).as_py())
+
+
+def _numbers_one_by_one(column: Any) -> tuple[Float64Array, Int64Array]:
+    trimmed = pc.utf8_trim_whitespace(column)
+    lower = pc.utf8_lower(trimmed)
+    for word, digit in (("true", "1"), ("false", "0")):
+        truth = pc.equal(lower, pa.scalar(word, lower.type))
+        trimmed = pc.if_else(truth, pa.scalar(digit, lower.type), trimmed)
+    missing = pc.or_kleene(pc.is_null(trimmed), pc.is_in(trimmed, pc.cast(_MISSING, trimmed.type)))
+    number = pc.fill_null(pc.match_substring_regex(trimmed, _NUMBER_OR_WORD), False)
+    wrong = pc.invert(pc.or_(number, missing))
+    kept = pc.if_else(number, trimmed, pa.scalar(None, trimmed.type))
+    return _float64(pc.cast(kept, pa.float64())), np.flatnonzero(wrong.to_numpy(zero_copy_only=False))
+
+
+def _float64(column: Any) -> Float64Array:
+    values = column.to_numpy(zero_copy_only=False)
+    return cast("Float64Array", values if values.flags.writeable else values.copy())

@@ -1,0 +1,157 @@
+"""Delimited text, CSV and TSV, read block by block as texts."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Literal, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from core.data.content import BYTE_ORDER_MARK
+from core.data.packing import Bytes, Progress
+from core.data.source import Source
+from core.data.tables.cells import Kind, kind_of_texts
+from core.data.tables.problems import Problems, shortened
+from core.data.tables.record_kernel import after_break, measure_records, record_places, record_stop
+from core.errors import DatasetError
+
+_BLOCK_BYTES = 2**23
+_SAMPLE_ROWS = 1_000
+_LARGEST_RECORD = 2**22
+
+
+class DelimitedTable:
+    """Rows of delimited text; see `Table`.
+
+    Args:
+        text: (n_bytes,) the bytes of the file.
+        file: Its name for messages.
+        delimiter: What sets its columns apart.
+        has_header: Whether its first record names the columns; else they are label, f1, f2, …
+
+    Raises:
+        DatasetError: When there is no row, a quote is never closed, or the text is not UTF-8.
+    """
+
+    format: str = "csv"
+
+    def __init__(self, text: Bytes, file: str, delimiter: str, *, has_header: bool = True) -> None:
+        self.file = file
+        self._text = text
+        self._delimiter = delimiter
+        self._skipped: list[int] = []
+        self._check_utf8()
+        start, line = self._first_record()
+        self.header_line = line if has_header else None
+        self.names: tuple[str, ...] = self._fields(start)
+        if has_header:
+            stop, breaks, _ = record_stop(text, start, ord(delimiter))
+            self._start, self._line = after_break(text, stop), line + breaks + 1
+        else:
+            self.names = ("label", *(f"f{number}" for number in range(1, len(self.names))))
+            self._start, self._line = start, line
+        self.n_rows, longest, longest_row, unclosed = measure_records(text, self._start, ord(delimiter))
+        if unclosed >= 0:
+            raise self._error("expected a closing quote, but the file ends before one", unclosed)
+        if self.n_rows == 0:
+            raise DatasetError.at("expected rows below the header, but found none", file=file, line=line)
+        if longest > _LARGEST_RECORD:
+            limit = f"expected rows of at most {_LARGEST_RECORD:,} bytes, but found {longest:,}"
+            raise self._error(f"{limit}, perhaps after a stray quote", longest_row)
+
+    def kinds(self) -> Sequence[Kind]:
+        """Tell numbers from texts by the first thousand rows."""
+        problems = Problems()
+        for columns in self._batches(range(len(self.names)), problems, None):
+            return [kind_of_texts(column[:_SAMPLE_ROWS]) for column in columns]
+        return ["number"] * len(self.names)
+
+    def blocks(
+        self, positions: Sequence[int], problems: Problems, on_progress: Progress | None
+    ) -> Iterator[Sequence[Any]]:
+        """Yield the texts of these columns; rows of another number of cells become problems."""
+        yield from self._batches(positions, problems, on_progress)
+
+    def record(self, row: int) -> int:
+        """Return the record that a yielded row is."""
+        record = row
+        for skipped in self._skipped:
+            if skipped > record:
+                break
+            record += 1
+        return record
+
+    def lines(self, records: Sequence[int]) -> list[int]:
+        """Return the lines on which records begin."""
+        distinct, back = np.unique(np.array(records, np.int64), return_inverse=True)
+        places = record_places(self._text, self._start, self._line, ord(self._delimiter), distinct)
+        lines: list[int] = places[back, 0].tolist()
+        return lines
+
+    def _batches(
+        self, positions: Sequence[int], problems: Problems, on_progress: Progress | None
+    ) -> Iterator[list[Any]]:
+        names = [str(position) for position in range(len(self.names))]
+        self._skipped = []
+        wanted = [names[position] for position in positions]
+
+        def skip(row: Any) -> Literal["skip", "error"]:
+            # Records are counted from 1 by pyarrow, its own skipped ones among them.
+            expected = f"expected {len(names)} cells as in the header, but found {row.actual_columns}"
+            self._skipped.append(row.number - 1)
+            problems.add(row.number - 1, 0, None, expected, shortened(row.text or ""))
+            return "error" if problems.enough else "skip"
+
+        source = pa.BufferReader(pa.py_buffer(cast("Any", self._text[self._start :])))
+        try:
+            reader = pa_csv.open_csv(
+                cast("Any", source),
+                pa_csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES, column_names=names),
+                pa_csv.ParseOptions(
+                    delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=skip
+                ),
+                pa_csv.ConvertOptions(
+                    column_types=dict.fromkeys(names, pa.string()),
+                    include_columns=wanted,
+                    strings_can_be_null=False,
+                    check_utf8=False,
+                ),
+            )
+            for batch in reader:
+                yield [batch.column(place) for place in range(len(wanted))]
+                if on_progress is not None:
+                    on_progress(self._start + source.tell(), self._text.size)
+        except pa.ArrowInvalid as error:
+            if not problems:
+                raise self._refusal(str(error)) from error
+
+    def _first_record(self) -> tuple[int, int]:
+        start, line = (3 if self._text[:3].tobytes() == BYTE_ORDER_MARK else 0), 1
+        while start < self._text.size and self._text[start] in b"\r\n":
+            start, line = after_break(self._text, start), line + 1
+        return start, line
+
+    def _fields(self, start: int) -> tuple[str, ...]:
+        stop, _, _ = record_stop(self._text, start, ord(self._delimiter))
+        header = self._text[start:stop].tobytes().decode(errors="backslashreplace")
+        (fields,) = csv.reader([header], delimiter=self._delimiter)
+        return tuple(field.strip() for field in fields)
+
+    def _error(self, detail: str, row: int) -> DatasetError:
+        return DatasetError.at(detail, file=self.file, line=self.lines([row])[0])
+
+    def _refusal(self, reason: str) -> DatasetError:
+        return DatasetError.at(
+            f"expected delimited text, but it cannot be taken apart: {reason}", file=self.file
+        )
+
+    def _check_utf8(self) -> None:
+        source = Source(self._text, self.file)
+        for start, stop in pairwise(source.cuts(_BLOCK_BYTES).tolist()):
+            try:
+                self._text[start:stop].tobytes().decode()
+            except UnicodeDecodeError as error:
+                place = start + error.start
+                raise source.error("expected UTF-8 text", place, start + error.end) from error

@@ -1,0 +1,108 @@
+"""Where the records of delimited text begin and end, by the rules of pyarrow's parser.
+
+A field is quoted where its first byte is a quote; within it delimiters and line breaks are text and a doubled
+quote is one. A record ends at a line feed, a carriage return or both; empty lines are no records.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from core.jit import exact
+from core.types import Int64Array
+
+Text = npt.NDArray[np.uint8]
+
+NO_QUOTES = -1  # instead of a delimiter, where the text holds no quote: every line is a record
+
+_LINE_FEED = 10
+_RETURN = 13
+_QUOTE = 34
+
+
+@exact
+def record_stop(text: Text, at: int, delimiter: int) -> tuple[int, int, int]:
+    """Find the end of the record at `at`.
+
+    Returns:
+        Where its line break is (the size of the text where there is none), the number of line breaks within
+        quoted fields, and the place of a quote that is never closed, or -1.
+    """
+    if delimiter == NO_QUOTES:
+        while at < text.size and (text[at] > _RETURN or (text[at] != _LINE_FEED and text[at] != _RETURN)):
+            at += 1
+        return at, 0, -1
+    breaks = 0
+    field_starts = True
+    while at < text.size and text[at] != _LINE_FEED and text[at] != _RETURN:
+        if field_starts and text[at] == _QUOTE:
+            quote = at
+            at += 1
+            while at < text.size and (text[at] != _QUOTE or (at + 1 < text.size and text[at + 1] == _QUOTE)):
+                breaks += text[at] == _LINE_FEED or (
+                    text[at] == _RETURN and not (at + 1 < text.size and text[at + 1] == _LINE_FEED)
+                )
+                at += 2 if text[at] == _QUOTE else 1
+            if at >= text.size:
+                return text.size, breaks, quote
+            field_starts = False
+        else:
+            field_starts = text[at] == delimiter
+        at += 1
+    return at, breaks, -1
+
+
+@exact
+def after_break(text: Text, at: int) -> int:
+    """Return the start of the line after the line break at `at`."""
+    if at + 1 < text.size and text[at] == _RETURN and text[at + 1] == _LINE_FEED:
+        return at + 2
+    return at + 1
+
+
+@exact
+def measure_records(text: Text, at: int, delimiter: int) -> tuple[int, int, int, int]:
+    """Count records.
+
+    Returns:
+        Their number, the bytes of the longest one, its index, and the index of the one whose last quote is
+        never closed, or -1.
+    """
+    records, longest, longest_record, unclosed = 0, 0, 0, -1
+    while at < text.size:
+        stop, _, quote = record_stop(text, at, delimiter)
+        if stop > at:
+            if stop - at > longest:
+                longest, longest_record = stop - at, records
+            if quote >= 0:
+                unclosed = records
+            records += 1
+        at = after_break(text, stop)
+    return records, longest, longest_record, unclosed
+
+
+@exact
+def record_places(text: Text, at: int, line: int, delimiter: int, wanted: Int64Array) -> Int64Array:
+    """Find records by their index.
+
+    Args:
+        text: The file.
+        at: Where the records begin.
+        line: The number of the line there.
+        delimiter: The byte between fields.
+        wanted: Increasing indices of records.
+
+    Returns:
+        (len(wanted), 2) the line on which each begins, and its first byte.
+    """
+    places = np.full((len(wanted), 2), line)
+    record, found = 0, 0
+    while at < text.size and found < len(wanted):
+        stop, breaks, _ = record_stop(text, at, delimiter)
+        if stop > at:
+            while found < len(wanted) and wanted[found] == record:
+                places[found, 0], places[found, 1] = line, at
+                found += 1
+            record += 1
+        line += breaks + 1
+        at = after_break(text, stop)
+    return places

@@ -1,0 +1,139 @@
+"""Which column of a table plays which part."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from core.data.options import ROLES, Columns
+from core.data.tables.problems import listed
+from core.errors import DatasetError, DatasetProblem
+
+USUAL_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "label": ("label", "labels", "relevance", "rel", "grade", "judgment", "judgement", "y", "target"),
+        "query": ("query_id", "queryid", "qid", "query", "q", "session_id", "group", "group_id"),
+        "document": ("document_id", "documentid", "docid", "doc_id", "document", "did", "item_id", "url"),
+        "query_weight": ("query_weight", "weight"),
+        "document_weight": ("document_weight", "doc_weight", "propensity_weight"),
+    }
+)
+_WORDS = {
+    "label": "the label",
+    "query": "the query",
+    "document": "the document",
+    "query_weight": "the weight of the query",
+    "document_weight": "the weight of the document",
+}
+_INDEX = re.compile(r"|Unnamed: \d+")  # what pandas makes of an index that is written without a name
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Positions of columns by what they are.
+
+    Attributes:
+        parts: Position by role (`label`, `query`, ...); those that the table lacks are left out.
+        query_columns: Columns that were named to be kept as text a query.
+        features: Columns that were named as features, or None.
+        rest: The others.
+    """
+
+    parts: Mapping[str, int]
+    query_columns: tuple[int, ...]
+    features: tuple[int, ...] | None
+    rest: tuple[int, ...]
+
+
+def find_roles(
+    names: Sequence[str], columns: Columns, file: str, line: int | None, *, usual: bool = True
+) -> Roles:
+    """Assign roles by the names that were given, else by the usual names.
+
+    Args:
+        names: The columns of the table.
+        columns: What was asked for.
+        file: The file, for messages.
+        line: Line of the header, for messages.
+        usual: Whether usual names count, and a label and a query are required.
+
+    Raises:
+        DatasetError: When a name is missing, doubled or unknown, or a role is open or doubtful.
+    """
+    problems = [
+        *_unfit_names(names, columns),
+        *_unknown(names, columns),
+    ]
+    mentioned = {name for _, name in columns.mentions()}
+    parts: dict[str, int] = {}
+    for role in ROLES:
+        given = getattr(columns, role)
+        candidates = [given] if given is not None else []
+        if given is None and usual:
+            candidates = [name for name in names if name not in mentioned and _is_usual(role, name)]
+        if len(candidates) > 1:
+            problems.append(_doubtful(role, candidates))
+        elif candidates and candidates[0] in names:
+            parts[role] = names.index(candidates[0])
+        elif not candidates and usual and role in ("label", "query"):
+            problems.append(_missing(role, names))
+    if problems:
+        raise DatasetError(
+            *(DatasetProblem(problem.detail, file, line, problem.column) for problem in problems)
+        )
+    used = {*parts.values(), *(names.index(name) for name in mentioned)}
+    return Roles(
+        MappingProxyType(parts),
+        tuple(map(names.index, columns.query_columns)),
+        None if columns.features is None else tuple(map(names.index, columns.features)),
+        tuple(position for position in range(len(names)) if position not in used),
+    )
+
+
+def _is_usual(role: str, name: str) -> bool:
+    return name.lower().replace("-", "_").replace(" ", "_") in USUAL_NAMES[role]
+
+
+def _unfit_names(names: Sequence[str], columns: Columns) -> list[DatasetProblem]:
+    problems = []
+    first: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if _INDEX.fullmatch(name) and name not in columns.ignore:
+            called = f"is called {name!r}" if name else "has no name"
+            detail = (
+                f"expected a name for every column, but column {position} {called}, as when a program"
+                " writes row numbers; leave them out when writing"
+            )
+            detail += ", or name it in columns.ignore" if name else ""
+            problems.append(DatasetProblem(detail, column=name or None))
+        elif name in first:
+            detail = f"expected different names, but columns {first[name]} and {position} are both {name!r}"
+            problems.append(DatasetProblem(detail, column=name))
+        first.setdefault(name, position)
+    return problems
+
+
+def _unknown(names: Sequence[str], columns: Columns) -> list[DatasetProblem]:
+    known = set(names)
+    return [
+        DatasetProblem(
+            f"expected a column {name!r}, as {pointer[1:].replace('/', '.')} says,"
+            f" but found only {listed(names)}"
+        )
+        for pointer, name in columns.mentions()
+        if name not in known
+    ]
+
+
+def _doubtful(role: str, candidates: Sequence[str]) -> DatasetProblem:
+    return DatasetProblem(
+        f"expected one column for {_WORDS[role]}, but found {' and '.join(map(repr, candidates))};"
+        f" tell which one it is in columns.{role}"
+    )
+
+
+def _missing(role: str, names: Sequence[str]) -> DatasetProblem:
+    return DatasetProblem(
+        f"expected a column for {_WORDS[role]}, named {', '.join(USUAL_NAMES[role][:3])}"
+        f" or told in columns.{role}, but found only {listed(names)}"
+    )

@@ -1,0 +1,47 @@
+"""What the two kinds of tables have in common."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from core.data.packing import Progress
+from core.data.tables.cells import Kind
+from core.data.tables.problems import Problems
+
+
+class Table(Protocol):
+    """A file of rows and named columns, read block by block.
+
+    Attributes:
+        file: Its name for messages.
+        format: csv or parquet.
+        names: The columns.
+        header_line: The line of their names, None where lines mean nothing.
+        n_rows: The number of rows.
+    """
+
+    file: str
+    format: str
+    names: tuple[str, ...]
+    header_line: int | None
+    n_rows: int
+
+    def kinds(self) -> Sequence[Kind]:
+        """Tell what the cells of each column can be used as."""
+        ...
+
+    def blocks(
+        self, positions: Sequence[int], problems: Problems, on_progress: Progress | None
+    ) -> Iterator[Sequence[Any]]:
+        """Yield the Arrow arrays of these columns, so many rows at a time that they fit in memory.
+
+        Texts are UTF-8. Records that cannot be taken apart are added to the problems and left out.
+        """
+        ...
+
+    def record(self, row: int) -> int:
+        """Return the record that a yielded row is, both counted from 0."""
+        ...
+
+    def lines(self, records: Sequence[int]) -> list[int]:
+        """Return the lines of records."""
+        ...

@@ -1,0 +1,18 @@
+"""Compile, or load from numba's disk cache, the kernels that read files."""
+
+import numpy as np
+
+from core.data.letor import read_letor
+from core.data.lightgbm import read_lightgbm
+from core.data.options import ReadingOptions
+from core.data.tables.delimited import DelimitedTable
+
+_LETOR = b"1 qid:1 1:0.5 # a\n0 qid:2 2:1e-3\n2 qid:1 1:3\n"
+
+
+def warm_up() -> None:
+    """Read a tiny file in every way that takes a kernel of its own."""
+    read_letor(np.frombuffer(_LETOR, np.uint8), "warm-up", ReadingOptions(repeated_features="reject"))
+    table = DelimitedTable(np.frombuffer(b"label,qid,x\n1,1,y\n", np.uint8), "warm-up", ",")
+    table.lines([0])
+    read_lightgbm(np.frombuffer(b"1 1:0.5\n", np.uint8), "warm-up", np.array([1]))

@@ -1,0 +1,8 @@
+"""The doctor: what is commonly wrong with judged data, found before a model learns it."""
+
+from core.doctor.comparison import compare
+from core.doctor.examination import examine
+from core.doctor.report import FeatureProfile, Finding, Report
+from core.doctor.warm_up import warm_up
+
+__all__ = ["FeatureProfile", "Finding", "Report", "compare", "examine", "warm_up"]

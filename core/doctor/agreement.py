@@ -1,0 +1,94 @@
+"""Whether two datasets mean the same by their features and labels."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from core.data import RankingDataset
+from core.data.labels import label_text
+from core.doctor.examples import queries_of
+from core.doctor.report import MAX_EXAMPLES, Finding
+from core.types import Float32Array, Int64Array
+
+_GRADES = 20  # different labels, beyond which they are counts or measurements
+_EXPECTED = 20  # documents; where as many are expected, none is no accident
+_RATIO = 2.0  # between the largest labels
+
+
+def feature_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
+    """Look for features that one of the datasets lacks."""
+    absent, added = _names_beyond(train, other), _names_beyond(other, train)
+    if absent:
+        yield Finding.of_share(
+            "features-absent",
+            "warning",
+            (len(absent), train.n_features, "features"),
+            (f"is not in the {role} data", f"are not in the {role} data"),
+            where="of the training data",
+            advice="A model that learns from them is judged without them. Check that the columns of both"
+            " have the same names. In LETOR files a feature that is 0 in every row may be left out.",
+            examples=absent[:MAX_EXAMPLES],
+            example_kind="feature",
+        )
+    if added:
+        yield Finding.of_share(
+            "features-added",
+            "warning",
+            (len(added), other.n_features, "features"),
+            ("is not in the training data", "are not in the training data"),
+            where=f"of the {role} data",
+            advice="A model cannot use what it has not learnt from. Check that the columns of both have the"
+            " same names.",
+            examples=added[:MAX_EXAMPLES],
+            example_kind="feature",
+        )
+
+
+def label_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
+    """Look for labels on different scales.
+
+    Few different labels are grades, compared one by one: none may be new, and none be gone of which many
+    documents are to be expected. Many are counts or measurements, compared by their largest.
+    """
+    (ours, our_counts), (theirs, their_counts) = _label_counts(train), _label_counts(other)
+    if not len(ours) or not len(theirs):
+        return
+    if max(len(ours), len(theirs)) > _GRADES:
+        lowest, highest = sorted((float(ours[-1]), float(theirs[-1])))
+        strange = theirs > ours[-1]
+        differs = highest > _RATIO * max(lowest, 0.0)
+    else:
+        expected = our_counts * (their_counts.sum() / our_counts.sum())
+        strange = ~np.isin(theirs, ours)
+        differs = bool(strange.any() or (expected[~np.isin(ours, theirs)] >= _EXPECTED).any())
+    if not differs:
+        return
+    concerned = np.isin(other.labels, theirs[strange])
+    yield Finding(
+        code="label-scale",
+        severity="warning",
+        title=f"The labels of the {role} data are {_written(theirs)}, those of the training data"
+        f" {_written(ours)}",
+        advice="Metrics on the two cannot be compared, and a model learns other preferences than it is"
+        " judged by. Bring the labels to one scale, with label_map where that suffices.",
+        count=int(concerned.sum()),
+        total=other.n_documents,
+        unit="documents",
+        examples=queries_of(other, concerned),
+    )
+
+
+def _names_beyond(dataset: RankingDataset, other: RankingDataset) -> tuple[str, ...]:
+    known = set(other.feature_names)
+    return tuple(name for name in dataset.feature_names if name not in known)
+
+
+def _label_counts(dataset: RankingDataset) -> tuple[Float32Array, Int64Array]:
+    labels, counts = np.unique(dataset.labels[~np.isnan(dataset.labels)], return_counts=True)
+    return labels, counts
+
+
+def _written(labels: Float32Array) -> str:
+    if len(labels) > _GRADES:
+        return f"{label_text(labels[0])} to {label_text(labels[-1])}"
+    return ", ".join(label_text(label) for label in labels.tolist())

@@ -1,0 +1,55 @@
+"""Looking one dataset over."""
+
+from collections.abc import Sequence
+
+from core.data import RankingDataset
+from core.data.statistics import QueryLabels
+from core.doctor.columns import measure_columns
+from core.doctor.documents import document_findings
+from core.doctor.features import feature_findings
+from core.doctor.labels import label_findings
+from core.doctor.profiles import profile_features
+from core.doctor.queries import query_findings
+from core.doctor.report import Report, by_severity
+from core.doctor.single_feature import rank_by_single_features
+from core.jit import use_threads
+
+
+def examine(
+    dataset: RankingDataset,
+    *,
+    scattered_queries: int = 0,
+    scattered_examples: Sequence[str] = (),
+    threads: int = 1,
+    seed: int = 0,
+) -> Report:
+    """Look a dataset over for what commonly goes wrong with judged data.
+
+    The feature matrix is read once, in parallel, and nothing as large is made. The report is the same on any
+    number of threads.
+
+    Args:
+        dataset: The judged documents.
+        scattered_queries: Queries that the reader had to gather from several places of the file.
+        scattered_examples: The ids of some of them.
+        threads: Threads to use.
+        seed: Of the sample of queries on which features are tried as rankers.
+
+    Example:
+        >>> from core.data import RankingDataset
+        >>> dataset = RankingDataset.from_arrays([[1, 7], [2, 7], [3, 7]], [0, 1, 2], [0, 3])
+        >>> for finding in examine(dataset).findings:
+        ...     print(f"{finding.severity}: {finding.title}")
+        info: 1 of 2 features has the same value in every document
+    """
+    use_threads(threads)
+    labels = QueryLabels.of(dataset)
+    columns = measure_columns(dataset)
+    single = rank_by_single_features(dataset, seed)
+    findings = (
+        *label_findings(dataset),
+        *query_findings(dataset, labels, scattered_queries, scattered_examples),
+        *document_findings(dataset, columns),
+        *feature_findings(dataset, columns, single),
+    )
+    return Report(by_severity(findings), profile_features(dataset, columns, single))

@@ -1,0 +1,125 @@
+"""Findings on features: useless ones, damaged ones, and one that is the label in disguise."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from core.data import RankingDataset
+from core.doctor.columns import ColumnCounts
+from core.doctor.examples import feature_examples
+from core.doctor.hashing import Flags
+from core.doctor.report import Finding
+from core.doctor.single_feature import CUTOFF, SingleFeatures
+from core.types import Int64Array
+
+# Of the way from chance to the ideal order. On public data the best feature goes a fifth to a third of it and
+# a trained model about half; what goes so far alone knows the label.
+LEAK_LIFT = 0.9
+# With less data, luck among many features can look like a leak.
+_LEAK_QUERIES = 10
+_LEAK_DOCUMENTS = 100
+
+
+def feature_findings(
+    dataset: RankingDataset, columns: ColumnCounts, single: SingleFeatures
+) -> Iterator[Finding]:
+    """Look at each feature by itself."""
+    if single.queries >= _LEAK_QUERIES and single.documents >= _LEAK_DOCUMENTS:
+        leaking = single.lift >= LEAK_LIFT
+        if leaking.any():
+            yield _leaking(dataset, leaking, single)
+    if not columns.varies.all():
+        yield _constant(dataset, ~columns.varies)
+    per_query = columns.varies & ~columns.varies_in_queries
+    if per_query.any() and dataset.n_documents > dataset.n_queries:
+        yield _constant_in_queries(dataset, per_query, nothing_to_rank=not columns.varies_in_queries.any())
+    if columns.missing.any():
+        yield _missing(dataset, columns.missing)
+    if columns.infinite.any():
+        yield _infinite(dataset, columns.infinite)
+
+
+def _leaking(dataset: RankingDataset, leaking: Flags, single: SingleFeatures) -> Finding:
+    reached = f"NDCG@{CUTOFF} {single.better.max():.3f}, where chance gives {single.by_chance:.3f}"
+    return Finding.of_share(
+        "leaking-features",
+        "warning",
+        (int(leaking.sum()), dataset.n_features, "features"),
+        (
+            f"orders documents almost as their labels do: {reached}",
+            f"order documents almost as their labels do, each alone: up to {reached}",
+        ),
+        advice="Such a feature is usually the label itself, or was computed from it or from what happened"
+        " after the ranking was shown. It will not be there when users search. Remove it, unless you know"
+        " that it will.",
+        examples=feature_examples(dataset, np.where(leaking, single.lift, 0.0)),
+        example_kind="feature",
+    )
+
+
+def _constant(dataset: RankingDataset, concerned: Flags) -> Finding:
+    count, total = int(concerned.sum()), dataset.n_features
+    return Finding.of_share(
+        "constant-features",
+        "error" if count == total else "info",
+        (count, total, "features"),
+        ("has the same value in every document", "have the same value in every document"),
+        advice="There is nothing that documents could be ranked by. Check how the features were read."
+        if count == total
+        else "They say nothing and may be removed. In LETOR files they are often ids that no row uses.",
+        examples=feature_examples(dataset, concerned),
+        example_kind="feature",
+    )
+
+
+def _constant_in_queries(dataset: RankingDataset, concerned: Flags, *, nothing_to_rank: bool) -> Finding:
+    return Finding.of_share(
+        "query-constant-features",
+        "error" if nothing_to_rank else "info",
+        (int(concerned.sum()), dataset.n_features, "features"),
+        (
+            "is the same for all documents of a query, in every query",
+            "are the same for all documents of a query, in every query",
+        ),
+        advice="No feature tells the documents of a query apart, so there is nothing to rank by. Check the"
+        " query column and the features."
+        if nothing_to_rank
+        else "They cannot order documents by themselves; at most they tell a model what kind of query it"
+        " ranks for, as the length of the query does. Remove them unless they are meant so.",
+        examples=feature_examples(dataset, concerned),
+        example_kind="feature",
+    )
+
+
+def _missing(dataset: RankingDataset, per_feature: Int64Array) -> Finding:
+    features = _features(per_feature)
+    return Finding.of_share(
+        "missing-values",
+        "info",
+        (int(per_feature.sum()), dataset.n_documents * dataset.n_features, "values"),
+        (f"is missing, in {features}", f"are missing, in {features}"),
+        advice="Trees send missing values to the better side of each split, so they may stay. Let them be"
+        " missing when scoring, too: a 0 in their place is another value.",
+        examples=feature_examples(dataset, per_feature),
+        example_kind="feature",
+    )
+
+
+def _infinite(dataset: RankingDataset, per_feature: Int64Array) -> Finding:
+    features = _features(per_feature)
+    return Finding.of_share(
+        "infinite-values",
+        "warning",
+        (int(per_feature.sum()), dataset.n_documents * dataset.n_features, "values"),
+        (f"is infinite, in {features}", f"are infinite, in {features}"),
+        advice="Mostly a division by 0 or the logarithm of 0 where features are computed. Trees take them"
+        " as very large or very small values, but JSON, in which scoring is asked for, cannot hold them."
+        " Write a number, or leave them missing.",
+        examples=feature_examples(dataset, per_feature),
+        example_kind="feature",
+    )
+
+
+def _features(per_feature: Int64Array) -> str:
+    count = int(np.count_nonzero(per_feature))
+    return "1 feature" if count == 1 else f"{count:,} features"

@@ -1,0 +1,85 @@
+"""64-bit hashes of documents, by which equal ones are found without comparing each with each."""
+
+import numpy as np
+import numpy.typing as npt
+from numba import prange
+
+from core.data.texts import Texts
+from core.jit import inlined, parallel
+from core.types import Float32Array, Int64Array
+
+Hashes = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.bool_]
+
+_KEY_SEED = 0x5EED
+
+
+def column_keys(n_columns: int) -> Hashes:
+    """Return a random number a column, always the same ones, so that the place of a value counts."""
+    return np.random.default_rng(_KEY_SEED).integers(0, 2**64, n_columns, np.uint64)
+
+
+@inlined
+def hash_row(
+    bits: npt.NDArray[np.uint32],
+    row: int,
+    columns: Int64Array,
+    keys: Hashes,
+    hashes: Hashes,
+    filled: Flags,
+) -> None:
+    """Hash one document: the sum of its values, each mixed with its column's key as MurmurHash3 does."""
+    total = np.uint64(0)
+    any_value = False
+    for j in range(np.uint64(len(columns))):
+        value = bits[row, columns[j]]
+        magnitude = value & np.uint32(0x7FFFFFFF)
+        missing = magnitude > np.uint32(0x7F800000)
+        any_value |= (magnitude != np.uint32(0)) & (not missing)
+        value = np.uint32(0x7FC00000) if missing else value
+        value = np.uint32(0) if magnitude == np.uint32(0) else value
+        mixed = (np.uint64(value) ^ keys[j]) * np.uint64(0xFF51AFD7ED558CCD)
+        mixed ^= mixed >> np.uint64(33)
+        total += mixed * np.uint64(0xC4CEB9FE1A85EC53)
+    hashes[row] = total
+    filled[row] = any_value
+
+
+@parallel
+def _hash_rows(
+    bits: npt.NDArray[np.uint32], columns: Int64Array, keys: Hashes, hashes: Hashes, filled: Flags
+) -> None:
+    for row in prange(len(hashes)):
+        hash_row(bits, row, columns, keys, hashes, filled)
+
+
+@parallel
+def _hash_texts(offsets: Int64Array, content: npt.NDArray[np.uint8], hashes: Hashes) -> None:
+    for i in prange(len(hashes)):
+        value = np.uint64(0xCBF29CE484222325)
+        for place in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
+            value = (value ^ np.uint64(content[place])) * np.uint64(0x100000001B3)  # FNV-1a
+        hashes[i] = value
+
+
+def hash_rows(features: Float32Array, columns: Int64Array) -> tuple[Hashes, Flags]:
+    """Hash the documents of a matrix by some of its columns, in the order of `columns`.
+
+    Values that compare equal (-0 and 0) count as equal, and so do any two that are missing.
+
+    Returns:
+        (n_documents,) hashes, and whether the document has any value that is neither 0 nor missing: those
+        without are alike everywhere and say nothing.
+    """
+    hashes, filled = np.empty(len(features), np.uint64), np.empty(len(features), np.bool_)
+    _hash_rows(features.view(np.uint32), columns, column_keys(len(columns)), hashes, filled)
+    return hashes, filled
+
+
+def hash_texts(texts: Texts) -> Hashes:
+    """Hash each text (FNV-1a, 64 bits)."""
+    offsets, content = texts.buffers()
+    content.flags.writeable = False  # one compiled kernel then serves every source of texts
+    hashes = np.empty(len(texts), np.uint64)
+    _hash_texts(offsets, content, hashes)
+    return hashes

@@ -1,0 +1,82 @@
+"""Findings on labels: none to learn from, or such that a job will refuse."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from core.data import RankingDataset
+from core.data.labels import MISSING, LabelRange, label_text
+from core.doctor.examples import queries_of
+from core.doctor.report import Finding
+from core.losses.gains import LARGEST_EXP2_LABEL
+
+_MAPPED_IN_ADVICE = 5
+
+
+def label_findings(dataset: RankingDataset) -> Iterator[Finding]:
+    """Look at the labels of all documents."""
+    found = LabelRange.of(dataset.labels)
+    if found.minimum is None or found.maximum is None:
+        yield _single_label(dataset, "has no label", "have no label")
+        return
+    if found.minimum == found.maximum and not found.missing:
+        label = label_text(found.minimum)
+        yield _single_label(dataset, f"has the label {label}", f"have the label {label}")
+    if found.missing:
+        yield _missing(dataset, found.missing)
+    if found.minimum < 0:
+        yield _negative(dataset)
+    if found.maximum > LARGEST_EXP2_LABEL:
+        yield _beyond_gain(dataset, found.maximum)
+
+
+def _single_label(dataset: RankingDataset, one: str, many: str) -> Finding:
+    return Finding.of_share(
+        "one-label-dataset",
+        "error",
+        (dataset.n_documents, dataset.n_documents, "documents"),
+        (one, many),
+        advice="There is nothing to learn or to measure. Check which column is the label, and whether"
+        " documents of other labels were left out of the data. A model can rank the documents all the same.",
+    )
+
+
+def _missing(dataset: RankingDataset, count: int) -> Finding:
+    return Finding.of_share(
+        "missing-labels",
+        "warning",
+        (count, dataset.n_documents, "documents"),
+        ("has no label", "have no label"),
+        advice="Jobs that train or evaluate refuse them. Where not judged means not relevant, set"
+        f' label_map to {{"{MISSING}": 0}} in the job; otherwise leave these documents out of the data.',
+        examples=queries_of(dataset, np.isnan(dataset.labels)),
+    )
+
+
+def _negative(dataset: RankingDataset) -> Finding:
+    concerned = dataset.labels < 0
+    labels = np.unique(dataset.labels[concerned])[:_MAPPED_IN_ADVICE].tolist()
+    mapped = ", ".join(f'"{label_text(label)}": 0' for label in labels)
+    return Finding.of_share(
+        "negative-labels",
+        "warning",
+        (int(concerned.sum()), dataset.n_documents, "documents"),
+        ("has a label below 0", "have a label below 0"),
+        advice="Jobs that train or evaluate refuse them. Map them in the job, as label_map"
+        f" {{{mapped}}} does.",
+        examples=queries_of(dataset, concerned),
+    )
+
+
+def _beyond_gain(dataset: RankingDataset, maximum: float) -> Finding:
+    concerned = dataset.labels > LARGEST_EXP2_LABEL
+    beyond = f"a label above {LARGEST_EXP2_LABEL:g}, up to {label_text(maximum)}"
+    return Finding.of_share(
+        "labels-beyond-exp2",
+        "warning",
+        (int(concerned.sum()), dataset.n_documents, "documents"),
+        (f"has {beyond}", f"have {beyond}"),
+        advice="The usual gain 2^y − 1 ends there. Train with a linear gain or a list of gains, or turn the"
+        " labels into a few grades, as 0 to 4: metrics with that gain hardly see any but the largest label.",
+        examples=queries_of(dataset, concerned),
+    )

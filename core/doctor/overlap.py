@@ -1,0 +1,102 @@
+"""Whether a model is judged on what it has learnt from: queries and documents that two datasets share."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from core.data import RankingDataset
+from core.doctor.examples import queries_of, query_examples
+from core.doctor.hashing import Flags, Hashes, hash_rows
+from core.doctor.report import Finding
+
+_SHARED = 0.05  # of the documents; below it, pages that exist twice are likelier than a leak
+_NATURAL = 2.0  # times what queries of the training data share with each other
+_GAPS = 2.0  # times the queries; ids up to here count the queries, some of them left out
+
+
+def document_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
+    """Look for documents of equal features, by the features that both datasets have.
+
+    Documents without any feature are all alike and do not count. Where features are few or coarse, documents
+    of different queries are often equal by nature; so it is information, not a warning, while the datasets
+    share little more with each other than the queries of the training data do.
+    """
+    places = {name: place for place, name in enumerate(train.feature_names)}
+    common = [(places[name], place) for place, name in enumerate(other.feature_names) if name in places]
+    if not common:
+        return
+    of_train, of_other = np.array(common, np.int64).T.copy()
+    train_hashes, train_filled = hash_rows(train.features, of_train)
+    hashes, filled = hash_rows(other.features, of_other)
+    shared = filled & _among(hashes, np.sort(train_hashes[train_filled]))
+    count, total = int(shared.sum()), other.n_documents
+    if not count:
+        return
+    different = 1 + int(np.count_nonzero(np.diff(np.sort(hashes[shared]))))
+    natural = _shared_between_queries(train_hashes, train_filled, train)
+    details = f"; {different:,} if equal ones count once" if different < count else ""
+    if natural:
+        details += f"; {natural:.1%} of the training documents have those of one of another query"
+    yield Finding.of_share(
+        "shared-documents",
+        "warning" if count / total >= max(_SHARED, _NATURAL * natural) else "info",
+        (count, total, "documents"),
+        (
+            f"has exactly the features of a training document{details}",
+            f"have exactly the features of a training document{details}",
+        ),
+        where=f"of the {role} data",
+        advice="A model that has seen a document with its label is judged too well on it. Split by whole"
+        " queries, before rows are copied or resampled. Where features are few or coarse, documents are"
+        " equal by chance, too.",
+        examples=queries_of(other, shared),
+    )
+
+
+def query_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
+    """Look for query ids that both datasets have; no reason for a warning where both count from 1."""
+    known = set(train.query_ids)
+    shared: Flags = np.array([query_id in known for query_id in other.query_ids])
+    if not shared.any():
+        return
+    counted = _counts_queries(train) and _counts_queries(other)
+    yield Finding.of_share(
+        "shared-queries",
+        "info" if counted else "warning",
+        (int(shared.sum()), other.n_queries, "queries"),
+        ("has the id of a training query", "have the id of a training query"),
+        where=f"of the {role} data",
+        advice="Both datasets count their queries from 1, so equal ids may mean nothing: documents that"
+        " both hold are a finding of their own."
+        if counted
+        else "A model is judged too well on queries that it has learnt from. Split by whole queries, so that"
+        " all documents of a query are on one side.",
+        examples=query_examples(other, shared),
+    )
+
+
+def _among(hashes: Hashes, known: Hashes) -> Flags:
+    """Tell which hashes are among known ones, which are sorted."""
+    order = np.argsort(hashes)  # sorted, they are found many times faster
+    ordered = hashes[order]
+    places = np.searchsorted(known, ordered)
+    found = np.zeros(len(hashes), np.bool_)
+    found[order] = np.searchsorted(known, ordered, side="right") > places
+    return found
+
+
+def _shared_between_queries(hashes: Hashes, filled: Flags, dataset: RankingDataset) -> float:
+    """Return the share of documents that are equal to one of another query; one at least is filled."""
+    queries = np.repeat(np.arange(dataset.n_queries), np.diff(dataset.query_boundaries))[filled]
+    order = np.argsort(hashes[filled])
+    ordered, queries = hashes[filled][order], queries[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    several = np.minimum.reduceat(queries, starts) < np.maximum.reduceat(queries, starts)
+    lengths = np.diff(np.append(starts, len(ordered)))
+    return float(lengths[several].sum() / dataset.n_documents)
+
+
+def _counts_queries(dataset: RankingDataset) -> bool:
+    if "1" not in dataset.query_ids or not all(map(str.isdecimal, dataset.query_ids)):
+        return False
+    return max(map(int, dataset.query_ids)) <= _GAPS * dataset.n_queries

@@ -1,0 +1,122 @@
+"""Findings on queries: those that teach nothing, and those that were put together wrongly."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from core.data import RankingDataset
+from core.data.statistics import QueryLabels
+from core.doctor.examples import query_examples
+from core.doctor.hashing import Flags
+from core.doctor.report import MAX_EXAMPLES, Finding
+
+LIGHTGBM_LONGEST = 10_000
+_MANY = 0.5  # of the queries; search logs have many queries without a click, judged data few
+
+
+def query_findings(
+    dataset: RankingDataset,
+    labels: QueryLabels,
+    scattered_queries: int,
+    scattered_examples: Sequence[str],
+) -> Iterator[Finding]:
+    """Look at the shape of queries and at what their labels can teach."""
+    if scattered_queries:
+        yield _scattered(dataset, scattered_queries, tuple(scattered_examples[:MAX_EXAMPLES]))
+    lengths = np.diff(dataset.query_boundaries)
+    if (lengths == 1).any():
+        yield _one_document(dataset, lengths == 1)
+    if (lengths > LIGHTGBM_LONGEST).any():
+        yield _very_long(dataset, lengths > LIGHTGBM_LONGEST)
+    if (dataset.labels == dataset.labels[0]).all() or np.isnan(dataset.labels).all():
+        return  # said of the labels; of every query it would say the same again
+    if (one_label := labels.single & (lengths > 1)).any():
+        yield _one_label(dataset, one_label, nothing_to_rank=bool(labels.single.all()))
+    if (labels.relevant == 0).any():
+        yield _without_relevant(dataset, labels.relevant == 0)
+
+
+def _scattered(dataset: RankingDataset, count: int, examples: tuple[str, ...]) -> Finding:
+    return Finding.of_share(
+        "scattered-queries",
+        "warning",
+        (count, dataset.n_queries, "queries"),
+        (
+            "had rows in several places of the file and was gathered",
+            "had rows in several places of the file and were gathered",
+        ),
+        advice="Check that each id stands for one query. Two queries that share an id are ranked as one; rows"
+        " that were shuffled have been put together again. Upload with non_contiguous_queries=error to"
+        " refuse such files.",
+        examples=examples,
+    )
+
+
+def _one_document(dataset: RankingDataset, concerned: Flags) -> Finding:
+    count, total = int(concerned.sum()), dataset.n_queries
+    many = count >= _MANY * total
+    return Finding.of_share(
+        "one-document-queries",
+        "error" if count == total else "warning" if many else "info",
+        (count, total, "queries"),
+        ("has one document only", "have one document only"),
+        advice="There is nothing to rank in them."
+        + (
+            " So many of them are often a wrong query column: one that holds the id of a document or a row."
+            if many
+            else " They do no harm, though they raise metrics where the one document is relevant."
+        ),
+        examples=query_examples(dataset, concerned),
+    )
+
+
+def _one_label(dataset: RankingDataset, concerned: Flags, *, nothing_to_rank: bool) -> Finding:
+    count, total = int(concerned.sum()), dataset.n_queries
+    severity, advice = (
+        "info",
+        "Losses that compare documents learn nothing from them; mse does. They may stay.",
+    )
+    check = (
+        " Check the query and label columns, and whether documents of other labels were left out of the data."
+    )
+    if count >= _MANY * total:
+        severity, advice = "warning", "Losses that compare documents learn nothing from them." + check
+    if nothing_to_rank:
+        severity, advice = (
+            "error",
+            "No query prefers any document to another: no ranking can be learnt." + check,
+        )
+    return Finding.of_share(
+        "one-label-queries",
+        severity,
+        (count, total, "queries"),
+        ("has documents of one label only", "have documents of one label only"),
+        advice=advice,
+        examples=query_examples(dataset, concerned),
+    )
+
+
+def _without_relevant(dataset: RankingDataset, concerned: Flags) -> Finding:
+    count, total = int(concerned.sum()), dataset.n_queries
+    return Finding.of_share(
+        "queries-without-relevant",
+        "warning" if count >= _MANY * total else "info",
+        (count, total, "queries"),
+        ("has no relevant document", "have no relevant document"),
+        advice="Relevant is a label above 0. Metrics such as ndcg are undefined on these queries, and means"
+        " leave them out. Other tools may count them as 0 or 1: compare means with care.",
+        examples=query_examples(dataset, concerned),
+    )
+
+
+def _very_long(dataset: RankingDataset, concerned: Flags) -> Finding:
+    beyond = f"more than {LIGHTGBM_LONGEST:,} documents"
+    return Finding.of_share(
+        "very-long-queries",
+        "info",
+        (int(concerned.sum()), dataset.n_queries, "queries"),
+        (f"has {beyond}", f"have {beyond}"),
+        advice="Rankery trains and measures on them in full, where LightGBM's own ranking losses and"
+        " metrics stop with an error. A truncation_level keeps the time that pairs take in bounds.",
+        examples=query_examples(dataset, concerned),
+    )

@@ -1,0 +1,66 @@
+"""Documents of a query that are equal to one another."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import prange
+
+from core.doctor.hashing import Hashes
+from core.jit import parallel
+from core.types import Float32Array, Int64Array
+
+
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """Equal documents, query by query.
+
+    Attributes:
+        surplus: (n_queries,) documents that are equal to an earlier one.
+        contradicting: (n_queries,) documents that are equal to one of another label; a document without a
+            label contradicts none.
+    """
+
+    surplus: Int64Array
+    contradicting: Int64Array
+
+
+@parallel
+def _count(
+    hashes: Hashes,
+    labels: Float32Array,
+    query_boundaries: Int64Array,
+    surplus: Int64Array,
+    contradicting: Int64Array,
+) -> None:
+    for query in prange(len(surplus)):
+        start, stop = query_boundaries[query], query_boundaries[query + 1]
+        order = np.argsort(hashes[start:stop])
+        first = 0
+        while first < len(order):
+            same = hashes[start + order[first]]
+            lowest, highest = np.float32(np.inf), np.float32(-np.inf)
+            last, judged = first, 0
+            while last < len(order) and hashes[start + order[last]] == same:
+                label = labels[start + order[last]]
+                lowest = label if label < lowest else lowest
+                highest = label if label > highest else highest
+                judged += not np.isnan(label)
+                last += 1
+            surplus[query] += last - first - 1
+            if lowest < highest:
+                contradicting[query] += judged
+            first = last
+
+
+def count_repeats(hashes: Hashes, labels: Float32Array, query_boundaries: Int64Array) -> Repeats:
+    """Find documents of equal hash within each query.
+
+    Args:
+        hashes: (n_documents,) hash of what is to be compared.
+        labels: (n_documents,) labels.
+        query_boundaries: (n_queries + 1,) offsets.
+    """
+    n_queries = len(query_boundaries) - 1
+    surplus, contradicting = np.zeros(n_queries, np.int64), np.zeros(n_queries, np.int64)
+    _count(hashes, labels, query_boundaries, surplus, contradicting)
+    return Repeats(surplus, contradicting)

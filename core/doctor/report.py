@@ -1,0 +1,135 @@
+"""What the doctor says."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+MAX_EXAMPLES = 10
+
+SEVERITIES = ("error", "warning", "info")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a user should know about a dataset.
+
+    Attributes:
+        code: What it is, in a word that stays the same: `one-label-queries`.
+        severity: "error", nothing can be learnt; "warning", look before training; "info", good to know.
+        title: One sentence with the numbers.
+        advice: What to do.
+        count: How many are concerned.
+        total: Of how many.
+        unit: What is counted: queries, documents, features or values.
+        examples: Some of those concerned, at most 10.
+        example_kind: What the examples are: the id of a query, the name of a feature or the id of a document.
+    """
+
+    code: str
+    severity: str
+    title: str
+    advice: str
+    count: int
+    total: int
+    unit: str
+    examples: tuple[str, ...] = ()
+    example_kind: str = "query"
+
+    @classmethod
+    def of_share(
+        cls,
+        code: str,
+        severity: str,
+        concerned: tuple[int, int, str],
+        predicate: tuple[str, str],
+        *,
+        advice: str,
+        where: str = "",
+        examples: tuple[str, ...] = (),
+        example_kind: str = "query",
+    ) -> "Finding":
+        """Say what holds of how many: "1 of 9 queries has …", "All 9 queries have …".
+
+        Args:
+            code: As above.
+            severity: As above.
+            concerned: Count, total and unit.
+            predicate: What holds, of one and of many.
+            advice: As above.
+            where: Whose unit it is, where that is not plain: "of the test data".
+            examples: As above.
+            example_kind: As above.
+
+        Example:
+            >>> Finding.of_share(
+            ...     "odd", "info", (1204, 18919, "queries"), ("is odd", "are odd"), advice="None."
+            ... ).title
+            '1,204 of 18,919 queries are odd'
+        """
+        count, total, unit = concerned
+        subject = f"{unit} {where}".rstrip()
+        counted = f"All {total:,}" if count == total > 1 else f"{count:,} of {total:,}"
+        title = f"{counted} {subject} {predicate[count != 1]}"
+        return cls(code, severity, title, advice, count, total, unit, examples, example_kind)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self) | {"examples": list(self.examples)}
+
+
+@dataclass(frozen=True)
+class FeatureProfile:
+    """What the values of a feature are like.
+
+    Attributes:
+        name: Its name.
+        minimum: The smallest finite value, None where there is none.
+        maximum: The largest finite value, None where there is none.
+        mean: The mean of the finite values, None where there are none.
+        missing: Documents without a value (NaN).
+        infinite: Documents whose value is infinite.
+        zeros: The share of documents whose value is 0.
+        constant: Whether all documents have the same value.
+        constant_in_queries: Whether all documents of a query have the same value, in every query.
+        ndcg_at_10: NDCG@10 of ranking by this feature alone, see `core.doctor.single_feature`; None where no
+            query can tell.
+        direction: Whether the feature ranks better "descending" or "ascending".
+    """
+
+    name: str
+    minimum: float | None
+    maximum: float | None
+    mean: float | None
+    missing: int
+    infinite: int
+    zeros: float
+    constant: bool
+    constant_in_queries: bool
+    ndcg_at_10: float | None
+    direction: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that the doctor says about one dataset.
+
+    Attributes:
+        findings: Errors first, then warnings, then information.
+        features: One profile a feature, in column order.
+    """
+
+    findings: tuple[Finding, ...]
+    features: tuple[FeatureProfile, ...]
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """Return the findings as plain values for JSON."""
+        return [finding.as_json() for finding in self.findings]
+
+
+def by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Sort findings, the gravest first, otherwise in the order they come."""
+    return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))

@@ -1,0 +1,149 @@
+"""What this machine keeps at hand: a folder of entries, bounded in bytes."""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+_WRITING = ".writing-"
+_LEAVING = ".leaving-"
+_LOCK = ".lock"
+
+
+class LocalCache:
+    """Entries, each a folder of files under a key; the least recently used ones make room for new ones.
+
+    Safe to share between processes. An entry appears whole or not at all, and never changes. It may go at
+    any moment: what a process has mapped or opened stays, but a file that it had yet to open is missing, so
+    a reader takes a missing file for a missing entry. The same key must always mean the same content.
+
+    Args:
+        folder: Where the entries are; made where it is missing.
+        max_bytes: What all entries together may take; one that is larger by itself is not kept.
+    """
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+
+    def takes(self, size_bytes: int) -> bool:
+        """Tell whether an entry of this size would be kept."""
+        return size_bytes <= self._max_bytes
+
+    def find(self, key: str) -> Path | None:
+        """Return the folder of an entry, which counts as used now; None where there is none."""
+        entry = self._entry(key)
+        try:
+            _mark_used(entry)
+        except OSError:  # there is none, or nothing can be kept here at all
+            return None
+        return entry
+
+    @contextlib.contextmanager
+    def adding(self, key: str) -> Iterator[Path]:
+        """Give an empty folder to fill, which becomes the entry when the block ends well.
+
+        Nothing comes of it where the entry is there already or is larger than all may be.
+
+        Raises:
+            OSError: The disk does not take it.
+        """
+        with self._new_folder() as folder:
+            yield folder
+            for file in folder.iterdir():
+                _synchronise(file)
+            with self._alone():
+                self._publish(folder, self._entry(key))
+
+    def discard(self, key: str) -> None:
+        """Remove an entry that has turned out to be damaged, if it is there."""
+        with self._alone(), contextlib.suppress(FileNotFoundError):
+            self._remove(self._entry(key))
+
+    def _entry(self, key: str) -> Path:
+        return self._folder / hashlib.sha256(key.encode()).hexdigest()
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes from adding and removing entries."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with (self._folder / _LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    @contextlib.contextmanager
+    def _new_folder(self) -> Iterator[Path]:
+        """Make a folder that is locked while its writer lives, which tells it from what a crash left."""
+        with contextlib.ExitStack() as stack:
+            with self._alone():
+                self._sweep()
+                folder = self._folder / f"{_WRITING}{secrets.token_hex(8)}"
+                folder.mkdir()
+                stack.enter_context(_locked(folder))
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            yield folder
+
+    def _sweep(self) -> None:
+        """Remove what processes that died were writing or removing."""
+        for folder in self._folder.glob(f"{_WRITING}*"):
+            with contextlib.suppress(OSError), _locked(folder):
+                shutil.rmtree(folder)
+        for folder in self._folder.glob(f"{_LEAVING}*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _publish(self, folder: Path, entry: Path) -> None:
+        size_bytes = _size_bytes(folder)
+        if entry.exists() or size_bytes > self._max_bytes:
+            return
+        self._make_room(self._max_bytes - size_bytes)
+        _mark_used(folder)
+        folder.rename(entry)
+
+    def _make_room(self, left_bytes: int) -> None:
+        """Remove the entries used longest ago until the others take no more than `left_bytes`."""
+        entries = [entry for entry in self._folder.iterdir() if not entry.name.startswith(".")]
+        for entry in sorted(entries, key=lambda entry: entry.stat().st_mtime_ns, reverse=True):
+            left_bytes -= _size_bytes(entry)
+            if left_bytes < 0:
+                self._remove(entry)
+
+    def _remove(self, entry: Path) -> None:
+        # Renamed first: nobody finds an entry of which half is gone.
+        leaving = entry.rename(self._folder / f"{_LEAVING}{secrets.token_hex(8)}")
+        shutil.rmtree(leaving, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a folder's lock.
+
+    Raises:
+        OSError: Another process holds it, or the folder is gone.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _mark_used(folder: Path) -> None:
+    # The system's own idea of the present is milliseconds coarse.
+    now = time.time_ns()
+    os.utime(folder, ns=(now, now))
+
+
+def _synchronise(file: Path) -> None:
+    # The name of an entry must not outlive its bytes when the machine stops.
+    with file.open("rb") as opened:
+        os.fsync(opened.fileno())
+
+
+def _size_bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir())

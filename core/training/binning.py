@@ -1,0 +1,129 @@
+"""Features cut into bins, the form in which LightGBM trains on them, kept from one training to the next."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import lightgbm
+
+from core.data import RankingDataset
+from core.training.feature_names import writable_names
+from core.training.hyperparameters import Hyperparameters
+
+_FILE = "bins"
+_log = logging.getLogger(__name__)
+
+
+class BinCache(Protocol):
+    """Where bins are kept: folders under keys, any of which may be gone the next time."""
+
+    def takes(self, size_bytes: int) -> bool:
+        """Tell whether so much would be kept."""
+        ...
+
+    def find(self, key: str) -> Path | None:
+        """Return the folder of a key, None where there is none."""
+        ...
+
+    def adding(self, key: str) -> AbstractContextManager[Path]:
+        """Give a folder to fill, kept under the key when the block ends well."""
+        ...
+
+    def discard(self, key: str) -> None:
+        """Forget what is kept under a key."""
+        ...
+
+
+@dataclass(frozen=True)
+class KeptBins:
+    """Bins of earlier trainings on the same features.
+
+    Attributes:
+        cache: Where they are.
+        training: Names the features to train on: the same text for the same matrix and names only.
+        validation: Names the features to validate on likewise.
+    """
+
+    cache: BinCache
+    training: str
+    validation: str | None = None
+
+
+@dataclass(frozen=True)
+class Binning:
+    """How to bin, and where bins may be at hand.
+
+    Attributes:
+        hyperparameters: The part of them that decides bins names the bins.
+        parameters: All parameters of the training, which LightGBM compares with those of the bins.
+        kept: Bins of earlier trainings, None to make them anew.
+    """
+
+    hyperparameters: Hyperparameters
+    parameters: Mapping[str, Any]
+    kept: KeptBins | None
+
+    def training(self, dataset: RankingDataset) -> lightgbm.Dataset:
+        """Bin the features to train on."""
+        return self._bins(dataset, self._key("training"), None)
+
+    def validation(self, dataset: RankingDataset, training: lightgbm.Dataset) -> lightgbm.Dataset:
+        """Put the features to validate on into the bins of those to train on."""
+        return self._bins(dataset, self._key("training", "validation"), training)
+
+    def _key(self, *parts: str) -> str | None:
+        """Name bins by all that decides them; None where they are not kept."""
+        names = [getattr(self.kept, part) for part in parts] if self.kept else [None]
+        if None in names:
+            return None
+        decisive = {"lightgbm": lightgbm.__version__, "features": names, **self.hyperparameters.binning()}
+        return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
+
+    def _bins(
+        self, dataset: RankingDataset, key: str | None, reference: lightgbm.Dataset | None
+    ) -> lightgbm.Dataset:
+        data = self._load(key, dataset.n_documents, reference)
+        if data is None:
+            data = self._dataset(
+                dataset.features, reference, feature_name=writable_names(dataset.feature_names)
+            )
+            self._keep(data, key)
+        # Only now: bins are kept without labels, which every job may map in its own way.
+        data.set_label(dataset.labels)
+        return data
+
+    def _load(
+        self, key: str | None, n_documents: int, reference: lightgbm.Dataset | None
+    ) -> lightgbm.Dataset | None:
+        if self.kept is None or key is None:
+            return None
+        folder = self.kept.cache.find(key)
+        if folder is None:
+            return None
+        try:
+            data = self._dataset(str(folder / _FILE), reference)
+            if data.num_data() == n_documents:
+                return data
+        except lightgbm.basic.LightGBMError as error:
+            _log.warning("kept bins cannot be used: %s", error)
+        self.kept.cache.discard(key)
+        return None
+
+    def _keep(self, data: lightgbm.Dataset, key: str | None) -> None:
+        # A bin is a byte at least, and there is one a document.
+        if self.kept is None or key is None or not self.kept.cache.takes(data.num_data()):
+            return
+        try:
+            with self.kept.cache.adding(key) as folder:
+                data.save_binary(folder / _FILE)
+        except (OSError, lightgbm.basic.LightGBMError) as error:
+            _log.warning("bins cannot be kept: %s", error)
+
+    def _dataset(self, features: Any, reference: lightgbm.Dataset | None, **named: Any) -> lightgbm.Dataset:
+        parameters = dict(self.parameters)
+        return lightgbm.Dataset(features, reference=reference, params=parameters, **named).construct()

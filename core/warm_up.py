@@ -1,0 +1,16 @@
+"""Compile, or load from numba's disk cache, every kernel that a job may need."""
+
+from core.data.warm_up import warm_up as warm_up_readers
+from core.doctor import warm_up as warm_up_doctor
+from core.training import warm_up as warm_up_training
+
+
+def warm_up() -> None:
+    """Do all the parts once on tiny data.
+
+    Run once before worker processes start, so that they do not write the cache at the same time, and in
+    each of them, so that no job waits for compilation.
+    """
+    warm_up_readers()
+    warm_up_doctor()
+    warm_up_training()

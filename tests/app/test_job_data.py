@@ -1,0 +1,98 @@
+"""What a job asks of its data, checked against the statistics before anything runs."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.data import RankingDataset, dataset_statistics
+from core.store import Store
+from tests.app.conftest import TestClient
+
+AddDataset = Callable[..., str]
+
+
+@pytest.fixture
+def add_dataset(store: Store) -> AddDataset:
+    """Record ready datasets of three queries with these labels."""
+
+    def add(labels: list[float], **parts: Any) -> str:
+        dataset = RankingDataset.from_arrays(
+            np.zeros((len(labels), 1)), labels, [0, 1, 2, len(labels)], **parts
+        )
+        with store.begin() as tx:
+            row = tx.datasets.add("judged", {"kind": "upload", "filename": "x", "format": "letor"})
+            tx.datasets.mark_ready(row.id, statistics=dataset_statistics(dataset))
+        return row.id
+
+    return add
+
+
+def _train(dataset_id: str, **changes: Any) -> dict[str, Any]:
+    request = {"kind": "train", "model_name": "web", "dataset_id": dataset_id, "loss": {"name": "lambdarank"}}
+    return request | changes
+
+
+LINEAR = {"name": "lambdarank", "gain": "linear"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "changes", "pointer"),
+    [
+        ([0, 1, 2, 3], {}, None),
+        ([0, 1, -1, 2], {}, "/label_map"),
+        ([0, 1, -1, 2], {"label_map": {"-1": 0}}, None),
+        ([0, 1, np.nan, 2], {}, "/label_map"),
+        ([0, 1, np.nan, 2], {"label_map": {"nan": 0}}, None),
+        ([0, 1, -1, np.nan], {"label_map": {"-1": 0}}, "/label_map"),
+        ([0, 1, 2, 31], {}, "/loss/gain"),
+        ([0, 1, 2, 31], {"loss": LINEAR}, None),
+        ([0, 1, 2, 31], {"label_map": {"31": 4}}, None),
+        ([0, 1, 2, 5], {"loss": {"name": "lambdarank", "gain": [0, 1, 3]}}, "/loss/gain"),
+        ([0, 1, 2, 0.5], {"loss": {"name": "lambdarank", "gain": [0, 1, 3]}}, "/loss/gain"),
+    ],
+)
+def test_labels_that_the_loss_cannot_use_are_refused(
+    client: TestClient,
+    add_dataset: AddDataset,
+    labels: list[float],
+    changes: dict[str, Any],
+    pointer: str | None,
+) -> None:
+    """The problem points at the way out, another gain or a map of labels."""
+    response = client.post("/v1/jobs", json=_train(add_dataset(labels), **changes))
+    if pointer is None:
+        assert response.status_code == 202
+    else:
+        assert response.status_code == 422
+        assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
+
+
+def test_labels_of_validation_and_test_are_looked_at_too(client: TestClient, add_dataset: AddDataset) -> None:
+    """A job that would end badly at its last step does not start."""
+    good, bad = add_dataset([0, 1, 2, 3]), add_dataset([0, 1, -2, 3])
+    assert client.post("/v1/jobs", json=_train(good, test_dataset_id=bad)).status_code == 422
+    assert client.post("/v1/jobs", json=_train(good, validation={"dataset_id": bad})).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"validation": {"folds": 3, "fold": 3}}, None),
+        ({"validation": {"folds": 4, "fold": 1}}, "/validation/folds"),
+        ({"test": {"column": "split", "values": ["test"]}}, None),
+        ({"test": {"column": "fold", "values": ["1"]}}, "/test/column"),
+    ],
+)
+def test_what_is_held_out_must_be_there(
+    client: TestClient, add_dataset: AddDataset, changes: dict[str, Any], pointer: str | None
+) -> None:
+    """Folds and columns are checked against the dataset."""
+    dataset_id = add_dataset([0, 1, 2, 3], query_columns={"split": ["train", "train", "test"]})
+    response = client.post("/v1/jobs", json=_train(dataset_id, **changes))
+    if pointer is None:
+        assert response.status_code == 202
+        assert response.json()["spec"].items() >= changes.items()
+    else:
+        assert [error["pointer"] for error in response.json()["errors"]] == [pointer]

@@ -1,0 +1,63 @@
+"""Datasets as mapped arrays."""
+
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.data import RankingDataset, synthetic_dataset
+from core.data.arrays import load_arrays, save_arrays
+from tests.core.data.strategies import assert_same, datasets
+
+
+@given(st.one_of(datasets(), datasets(weighted=True)), st.booleans())
+def test_a_dataset_comes_back_to_the_same_bits(dataset: RankingDataset, full: bool) -> None:
+    """Every field survives, with and without weights of documents and columns of queries."""
+    if full:
+        weights = np.linspace(0, 1, dataset.n_documents)
+        columns = {"märket": dataset.query_ids, "": dataset.query_ids[::-1]}
+        dataset = replace(dataset, document_weights=weights, query_columns=columns)
+    with tempfile.TemporaryDirectory() as folder:
+        save_arrays(dataset, Path(folder))
+        found = load_arrays(Path(folder))
+    assert_same(found, dataset)
+    np.testing.assert_array_equal(found.features.view(np.uint32), dataset.features.view(np.uint32))
+    np.testing.assert_array_equal(found.document_weights, dataset.document_weights)
+    assert found.query_columns == dataset.query_columns
+
+
+def test_arrays_are_mapped_and_ordinary(tmp_path: Path) -> None:
+    """Kernels see plain writable arrays; what is written to them stays in this process."""
+    dataset = synthetic_dataset(3, seed=1)
+    save_arrays(dataset, tmp_path)
+    found = load_arrays(tmp_path)
+    for array in (found.features, found.labels, found.query_boundaries):
+        assert type(array) is np.ndarray
+        assert array.flags.c_contiguous
+        assert array.flags.writeable
+        assert not array.flags.owndata
+    found.features[:] = 7
+    np.testing.assert_array_equal(load_arrays(tmp_path).features, dataset.features)
+
+
+def test_mapped_arrays_outlive_their_files(tmp_path: Path) -> None:
+    """A dataset in use does not notice that its files were removed."""
+    dataset = synthetic_dataset(3, seed=1)
+    save_arrays(dataset, tmp_path)
+    found = load_arrays(tmp_path)
+    shutil.rmtree(tmp_path)
+    assert_same(found, dataset)
+
+
+@pytest.mark.parametrize("gone", ["names.json", "features.npy", "query_weights.npy", "document_id_bytes.npy"])
+def test_no_file_is_missed_silently(tmp_path: Path, gone: str) -> None:
+    """A file that went while the others were opened is an error, not a dataset without it."""
+    save_arrays(replace(synthetic_dataset(3, seed=1), query_weights=np.ones(3)), tmp_path)
+    (tmp_path / gone).unlink()
+    with pytest.raises(FileNotFoundError):
+        load_arrays(tmp_path)

@@ -1,0 +1,16 @@
+"""A short run of the fuzz harness; `make fuzz-datasets` is the long one."""
+
+from tests.core.data.fuzz import fuzz
+
+FILES = 3_000
+
+
+def test_mutated_files_are_read_or_refused() -> None:
+    """No other exception, no crash, no hang, no memory beyond the bound; and both things happen."""
+    read = refused = 0
+    for outcome in fuzz(FILES):
+        assert outcome.failures == []
+        read += outcome.counts["read"]
+        refused += outcome.counts["refused"]
+    assert read + refused == FILES
+    assert min(read, refused) > FILES // 50

@@ -1,0 +1,78 @@
+"""Reading LightGBM's own data files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.data.letor import read_letor
+from core.data.lightgbm import read_lightgbm, read_query_sizes
+from core.errors import DatasetError
+
+
+def _bytes(content: bytes) -> np.ndarray:
+    return np.frombuffer(content, np.uint8)
+
+
+def test_rows_are_cut_into_queries_by_the_sizes() -> None:
+    """Queries are numbered from 1, and documents within them."""
+    dataset = read_lightgbm(
+        _bytes(b"1 1:1\n0 2:2 # x\n2 1:3\n"), "d", read_query_sizes(_bytes(b"2\n1\n"), "q")
+    ).dataset
+    assert dataset.query_ids == ("1", "2")
+    assert dataset.query_boundaries.tolist() == [0, 2, 3]
+    assert dataset.document_ids == ("1", "x", "1")
+    assert dataset.features.tolist() == [[1, 0], [0, 2], [3, 0]]
+
+
+def test_feature_ids_may_start_at_zero() -> None:
+    """With a feature 0 the columns are f0, f1, …; without one they are as in LETOR text."""
+    sizes = np.array([1])
+    assert read_lightgbm(_bytes(b"1 0:5 2:6\n"), "d", sizes).dataset.feature_names == ("f0", "f1", "f2")
+    assert read_lightgbm(_bytes(b"1 1:5 2:6\n"), "d", sizes).dataset.feature_names == ("f1", "f2")
+
+
+def test_sizes_must_add_up_to_the_rows() -> None:
+    """The message has both numbers."""
+    with pytest.raises(
+        DatasetError, match="file d: expected the 3 documents that the query file counts, but found 2"
+    ):
+        read_lightgbm(_bytes(b"1 1:1\n1 1:1\n"), "d", np.array([3]))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"3\nx\n-1\n", "file q, line 2, column 1: .*'x' .and 1 more"),
+        (b"3\n 4 5\n", "line 2, column 2: expected the number of documents of a query, but found '4 5'"),
+        (b"1.0", "found '1.0'"),
+        (b"9" * 30, "found '9999"),
+        (b"\n\n", "found none"),
+        (b"0\n0", "found none"),
+    ],
+)
+def test_sizes_that_are_none_are_told(content: bytes, message: str) -> None:
+    """Each line that is no whole number has its place in the message."""
+    with pytest.raises(DatasetError, match=message):
+        read_query_sizes(_bytes(content), "q")
+
+
+def test_a_row_with_a_query_is_told() -> None:
+    """LETOR text sent as LightGBM's own: the query token is no feature."""
+    with pytest.raises(
+        DatasetError, match="line 1, column 3: expected <feature id>:<value>, but found 'qid:1'"
+    ):
+        read_lightgbm(_bytes(b"1 qid:1 1:1\n"), "d", np.array([1]))
+
+
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_both_forms_of_a_public_file_are_equal(shared_data: Path, part: str) -> None:
+    """LightGBM's ranking example in its own form and as LETOR text gives the same arrays."""
+    folder = shared_data / "lightgbm-rank"
+    sizes = read_query_sizes(_bytes((folder / f"rank.{part}.query").read_bytes()), "q")
+    ours = read_lightgbm(_bytes((folder / f"rank.{part}").read_bytes()), "d", sizes).dataset
+    letor = read_letor(_bytes((folder / f"{part}.letor.txt").read_bytes()), "l").dataset
+    np.testing.assert_array_equal(ours.features, letor.features, strict=True)
+    np.testing.assert_array_equal(ours.labels, letor.labels, strict=True)
+    np.testing.assert_array_equal(ours.query_boundaries, letor.query_boundaries, strict=True)
+    assert ours.feature_names == letor.feature_names

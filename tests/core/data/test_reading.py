@@ -1,0 +1,136 @@
+"""Opening files: how they are packed, what they are taken for, and what is told on the way."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from core.data import read_dataset
+from core.data.options import Columns
+from core.data.reading import JudgedFile, read_file
+from core.errors import InvalidInput
+from tests.core.data.strategies import assert_same
+
+LETOR = b"1 qid:1 1:2 3:4 # a\n0 qid:2 2:5\n"
+
+
+def _zstd(content: bytes) -> bytes:
+    return bytes(pa.compress(content, "zstd", asbytes=True))
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        gzip.compress(LETOR),
+        gzip.compress(LETOR[:20]) + gzip.compress(LETOR[20:]),
+        _zstd(LETOR),
+        _zstd(LETOR[:20]) + _zstd(LETOR[20:]),
+    ],
+    ids=["gzip", "gzip in members", "zstd", "zstd in frames"],
+)
+def test_packing_is_told_by_content(tmp_path: Path, packed: bytes) -> None:
+    """A packed file reads as its plain form, whatever it is called."""
+    plain, other = tmp_path / "a.gz", tmp_path / "b.parquet"
+    plain.write_bytes(LETOR)
+    other.write_bytes(packed)
+    assert_same(read_dataset(other), read_dataset(str(plain), "letor"))
+
+
+@pytest.mark.parametrize("arguments", [{"format": "arff"}, {"repeated_features": "first"}])
+def test_unknown_choices_are_refused(tmp_path: Path, arguments: dict[str, str]) -> None:
+    """An unknown format or rule is invalid input, not a dataset error."""
+    with pytest.raises(InvalidInput):
+        read_dataset(tmp_path / "x", **arguments)  # type: ignore[arg-type]
+
+
+def test_delimited_rows_with_a_query_file_are_lightgbms(tmp_path: Path) -> None:
+    """The label stands first; a header names the features, and without one they are numbered."""
+    for text, names in (
+        ("1,2,3\n0,4,5\n", ("f1", "f2")),
+        ("y\tage\tbm25\n1\t2\t3\n0\t4\t5\n", ("age", "bm25")),
+    ):
+        (tmp_path / "rows").write_text(text)
+        (tmp_path / "sizes").write_text("1\n1\n")
+        reading = read_file(JudgedFile(tmp_path / "rows", "rows", tmp_path / "sizes", "sizes"))
+        assert reading.format == "lightgbm"
+        assert reading.dataset.feature_names == names
+        assert reading.dataset.features.tolist() == [[2, 3], [4, 5]]
+        assert reading.dataset.query_boundaries.tolist() == [0, 1, 2]
+
+
+def test_scattered_rows_of_a_table_are_gathered(tmp_path: Path) -> None:
+    """Rows, ids and columns of queries follow their query; the reading says how many were scattered."""
+    path = tmp_path / "t.csv"
+    path.write_text("label,qid,docid,x,market\n0,a,1,10,de\n1,b,2,20,fr\n2,a,3,30,de\n")
+    reading = read_file(JudgedFile(path, "t.csv"))
+    assert (reading.scattered_queries, reading.scattered_examples) == (1, ("a",))
+    dataset = reading.dataset
+    assert dataset.features[:, 0].tolist() == [10, 30, 20]
+    assert dataset.document_ids == ["1", "3", "2"]
+    assert dataset.query_columns == {"market": ("de", "fr")}
+
+
+def test_columns_are_chosen_and_named(tmp_path: Path) -> None:
+    """Features come in the order asked for, under the names given; numbers may be kept as text of queries."""
+    path = tmp_path / "t.csv"
+    path.write_text("grade,search,a,b,fold,note\n1,s,2,3,7,x\n0,s,4,5,7,y\n")
+    columns = Columns(
+        label="grade", query="search", features=("b", "a"), query_columns=("fold",), ignore=("note",)
+    )
+    dataset = read_dataset(path, columns=columns, feature_names={"b": "bm25"})
+    assert dataset.feature_names == ("bm25", "a")
+    assert dataset.features.tolist() == [[3, 2], [5, 4]]
+    assert dataset.query_columns == {"fold": ("7",)}
+
+
+def test_progress_may_stop_a_reading(tmp_path: Path) -> None:
+    """What the listener raises ends the reading of a table, too."""
+    path = tmp_path / "t.csv"
+    path.write_text("label,qid,x\n" + "1,1,2\n" * 10)
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        read_file(JudgedFile(path, "t.csv"), on_progress=stop)
+
+
+@pytest.mark.parametrize(
+    ("file", "sizes", "counts"),
+    [
+        ("lightgbm-rank/train.letor.txt", None, (201, 3005, 300)),
+        ("lightgbm-rank/test.letor.txt", None, (50, 768, 300)),
+        ("lightgbm-rank/rank.train", "lightgbm-rank/rank.train.query", (201, 3005, 300)),
+        ("lightgbm-rank/rank.test", "lightgbm-rank/rank.test.query", (50, 768, 300)),
+        ("fastrank-trec-news/trec_news_2018.train", None, (45, 782, 5)),
+        ("fastrank-trec-news/trec_news_2018.test", None, (5, 41, 5)),
+        ("tfranking-libsvm/train.txt", None, (27, 119, 136)),
+        ("tfranking-libsvm/test.txt", None, (9, 36, 136)),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_public_files_have_their_published_sizes(
+    shared_data: Path,
+    tmp_path: Path,
+    file: str,
+    sizes: str | None,
+    counts: tuple[int, int, int],
+    packed: bool,
+) -> None:
+    """Every real file reads in the form it comes in, packed or not."""
+    path, side = shared_data / file, None if sizes is None else shared_data / sizes
+    if packed:
+        path = tmp_path / "packed"
+        path.write_bytes(gzip.compress((shared_data / file).read_bytes()))
+    dataset = read_file(JudgedFile(path, file, side, sizes)).dataset
+    assert (dataset.n_queries, dataset.n_documents, dataset.n_features) == counts
+
+
+def test_public_features_take_their_names(shared_data: Path) -> None:
+    """The file of names beside TREC News' features maps ids to names."""
+    folder = shared_data / "fastrank-trec-news"
+    names = json.loads((folder / "trec_news_2018.features.json").read_text())
+    dataset = read_dataset(folder / "trec_news_2018.test", feature_names=names)
+    assert dataset.feature_names == tuple(names[str(number)] for number in range(1, 6))

@@ -1,0 +1,155 @@
+"""Two datasets of a job: each finding, and none where they fit."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.data import RankingDataset
+from core.doctor import Finding, compare
+from tests.core.doctor.judged import DOCUMENTS, QUERIES, sound
+
+ROWS = QUERIES * DOCUMENTS
+
+
+def _other(**parts: Any) -> RankingDataset:
+    """A sound dataset that shares neither queries nor documents with `sound()`."""
+    changed: dict[str, Any] = {
+        "features": sound().features + np.float32(0.125),
+        "query_ids": [f"other{number}" for number in range(QUERIES)],
+    }
+    return sound(**(changed | parts))
+
+
+def _only(train: RankingDataset, other: RankingDataset, role: str = "test") -> Finding:
+    (finding,) = compare(train, other, role)
+    return finding
+
+
+def test_datasets_that_fit_together_have_no_findings() -> None:
+    """In either role."""
+    assert compare(sound(), _other(), "validation") == compare(sound(), _other(), "test") == ()
+
+
+def test_shared_query_ids_are_a_warning() -> None:
+    """With the ids."""
+    ids = [f"other{number}" for number in range(QUERIES - 2)]
+    finding = _only(sound(), _other(query_ids=[*ids, "q7", "q3"]), "validation")
+    assert (finding.code, finding.severity, finding.examples) == ("shared-queries", "warning", ("q7", "q3"))
+    assert finding.title == "2 of 20 queries of the validation data have the id of a training query"
+    assert (finding.count, finding.total, finding.unit) == (2, 20, "queries")
+
+
+@pytest.mark.parametrize("gap", [1, 2])
+def test_numbers_from_one_are_no_ids_worth_a_warning(gap: int) -> None:
+    """Many files count their queries, some after leaving a few out."""
+    counted = [str(number) for number in range(1, gap * QUERIES + 1, gap)]
+    finding = _only(sound(query_ids=counted), _other(query_ids=counted))
+    assert (finding.code, finding.severity, finding.count) == ("shared-queries", "info", QUERIES)
+
+
+@pytest.mark.parametrize("factor", [3, 15])
+def test_sparse_numbers_are_ids(factor: int) -> None:
+    """They were given to queries by somebody."""
+    sparse = [str(1 + factor * number) for number in range(QUERIES)]
+    assert _only(sound(query_ids=sparse), _other(query_ids=sparse)).severity == "warning"
+
+
+def _sharing(rows: int) -> Any:
+    features = _other().features.copy()
+    features[:rows] = sound().features[0]
+    return features
+
+
+def test_shared_documents_are_counted_by_their_features() -> None:
+    """All, and how many are different."""
+    finding = _only(sound(), _other(features=_sharing(12)))
+    assert (finding.code, finding.severity) == ("shared-documents", "warning")
+    assert finding.title == (
+        "12 of 200 documents of the test data have exactly the features of a training document;"
+        " 1 if equal ones count once"
+    )
+    assert (finding.count, finding.total, finding.unit) == (12, ROWS, "documents")
+    assert finding.examples == ("other0", "other1")
+
+
+def test_few_shared_documents_are_information() -> None:
+    """Pages exist twice."""
+    assert _only(sound(), _other(features=_sharing(9))).severity == "info"
+
+
+def test_documents_that_queries_share_anyhow_are_information() -> None:
+    """With coarse features the training queries share as many with each other, and that is said."""
+    coarse = np.round(sound().features)
+    finding = _only(sound(features=coarse), _other(features=np.round(_other().features)))
+    assert (finding.code, finding.severity) == ("shared-documents", "info")
+    assert "% of the training documents have those of one of another query" in finding.title
+
+
+def test_documents_without_features_are_not_shared() -> None:
+    """They are alike everywhere and say nothing."""
+    train, other = sound().features.copy(), _other().features.copy()
+    train[:50], other[:50] = 0.0, np.nan
+    assert compare(sound(features=train), _other(features=other), "test") == ()
+
+
+def test_documents_are_compared_by_the_names_of_their_features() -> None:
+    """Columns may stand in another order, or be fewer."""
+    order = [3, 1, 0]
+    names = [sound().feature_names[column] for column in order]
+    other = _other(features=sound().features[:, order], feature_names=names)
+    findings = {finding.code: finding for finding in compare(sound(), other, "test")}
+    assert findings.keys() == {"shared-documents", "features-absent"}
+    assert findings["shared-documents"].count == ROWS
+    assert findings["features-absent"].examples == ("freshness",)
+    assert findings["features-absent"].title == "1 of 4 features of the training data is not in the test data"
+
+
+def test_features_that_training_lacks_are_a_warning() -> None:
+    """And no document is shared where no feature is."""
+    finding, added = compare(sound(), _other(feature_names=["a", "b", "c", "d"]), "validation")
+    assert (finding.code, finding.count) == ("features-absent", 4)
+    assert (added.code, added.severity, added.examples) == ("features-added", "warning", ("a", "b", "c", "d"))
+    assert added.title == "All 4 features of the validation data are not in the training data"
+
+
+@pytest.mark.parametrize(
+    ("judged", "count"),
+    [
+        (lambda labels: labels + 1, 20),
+        (lambda labels: np.minimum(labels, 1), 0),
+        (lambda labels: np.where(labels == 3, 2.5, labels), 20),
+    ],
+    ids=["from 1", "0 and 1", "halves"],
+)
+def test_another_scale_of_labels_is_a_warning(judged: Any, count: int) -> None:
+    """New labels, or none of those that must be expected; counted are the documents of new labels."""
+    finding = _only(sound(), _other(labels=judged(sound().labels)))
+    assert (finding.code, finding.severity, finding.count) == ("label-scale", "warning", count)
+    assert "those of the training data 0, 1, 2, 3" in finding.title
+
+
+def test_a_rare_label_may_be_absent_from_a_small_dataset() -> None:
+    """Ten documents of the label 3 to be expected prove nothing."""
+    few = _other(labels=np.minimum(sound().labels, 2)).select_queries(range(10))
+    assert compare(sound(), few, "test") == ()
+
+
+@pytest.mark.parametrize(("factor", "codes"), [(1.9, set()), (2.1, {"label-scale"}), (0.4, {"label-scale"})])
+def test_counts_are_compared_by_their_largest(factor: float, codes: set[str]) -> None:
+    """Labels that are clicks differ from one dataset to the next."""
+    clicks = np.random.default_rng(0).permutation(ROWS) / 7
+    found = compare(sound(labels=clicks), _other(labels=factor * clicks[::-1]), "test")
+    assert {finding.code for finding in found} == codes
+
+
+def test_labels_that_are_missing_are_no_scale() -> None:
+    """Data to be ranked need none."""
+    unjudged = _other(labels=np.full(ROWS, np.nan))
+    assert compare(sound(), unjudged, "test") == compare(unjudged, sound(), "test") == ()
+
+
+def test_any_number_of_threads_finds_the_same() -> None:
+    """Hashes do not depend on who computes them."""
+    other = _other(features=_sharing(12))
+    assert compare(sound(), other, "test", threads=2) == compare(sound(), other, "test")

@@ -1,0 +1,74 @@
+"""Which features are said to give the label away."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.data import RankingDataset, synthetic_dataset
+from core.doctor import examine
+
+
+def _leaking(dataset: RankingDataset) -> tuple[str, ...]:
+    return next((f.examples for f in examine(dataset).findings if f.code == "leaking-features"), ())
+
+
+def _with_column(dataset: RankingDataset, column: Any) -> RankingDataset:
+    features = np.column_stack([dataset.features, column]).astype(np.float32)
+    return dataset.with_features(features, (*dataset.feature_names, "last"))
+
+
+def _noisy(judged: Any, deviation: float) -> Any:
+    return judged + np.random.default_rng(0).normal(0, deviation, len(judged))
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("label", lambda judged: judged),
+        ("its negative", lambda judged: 100 - 3 * judged),
+        ("its exponential", np.exp2),
+        ("noisy", lambda judged: _noisy(judged, 0.3)),
+        ("only for the relevant", lambda judged: np.where(judged > 0, judged, np.nan)),
+    ],
+)
+def test_a_copy_of_the_label_is_found(name: str, column: Any) -> None:
+    """As it is, turned, bent, blurred, or left out where it is 0."""
+    dataset = synthetic_dataset(50, seed=1, n_features=10)
+    assert _leaking(_with_column(dataset, column(dataset.labels))) == ("last",)
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("constant", np.zeros_like),
+        ("weak", lambda judged: _noisy(judged, 4.0)),
+        ("as strong as BM25", lambda judged: _noisy(judged, 2.0)),
+        ("as strong as a trained model", lambda judged: _noisy(judged, 0.9)),
+    ],
+)
+def test_an_honest_feature_is_not(name: str, column: Any) -> None:
+    """However the rows are sorted: here the best documents come first."""
+    dataset = synthetic_dataset(50, seed=1, n_features=3)
+    order = np.lexsort((-dataset.labels, np.repeat(np.arange(50), 50)))
+    dataset = dataset.with_labels(dataset.labels[order])
+    assert _leaking(_with_column(dataset, column(dataset.labels))) == ()
+
+
+def test_luck_among_many_features_is_no_leak() -> None:
+    """On a few small queries some of a thousand random features are perfect."""
+    generator = np.random.default_rng(0)
+    dataset = RankingDataset.from_arrays(
+        generator.normal(size=(18, 1000)), np.tile([0, 1], 9), np.arange(0, 19, 2)
+    )
+    assert max(profile.ndcg_at_10 or 0 for profile in examine(dataset).features) == 1.0
+    assert _leaking(dataset) == ()
+
+
+def test_leaks_are_named_the_strongest_first() -> None:
+    """With how good they are, and how good chance is."""
+    dataset = synthetic_dataset(50, seed=1, n_features=2)
+    columns = np.column_stack([_noisy(dataset.labels, 0.3), dataset.labels]).astype(np.float32)
+    (finding,) = examine(dataset.with_features(columns, ("blurred", "copied"))).findings
+    assert finding.examples == ("copied", "blurred")
+    assert finding.title.startswith("All 2 features order documents almost as their labels do, each alone")

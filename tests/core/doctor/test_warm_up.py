@@ -1,0 +1,37 @@
+"""Compiling ahead."""
+
+import importlib
+import pkgutil
+from io import BytesIO
+from typing import Any
+
+import core.doctor
+from core.data import read_parquet, synthetic_dataset, write_parquet
+from core.doctor import compare, examine, warm_up
+
+
+def _compiled() -> dict[str, list[Any]]:
+    modules = [
+        importlib.import_module(f"core.doctor.{m.name}") for m in pkgutil.iter_modules(core.doctor.__path__)
+    ]
+    return {
+        f"{module.__name__}.{name}": list(kernel.signatures)
+        for module in modules
+        for name, kernel in vars(module).items()
+        if hasattr(kernel, "signatures")
+    }
+
+
+def test_nothing_is_left_to_compile_after_warming_up() -> None:
+    """No job waits for a compiler, wherever its data come from."""
+    warm_up()
+    before = _compiled()
+    made, file = synthetic_dataset(30, seed=1), BytesIO()
+    write_parquet(made, file)
+    file.seek(0)
+    stored = read_parquet(file)
+    for dataset in (made, stored, stored.select_queries([2, 1])):
+        examine(dataset, threads=2)
+        compare(made, dataset, "test")
+    assert before["core.doctor.columns._measure_blocks"]
+    assert _compiled() == before

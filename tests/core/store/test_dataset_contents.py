@@ -1,0 +1,128 @@
+"""Datasets of one digest share what is stored."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from core.store import Dataset, Store
+
+PARQUET = "data/d1-{}/data.parquet"
+
+
+def make_ready(store: Store, key: str, digest: str = "d1") -> Dataset:
+    """Record a dataset whose content is stored under a key."""
+    with store.begin() as tx:
+        dataset = tx.datasets.add("web", {"kind": "upload", "format": "auto"})
+        return tx.datasets.mark_ready(
+            dataset.id,
+            statistics={"queries": 3},
+            findings=[{"code": "constant-features"}],
+            digest=digest,
+            data_key=PARQUET.format(key),
+            format="letor",
+        )
+
+
+def take_over(store: Store, digest: str = "d1") -> Dataset | None:
+    """Record a dataset that has the content of another one, if there is one."""
+    with store.begin() as tx:
+        dataset = tx.datasets.add("again", {"kind": "upload", "format": "auto", "filename": "b.txt"})
+        return tx.datasets.take_over(dataset.id, digest)
+
+
+def together(*acts: Callable[[], object]) -> None:
+    """Do several things at the same time."""
+    barrier = threading.Barrier(len(acts))
+
+    def act(work: Callable[[], object]) -> None:
+        barrier.wait()
+        work()
+
+    threads = [threading.Thread(target=act, args=(work,)) for work in acts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+
+def test_a_known_digest_is_taken_over(store: Store) -> None:
+    """The second dataset is ready with all that was found for the first, under its own name and source."""
+    first = make_ready(store, "a")
+    second = take_over(store)
+    assert second is not None
+    assert (second.status, second.name, second.data_key) == ("ready", "again", first.data_key)
+    assert (second.statistics, second.findings) == (first.statistics, first.findings)
+    assert second.source == {"kind": "upload", "format": "letor", "filename": "b.txt"}
+
+
+def test_another_digest_is_not_taken_over(store: Store) -> None:
+    """A content that is not there is left to be read, and so is one whose dataset is not ready."""
+    make_ready(store, "a", digest="d2")
+    with store.begin() as tx:
+        invalid = tx.datasets.add("bad", {"kind": "upload"})
+        tx.datasets.mark_invalid(invalid.id, {"title": "Bad file"})
+    assert take_over(store) is None
+
+
+def test_whoever_is_ready_second_gives_way(store: Store) -> None:
+    """Two that read the same content at the same time keep one copy of it."""
+    first, second = make_ready(store, "a"), make_ready(store, "b")
+    assert second.data_key == first.data_key == PARQUET.format("a")
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_the_last_dataset_takes_the_content_along(store: Store, order: tuple[int, int]) -> None:
+    """Whichever dataset goes first, the shared content goes with the second one only."""
+    datasets = [make_ready(store, "a"), take_over(store)]
+    removed = []
+    for position in order:
+        dataset = datasets[position]
+        assert dataset is not None
+        with store.begin() as tx:
+            removed.append(tx.datasets.delete(dataset.id))
+        assert removed[-1][0] == f"datasets/{dataset.id}"
+    assert [folders[1:] for folders in removed] == [[], ["data/d1-a"]]
+
+
+def test_datasets_deleted_at_once(store: Store) -> None:
+    """Of datasets that are deleted together exactly one takes the content along."""
+    for _ in range(10):
+        datasets = [make_ready(store, "a"), take_over(store), take_over(store)]
+        removed: list[str] = []
+
+        def delete(dataset: Dataset | None, removed: list[str] = removed) -> None:
+            assert dataset is not None
+            with store.begin() as tx:
+                removed += tx.datasets.delete(dataset.id)[1:]
+
+        together(*(lambda dataset=dataset: delete(dataset) for dataset in datasets))
+        assert removed == ["data/d1-a"]
+
+
+def test_a_take_over_during_a_deletion(store: Store) -> None:
+    """The content either stays for the new dataset, or is gone and not taken over."""
+    for _ in range(20):
+        first, taken, removed = make_ready(store, "a"), list[Dataset | None](), list[str]()
+
+        def delete(first: Dataset = first, removed: list[str] = removed) -> None:
+            with store.begin() as tx:
+                removed += tx.datasets.delete(first.id)[1:]
+
+        def take(taken: list[Dataset | None] = taken) -> None:
+            taken.append(take_over(store))
+
+        together(delete, take)
+        assert removed == ([] if taken[0] else ["data/d1-a"])
+        if taken[0]:
+            with store.begin() as tx:
+                tx.datasets.delete(taken[0].id)
+
+
+def test_contents_read_at_once(store: Store) -> None:
+    """However many read the same content at the same time, one copy is kept."""
+    together(*(lambda key=key: make_ready(store, key) for key in "abcd"))
+    with store.read() as tx:
+        rows = tx.datasets.page(None, 10).items
+    assert len(rows) == 4
+    assert len({row.data_key for row in rows}) == 1

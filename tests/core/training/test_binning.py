@@ -1,0 +1,175 @@
+"""Bins kept from one training to the next."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pytest
+
+from core.data import RankingDataset, split_queries, synthetic_dataset
+from core.store.local_cache import LocalCache
+from core.training import Hyperparameters, KeptBins, train, training_spec
+from core.training.binning import Binning
+
+Datasets = tuple[RankingDataset, RankingDataset]
+
+
+@pytest.fixture(scope="module")
+def datasets() -> Datasets:
+    """A small synthetic training set with missing values and odd names, and its held-out queries."""
+    dataset = synthetic_dataset(60, seed=1, n_features=8)
+    features = dataset.features.copy()
+    features[::7, 2] = np.nan
+    features[:, 3] = np.round(features[:, 3])
+    features[:, 4] = 1.0
+    features[::50, 5] = np.inf
+    names = ("bm25", "page rank", "page_rank", "price:usd", "é", "", "[7]", 'a"b')
+    return split_queries(dataset.with_features(features, names), fraction=0.33, seed=1)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> LocalCache:
+    """An empty cache."""
+    return LocalCache(tmp_path / "binned", 10**8)
+
+
+def model_text(
+    datasets: Datasets,
+    cache: LocalCache | None = None,
+    seed: int = 42,
+    hyperparameters: dict[str, Any] | None = None,
+    **job: Any,
+) -> str:
+    """Train quickly, with sampling, and return the model."""
+    sampling = {"num_iterations": 12, "num_leaves": 7, "min_data_in_leaf": 5, "feature_fraction": 0.6}
+    values = {
+        "loss": {"name": "lambdarank"},
+        "hyperparameters": sampling | (hyperparameters or {}),
+        "seed": seed,
+        **job,
+    }
+    kept = KeptBins(cache, "train", "validation") if cache else None
+    return train(training_spec(values), *datasets, kept_bins=kept).model_text
+
+
+def entries(cache: LocalCache) -> set[str]:
+    """Name the entries of a cache."""
+    return {path.name for path in cache._folder.glob("[!.]*")}
+
+
+def test_the_model_is_the_same_to_the_byte(datasets: Datasets, cache: LocalCache) -> None:
+    """Without kept bins, while they are made, and with them: also with another seed than made them."""
+    plain = model_text(datasets)
+    assert [model_text(datasets, cache) for _ in range(3)] == [plain] * 3
+    assert len(entries(cache)) == 2  # to train on, and to validate on
+    assert model_text(datasets, cache, seed=7) == model_text(datasets, seed=7) != plain
+    assert len(entries(cache)) == 2
+
+
+def test_bins_serve_other_labels_and_losses(datasets: Datasets, cache: LocalCache) -> None:
+    """Nothing of the training that made them stays in the bins but the features."""
+    model_text(datasets, cache)
+    training, validation = (part.with_labels((part.labels > 1).astype(np.float32)) for part in datasets)
+    expected = model_text((training, validation), loss={"name": "mse"})
+    assert model_text((training, validation), cache, loss={"name": "mse"}) == expected
+    assert len(entries(cache)) == 2
+
+
+@pytest.mark.parametrize("change", [{"max_bin": 16}, {"min_data_in_bin": 10}])
+def test_other_bins_are_not_mixed_up(datasets: Datasets, cache: LocalCache, change: dict[str, Any]) -> None:
+    """What decides bins names them."""
+    first = model_text(datasets, cache)
+    assert model_text(datasets, cache, hyperparameters=change) == model_text(datasets, hyperparameters=change)
+    assert len(entries(cache)) == 4
+    assert model_text(datasets, cache) == first
+
+
+def bins_of(dataset: RankingDataset, hyperparameters: Hyperparameters, seed: int, path: Path) -> bytes:
+    """Return a dataset's bins as LightGBM saves them."""
+    binning = Binning(hyperparameters, hyperparameters.lightgbm(seed, 1), None)
+    binning.training(dataset).save_binary(path)
+    content = path.read_bytes()
+    path.unlink()
+    return content
+
+
+def test_nothing_else_decides_bins(datasets: Datasets, tmp_path: Path) -> None:
+    """Every other hyperparameter, and the seed, leaves the bins as they are, to the byte."""
+    training, path = datasets[0], tmp_path / "bins"
+    defaults = Hyperparameters()
+    expected = bins_of(training, defaults, 42, path)
+    others: dict[str, Any] = {
+        "max_depth": 3,
+        "bagging_fraction": 0.5,
+        "feature_fraction": 0.5,
+        "feature_fraction_bynode": 0.5,
+        "extra_trees": True,
+    }
+    for field in fields(Hyperparameters):
+        value = getattr(defaults, field.name)
+        changed = replace(defaults, **{field.name: others.get(field.name, value + 2)})
+        same = bins_of(training, changed, 42, path) == expected
+        assert same == (field.name not in ("max_bin", "min_data_in_bin")), field.name
+    assert bins_of(training, defaults, 7, path) == expected
+
+
+def test_the_sample_that_decides_bins_is_the_same_for_every_seed(tmp_path: Path) -> None:
+    """Of more documents than LightGBM looks at it draws the same ones."""
+    features = np.random.default_rng(0).normal(size=(210_000, 1))
+    dataset = RankingDataset.from_arrays(features, np.zeros(210_000), [0, 210_000])
+    first, second = (bins_of(dataset, Hyperparameters(), seed, tmp_path / "bins") for seed in (1, 2))
+    assert first == second
+
+
+def test_damaged_bins_are_made_anew(datasets: Datasets, cache: LocalCache) -> None:
+    """A cut file costs the time to make it again, once."""
+    expected = model_text(datasets, cache)
+    files = sorted(cache._folder.rglob("bins"))
+    sizes = [file.stat().st_size for file in files]
+    for file in files:
+        file.write_bytes(file.read_bytes()[:1000])
+    assert model_text(datasets, cache) == expected
+    assert [file.stat().st_size for file in files] == sizes
+
+
+def test_bins_of_another_length_are_made_anew(datasets: Datasets, cache: LocalCache) -> None:
+    """Bins that cannot be those of the data are not trained on."""
+    training, validation = datasets
+    model_text((validation, training), cache)
+    assert model_text((training, validation), cache) == model_text((training, validation))
+
+
+def test_a_place_that_keeps_nothing_does_not_stop_a_training(datasets: Datasets, tmp_path: Path) -> None:
+    """A disk that is full or not there costs only time."""
+    (tmp_path / "file").write_text("not a folder")
+    assert model_text(datasets, LocalCache(tmp_path / "file" / "binned", 10**8)) == model_text(datasets)
+
+
+def test_features_may_have_any_name(datasets: Datasets, cache: LocalCache) -> None:
+    """The model text spells names as LightGBM can; the ranker keeps those of the data."""
+    spec = training_spec({"loss": {"name": "mse"}, "hyperparameters": {"num_iterations": 1}})
+    for _ in range(2):
+        ranker = train(spec, *datasets, kept_bins=KeptBins(cache, "train"))
+        assert ranker.feature_names == datasets[0].feature_names
+        assert lightgbm.Booster(model_str=ranker.model_text).feature_name() == [
+            "bm25",
+            "page_rank",
+            "page_rank_",
+            "price_usd",
+            "é",
+            "_",
+            "_7_",
+            "a_b",
+        ]
+
+
+def test_document_weights_reach_the_losses_that_take_them(datasets: Datasets) -> None:
+    """ListNet counts documents differently; a loss that does not know them trains as without."""
+    training, validation = datasets
+    weights = np.linspace(0.1, 3, training.n_documents)
+    weighted = (replace(training, document_weights=weights), validation)
+    for loss, same in (("listnet", False), ("lambdarank", True)):
+        texts = [model_text(data, loss={"name": loss}) for data in (datasets, weighted)]
+        assert (texts[0] == texts[1]) == same

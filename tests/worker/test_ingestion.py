@@ -1,0 +1,352 @@
+"""From an upload to a dataset that is ready, or to nothing but what is wrong with it."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pytest
+
+from core.data import read_parquet, synthetic_dataset, write_letor
+from core.data.query_index import QueryIndex
+from core.errors import JobCancelled
+from core.store import Dataset, Job, Store, new_id
+from core.store.dataset_keys import features_key, new_data_key, queries_key, query_sizes_key, upload_key
+from worker import WorkerSettings
+from worker.caches import Caches
+from worker.ingestion import run_ingestion
+from worker.jobs import JobRun
+from worker.stopping import StopFlag
+from worker.sweeper import Sweeper
+from worker.tasks import run_job
+
+TEXT = "1 qid:1 1:2 2:7\n0 qid:1 1:1 2:7\n2 qid:2 1:3 2:8\n"
+BAD_TEXT = "1 qid:1 1:2\n0 qid:1 1:?\n0 qid:1 2:!\n"
+
+
+@dataclass(frozen=True)
+class Uploads:
+    """Sends uploads to a store, and carries out their jobs in this process."""
+
+    store: Store
+    settings: WorkerSettings
+
+    def send(self, content: bytes | str, sizes: str | None = None, **source: Any) -> tuple[str, str]:
+        """Store what was sent and queue its ingestion; return the ids of dataset and job."""
+        content = content.encode() if isinstance(content, str) else content
+        dataset_id = new_id("ds_")
+        self.store.artifacts.write_bytes(upload_key(dataset_id), content)
+        source = {"kind": "upload", "filename": "d.txt", "format": "auto", **source}
+        if sizes is not None:
+            self.store.artifacts.write_bytes(query_sizes_key(dataset_id), sizes.encode())
+            source["query_sizes_filename"] = "d.txt.query"
+        with self.store.begin() as tx:
+            tx.datasets.add("d", source, dataset_id)
+            job = tx.jobs.add("ingest", {"dataset_id": dataset_id}, [dataset_id])
+            tx.datasets.attach_job(dataset_id, job.id)
+        return dataset_id, job.id
+
+    def ingest(self, content: bytes | str, sizes: str | None = None, **source: Any) -> Dataset:
+        """Send an upload, carry out its job and return what became of it."""
+        dataset_id, job_id = self.send(content, sizes, **source)
+        run_job(self.store, self.settings, StopFlag(), "w1", job_id)
+        return self.dataset(dataset_id)
+
+    def dataset(self, dataset_id: str) -> Dataset:
+        """Return a dataset as it is now."""
+        with self.store.read() as tx:
+            return tx.datasets.get(dataset_id)
+
+    def job(self, job_id: str) -> Job:
+        """Return a job as it is now."""
+        with self.store.read() as tx:
+            return tx.jobs.get(job_id)
+
+    def claim(self, job_id: str) -> JobRun:
+        """Claim a job without carrying it out."""
+        run = JobRun.claim(self.store, self.settings, job_id, "w1")
+        assert run is not None
+        return run
+
+    @property
+    def artifacts(self) -> list[str]:
+        """All artifacts there are, and empty folders."""
+        root = self.settings.data_dir / "artifacts"
+        leaves = (path for path in root.rglob("*") if path.is_file() or not any(path.iterdir()))
+        return sorted(str(path.relative_to(root)) for path in leaves if path.name not in ("datasets", "data"))
+
+
+@pytest.fixture
+def uploads(store: Store, settings: WorkerSettings) -> Uploads:
+    """Uploads to an empty store."""
+    return Uploads(store, settings)
+
+
+def test_an_upload_becomes_a_ready_dataset(uploads: Uploads, store: Store) -> None:
+    """Its Parquet, its index of queries and its feature profiles are stored; what was sent is gone."""
+    dataset = uploads.ingest(TEXT)
+    assert dataset.status == "ready"
+    assert dataset.statistics is not None
+    assert dataset.statistics["documents"] == 3
+    assert dataset.source["format"] == "letor"
+    assert dataset.data_key is not None
+    with store.artifacts.local(dataset.data_key) as path:
+        assert read_parquet(path).features.tolist() == [[2, 7], [1, 7], [3, 8]]
+    with store.artifacts.local(queries_key(dataset.data_key)) as path:
+        assert QueryIndex.read(path).find("2").first_row == 2
+    profiles = json.loads(store.artifacts.read_bytes(features_key(dataset.data_key)))
+    assert [profile["name"] for profile in profiles] == ["f1", "f2"]
+    assert uploads.artifacts == sorted(
+        [dataset.data_key, queries_key(dataset.data_key), features_key(dataset.data_key)]
+    )
+
+
+def test_findings_come_with_the_dataset(uploads: Uploads) -> None:
+    """What the doctor says, and what the reader learnt on the way, are kept."""
+    dataset = uploads.ingest("1 qid:1 1:1\n1 qid:2 1:2\n0 qid:1 1:3\n")
+    assert dataset.findings is not None
+    assert "scattered-queries" in {finding["code"] for finding in dataset.findings}
+    assert all(finding["severity"] in ("info", "warning", "error") for finding in dataset.findings)
+
+
+def test_the_options_of_the_upload_are_followed(uploads: Uploads) -> None:
+    """Names of features, and what to do about scattered queries, say."""
+    named = uploads.ingest(TEXT, options={"feature_names": {"1": "bm25"}})
+    assert named.data_key is not None
+    with uploads.store.artifacts.local(named.data_key) as path:
+        assert read_parquet(path).feature_names == ("bm25", "f2")
+    refused = uploads.ingest(
+        "1 qid:1 1:1\n1 qid:2 1:2\n0 qid:1 1:3\n", options={"non_contiguous_queries": "error"}
+    )
+    assert refused.status == "invalid"
+
+
+def test_a_side_file_gives_the_queries(uploads: Uploads) -> None:
+    """LightGBM keeps the sizes of queries in a file of their own."""
+    dataset = uploads.ingest("1 0:2\n0 0:1\n2 0:3\n", sizes="2\n1\n")
+    assert dataset.statistics is not None
+    assert dataset.statistics["queries"] == 2
+    other = uploads.ingest("1 0:2\n0 0:1\n2 0:3\n", sizes="1\n2\n")
+    assert other.digest != dataset.digest
+    wrong = uploads.ingest("1 0:2\n0 0:1\n2 0:3\n", sizes="2\n2\n")
+    assert wrong.problem is not None
+    assert not [key for key in uploads.artifacts if key.startswith("datasets")]
+
+
+def test_a_synthetic_dataset_is_made(uploads: Uploads) -> None:
+    """Nothing is sent, so nothing has to go; the same one is made once."""
+    source = {"kind": "synthetic", "queries": 5, "seed": 1, "polynomial_seed": 2}
+    keys = set()
+    for _ in range(2):
+        with uploads.store.begin() as tx:
+            dataset = tx.datasets.add("toy", source)
+            job = tx.jobs.add("ingest", {"dataset_id": dataset.id}, [dataset.id])
+        run_job(uploads.store, uploads.settings, StopFlag(), "w1", job.id)
+        made = uploads.dataset(dataset.id)
+        assert (made.status, made.source) == ("ready", source)
+        keys.add(made.data_key)
+    assert len(keys) == 1
+
+
+def test_the_same_content_is_stored_once(uploads: Uploads) -> None:
+    """The second upload is ready by what the first one stored, without being read, and deleted with it."""
+    first = uploads.ingest(TEXT)
+    before = uploads.artifacts
+    dataset_id, job_id = uploads.send(TEXT)
+    run_job(uploads.store, uploads.settings, StopFlag(), "w1", job_id)
+    second = uploads.dataset(dataset_id)
+    assert uploads.artifacts == before
+    for name in ("status", "data_key", "digest", "statistics", "findings", "source"):
+        assert getattr(second, name) == getattr(first, name)
+    assert uploads.job(job_id).status == "succeeded"
+    removed = []
+    for dataset in (first, second):
+        with uploads.store.begin() as tx:
+            removed += tx.datasets.delete(dataset.id)
+    for folder in removed:
+        uploads.store.artifacts.delete(folder)
+    assert uploads.artifacts == []
+
+
+def test_a_known_content_is_not_read_again(uploads: Uploads) -> None:
+    """The checksum that was taken as it arrived is enough: the bytes are not looked at."""
+    first = uploads.ingest(TEXT)
+    dataset_id, job_id = uploads.send("not what its checksum says")
+    with uploads.store.begin() as tx:
+        tx.datasets.get(dataset_id).sha256 = sha256(TEXT.encode()).hexdigest()
+    run_job(uploads.store, uploads.settings, StopFlag(), "w1", job_id)
+    assert uploads.dataset(dataset_id).data_key == first.data_key
+
+
+@pytest.mark.parametrize("options", [{"feature_names": {"1": "bm25"}}, {"repeated_features": "reject"}])
+def test_other_options_make_another_content(uploads: Uploads, options: dict[str, Any]) -> None:
+    """How a file is read is part of what it gives."""
+    first, second = uploads.ingest(TEXT), uploads.ingest(TEXT, options=options)
+    assert first.data_key != second.data_key
+
+
+def test_two_that_read_the_same_content_at_once_keep_one_copy(uploads: Uploads) -> None:
+    """The one that comes second takes over what the first stored, and removes its own."""
+    sent = [uploads.send(TEXT) for _ in range(3)]
+    runs = [uploads.claim(job_id) for _, job_id in sent]
+    threads = [threading.Thread(target=run_ingestion, args=(run,)) for run in runs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    datasets = [uploads.dataset(dataset_id) for dataset_id, _ in sent]
+    assert {dataset.status for dataset in datasets} == {"ready"}
+    assert len({dataset.data_key for dataset in datasets}) == 1
+    assert len(uploads.artifacts) == 3
+
+
+def test_an_upload_that_cannot_be_read_leaves_its_problems(uploads: Uploads) -> None:
+    """All of them, each with its place, on the dataset and the job alike; and no bytes."""
+    dataset = uploads.ingest(BAD_TEXT)
+    assert dataset.status == "invalid"
+    assert dataset.problem is not None
+    assert [(error["file"], error["line"]) for error in dataset.problem["errors"]] == [
+        ("d.txt", 2),
+        ("d.txt", 3),
+    ]
+    assert dataset.problem["more"] is False
+    assert dataset.job_id is not None
+    assert uploads.job(dataset.job_id).problem == dataset.problem
+    assert (dataset.statistics, dataset.findings, dataset.data_key) == (None, None, None)
+    assert uploads.artifacts == []
+
+
+def test_a_cancelled_ingestion_leaves_nothing(uploads: Uploads) -> None:
+    """Neither what was sent nor what was stored of it."""
+    dataset_id, job_id = uploads.send(TEXT)
+    run = uploads.claim(job_id)
+    with uploads.store.begin() as tx:
+        tx.jobs.request_cancel(job_id)
+    with pytest.raises(JobCancelled):
+        run_ingestion(run)
+    run.discard_artifacts()
+    run.cancel()
+    assert uploads.dataset(dataset_id).status == "invalid"
+    assert uploads.artifacts == []
+
+
+class CancelledWhileWriting(JobRun):
+    """A job whose user asks for it to stop when it begins to write."""
+
+    @contextmanager
+    def writing(self, path: str) -> Iterator[BinaryIO]:
+        """Write an artifact."""
+        with super().writing(path) as file:
+            with self.store.begin() as tx:
+                tx.jobs.request_cancel(self.id)
+            yield file
+
+
+def test_a_cancel_while_storing_leaves_nothing(uploads: Uploads) -> None:
+    """A job can be stopped between any two blocks of rows that it writes."""
+    _, job_id = uploads.send(TEXT)
+    run = CancelledWhileWriting.claim(uploads.store, uploads.settings, job_id, "w1")
+    assert run is not None
+    with pytest.raises(JobCancelled):
+        run_ingestion(run)
+    run.discard_artifacts()
+    run.cancel()
+    assert uploads.artifacts == []
+
+
+def large_upload(uploads: Uploads, tmp_path: Path, copies: int) -> tuple[str, str]:
+    """Send a file that takes seconds to read."""
+    path = tmp_path / "large.txt"
+    with path.open("wb") as file:
+        write_letor(synthetic_dataset(300, seed=1, documents_per_query=100), file)
+    lines = path.read_bytes()
+    content = b"".join(lines.replace(b"qid:", b"qid:%d." % copy) for copy in range(copies))
+    return uploads.send(content)
+
+
+def test_reading_tells_how_far_it_is_and_can_be_cancelled(uploads: Uploads, tmp_path: Path) -> None:
+    """Percents come while the file is read, and a request to stop ends the reading itself."""
+    dataset_id, job_id = large_upload(uploads, tmp_path, copies=25)
+    thread = threading.Thread(
+        target=run_job, args=(uploads.store, uploads.settings, StopFlag(), "w1", job_id)
+    )
+    thread.start()
+    seen: list[dict[str, Any]] = []
+    while thread.is_alive() and not any(0 < progress["iteration"] < 100 for progress in seen):
+        time.sleep(0.02)
+        if (progress := uploads.job(job_id).progress) is not None:
+            seen.append(progress)
+    with uploads.store.begin() as tx:
+        tx.jobs.request_cancel(job_id)
+    thread.join()
+    assert seen[-1]["phase"] == "reading"
+    assert seen[-1]["total"] == 100
+    job = uploads.job(job_id)
+    assert job.status == "cancelled"
+    assert job.progress is not None
+    assert job.progress["phase"] == "reading"
+    assert job.progress["iteration"] < 100
+    assert uploads.dataset(dataset_id).status == "invalid"
+    assert uploads.artifacts == []
+
+
+def die_while_storing(uploads: Uploads, job_id: str) -> None:
+    """Leave what a worker leaves that dies in the middle of an ingestion, and let its lease run out."""
+    run = uploads.claim(job_id)
+    with run.writing(new_data_key(run.id, run.token)) as file:
+        file.write(b"half of it")
+    with uploads.store.begin() as tx:
+        tx.jobs.renew(job_id, run.token, -1)
+
+
+def test_the_next_attempt_clears_up_after_a_dead_worker(uploads: Uploads) -> None:
+    """What a dead worker had written goes, and what was sent is still there to be read."""
+    dataset_id, job_id = uploads.send(TEXT)
+    die_while_storing(uploads, job_id)
+    Sweeper(uploads.settings).sweep()
+    run_job(uploads.store, uploads.settings, StopFlag(), "w2", job_id)
+    dataset = uploads.dataset(dataset_id)
+    assert dataset.status == "ready"
+    assert dataset.data_key is not None
+    assert len(uploads.artifacts) == 3
+    assert dataset.data_key in uploads.artifacts
+
+
+def test_a_job_given_up_leaves_nothing(uploads: Uploads) -> None:
+    """The sweep that fails a job for good removes what was sent and what was written."""
+    dataset_id, job_id = uploads.send(TEXT)
+    die_while_storing(uploads, job_id)
+    Sweeper(uploads.settings.model_copy(update={"attempts": 1})).sweep()
+    assert uploads.job(job_id).status == "failed"
+    assert uploads.dataset(dataset_id).status == "invalid"
+    assert uploads.artifacts == []
+
+
+def test_a_job_handed_back_keeps_what_was_sent(uploads: Uploads) -> None:
+    """A worker that shuts down leaves the upload to the next one."""
+    dataset_id, job_id = uploads.send(TEXT)
+    run = uploads.claim(job_id)
+    run.release()
+    run_job(uploads.store, uploads.settings, StopFlag(), "w1", job_id)
+    assert uploads.dataset(dataset_id).status == "ready"
+
+
+def test_arrays_are_at_hand_for_the_next_job(uploads: Uploads) -> None:
+    """What was read is mapped from then on, under the name of its content."""
+    dataset = uploads.ingest(TEXT)
+    assert dataset.digest is not None
+    mapped = Caches.of(uploads.settings).dataset(dataset.digest)
+    assert mapped is not None
+    np.testing.assert_array_equal(mapped.features, np.array([[2, 7], [1, 7], [3, 8]], np.float32))
+
+
+def test_a_file_larger_than_allowed_is_refused(uploads: Uploads) -> None:
+    """The worker's limits hold for every upload."""
+    small = Uploads(uploads.store, uploads.settings.model_copy(update={"max_cells": 5}))
+    assert small.ingest(TEXT).status == "invalid"

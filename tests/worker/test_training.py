@@ -1,0 +1,290 @@
+"""Training jobs: what they train, validate and test on, and what they leave at hand for the next."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from core.data import RankingDataset, split_queries, synthetic_dataset, write_parquet
+from core.data.splits import fold_queries
+from core.store import Job, Store
+from worker import WorkerSettings
+from worker.jobs import JobRun
+from worker.models import load_model, model_key
+from worker.stopping import StopFlag
+from worker.tasks import run_job
+from worker.training import run_training
+
+SMALL = {"num_iterations": 5, "num_leaves": 7, "min_data_in_leaf": 5}
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """A store with datasets, and a worker in this process."""
+
+    store: Store
+    settings: WorkerSettings
+
+    def add(self, dataset: RankingDataset, digest: str) -> str:
+        """Record a dataset that is ready."""
+        key = f"data/{digest}/data.parquet"
+        with self.store.artifacts.writing(key) as file:
+            write_parquet(dataset, file)
+        with self.store.begin() as tx:
+            row = tx.datasets.add(digest, {"kind": "upload"})
+            tx.datasets.mark_ready(row.id, statistics={}, digest=digest, data_key=key)
+        return row.id
+
+    def run(self, kind: str, dataset_id: str, **spec: Any) -> Job:
+        """Carry out a job and return it as it ended."""
+        with self.store.begin() as tx:
+            job = tx.jobs.add(kind, {"kind": kind, "dataset_id": dataset_id, **spec})
+        run_job(self.store, self.settings, StopFlag(), "w1", job.id)
+        with self.store.read() as tx:
+            return tx.jobs.get(job.id)
+
+    def train(self, dataset_id: str, **spec: Any) -> Job:
+        """Train quickly."""
+        defaults = {"model_name": "web", "loss": {"name": "lambdarank"}, "hyperparameters": SMALL}
+        return self.run("train", dataset_id, **{**defaults, "metrics": ["ndcg@5"], **spec})
+
+    def trained(self, dataset_id: str, **spec: Any) -> dict[str, Any]:
+        """Train, which must succeed, and return the job's result."""
+        job = self.train(dataset_id, **spec)
+        assert job.status == "succeeded", job.problem
+        assert job.result is not None
+        return job.result
+
+    def model_text(self, result: dict[str, Any]) -> str:
+        """Return the model that a job made."""
+        return self.store.artifacts.read_bytes(model_key(result["model_id"])).decode()
+
+    def tested_queries(self, result: dict[str, Any]) -> tuple[str, ...]:
+        """Return the queries that a model was measured on."""
+        with self.store.artifacts.open(f"evaluations/{result['evaluation_id']}/queries.parquet") as file:
+            return tuple(map(str, pq.read_table(file)["query_id"].to_pylist()))
+
+    def cached(self) -> dict[str, int]:
+        """Return when each entry of the caches was used last."""
+        folders = (self.settings.data_dir / "cache").glob("*/[!.]*")
+        return {folder.name: folder.stat().st_mtime_ns for folder in folders}
+
+
+@pytest.fixture
+def workshop(store: Store, settings: WorkerSettings) -> Workshop:
+    """An empty store."""
+    return Workshop(store, settings)
+
+
+@pytest.fixture(scope="module")
+def dataset() -> RankingDataset:
+    """Forty synthetic queries, in two markets."""
+    made = synthetic_dataset(40, seed=1, documents_per_query=20, n_features=6)
+    return RankingDataset.from_arrays(
+        made.features, made.labels, made.query_boundaries, query_columns={"market": ["de", "fr"] * 20}
+    )
+
+
+def test_the_second_job_finds_everything_at_hand(workshop: Workshop, dataset: RankingDataset) -> None:
+    """Neither the stored Parquet nor the features are looked at again, and the model is the same."""
+    dataset_id = workshop.add(dataset, "d1")
+    first = workshop.trained(dataset_id, validation={"fraction": 0.2})
+    before = workshop.cached()
+    assert len(before) == 3  # arrays, bins to train on, bins to validate on
+    workshop.store.artifacts.delete("data/d1")
+    second = workshop.trained(dataset_id, validation={"fraction": 0.2})
+    after = workshop.cached()
+    assert set(after) == set(before)
+    assert all(after[entry] > used_at for entry, used_at in before.items())
+    assert workshop.model_text(second) == workshop.model_text(first)
+
+
+def test_models_are_the_same_without_caches(
+    workshop: Workshop, dataset: RankingDataset, settings: WorkerSettings
+) -> None:
+    """To the byte, for every form of validation."""
+    without = Workshop(
+        workshop.store, settings.model_copy(update={"array_cache_bytes": 0, "binned_cache_bytes": 0})
+    )
+    dataset_id, other_id = workshop.add(dataset, "d1"), workshop.add(dataset.select_queries(range(9)), "d2")
+    for validation in (
+        None,
+        {"dataset_id": other_id},
+        {"fraction": 0.2},
+        {"folds": 4, "fold": 2},
+        {"column": "market", "values": ["de"]},
+    ):
+        expected = without.model_text(without.trained(dataset_id, validation=validation))
+        for _ in range(2):
+            result = workshop.trained(dataset_id, validation=validation)
+            assert workshop.model_text(result) == expected
+
+
+def test_other_parts_and_seeds_do_not_share_bins(workshop: Workshop, dataset: RankingDataset) -> None:
+    """What is held out decides what is left to train on."""
+    dataset_id = workshop.add(dataset, "d1")
+    texts = set()
+    for spec in (
+        {"validation": {"folds": 4, "fold": 1}},
+        {"validation": {"folds": 4, "fold": 2}},
+        {"validation": {"folds": 4, "fold": 1}, "seed": 7},
+        {"validation": {"folds": 4, "fold": 1}, "test": {"folds": 4, "fold": 1}},
+    ):
+        texts.add(workshop.model_text(workshop.trained(dataset_id, **spec)))
+    assert len(texts) == 4
+    assert len(workshop.cached()) == 1 + 2 * 4
+
+
+def test_a_test_set_is_taken_out_first(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The model is measured on exactly the queries held out, and trains on none of them."""
+    dataset_id = workshop.add(dataset, "d1")
+    result = workshop.trained(dataset_id, test={"folds": 4, "fold": 1}, validation={"fraction": 0.25}, seed=3)
+    rest, held_out = fold_queries(dataset, 4, 1, seed=3)
+    assert workshop.tested_queries(result) == held_out.query_ids
+    # The same data as files of their own: the same model.
+    training, validation = split_queries(rest, 0.25, seed=3)
+    apart = workshop.trained(
+        workshop.add(training, "training"),
+        validation={"dataset_id": workshop.add(validation, "validation")},
+        seed=3,
+    )
+    assert workshop.model_text(apart) == workshop.model_text(result)
+    with workshop.store.read() as tx:
+        assert tx.evaluations.get(result["evaluation_id"]).dataset_id == dataset_id
+
+
+def test_parts_that_cannot_be_held_out_are_refused(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The pointer leads to the part and what is wrong with it."""
+    dataset_id = workshop.add(dataset, "d1")
+    for role in ("validation", "test"):
+        job = workshop.train(dataset_id, **{role: {"column": "market", "values": ["uk"]}})
+        assert job.status == "failed"
+        assert job.problem is not None
+        assert job.problem["errors"][0]["pointer"] == f"/{role}/values/0"
+
+
+def relabelled(dataset: RankingDataset, mapped: dict[float, float]) -> RankingDataset:
+    """Replace labels."""
+    labels = dataset.labels.copy()
+    for label, other in mapped.items():
+        labels[dataset.labels == label] = other
+    return dataset.with_labels(labels)
+
+
+def test_labels_are_mapped_for_the_job(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The model is that of the mapped labels, and parts are held out as without a map."""
+    odd = relabelled(dataset, {0: -1, 1: np.nan})
+    plain = relabelled(dataset, {1: 0})
+    result = workshop.trained(workshop.add(odd, "odd"), label_map={"-1": 0, "nan": 0}, test={"fraction": 0.2})
+    expected = workshop.trained(workshop.add(plain, "plain"), test={"fraction": 0.2})
+    assert workshop.model_text(result) == workshop.model_text(expected)
+    assert workshop.tested_queries(result) == workshop.tested_queries(expected)
+
+
+@pytest.mark.parametrize("where", ["training", "validation", "test"])
+def test_labels_that_do_not_serve_are_refused(
+    workshop: Workshop, dataset: RankingDataset, where: str
+) -> None:
+    """Wherever they are; the error says the way out."""
+    good, bad = workshop.add(dataset, "good"), workshop.add(relabelled(dataset, {0: -1}), "bad")
+    specs: dict[str, dict[str, Any]] = {
+        "training": {},
+        "validation": {"validation": {"dataset_id": bad}},
+        "test": {"test_dataset_id": bad},
+    }
+    job = workshop.train(bad if where == "training" else good, **specs[where])
+    assert job.problem is not None
+    assert job.problem["errors"][0]["pointer"] == "/label_map"
+    assert '{"-1": 0}' in job.problem["detail"]
+
+
+def test_an_evaluation_maps_labels_too(workshop: Workshop, dataset: RankingDataset) -> None:
+    """And refuses labels that metrics cannot use; a ranking needs none."""
+    good, bad = workshop.add(dataset, "good"), workshop.add(relabelled(dataset, {0: -1}), "bad")
+    spec = {"model_id": workshop.trained(good)["model_id"], "metrics": ["ndcg@5"]}
+    refused = workshop.run("evaluate", bad, **spec)
+    assert refused.problem is not None
+    assert refused.problem["errors"][0]["pointer"] == "/label_map"
+    mapped = workshop.run("evaluate", bad, **spec, label_map={"-1": 0})
+    plain = workshop.run("evaluate", good, **spec)
+    assert mapped.metrics == plain.metrics is not None
+    assert workshop.run("rank", bad, **spec).status == "succeeded"
+
+
+def test_datasets_are_compared(workshop: Workshop, dataset: RankingDataset) -> None:
+    """What they share is told with the job, and which of them it is."""
+    training, other = dataset.select_queries(range(30)), dataset.select_queries(range(25, 40))
+    job = workshop.train(
+        workshop.add(training, "training"), validation={"dataset_id": workshop.add(other, "other")}
+    )
+    assert job.findings is not None
+    codes = {finding["code"] for finding in job.findings}
+    assert any("quer" in code for code in codes), codes
+    assert json.dumps(job.findings)
+    alone = workshop.train(workshop.add(training, "training"))
+    assert alone.findings == []
+
+
+class Watched(JobRun):
+    """A job that notes the iteration on record after each of its reports."""
+
+    seen: tuple[int, ...] = ()
+
+    def report(self, **news: Any) -> None:
+        """Take in news."""
+        super().report(**news)
+        with self.store.read() as tx:
+            progress = tx.jobs.get(self.id).progress or {}
+        self.seen += (progress.get("iteration", 0),)
+
+
+def test_the_first_iteration_is_told_at_once(workshop: Workshop, dataset: RankingDataset) -> None:
+    """Whoever waits for a training to begin does not wait for the next report."""
+    settings = workshop.settings.model_copy(update={"report_seconds": 3600.0})
+    spec = {"dataset_id": workshop.add(dataset, "d1"), "model_name": "web", "hyperparameters": SMALL}
+    with workshop.store.begin() as tx:
+        job = tx.jobs.add("train", {**spec, "loss": {"name": "mse"}})
+    run = Watched.claim(workshop.store, settings, job.id, "w1")
+    assert isinstance(run, Watched)
+    run_training(run)
+    assert run.seen[: SMALL["num_iterations"]] == (1,) * SMALL["num_iterations"]  # the others wait
+
+
+def test_features_keep_their_names(workshop: Workshop, dataset: RankingDataset) -> None:
+    """A model of features that LightGBM would spell otherwise scores data that has them in another order."""
+    names = ("page rank", "page_rank", "price:usd", "a", "b", "c")
+    named = dataset.with_features(dataset.features, names)
+    order = [3, 1, 0, 5, 4, 2]
+    turned = dataset.with_features(
+        np.ascontiguousarray(dataset.features[:, order]), tuple(names[i] for i in order)
+    )
+    model_id = workshop.trained(workshop.add(named, "named"))["model_id"]
+    assert load_model(workshop.store, model_id).feature_names == names
+    spec = {"model_id": model_id, "metrics": ["ndcg@5"]}
+    jobs = [
+        workshop.run("evaluate", workshop.add(data, key), **spec)
+        for data, key in ((named, "named"), (turned, "turned"))
+    ]
+    assert jobs[0].metrics == jobs[1].metrics is not None
+
+
+def test_damaged_arrays_are_read_again(workshop: Workshop, dataset: RankingDataset) -> None:
+    """From what is stored, which is never doubted."""
+    dataset_id = workshop.add(dataset, "d1")
+    first = workshop.trained(dataset_id)
+    for file in (workshop.settings.data_dir / "cache" / "arrays").rglob("features.npy"):
+        file.write_bytes(b"damage")
+    assert workshop.model_text(workshop.trained(dataset_id)) == workshop.model_text(first)
+    assert workshop.cached()
+
+
+def test_a_disk_that_keeps_nothing_does_not_stop_a_job(
+    workshop: Workshop, dataset: RankingDataset, settings: WorkerSettings
+) -> None:
+    """Caches cost time when they fail, never a job."""
+    (Path(settings.data_dir) / "cache").write_text("not a folder")
+    assert workshop.train(workshop.add(dataset, "d1"), validation={"fraction": 0.3}).status == "succeeded"

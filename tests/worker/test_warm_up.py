@@ -1,0 +1,82 @@
+"""No job waits for a kernel to be compiled."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import worker
+
+# In a process of its own: here, other tests have long compiled everything.
+WORK = """
+import gc, json, pathlib, sys
+from numba.core.dispatcher import Dispatcher
+from core.warm_up import warm_up
+from core.losses import LOSSES
+from core.store import Store
+from core.store.dataset_keys import query_sizes_key, upload_key
+from worker import WorkerSettings
+from worker.stopping import StopFlag
+from worker.tasks import run_job
+
+def compiled():
+    kernels = (thing for thing in gc.get_objects() if isinstance(thing, Dispatcher))
+    return {f"{kernel.__module__}.{kernel.__name__}{kernel.signatures}" for kernel in kernels}
+
+warm_up()
+warm = compiled()
+settings = WorkerSettings(data_dir=pathlib.Path(sys.argv[1]), broker_url="redis://127.0.0.1:1/0")
+store = Store.open(settings)
+store.migrate()
+
+def run(kind, **spec):
+    with store.begin() as tx:
+        job = tx.jobs.add(kind, {"metrics": ["ndcg@5", "map", "mrr"], **spec})
+    run_job(store, settings, StopFlag(), "w1", job.id)
+    with store.read() as tx:
+        job = tx.jobs.get(job.id)
+    assert job.status == "succeeded", job.problem
+    return job.result
+
+def upload(lines, sizes=None):
+    source = {"kind": "upload", "filename": "d.txt", "format": "auto"}
+    if sizes:
+        source["query_sizes_filename"] = "d.txt.query"
+    with store.begin() as tx:
+        dataset = tx.datasets.add("d", source)
+    store.artifacts.write_bytes(upload_key(dataset.id), "".join(lines).encode())
+    if sizes:
+        store.artifacts.write_bytes(query_sizes_key(dataset.id), sizes.encode())
+    run("ingest", dataset_id=dataset.id)
+    return dataset.id
+
+rows = [(query, document) for query in range(20) for document in range(6)]
+values = [f"1:{document * 0.3} 2:{query * 1e-3 + document % 2}" for query, document in rows]
+labels = [(query + document) % 3 for query, document in rows]
+plain = upload(f"{y} qid:{q} {x} # d{k}\\n" for (q, k), y, x in zip(rows, labels, values))
+scattered = upload(f"{y} qid:{k} {x}\\n" for (q, k), y, x in zip(rows, labels, values))
+upload((f"{y} {x}\\n" for y, x in zip(labels, values)), sizes="6\\n" * 20)
+for loss in LOSSES:
+    for _ in range(2):  # the second time from caches
+        made = run(
+            "train",
+            dataset_id=plain,
+            model_name="m",
+            loss={"name": loss},
+            validation={"fraction": 0.3},
+            test_dataset_id=scattered,
+            hyperparameters={"num_iterations": 2, "min_data_in_leaf": 2},
+        )
+run("evaluate", dataset_id=scattered, model_id=made["model_id"])
+print(json.dumps(sorted(compiled() - warm)))
+"""
+
+
+def test_warming_up_compiles_all_that_jobs_need(tmp_path: Path) -> None:
+    """Reading, examining, training with every loss and evaluating find each kernel in the types they use."""
+    environment = os.environ | {"PYTHONPATH": str(Path(worker.__file__).parents[1])}
+    command = [sys.executable, "-c", WORK, str(tmp_path)]
+    worked = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert worked.returncode == 0, worked.stderr[-3000:]
+    assert json.loads(worked.stdout.splitlines()[-1]) == []

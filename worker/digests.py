@@ -1,0 +1,49 @@
+"""Names for what decides the content of a dataset, before the content is known."""
+
+import hashlib
+import json
+from dataclasses import asdict
+from typing import Any, BinaryIO
+
+from core.data.options import ReadingOptions
+
+# One more whenever the same bytes give other arrays, statistics or findings: they are then read again.
+READING_VERSION = 1
+
+_BLOCK_BYTES = 2**20
+
+
+def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingOptions) -> str:
+    """Name what reading a file gives.
+
+    Args:
+        sha256: Checksum of the file.
+        query_sizes_sha256: Checksum of its side file, if it has one.
+        options: How it is read.
+    """
+    asked = {
+        **{
+            name: getattr(options, name) for name in ("format", "non_contiguous_queries", "repeated_features")
+        },
+        "columns": asdict(options.columns),
+        "feature_names": dict(options.feature_names),
+    }
+    return _digest({"upload": sha256, "query_sizes": query_sizes_sha256, "options": asked})
+
+
+def synthetic_digest(source: dict[str, Any]) -> str:
+    """Name what a synthetic dataset's source makes."""
+    return _digest({"synthetic": source})
+
+
+def file_sha256(file: BinaryIO) -> str:
+    """Return the checksum of a file, in hexadecimal."""
+    checksum = hashlib.sha256()
+    while block := file.read(_BLOCK_BYTES):
+        checksum.update(block)
+    return checksum.hexdigest()
+
+
+def _digest(decisive: dict[str, Any]) -> str:
+    text = json.dumps({"version": READING_VERSION, **decisive}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,102 @@
+"""What a training job trains, validates and tests on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.data import RankingDataset
+from core.data.hold_out import hold_out
+from core.doctor import compare
+from core.errors import InputProblem, InvalidInput
+from core.losses import Loss
+from core.training import KeptBins, TrainingSpec
+from worker.datasets import NamedDataset, load_dataset
+from worker.jobs import JobRun, Values
+from worker.labels import judged_for
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The datasets of one training job.
+
+    Attributes:
+        training: What the model learns from.
+        validation: What picks its best iteration, if anything.
+        test: What it is measured on in the end, if anything.
+    """
+
+    training: NamedDataset
+    validation: NamedDataset | None
+    test: NamedDataset | None
+
+    @classmethod
+    def load(cls, run: JobRun, spec: TrainingSpec) -> "TrainingData":
+        """Load and part the datasets that a job names, in its labels.
+
+        Parts are held out by the labels as they were judged: another map of labels parts alike.
+
+        Raises:
+            InvalidInput: Parts cannot be held out, or loss or metrics cannot use the labels.
+        """
+        training = load_dataset(run.store, run.caches, run.spec["dataset_id"])
+        training, test = _apart(run, training, "test", spec.seed)
+        if test is None and (test_id := run.spec.get("test_dataset_id")):
+            test = load_dataset(run.store, run.caches, test_id)
+        training, validation = _apart(run, training, "validation", spec.seed)
+
+        def judged(part: NamedDataset, loss: Loss | None) -> NamedDataset:
+            return part.judged(judged_for(run.spec, part.dataset, loss, spec.followed_metrics))
+
+        return cls(
+            judged(training, spec.loss),
+            judged(validation, None) if validation else None,
+            judged(test, None) if test else None,
+        )
+
+    def fitted(self) -> "TrainingData":
+        """Return the same with the features of the training data throughout.
+
+        Raises:
+            DatasetError: A dataset lacks features of the training data.
+        """
+        names = self.training.dataset.feature_names
+        return TrainingData(
+            self.training,
+            self.validation.fitted(names) if self.validation else None,
+            self.test.fitted(names) if self.test else None,
+        )
+
+    def kept_bins(self, run: JobRun) -> KeptBins:
+        """Return where bins of these datasets may be at hand."""
+        validation = self.validation.features if self.validation else None
+        return KeptBins(run.caches.binned, self.training.features, validation)
+
+    def findings(self, threads: int) -> list[Values]:
+        """Look the datasets over beside each other."""
+        others: dict[str, RankingDataset] = {
+            role: part.dataset
+            for role, part in (("validation", self.validation), ("test", self.test))
+            if part is not None
+        }
+        return [
+            {**finding.as_json(), "role": role}
+            for role, dataset in others.items()
+            for finding in compare(self.training.dataset, dataset, role, threads=threads)
+        ]
+
+
+def _apart(
+    run: JobRun, training: NamedDataset, role: str, seed: int
+) -> tuple[NamedDataset, NamedDataset | None]:
+    """Take out of the training data what a job asks for, or load the dataset that it names instead."""
+    wanted: Mapping[str, Any] | None = run.spec.get(role)
+    if wanted is None:
+        return training, None
+    if "dataset_id" in wanted:
+        return training, load_dataset(run.store, run.caches, wanted["dataset_id"])
+    try:
+        return training.part(hold_out(wanted), seed)
+    except InvalidInput as invalid:
+        raise InvalidInput(
+            *(InputProblem(f"/{role}{problem.pointer}", problem.detail) for problem in invalid.problems)
+        ) from invalid
