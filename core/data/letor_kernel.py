@@ -201,7 +201,7 @@ def _fill_chunk(
             else:
                 _note(problems, n_problems, error, token, at)
                 n_problems += 1
-            if left:
+            if left and error == FINE:
                 _note(undecided, n_undecided, row, line, line)
                 n_undecided += 1
             row += _ONE

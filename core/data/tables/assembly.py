@@ -231,7 +231,13 @@ class _Rows:
             last = first + len(arrays[0])
             if last > self._table.n_rows:
                 break
-            self._take(dict(zip(positions, arrays, strict=True)), first, last)
+            try:
+                self._take(dict(zip(positions, arrays, strict=True)), first, last)
+            except (UnicodeDecodeError, pa.ArrowInvalid) as error:
+                detail = (
+                    f"expected UTF-8 text in the rows from {first + 1:,} to {last:,}, but found other bytes"
+                )
+                raise DatasetError.at(detail, file=self._table.file) from error
             first = last
         if first != self._table.n_rows and not self._problems:
             raise DatasetError.at(
@@ -356,4 +362,6 @@ def _plain_texts(column: Any) -> Any:
     plain = texts(column)
     if pa.types.is_dictionary(plain.type):
         plain = plain.dictionary_decode()
-    return pc.fill_null(plain, "")
+    filled = pc.fill_null(plain, "")
+    filled.validate(full=True)
+    return filled

@@ -116,6 +116,17 @@ def test_more_halfway_numbers_than_one_turn_holds(monkeypatch: pytest.MonkeyPatc
     ]
 
 
+def test_rows_left_to_python_may_hold_anything_else() -> None:
+    """A wrong token behind such a number is told as ever, and odd bytes in the query id do no harm."""
+    halfway = _HALFWAY[0]
+    content = f"{halfway} qid:a\x0bb 1:{halfway}#x\n{halfway} 1:2\n{halfway} qid:1 1:{halfway} x:1\n".encode()
+    with pytest.raises(DatasetError) as caught:
+        read_letor(np.frombuffer(content, np.uint8), "x")
+    assert [(problem.line, problem.text) for problem in caught.value.problems] == [(2, "1:2"), (3, "x:1")]
+    dataset = read_letor(np.frombuffer(content[: content.index(b"\n")], np.uint8), "x").dataset
+    assert (dataset.query_ids, dataset.features.tolist()) == (("a\x0bb",), [[_expected(halfway)]])
+
+
 @pytest.mark.parametrize("text", ["3.4028235677973366163753939545814e38", "1e39", "1e9999", "1" + "0" * 50])
 def test_values_beyond_float32_are_refused(text: str) -> None:
     """What would round to infinity is an error, also when it is only just too large."""
