@@ -2,7 +2,7 @@
 
 from tests.core.data.fuzz import fuzz
 
-FILES = 3_000
+FILES = 1_500
 
 
 def test_mutated_files_are_read_or_refused() -> None:
