@@ -21,8 +21,8 @@ from app.schemas.jobs import (
     JobStatus,
 )
 from app.services import UseServices
-from core.store.dataset_keys import upload_folder
 from app.submission import submit
+from core.store.dataset_keys import upload_folder
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=JsonRoute)
 

@@ -72,8 +72,8 @@ def _add_drawn(values: Float64Array, key: int, sums: Float64Array) -> None:
     for draw in range(len(values)):
         if draw % 2 == 0:
             word = mix(key, draw)
-            query = ((word >> half) * n_queries) >> half  # type: ignore[operator]
+            query = ((word >> half) * n_queries) >> half
         else:
-            query = ((word & np.uint64(0xFFFFFFFF)) * n_queries) >> half  # type: ignore[operator]
+            query = ((word & np.uint64(0xFFFFFFFF)) * n_queries) >> half
         for column in range(values.shape[1]):
             sums[column] += values[query, column]

@@ -116,7 +116,7 @@ def queries_needed(difference: float, deviation: float) -> int | None:
     if difference == 0.0:
         return None
     quantiles = special.ndtri(1.0 - SIGNIFICANCE / 2.0) + special.ndtri(POWER)
-    return max(2, math.ceil((quantiles * deviation / difference) ** 2))
+    return max(2, math.ceil(float(quantiles * deviation / difference) ** 2))
 
 
 class _Tests:

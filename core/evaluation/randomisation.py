@@ -98,7 +98,8 @@ def _count_extremes(padded: Float64Array, bar: Float64Array, permutations: int, 
             _tabulate(padded[group * _GROUP : (group + 1) * _GROUP], table)
             _add(sums, table, words, np.uint64(8 * (group % 8)))
         _count(sums, bar, counts[block])
-    return counts.sum(axis=0)
+    total: Int64Array = counts.sum(axis=0)
+    return total
 
 
 @bare

@@ -265,10 +265,10 @@ class RankBiasedPrecision(BinaryMetric):
 
 @dataclass(frozen=True)
 class Bpref(BinaryMetric):
-    """bpref: how seldom judged non-relevant documents stand above relevant ones; unjudged ones do not count.
+    """bpref: how seldom judged non-relevant documents stand above relevant ones.
 
-    bpref = (1/R) Σ_{retrieved relevant} 1 − min(n, R) / min(R, N), n the judged non-relevant documents above, N
-    all of them. Source: Buckley and Voorhees 2004, as trec_eval computes it.
+    bpref = (1/R) Σ_{retrieved relevant} 1 − min(n, R) / min(R, N), n the judged non-relevant documents
+    above, N all of them; unjudged ones do not count. Source: Buckley and Voorhees 2004, as trec_eval computes it.
     """
 
     name: ClassVar[str] = "bpref"

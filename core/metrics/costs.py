@@ -1,7 +1,7 @@
 """Metrics of the LambdaLoss paper that fall as a ranking gets better."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,6 +48,10 @@ class AverageRelevancePosition(Metric):
     source: ClassVar[str] = "Wang et al. 2018, eq. 13"
     takes_cutoff: ClassVar[bool] = False
     higher_is_better: ClassVar[bool] = False
+
+    def contract(self) -> dict[str, Any]:
+        """Return the conventions in force; a query without a relevant document has the value 0."""
+        return {"queries_without_relevant": 0, **super().contract()}
 
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return ARP of each query."""

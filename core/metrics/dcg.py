@@ -1,7 +1,7 @@
 """Discounted cumulative gain and its normalised form."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -81,6 +81,10 @@ class Dcg(Metric):
     formula: ClassVar[str] = "Σ_{r ≤ k} g(y_r) / D(r)"
     source: ClassVar[str] = "Järvelin and Kekäläinen 2002"
     uses: ClassVar[tuple[str, ...]] = ("gain", "discount")
+
+    def contract(self) -> dict[str, Any]:
+        """Return the conventions in force; a query without a relevant document has the value 0."""
+        return {"queries_without_relevant": 0, **super().contract()}
 
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return DCG@k of each query."""

@@ -24,7 +24,13 @@ def label_gains(gain: Gain, labels: FloatArray) -> Float64Array:
         InvalidInput: At `/contract/gain`, when a label has no gain: too large, or missing in the list.
     """
     largest = float(labels.max(initial=0.0))
-    if gain == "exp2" and largest <= _LARGEST_LABEL:
+    if gain == "exp2" and largest > _LARGEST_LABEL:
+        raise InvalidInput.at(
+            "/contract/gain",
+            f"the gain 2^y − 1 overflows for labels above {_LARGEST_LABEL:g}; these go up to {largest:g}."
+            " Map the labels to grades, or choose metrics that only ask whether a document is relevant",
+        )
+    if gain == "exp2":
         return np.asarray(np.exp2(np.asarray(labels, np.float64)) - 1.0)
     try:
         return gains(gain, labels)
@@ -161,7 +167,7 @@ def _order(scores: Float64Array, query_boundaries: Int64Array) -> Int64Array:
                 rank_descending(scores, start, stop, order, spare, keys, counters)
                 for place in range(stop - start):
                     rows[start + place] = start + order[place]
-    return rows
+    return rows  # type: ignore[no-any-return]
 
 
 def _kept(mask: np.ndarray, boundaries: Int64Array) -> Int64Array:
