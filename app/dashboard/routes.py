@@ -23,13 +23,25 @@ def jobs_page(request: Request) -> Response:
 @router.get("/jobs/{job_id}")
 def job_page(request: Request, job_id: str) -> Response:
     """Show one job; whether it exists is for the script to find out."""
-    return _page(request, "job", job_id)
+    return _page(request, "job", job_id, section="jobs")
 
 
 @router.get("/datasets")
 def datasets_page(request: Request) -> Response:
     """List the datasets, and take new ones."""
     return _page(request, "datasets", "Datasets")
+
+
+@router.get("/datasets/{dataset_id}")
+def dataset_page(request: Request, dataset_id: str) -> Response:
+    """Show one dataset: its findings, statistics, features and queries, or why it cannot be read."""
+    return _page(request, "dataset", dataset_id, section="datasets")
+
+
+@router.get("/datasets/{dataset_id}/queries/{query_id:path}")
+def query_page(request: Request, dataset_id: str, query_id: str) -> Response:
+    """Show one query's documents with labels and features."""
+    return _page(request, "query", f"{query_id} · {dataset_id}", section="datasets")
 
 
 @router.get("/train")
@@ -44,11 +56,11 @@ def models_page(request: Request) -> Response:
     return _page(request, "models", "Models")
 
 
-def _page(request: Request, page: str, title: str) -> Response:
+def _page(request: Request, page: str, title: str, section: str | None = None) -> Response:
     return _templates().TemplateResponse(
         request,
         f"{page}.html",
-        {"page": page, "title": title, "plotly_url": plotly_url()},
+        {"page": page, "title": title, "section": section, "plotly_url": plotly_url()},
         headers={"cache-control": "no-cache"},
     )
 

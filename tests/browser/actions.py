@@ -20,6 +20,40 @@ def make_dataset(visit: Visit, name: str, queries: int, seed: int = 0) -> None:
     expect(dataset_card(page, name)).to_have_attribute("data-status", "ready")
 
 
+def upload(visit: Visit, **files: tuple[str, str | bytes]) -> Page:
+    """Choose files, name and content by the part of the upload, and send them; their dataset's page opens."""
+    page = visit.open("/datasets")
+    choose_files(page, **files)
+    return send_upload(page)
+
+
+def choose_files(page: Page, **files: tuple[str, str | bytes]) -> None:
+    """Choose files in the upload form without sending them."""
+    form = page.locator("#upload")
+    if "file" not in files:
+        form.get_by_label("train, validation and test").check()
+    for part, (name, content) in files.items():
+        data = content.encode() if isinstance(content, str) else content
+        form.locator(f'input[name="{part}"]').set_input_files(
+            {"name": name, "mimeType": "application/octet-stream", "buffer": data}
+        )
+
+
+def send_upload(page: Page) -> Page:
+    """Send the upload form and wait for the page of the dataset."""
+    page.locator("#upload").get_by_role("button", name="Upload").click()
+    page.wait_for_url(re.compile(r"/datasets/ds_"))
+    return page
+
+
+def wait_until_read(page: Page, status: str = "ready") -> str:
+    """Wait until the dataset whose page is open was read, and return its id."""
+    place = page.locator("#dataset")
+    expect(place).to_have_attribute("data-status", re.compile("ready|invalid"))
+    assert place.get_attribute("data-status") == status, place.inner_text()
+    return page.url.rsplit("/", 1)[1]
+
+
 def dataset_card(page: Page, name: str) -> Locator:
     """Find the dataset in the list."""
     return page.locator("article.dataset").filter(has=page.get_by_role("heading", name=name))
@@ -35,7 +69,8 @@ def fill_training(
     page.get_by_label("Train on").select_option(label=option_label(page, dataset))
     page.get_by_label("Model name").fill(model)
     if test is not None:
-        page.get_by_label("Test on").select_option(label=option_label(page, test))
+        page.get_by_role("group", name="Test on").get_by_label("another dataset").check()
+        page.get_by_label("Test dataset").select_option(label=option_label(page, test))
     page.get_by_label("Iterations num_iterations").fill(str(iterations))
     page.get_by_label("Iterations without improvement").fill(str(iterations))
     return page

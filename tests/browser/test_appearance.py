@@ -5,7 +5,8 @@ from typing import Literal
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.actions import fill_training, make_dataset, start_training
+from tests.browser.actions import fill_training, make_dataset, start_training, upload, wait_until_read
+from tests.browser.judged_files import broken_text, letor_text, table_text
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -16,14 +17,14 @@ DARK_LUMINANCE = 0.2
 
 @pytest.fixture(scope="module")
 def finished() -> dict[str, str]:
-    """Remember the job that the first test of this module trains, for the others to look at."""
+    """Remember what the first test of this module makes, for the others to look at."""
     return {}
 
 
 @pytest.fixture
 def job_page(visit: Visit, finished: dict[str, str]) -> str:
     """Have a finished, tested training to look at and return the address of its page."""
-    if not finished:
+    if "path" not in finished:
         make_dataset(visit, "looks", queries=100, seed=1)
         make_dataset(visit, "looks test", queries=50, seed=2)
         page = fill_training(visit, dataset="looks", model="looks", iterations=60, test="looks test")
@@ -33,17 +34,40 @@ def job_page(visit: Visit, finished: dict[str, str]) -> str:
     return finished["path"]
 
 
+@pytest.fixture
+def dataset_pages(visit: Visit, finished: dict[str, str]) -> dict[str, str]:
+    """Have datasets to look at, of text, of a table and of a broken file, and return their pages by name."""
+    if "broken" not in finished:
+        finished["text"] = wait_until_read(upload(visit, file=("looks.txt", letor_text())))
+        finished["table"] = wait_until_read(upload(visit, file=("looks.csv", table_text())))
+        finished["broken"] = wait_until_read(upload(visit, file=("a.txt", broken_text(9))), "invalid")
+    text, table = f"/datasets/{finished['text']}", f"/datasets/{finished['table']}"
+    return {
+        "dataset": text,
+        "dataset-columns": table,
+        "dataset-features": f"{text}#features",
+        "dataset-queries": f"{table}#queries",
+        "dataset-query": f"{table}/queries/q1",
+        "dataset-invalid": f"/datasets/{finished['broken']}",
+    }
+
+
 @pytest.mark.parametrize("look", [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)])
 def test_every_page_fits_its_window(
-    visit: Visit, job_page: str, look: tuple[Literal["light", "dark"], int]
+    visit: Visit,
+    job_page: str,
+    dataset_pages: dict[str, str],
+    look: tuple[Literal["light", "dark"], int],
 ) -> None:
     """No page scrolls sideways, and the background follows the preferred colour scheme."""
     scheme, width = look
-    for name, path in {**PAGES, "job": job_page}.items():
+    for name, path in {**PAGES, "job": job_page, **dataset_pages}.items():
         page = visit.open(path)
         page.locator("main [aria-busy]").first.wait_for(state="detached")
         if name in {"jobs", "job"}:
             page.locator(".plot .main-svg").first.wait_for()
+        if name in {"dataset-features", "dataset-queries", "dataset-query"}:
+            page.locator("tbody tr:visible").first.wait_for()
         visit.photograph(f"{name}-{scheme}-{width}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
         assert (_luminance(visit) < DARK_LUMINANCE) == (scheme == "dark"), name

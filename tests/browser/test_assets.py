@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from app import dashboard
 
 FOLDER = Path(dashboard.__file__).parent
-PAGES = ["/", "/jobs/job_1", "/datasets", "/train", "/models"]
+PAGES = ["/", "/jobs/job_1", "/datasets", "/datasets/ds_1", "/datasets/ds_1/queries/a/b", "/train", "/models"]
 
 
 class Pages:

@@ -1,7 +1,5 @@
 """What the server refuses is shown where the user can mend it."""
 
-import gzip
-
 import pytest
 from playwright.sync_api import expect
 
@@ -79,34 +77,6 @@ def test_losses_come_with_few_fields_in_sight(visit: Visit) -> None:
         "Pairwise",
         "Listwise",
     ], "every loss belongs to a family"
-
-
-def test_an_uploaded_file_becomes_a_dataset_or_says_which_line_is_wrong(visit: Visit) -> None:
-    """A good file ends ready with its counts; a bad one ends invalid with its line."""
-    page = visit.open("/datasets")
-    form = page.locator("#upload")
-    good = "".join(f"{i % 3} qid:{i // 4} 1:{i} 2:{i * 0.5}\n" for i in range(40))
-    form.get_by_label("File", exact=False).first.set_input_files(
-        {"name": "good.txt.gz", "mimeType": "application/gzip", "buffer": gzip.compress(good.encode())}
-    )
-    form.get_by_role("button", name="Upload").click()
-    expect(dataset_card(page, "good.txt")).to_have_attribute("data-status", "ready")
-    expect(dataset_card(page, "good.txt")).to_contain_text("40")
-
-    form.get_by_label("File", exact=False).first.set_input_files(
-        {"name": "bad.txt", "mimeType": "text/plain", "buffer": b"1 qid:1 1:0.5\nfine qid:1 1:0.5\n"}
-    )
-    form.get_by_role("button", name="Upload").click()
-    expect(dataset_card(page, "bad.txt")).to_have_attribute("data-status", "invalid")
-    expect(dataset_card(page, "bad.txt").locator(".problem")).to_contain_text("line 2")
-
-
-def test_an_upload_without_a_file_is_explained(visit: Visit) -> None:
-    """Pressing Upload with nothing chosen shows what is missing, at the file field."""
-    visit.refusals_expected = True
-    page = visit.open("/datasets")
-    page.get_by_role("button", name="Upload").click()
-    expect(page.locator('#upload input[type="file"]')).to_have_attribute("aria-invalid", "true")
 
 
 def test_markup_in_names_is_text(visit: Visit) -> None:

@@ -3,14 +3,17 @@
  * @module
  */
 import { conditionalReader } from "../parts/api.js";
-import { announce, emptyState, h, problemBox, replace, setAttribute, setText } from "../parts/dom.js";
-import { short, timeElement } from "../parts/format.js";
+import { announce, h, replace, setAttribute, setText } from "../parts/dom.js";
+import { findingsPanel } from "../parts/findings.js";
+import { timeElement } from "../parts/format.js";
 import { jobActions } from "../parts/job_actions.js";
 import { jobDetail } from "../parts/job_detail.js";
 import { isActive, KINDS, statusWord, title } from "../parts/job_words.js";
-import { datasetName, showTitle } from "../parts/names.js";
+import { showMissing } from "../parts/missing_page.js";
+import { showTitle } from "../parts/names.js";
 import { poll } from "../parts/poll.js";
 import { progressBar } from "../parts/progress_bar.js";
+import { specification } from "../parts/specification.js";
 
 const id = decodeURIComponent(location.pathname.split("/").at(-1));
 const place = document.getElementById("job");
@@ -18,15 +21,13 @@ const read = conditionalReader();
 let view = null;
 let lastStatus = null;
 
-const again = poll(refresh, (problem) => {
-  place.removeAttribute("aria-busy");
-  const missing = problem.status === 404;
-  replace(place, missing ? emptyState("There is no such job", `No job has the id ${id}.`, "/", "All jobs") : problemBox(problem));
-});
+const again = poll(refresh, (problem) =>
+  showMissing(place, problem, { title: "There is no such job", sentence: `No job has the id ${id}.`, href: "/", action: "All jobs" }),
+);
 
 async function refresh() {
   const job = await read(`/v1/jobs/${encodeURIComponent(id)}`);
-  view ??= build(job);
+  view ??= await build(job);
   await view(job);
   if (lastStatus && lastStatus !== job.status) announce(`${title(job)}: ${job.status}.`);
   lastStatus = job.status;
@@ -34,7 +35,7 @@ async function refresh() {
 }
 
 /** Draws the frame once and returns how to fill it. */
-function build(first) {
+async function build(first) {
   const heading = h("h1");
   showTitle(heading, first);
   const status = h("span", { class: "status" });
@@ -42,6 +43,8 @@ function build(first) {
   const bar = progressBar();
   const detail = jobDetail(first);
   const actions = jobActions(() => again(), { page: false });
+  const asked = await specification(first);
+  const found = h("div", { class: "job-findings" });
   place.removeAttribute("aria-busy");
   replace(
     place,
@@ -49,7 +52,8 @@ function build(first) {
     meta,
     bar.node,
     h("div", { class: "panel", hidden: !["train", "evaluate"].includes(first.kind) && !first.problem }, detail.node),
-    specification(first),
+    found,
+    asked,
   );
   return async (job) => {
     document.title = `${title(job)}: ${job.status} · Rankery`;
@@ -65,31 +69,15 @@ function build(first) {
     );
     bar.update(job);
     actions.update(job);
+    showFindings(found, job);
     await detail.update(job);
   };
 }
 
-/** What was asked for: flat for reading, and as the JSON that submits it again. */
-function specification(job) {
-  const { kind, ...spec } = job.spec || {};
-  const entries = flatten(spec);
-  const value = (name, content) => (/dataset_id$/.test(name) ? datasetName(content) : short(content));
-  return h(
-    "section",
-    { class: "panel" },
-    h("h2", {}, "Specification"),
-    h("dl", { class: "facts" }, ...entries.map(([name, content]) => h("div", {}, h("dt", {}, name.replace(/dataset_id$/, "dataset").replace(/ name$/, "").replaceAll("_", " ")), h("dd", {}, value(name, content))))),
-    h("details", { class: "more" }, h("summary", {}, "As JSON"), h("pre", {}, JSON.stringify({ kind: job.kind, ...spec }, null, 2))),
-  );
-}
-
-function flatten(value, prefix = "") {
-  return Object.entries(value).flatMap(([name, content]) => {
-    if (content === null || content === undefined) return [];
-    // LightGBM's names speak for themselves; the others need to be told apart.
-    if (name === "hyperparameters") return flatten(content);
-    const path = prefix ? `${prefix} ${name}` : name;
-    if (Array.isArray(content)) return [[path, content.join(", ")]];
-    return typeof content === "object" ? flatten(content, path) : [[path, content]];
-  });
+/** What its datasets are to each other; known once, when they have been compared. */
+function showFindings(place, { findings, spec }) {
+  if (!findings || place.hasChildNodes()) return;
+  const datasetOf = ({ role, example_kind: kind }) => kind === "query" && role && (spec[role]?.dataset_id || spec[`${role}_dataset_id`] || spec.dataset_id);
+  const words = { heading: "Between its datasets", nothing: "They share no query and no document, and have the same features and label scale." };
+  place.append(findingsPanel(findings, datasetOf, words));
 }

@@ -3,10 +3,10 @@
  * @module
  */
 import { creator, get } from "../parts/api.js";
-import { h, replace, setText } from "../parts/dom.js";
-import { count } from "../parts/format.js";
+import { setText } from "../parts/dom.js";
 import { followChoices, onSubmit, payloadOf, showError } from "../parts/forms.js";
 import { offerLosses } from "../parts/loss_fields.js";
+import { offerDatasets } from "../parts/training_data.js";
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("train"));
 const create = creator();
@@ -16,21 +16,8 @@ onSubmit(form, async () => {
   const job = await create("/v1/jobs", { kind: "train", ...payloadOf(form) });
   location.assign(`/jobs/${encodeURIComponent(job.id)}`);
 });
-await Promise.all([offerDatasets(), get("/v1/losses").then(({ items }) => offerLosses(items)), nameMetrics()]).catch((error) => showError(form, error));
+await Promise.all([offerDatasets(form), get("/v1/losses").then(({ items }) => offerLosses(items)), nameMetrics()]).catch((error) => showError(form, error));
 form.removeAttribute("aria-busy");
-
-async function offerDatasets() {
-  const { items } = await get("/v1/datasets?status=ready&limit=100");
-  document.getElementById("no-datasets").hidden = items.length > 0;
-  form.hidden = items.length === 0;
-  const words = ({ name, statistics }) => (statistics ? `${name} (${count(statistics.queries)} queries)` : name);
-  for (const select of form.querySelectorAll('select[data-list="ready"]')) {
-    const none = select.dataset.none;
-    replace(select, none && h("option", { value: "" }, none), ...items.map((dataset) => h("option", { value: dataset.id }, words(dataset))));
-  }
-  const asked = new URLSearchParams(location.search).get("dataset");
-  if (items.some((dataset) => dataset.id === asked)) form.querySelector('[data-pointer="/dataset_id"]').value = asked;
-}
 
 async function nameMetrics() {
   const { items } = await get("/v1/metrics");

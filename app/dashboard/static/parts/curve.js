@@ -18,6 +18,7 @@ export function learningCurve() {
   let chosen = null;
   let job = null;
   let history = null;
+  let drawn = 0;
 
   function update(newJob, newHistory) {
     const same = newHistory === history && newJob.status === job?.status;
@@ -34,12 +35,16 @@ export function learningCurve() {
     }
     const name = names.includes(chosen) ? chosen : names.includes(mainMetric(job)) ? mainMetric(job) : names[0];
     showPicker(names, name);
+    const turn = ++drawn;
     try {
       const plotly = await loadPlotly();
+      if (turn !== drawn) return;
       note.hidden = true;
       plot.hidden = false;
       const colours = theme();
       await plotly.react(plot, traces(history, name, colours), layout(history, name, colours), CONFIG);
+      // Whoever chose another metric meanwhile has its description already.
+      if (turn !== drawn) return;
       setAttribute(plot, "aria-label", summary(history, name));
       setAttribute(plot, "data-points", history.iterations.length);
     } catch {

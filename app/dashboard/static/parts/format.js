@@ -30,6 +30,19 @@ export function short(value) {
   return value === null || value === undefined ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
+/** "6.4%" of a whole; what is there at all is never 0%, what is lacking anything never 100%. */
+export function percent(part, whole) {
+  const share = (100 * part) / whole;
+  if (part > 0 && share < 0.1) return "<0.1%";
+  if (part < whole && share > 99.9) return ">99.9%";
+  return `${share < 10 ? Number(share.toFixed(1)) : Math.round(share)}%`;
+}
+
+/** A count with its noun: "1 query", "1,204 queries". */
+export function counted(number, one, many = `${one}s`) {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}
+
 /** @param {number} value bytes */
 export function size(value) {
   const units = ["B", "kB", "MB", "GB", "TB"];

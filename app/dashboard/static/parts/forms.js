@@ -20,19 +20,22 @@ export function payloadOf(form) {
 }
 
 function controls(form) {
-  return [...form.querySelectorAll("input[data-pointer], select[data-pointer], textarea[data-pointer]")].filter(
+  return [...form.querySelectorAll('input[data-pointer], select[data-pointer], textarea[data-pointer], [data-type="checked"]')].filter(
     (control) => !control.matches(":disabled") && control.type !== "file",
   );
 }
 
 /** A number that does not read as one is sent as typed: the server's answer then tells what is expected. */
 function valueOf(control) {
-  const text = control.value.trim();
   const type = control.dataset.type;
+  if (type === "checked") return [...control.querySelectorAll("input:checked")].map((box) => box.value);
+  const text = control.value.trim();
   if (type === "boolean" && text) return text === "true";
   if (type === "list") return text.split(/[\s,]+/).filter(Boolean);
   if (type === "numbers") return text.split(/[\s,;]+/).filter(Boolean).map(numberOrText);
   if (text === "") return undefined;
+  // A name may hold spaces; commas part the names.
+  if (type === "names") return text.split(",").map((name) => name.trim()).filter(Boolean);
   if (type === "number" || type === "integer") return numberOrText(text);
   if (type === "json" && /^[[{"\d-]/.test(text)) {
     try {
@@ -157,7 +160,7 @@ export function followChoices(form) {
       const [name, value] = part.dataset.when.split("=");
       const on = new FormData(form).get(name) === value;
       part.hidden = !on;
-      for (const control of part.querySelectorAll("input, select")) control.disabled = !on;
+      for (const control of part.querySelectorAll("input, select, fieldset")) control.disabled = !on;
     }
   };
   form.addEventListener("change", apply);

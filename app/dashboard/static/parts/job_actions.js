@@ -3,6 +3,7 @@
  * @module
  */
 import { Problem, request } from "./api.js";
+import { datasetPage } from "./addresses.js";
 import { announce, h, replace } from "./dom.js";
 import { isActive, title } from "./job_words.js";
 
@@ -19,6 +20,7 @@ export function jobActions(changed, { page }) {
     shown = state;
     replace(
       node,
+      job.kind === "ingest" && job.spec?.dataset_id && h("a", { class: "button quiet", href: datasetPage(job.spec.dataset_id) }, "Dataset"),
       page && h("a", { class: "button", href: `/jobs/${encodeURIComponent(job.id)}` }, "Open job page"),
       ...results(job),
       isActive(job) && cancelButton(job, changed),

@@ -2,7 +2,7 @@
  * What a job is called, and how far it is, in words.
  * @module
  */
-import { count, duration } from "./format.js";
+import { count, duration, percent } from "./format.js";
 
 /**
  * @typedef {object} Job
@@ -60,7 +60,7 @@ export function progressWords(job) {
   const progress = job.progress;
   if (!progress) return "starting";
   const words = [progress.phase];
-  if (isCounting(job)) words.push(`${count(progress.iteration)} of ${count(progress.total)}`);
+  if (isCounting(job)) words.push(job.kind === "ingest" ? percent(progress.iteration, progress.total) : `${count(progress.iteration)} of ${count(progress.total)}`);
   if (typeof progress.eta_seconds === "number") words.push(`${duration(progress.eta_seconds)} left`);
   return words.join(" · ");
 }

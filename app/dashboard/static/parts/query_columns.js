@@ -1,0 +1,16 @@
+/**
+ * What the file says of whole queries beside their documents, such as a split or a country.
+ * @module
+ */
+import { bars } from "./bars.js";
+import { h } from "./dom.js";
+
+const MOST = 20;
+
+/** @param {Record<string, {value: string, queries: number}[]>} columns */
+export function queryColumns(columns) {
+  const entries = Object.entries(columns);
+  const caption = (name, values) => (values.length < MOST ? name : `${name}, the ${MOST} commonest values`);
+  const column = ([name, values]) => bars(caption(name, values), values.map(({ value, queries }) => [h("span", { class: "name", title: value }, value || "(empty)"), queries]));
+  return h("section", { class: "panel" }, h("h2", {}, "Queries by column"), h("div", { class: "column-values" }, ...entries.map(column)));
+}

@@ -1,0 +1,64 @@
+/**
+ * What a job was asked for: flat for reading, what differs from the defaults first, and as the JSON that submits it again.
+ * @module
+ */
+import { get } from "./api.js";
+import { datasetPage } from "./addresses.js";
+import { h } from "./dom.js";
+import { counted, short } from "./format.js";
+import { datasetName } from "./names.js";
+
+/** @param {import("./job_words.js").Job} job */
+export async function specification(job) {
+  const { kind, ...spec } = job.spec || {};
+  // Without the defaults everything is shown, which is no less true.
+  const defaults = await readDefaults(spec).catch(() => new Map());
+  const entries = flatten(spec);
+  const usual = entries.filter(([name, content]) => defaults.has(name) && same(defaults.get(name), content));
+  const special = entries.filter((entry) => !usual.includes(entry));
+  return h(
+    "section",
+    { class: "panel" },
+    h("h2", {}, "Specification"),
+    facts(special),
+    usual.length > 0 && h("details", { class: "more" }, h("summary", {}, `${counted(usual.length, "setting")} at the default`), facts(usual)),
+    h("details", { class: "more" }, h("summary", {}, "As JSON"), h("pre", {}, JSON.stringify({ kind: job.kind, ...spec }, null, 2))),
+  );
+}
+
+function facts(entries) {
+  const words = (name) => name.replace(/dataset_id$/, "dataset").replace(/ name$/, "").replaceAll("_", " ");
+  return h("dl", { class: "facts" }, ...entries.map(([name, content]) => h("div", {}, h("dt", {}, words(name)), h("dd", {}, shown(name, content)))));
+}
+
+function shown(name, content) {
+  if (/dataset_id$/.test(name)) return h("a", { href: datasetPage(content) }, datasetName(content));
+  return Array.isArray(content) ? content.join(", ") : short(content);
+}
+
+/** LightGBM's names speak for themselves; the others need to be told apart. */
+function flatten(value, prefix = "") {
+  return Object.entries(value).flatMap(([name, content]) => {
+    if (content === null || content === undefined) return [];
+    if (name === "hyperparameters") return flatten(content);
+    const path = prefix ? `${prefix} ${name}` : name;
+    return typeof content === "object" && !Array.isArray(content) ? flatten(content, path) : [[path, content]];
+  });
+}
+
+/** @returns {Promise<Map<string, any>>} by the same names as `flatten` gives */
+async function readDefaults(spec) {
+  if (!spec.loss) return new Map();
+  const [{ components }, { items }] = await Promise.all([get("/openapi.json"), get("/v1/losses")]);
+  const { Hyperparameters: boosting, TrainRequest: training } = components.schemas;
+  const fields = { ...boosting.properties, ...training.properties };
+  const loss = items.find(({ name }) => name === spec.loss.name);
+  return new Map([
+    ...Object.entries(fields).filter(([, field]) => "default" in field).map(([name, field]) => [name, field.default]),
+    ...(loss?.parameters || []).map((parameter) => [`loss ${parameter.name}`, parameter.default]),
+  ]);
+}
+
+function same(one, other) {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

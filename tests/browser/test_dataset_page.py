@@ -1,0 +1,237 @@
+"""Looking at a dataset: findings, distributions, features, queries, documents."""
+
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.actions import upload, wait_until_read
+from tests.browser.judged_files import (
+    CONSTANT,
+    GAPPED,
+    LEAKING,
+    LONG_QUERY,
+    LONG_QUERY_DOCUMENTS,
+    ODD_QUERY,
+    QUERIES,
+    QUERIES_WITHOUT_RELEVANT,
+    TABLE_FEATURES,
+    letor_text,
+    table_text,
+)
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+FIRST_FEATURES = 50
+FIRST_QUERIES = 50
+FIRST_DOCUMENTS = 100
+FEW_FEATURES = 8
+
+
+@pytest.fixture(scope="module")
+def uploaded() -> dict[str, str]:
+    """Remember the datasets that this module uploads, for its tests to look at."""
+    return {}
+
+
+@pytest.fixture
+def letor(visit: Visit, uploaded: dict[str, str]) -> str:
+    """Have the dataset of LETOR text and return its id."""
+    if "letor" not in uploaded:
+        uploaded["letor"] = wait_until_read(upload(visit, file=("looked at.txt", letor_text())))
+    return uploaded["letor"]
+
+
+@pytest.fixture
+def table(visit: Visit, uploaded: dict[str, str]) -> str:
+    """Have the dataset of a table with columns a query and return its id."""
+    if "table" not in uploaded:
+        uploaded["table"] = wait_until_read(upload(visit, file=("looked at.csv", table_text())))
+    return uploaded["table"]
+
+
+def test_findings_say_how_grave_how_many_and_what_to_do(visit: Visit, letor: str) -> None:
+    """Every finding of the service stands there by severity with its advice, share and examples."""
+    page = visit.open(f"/datasets/{letor}")
+    found = page.request.get(f"{visit.url}/v1/datasets/{letor}").json()["findings"]
+    expect(page.locator(".finding-title")).to_have_text([finding["title"] for finding in found])
+    expect(page.locator(".finding-words > .hint")).to_have_text([finding["advice"] for finding in found])
+    severities = page.locator(".finding > .severity").all_inner_texts()
+    assert severities == [finding["severity"] for finding in found]
+    warnings = severities.count("warning")
+    expect(page.locator(".findings-head")).to_contain_text(f"{warnings} warning")
+
+    barren = page.locator('.finding[data-code="queries-without-relevant"]')
+    expect(barren.locator(".finding-share")).to_contain_text("5% of queries")
+    examples = barren.get_by_role("link")
+    expect(examples).to_have_count(QUERIES_WITHOUT_RELEVANT)
+    examples.nth(1).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Query 2")
+    expect(page.locator('.grade:not([data-grade="0"])')).to_have_count(0)
+
+
+def test_a_finding_about_a_feature_leads_to_it(visit: Visit, letor: str) -> None:
+    """The example of the leaking feature opens the table of features, narrowed to it; going back works."""
+    page = visit.open(f"/datasets/{letor}")
+    page.locator('.finding[data-code="leaking-features"]').get_by_role("link", name=LEAKING).click()
+    rows = page.locator('[data-view="features"] tbody tr')
+    expect(rows).to_have_count(1)
+    expect(rows.first).to_contain_text("1.0000")
+    page.go_back()
+    expect(page.locator('[data-view="overview"]')).to_be_visible()
+
+
+def test_distributions_have_words_for_those_who_cannot_see_them(visit: Visit, letor: str) -> None:
+    """Labels are counted by bars that are a table, query lengths by columns that are described."""
+    page = visit.open(f"/datasets/{letor}")
+    statistics = page.request.get(f"{visit.url}/v1/datasets/{letor}").json()["statistics"]
+    labels = page.locator(".distributions .bars tbody tr")
+    expect(labels).to_have_count(len(statistics["labels"]))
+    for row, counted in zip(labels.all(), statistics["labels"], strict=True):
+        assert row.locator("th, td.number").all_inner_texts() == [
+            f"{counted['label']:g}",
+            f"{counted['documents']:,}",
+        ]
+    lengths = page.get_by_role("img", name=re.compile(r"^Queries by number of documents, from 12 to 130"))
+    histogram = statistics["documents_per_query"]["histogram"]
+    expect(lengths.locator("g")).to_have_count(len(histogram))
+    expect(lengths.locator("title").last).to_have_text(re.compile(r"documents: 1 query$"))
+
+
+def test_features_are_searched_and_sorted(visit: Visit, letor: str) -> None:
+    """Those that rank best come first; a press on a heading sorts, a second one turns the order round."""
+    page = visit.open(f"/datasets/{letor}#features")
+    names = page.locator('[data-view="features"] tbody th .name')
+    expect(names.first).to_have_text(LEAKING)
+    expect(names).to_have_count(5)
+    expect(page.get_by_role("row", name=CONSTANT)).to_contain_text("constant")
+    expect(page.get_by_role("row", name=GAPPED).locator(".unusual")).to_have_count(1)
+    visit.photograph("features")
+
+    mean = page.get_by_role("button", name="Mean")
+    mean.click()
+    expect(names.first).to_have_text(CONSTANT)
+    expect(page.get_by_role("columnheader", name="Mean")).to_have_attribute("aria-sort", "descending")
+    mean.press("Enter")
+    expect(names.last).to_have_text(CONSTANT)
+    expect(mean).to_be_focused()
+
+    page.get_by_label("Find a feature").fill(GAPPED)
+    expect(names).to_have_text([GAPPED])
+    assert page.url.endswith(f"#features={GAPPED}")
+
+
+def test_of_many_features_the_first_are_shown(visit: Visit, table: str) -> None:
+    """Fifty features are shown until all are asked for."""
+    page = visit.open(f"/datasets/{table}#features")
+    rows = page.locator('[data-view="features"] tbody tr')
+    expect(rows).to_have_count(FIRST_FEATURES)
+    page.get_by_role("button", name=f"Show all {TABLE_FEATURES}").click()
+    expect(rows).to_have_count(TABLE_FEATURES)
+
+
+def test_queries_are_paged_and_found_by_their_beginning(visit: Visit, letor: str) -> None:
+    """The list grows page by page, is narrowed by a prefix that the address keeps, and leads to a query."""
+    page = visit.open(f"/datasets/{letor}#queries")
+    rows = page.locator('[data-view="queries"] tbody tr')
+    expect(rows).to_have_count(FIRST_QUERIES)
+    expect(page.get_by_role("status").filter(has_text=f"of {QUERIES} queries")).to_be_visible()
+    visit.photograph("queries")
+    page.get_by_role("button", name="Show more").click()
+    expect(rows).to_have_count(QUERIES)
+    expect(rows.nth(FIRST_QUERIES).get_by_role("link"), "goes on where it was").to_be_focused()
+
+    field = page.get_by_label("Find a query by its id")
+    field.fill("6")
+    expect(rows).to_have_count(2)
+    page.reload()
+    expect(rows, "the address keeps the prefix").to_have_count(2)
+    assert rows.nth(1).locator("td").all_inner_texts()[0] == str(LONG_QUERY_DOCUMENTS)
+    field.fill("none")
+    expect(page.locator('[data-view="queries"]')).to_contain_text("No query id begins with “none”.")
+    field.fill(LONG_QUERY)
+    field.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Query {LONG_QUERY}")
+
+
+def test_a_query_shows_its_documents_by_grade(visit: Visit, letor: str) -> None:
+    """Documents come page by page with labels coloured by grade; an order chosen stays."""
+    page = visit.open(f"/datasets/{letor}/queries/{LONG_QUERY}")
+    rows = page.locator("#query tbody tr")
+    expect(rows).to_have_count(FIRST_DOCUMENTS)
+    page.get_by_role("button", name="Label").click()
+    grades = page.locator("#query .grade")
+    expect(grades.first).to_have_attribute("data-grade", "4")
+    expect(grades.last).to_have_attribute("data-grade", "0")
+    page.get_by_role("button", name=f"Show more ({LONG_QUERY_DOCUMENTS - FIRST_DOCUMENTS} left)").click()
+    expect(rows).to_have_count(LONG_QUERY_DOCUMENTS)
+    expect(page.get_by_role("button", name="Show more")).to_be_hidden()
+    labels = [int(label) for label in grades.all_inner_texts()]
+    assert labels == sorted(labels, reverse=True)
+    gaps = page.locator("#query .missing")
+    expect(gaps, f"the first document lacks {GAPPED}").to_have_count(1)
+    visit.photograph("query")
+    page.get_by_role("link", name="looked at.txt").click()
+    expect(page.locator('[data-view="queries"]')).to_be_visible()
+
+
+def test_any_query_id_has_an_address(visit: Visit, table: str) -> None:
+    """An id with slashes, markup and umlauts is shown as text and has a page of its own."""
+    page = visit.open(f"/datasets/{table}#queries")
+    link = page.get_by_role("link", name=ODD_QUERY)
+    link.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Query {ODD_QUERY}")
+    assert page.url == f"{visit.url}/datasets/{table}/queries/{quote(ODD_QUERY, safe='')}"
+    assert page.locator("main b").count() == 0
+    assert page.locator("#query dd").all_inner_texts() == ["8", "train", "fr"]
+    visit.photograph("odd-query")
+
+
+def test_of_many_features_a_query_shows_the_telling_ones(visit: Visit, table: str) -> None:
+    """Eight features at first, all on demand, in a box that scrolls by itself while the document stays."""
+    page = visit.open(f"/datasets/{table}/queries/q1")
+    headings = page.locator("#query thead th")
+    expect(headings).to_have_count(2 + FEW_FEATURES)
+    page.get_by_role("button", name=f"All {TABLE_FEATURES}").click()
+    expect(headings).to_have_count(2 + TABLE_FEATURES)
+    assert _page_width(page) <= page.viewport_size["width"]  # type: ignore[index]
+    box = page.get_by_role("region", name="Documents")
+    box.evaluate("box => { box.scrollLeft = 600; }")
+    assert box.evaluate("box => box.scrollLeft") == 600
+    left = headings.first.bounding_box()["x"]  # type: ignore[index]
+    assert left == pytest.approx(box.bounding_box()["x"], abs=1)  # type: ignore[index]
+    page.get_by_label("Find a feature").fill("f60")
+    expect(headings).to_have_text(["Document", "Label", "f60"])
+
+
+def test_what_there_is_not_is_told(visit: Visit, letor: str) -> None:
+    """Unknown datasets and queries are told, with a way on."""
+    visit.refusals_expected = True
+    page = visit.open("/datasets/ds_00000000000000000000")
+    expect(page.get_by_role("heading", name="There is no such dataset")).to_be_visible()
+    page.get_by_role("link", name="All datasets").click()
+    expect(page.locator("#upload")).to_be_visible()
+    page = visit.open(f"/datasets/{letor}/queries/61")
+    expect(page.get_by_role("heading", name="There is no such query")).to_be_visible()
+    page.get_by_role("link", name="All queries of the dataset").click()
+    expect(page.locator('[data-view="queries"] tbody tr').first).to_be_visible()
+
+
+def test_what_could_not_be_fetched_is_tried_again(visit: Visit, letor: str) -> None:
+    """A view whose data does not come says so, and offers to try again."""
+    visit.refusals_expected = True
+    page = visit.open(f"/datasets/{letor}")
+    page.locator(".findings").wait_for()
+    page.route("**/v1/datasets/*/features", lambda route: route.abort())
+    page.get_by_role("link", name="Features").first.click()
+    again = page.locator('[data-view="features"]').get_by_role("button", name="Try again")
+    expect(again).to_be_visible()
+    page.unroute("**/v1/datasets/*/features")
+    again.click()
+    expect(page.locator('[data-view="features"] tbody tr')).to_have_count(5)
+
+
+def _page_width(page: Page) -> int:
+    return int(page.evaluate("document.documentElement.scrollWidth"))

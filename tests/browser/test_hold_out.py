@@ -1,0 +1,143 @@
+"""What a training is validated and tested on, as its form says it."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.actions import fill_training, make_dataset, start_training, upload, wait_until_read
+from tests.browser.judged_files import letor_text, table_text
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+
+def _submitted(visit: Visit, page: Page) -> dict[str, Any]:
+    job_id = start_training(page)
+    spec: dict[str, Any] = page.request.get(f"{visit.url}/v1/jobs/{job_id}").json()["spec"]
+    return spec
+
+
+def test_parts_of_one_upload_choose_each_other(visit: Visit) -> None:
+    """Training on the train part validates and tests on the others; another dataset undoes it."""
+    make_dataset(visit, "no parts", queries=10)
+    page = upload(
+        visit,
+        train=("parted.train", letor_text(20, seed=1)),
+        validation=("parted.vali", letor_text(20, seed=2)),
+        test=("parted.test", letor_text(20, seed=3)),
+    )
+    dataset_id = wait_until_read(page)
+    parts = page.request.get(f"{visit.url}/v1/datasets/{dataset_id}").json()["parts"]
+    for part in ("validation", "test"):
+        wait_until_read(visit.open(f"/datasets/{parts[part]}"))
+
+    page = fill_training(visit, dataset="no parts", model="siblings", iterations=3)
+    validation = page.get_by_role("group", name="Validate on")
+    expect(validation.get_by_label("held-out queries")).to_be_checked()
+    page = fill_training(visit, dataset="parted.train", model="siblings", iterations=3)
+    expect(page.locator("#siblings")).to_have_text("Came in the same upload: parted.vali, parted.test.")
+    visit.photograph("train-siblings")
+    page = fill_training(visit, dataset="no parts", model="siblings", iterations=3)
+    expect(validation.get_by_label("held-out queries")).to_be_checked()
+    expect(page.get_by_role("group", name="Test on").get_by_label("nothing")).to_be_checked()
+
+    page = visit.open(f"/datasets/{dataset_id}")
+    page.get_by_role("link", name="Train on it").click()
+    expect(page.get_by_label("Validation dataset")).to_have_value(parts["validation"])
+    spec = _submitted(visit, page)
+    assert spec["dataset_id"] == parts["train"]
+    assert spec["validation"] == {"dataset_id": parts["validation"]}
+    assert (spec["test_dataset_id"], spec["test"]) == (parts["test"], None)
+
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+    panel = page.get_by_role("region", name="Between its datasets")
+    found = panel.locator('.finding[data-code="shared-queries"]')
+    expect(found.first).to_contain_text("validation data")
+    expect(found.last).to_contain_text("test data")
+    visit.photograph("job-findings")
+    link = found.last.get_by_role("link").first
+    expect(link).to_have_attribute("href", f"/datasets/{parts['test']}/queries/1")
+    link.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Query 1")
+
+
+def test_folds_are_submitted(visit: Visit) -> None:
+    """A fold for validation and a fraction for the test reach the job as typed; the job runs."""
+    make_dataset(visit, "folded", queries=30)
+    page = fill_training(visit, dataset="folded", model="folded", iterations=3)
+    validation = page.get_by_role("group", name="Validate on")
+    validation.get_by_label("one of several folds").check()
+    validation.get_by_label("Fold", exact=True).fill("2")
+    validation.get_by_label("of so many folds").fill("4")
+    test = page.get_by_role("group", name="Test on")
+    test.get_by_label("held-out queries").check()
+    test.get_by_label("Fraction of queries").fill("0.3")
+    spec = _submitted(visit, page)
+    assert spec["validation"] == {"folds": 4, "fold": 2}
+    assert spec["test"] == {"fraction": 0.3}
+    assert spec["test_dataset_id"] is None
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+    expect(page.locator("td.tested").first).to_be_visible()
+
+
+def test_a_column_parts_the_queries_and_labels_are_replaced(visit: Visit) -> None:
+    """Values of a column are ticked and unusable labels replaced; both reach the job, which runs."""
+    upload_page = upload(visit, file=("columns.csv", table_text()))
+    wait_until_read(upload_page)
+    page = fill_training(visit, dataset="columns.csv", model="columns", iterations=3)
+    labels = page.get_by_role("group", name="Labels to replace")
+    labels.get_by_label("No label").fill("0")
+    labels.get_by_label("Label -1").fill("1")
+    for part, value in (("Validate on", "vali"), ("Test on", "test")):
+        group = page.get_by_role("group", name=part)
+        group.get_by_label("queries by a column").check()
+        group.get_by_label("Query column").select_option("country")
+        expect(group.get_by_role("checkbox")).to_have_count(2)
+        group.get_by_label("Query column").select_option("split")
+        group.get_by_role("checkbox", name=value).check()
+    visit.photograph("train-columns")
+    spec = _submitted(visit, page)
+    assert spec["validation"] == {"column": "split", "values": ["vali"]}
+    assert spec["test"] == {"column": "split", "values": ["test"]}
+    assert spec["label_map"] == {"-1": 1, "nan": 0}
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+
+
+def test_ways_that_a_dataset_does_not_offer_are_not_shown(visit: Visit) -> None:
+    """Without columns there is nothing to choose by column; without odd labels nothing to replace."""
+    make_dataset(visit, "plain", queries=10)
+    page = fill_training(visit, dataset="plain", model="plain", iterations=3)
+    expect(page.get_by_label("queries by a column").first).to_be_hidden()
+    expect(page.locator("#label-map")).to_be_hidden()
+
+
+def test_what_cannot_be_held_out_is_explained(visit: Visit) -> None:
+    """A column without a ticked value, and a fold beyond the folds, are explained where they are."""
+    visit.refusals_expected = True
+    page = upload(visit, file=("refused columns.csv", table_text()))
+    wait_until_read(page)
+    page = fill_training(visit, dataset="refused columns.csv", model="refused", iterations=3)
+    validation = page.get_by_role("group", name="Validate on")
+    validation.get_by_label("queries by a column").check()
+    page.get_by_role("button", name="Start training").click()
+    expect(validation.locator(".values .field-error")).to_be_visible()
+    validation.get_by_label("one of several folds").check()
+    validation.get_by_label("Fold", exact=True).fill("6")
+    page.get_by_role("button", name="Start training").click()
+    expect(page.locator('[data-pointer="/validation/fold"]')).to_have_attribute("aria-invalid", "true")
+
+
+def test_a_specification_folds_what_is_usual(visit: Visit) -> None:
+    """The job page shows what differs from the defaults, and the rest on demand."""
+    make_dataset(visit, "usual", queries=10)
+    page = fill_training(visit, dataset="usual", model="usual", iterations=3)
+    start_training(page)
+    section = page.locator("section.panel").filter(has=page.get_by_role("heading", name="Specification"))
+    shown = section.locator(":scope > .facts dt")
+    expect(shown.filter(has_text="num iterations")).to_have_count(1)
+    expect(shown.filter(has_text="lambda l1")).to_have_count(0)
+    section.get_by_text("at the default").click()
+    expect(section.locator("details .facts dt").filter(has_text="lambda l1")).to_be_visible()
+    section.get_by_role("link", name="usual").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("usual")

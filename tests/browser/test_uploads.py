@@ -1,0 +1,160 @@
+"""Uploading judged data, and what is said of a file that cannot be read."""
+
+import gzip
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.actions import choose_files, send_upload, upload, wait_until_read
+from tests.browser.judged_files import broken_text, letor_text, table_text
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+FAULTS = 3
+TOO_MANY_FAULTS = 150
+MOST_FAULTS = 100
+DROP = """([names]) => {
+    const files = new DataTransfer();
+    for (const [name, content] of names) files.items.add(new File([content], name));
+    document.getElementById("upload").dispatchEvent(
+        new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true }));
+    const inputs = [...document.querySelectorAll("#upload input[type=file]:enabled")];
+    const filled = inputs.filter((each) => each.files.length);
+    return Object.fromEntries(filled.map((each) => [each.name, each.files[0].name]));
+}"""
+
+
+def test_an_uploaded_file_is_followed_to_its_statistics(visit: Visit) -> None:
+    """Sending a file opens its page, which shows how the reading goes and then what is in it."""
+    page = upload(visit, file=("good.txt.gz", gzip.compress(letor_text(8).encode())))
+    wait_until_read(page)
+    expect(page.get_by_role("heading", name="good.txt.gz")).to_be_visible()
+    expect(page.locator(".tile").filter(has_text="Documents").first).to_contain_text("96")
+    expect(page.locator(".job-meta")).to_contain_text("LETOR text")
+
+
+def test_a_broken_file_is_told_by_lines_and_columns(visit: Visit) -> None:
+    """Every mistake stands in a table with line, column, what was expected and what was found, as text."""
+    page = upload(visit, file=("broken.txt", broken_text(FAULTS)))
+    wait_until_read(page, "invalid")
+    table = page.get_by_role("region", name="Problems by place")
+    rows = table.locator("tbody tr")
+    expect(rows).to_have_count(FAULTS)
+    for row, line in enumerate((2, 4, 6)):
+        cells = rows.nth(row).locator("td").all_inner_texts()
+        assert [cells[0], cells[1]] == [str(line), "1"]
+        assert "label" in cells[2]
+        assert "<b>fine</b>" in cells[3]
+    expect(page.locator(".faults")).to_contain_text("broken.txt")
+    assert page.locator("#dataset b").count() == 0
+    expect(page.locator(".more-faults")).to_have_count(0)
+
+
+def test_of_very_many_mistakes_the_first_are_told(visit: Visit) -> None:
+    """A hundred mistakes are listed, with a word that there are more; the list of datasets leads to them."""
+    page = upload(visit, file=("very broken.txt", broken_text(TOO_MANY_FAULTS)))
+    dataset_id = wait_until_read(page, "invalid")
+    expect(page.locator(".faults tbody tr")).to_have_count(MOST_FAULTS)
+    expect(page.locator(".more-faults")).to_contain_text("there are more")
+    card = visit.open("/datasets").locator(f'[data-dataset="{dataset_id}"]')
+    expect(card.locator(".problem")).to_contain_text("line 2")
+    card.get_by_role("link", name="All 100 problems").click()
+    expect(page.locator(".faults tbody tr")).to_have_count(MOST_FAULTS)
+
+
+def test_parts_of_a_split_come_in_one_upload(visit: Visit) -> None:
+    """Three files become three datasets, whose pages lead to each other."""
+    page = visit.open("/datasets")
+    choose_files(
+        page,
+        train=("tr.txt", letor_text(9, seed=1)),
+        validation=("va.txt", letor_text(7, seed=2)),
+        test=("te.txt", letor_text(8, seed=3)),
+    )
+    page.locator("#upload").get_by_label("Name").fill("fold 1")
+    visit.photograph("upload-parts")
+    send_upload(page)
+    wait_until_read(page)
+    parts = page.get_by_role("navigation", name="Datasets of this upload")
+    for part, queries in (("train", "9"), ("validation", "7"), ("test", "8")):
+        parts.get_by_role("link", name=part).click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(f"fold 1 {part}")
+        wait_until_read(page)
+        expect(page.locator(".tile dd").first).to_have_text(queries)
+
+
+def test_dropped_files_go_where_their_names_say(visit: Visit) -> None:
+    """Files dropped together are parted by their names, LightGBM's query files included, and can be sent."""
+    page = visit.open("/datasets")
+    rows = "1 0:0.5 1:2\n0 0:0.25 1:3\n"
+    dropped = {"rank.test": rows, "rank.train.query": "1\n1\n", "rank.train": rows, "rank.test.query": "2\n"}
+    assert page.evaluate(DROP, [list(dropped.items())]) == {
+        "train": "rank.train",
+        "test": "rank.test",
+        "train_query": "rank.train.query",
+        "test_query": "rank.test.query",
+    }
+    send_upload(page)
+    wait_until_read(page)
+    expect(page.locator(".tile dd").first).to_have_text("2")
+    expect(page.locator(".job-meta")).to_contain_text("LightGBM data")
+
+
+def test_options_of_reading_are_sent(visit: Visit) -> None:
+    """Format, treatment of scattered queries and the meaning of columns reach the reader."""
+    page = visit.open("/datasets")
+    table = table_text().replace("label", "verdict", 1).replace("query_id", "asked", 1)
+    choose_files(page, file=("odd names.csv", table))
+    page.get_by_text("How to read it").click()
+    page.get_by_label("Format").select_option("csv")
+    page.get_by_label("Scattered queries").select_option("error")
+    page.get_by_text("Table columns").click()
+    page.get_by_label("Label", exact=True).fill("verdict")
+    page.get_by_label("Query", exact=True).fill("asked")
+    page.get_by_label("Leave out").fill("country, f2")
+    visit.photograph("upload-options")
+    send_upload(page)
+    dataset_id = wait_until_read(page)
+    source = page.request.get(f"{visit.url}/v1/datasets/{dataset_id}").json()["source"]
+    assert source["format"] == "csv"
+    assert source["options"] == {
+        "non_contiguous_queries": "error",
+        "columns": {"label": "verdict", "query": "asked", "ignore": ["country", "f2"]},
+    }
+    expect(page.get_by_role("heading", name="Queries by column")).to_be_visible()
+    assert page.locator(".column-values table caption").all_inner_texts() == ["split"]
+
+
+def test_what_the_server_refuses_is_shown_at_the_field(visit: Visit) -> None:
+    """A missing file, and one column with two meanings, are each explained at their field."""
+    visit.refusals_expected = True
+    page = visit.open("/datasets")
+    page.get_by_role("button", name="Upload").click()
+    expect(page.locator('#upload input[name="file"]')).to_have_attribute("aria-invalid", "true")
+    choose_files(page, file=("table.csv", table_text()))
+    page.get_by_text("Table columns").click()
+    page.get_by_label("Query", exact=True).fill("label")
+    page.get_by_label("Label", exact=True).fill("label")
+    page.get_by_text("Table columns").click()
+    page.get_by_role("button", name="Upload").click()
+    query = page.locator('[data-pointer="/columns/query"]')
+    expect(query, "unfolded, and in focus").to_be_focused()
+    expect(page.locator(f"#{query.get_attribute('aria-describedby')}")).to_contain_text("'label'")
+
+
+def test_an_upload_is_stopped(visit: Visit) -> None:
+    """An upload shows how far it is, and ends when told to, leaving the form as it was."""
+    page = visit.open("/datasets")
+    choose_files(page, file=("large.txt", b"0 qid:1 1:0\n" * 400_000))
+    page.context.new_cdp_session(page).send(
+        "Network.emulateNetworkConditions",
+        {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 200_000},
+    )
+    page.locator("#upload").get_by_role("button", name="Upload").click()
+    expect(page.locator(".upload-progress")).to_contain_text("of 4.8 MB")
+    visit.photograph("uploading")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator(".upload-progress")).to_be_hidden()
+    expect(page.locator("#upload").get_by_role("button", name="Upload")).to_be_enabled()
+    assert page.locator('#upload input[name="file"]').evaluate("input => input.files[0].name") == "large.txt"
