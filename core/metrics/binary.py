@@ -268,7 +268,9 @@ class Bpref(BinaryMetric):
     """bpref: how seldom judged non-relevant documents stand above relevant ones.
 
     bpref = (1/R) Σ_{retrieved relevant} 1 − min(n, R) / min(R, N), n the judged non-relevant documents
-    above, N all of them; unjudged ones do not count. Source: Buckley and Voorhees 2004, as trec_eval computes it.
+    above, N all of them; unjudged ones do not count.
+
+    Source: Buckley and Voorhees 2004, as trec_eval computes it.
     """
 
     name: ClassVar[str] = "bpref"

@@ -100,7 +100,8 @@ def order_by_score(
     boundaries = np.ascontiguousarray(query_boundaries, np.int64)
     values = np.ascontiguousarray(scores, np.float64)
     if ties != "docid" or document_ids is None:
-        return _order(values, boundaries)
+        rows: Int64Array = _order(values, boundaries)
+        return rows
     by_id = _by_descending_id(document_ids, boundaries)
     rounded = values.astype(np.float32).astype(np.float64)
     return by_id[_order(rounded[by_id], boundaries)]
@@ -167,7 +168,7 @@ def _order(scores: Float64Array, query_boundaries: Int64Array) -> Int64Array:
                 rank_descending(scores, start, stop, order, spare, keys, counters)
                 for place in range(stop - start):
                     rows[start + place] = start + order[place]
-    return rows  # type: ignore[no-any-return]
+    return rows
 
 
 def _kept(mask: np.ndarray, boundaries: Int64Array) -> Int64Array:
