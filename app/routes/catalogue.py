@@ -38,7 +38,10 @@ def list_metrics() -> MetricCatalogue:
             MetricDescription(
                 name=name,
                 summary=metric.summary,
-                examples=[name, f"{name}@10"],
+                formula=metric.formula,
+                source=metric.source,
+                higher_is_better=metric.higher_is_better,
+                examples=[name, f"{name}@10"] if metric.takes_cutoff else [name],
                 contract=parse_metric(name).contract(),
             )
             for name, metric in METRICS.items()

@@ -12,6 +12,9 @@ class MetricDescription(ResponseModel):
 
     name: str = Field(description="Spelling without a cutoff", examples=["ndcg"])
     summary: str = Field(description="One line", examples=["Normalised discounted cumulative gain"])
+    formula: str = Field(description="As in its source", examples=["DCG@k / maxDCG@k"])
+    source: str = Field(description="Where it comes from", examples=["Järvelin and Kekäläinen 2002"])
+    higher_is_better: bool = Field(description="Whether more is better", examples=[True])
     examples: list[str] = Field(description="Spellings that jobs accept", examples=[["ndcg", "ndcg@10"]])
     contract: dict[str, Any] = Field(description="Conventions behind its numbers")
 

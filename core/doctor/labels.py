@@ -8,7 +8,7 @@ from core.data import RankingDataset
 from core.data.labels import MISSING, LabelRange, label_text
 from core.doctor.examples import queries_of
 from core.doctor.report import Finding
-from core.losses.gains import LARGEST_EXP2_LABEL
+from core.gains import LARGEST_EXP2_LABEL
 
 _MAPPED_IN_ADVICE = 5
 

@@ -7,8 +7,8 @@ import numpy as np
 from numba import prange
 
 from core.data import RankingDataset
+from core.gains import LARGEST_EXP2_LABEL, inverse_discounts
 from core.jit import compiled, inlined, parallel
-from core.losses.gains import LARGEST_EXP2_LABEL, inverse_discounts
 from core.types import Float32Array, Float64Array, Int64Array
 
 CUTOFF = 10

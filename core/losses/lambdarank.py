@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from core.errors import InvalidInput
-from core.losses.gains import gains
+from core.gains import gains
 from core.losses.options import NdcgWeightedLoss
 from core.losses.plan import BY_RANKS, ERR_TARGET, MAP_TARGET, MRR_TARGET
 from core.parameters import parameter

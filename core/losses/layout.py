@@ -14,9 +14,9 @@ from core.jit import bare, compiled, inlined
 from core.losses.exponential import exponentials
 from core.losses.plan import ERR_TARGET, MAP_TARGET, MRR_TARGET, PairwisePlan
 from core.losses.randomness import mix, normal
-from core.losses.ranks import SORT_COUNTERS, SORT_PADDING, rank_descending
 from core.losses.rows import BLOCK
 from core.losses.selection import TOP, select
+from core.sorting import SORT_COUNTERS, SORT_PADDING, rank_descending
 from core.types import Float64Array, Int64Array
 
 _RANKING_KEY, _SELECTION_KEY = 1, 2  # distinct streams of random numbers

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from numba import prange
 
+from core.gains import GAINS, Gain, gains
 from core.jit import compiled, parallel
-from core.losses.gains import GAINS, Gain, gains
 from core.losses.listwise import ListwiseLoss, ListwiseObjective, write_zeros
 from core.losses.ranks import label_order
 from core.parameters import check, parameter

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from core.errors import InvalidInput
+from core.gains import DISCOUNTS, Gain, distance_weights, gains, inverse_discounts
 from core.losses.base import Terms, weights_or_ones
-from core.losses.gains import DISCOUNTS, Gain, distance_weights, gains, inverse_discounts
 from core.losses.pairwise import PairwiseObjective
 from core.losses.plan import BY_ROW, LOGISTIC, UNTRUNCATED, pairwise_plan
 from core.losses.ranks import ideal_dcg

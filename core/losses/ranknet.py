@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from core.losses.gains import GAINS, Gain, gains
+from core.gains import GAINS, Gain, gains
 from core.losses.options import PairwiseLoss
 from core.losses.plan import EXPONENTIAL, HINGE
 from core.losses.ranks import label_order

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from numba import prange
 
+from core.gains import gains
 from core.jit import compiled, parallel
-from core.losses.gains import gains
 from core.losses.listwise import ListwiseLoss, ListwiseObjective, softmax_by_query, write_zeros
 from core.losses.randomness import mix, uniform
 from core.parameters import check, parameter

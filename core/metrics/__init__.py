@@ -1,23 +1,30 @@
 """Measures of ranking quality: METRICS names them, parse_metric builds one from `ndcg@10`."""
 
-from core.metrics.base import Metric, RankedLabels
-from core.metrics.binary import AveragePrecision, Precision, Recall, ReciprocalRank
-from core.metrics.dcg import Dcg, Ndcg
-from core.metrics.ranked import ideal_labels, order_by_score, rank_labels
+from core.metrics.base import Metric
+from core.metrics.conventions import DEFAULT, PRESETS, Conventions, conventions, preset_of
+from core.metrics.ranked import (
+    Ideal,
+    RankedLabels,
+    SortedLabels,
+    ideal_labels,
+    order_by_score,
+    rank_labels,
+)
 from core.metrics.registry import METRICS, parse_metric
 
 __all__ = [
+    "DEFAULT",
     "METRICS",
-    "AveragePrecision",
-    "Dcg",
+    "PRESETS",
+    "Conventions",
+    "Ideal",
     "Metric",
-    "Ndcg",
-    "Precision",
     "RankedLabels",
-    "Recall",
-    "ReciprocalRank",
+    "SortedLabels",
+    "conventions",
     "ideal_labels",
     "order_by_score",
     "parse_metric",
+    "preset_of",
     "rank_labels",
 ]

@@ -1,65 +1,89 @@
 """The contract that every metric keeps."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
+from core.errors import InvalidInput
+from core.metrics.conventions import DEFAULT, Conventions
+from core.metrics.ranked import RankedLabels, label_gains, rank_labels
 from core.types import Float64Array, FloatArray, Int64Array
 
-
-@dataclass(frozen=True, eq=False)
-class RankedLabels:
-    """Labels as the scores rank them, made once and read by many metrics.
-
-    Attributes:
-        by_score: (n_documents,) labels of each query by descending score, ties in input order.
-        by_label: (n_documents,) labels of each query in descending order: the ideal ranking.
-        query_boundaries: (n_queries + 1,) offsets.
-    """
-
-    by_score: Float64Array
-    by_label: Float64Array
-    query_boundaries: Int64Array
+Measured = tuple[Float64Array, npt.NDArray[np.bool_] | None]
 
 
-class Metric(Protocol):
+@dataclass(frozen=True)
+class Metric(ABC):
     """A measure of ranking quality; a frozen dataclass whose fields are its contract.
 
-    `cutoff` k is the number of top ranks that count, all when None; a query shorter than k is measured
-    as it is. Documents with equal scores are ranked in input order. A query on which the metric is
-    undefined (no relevant document) yields NaN and is skipped by means.
+    A query on which the metric is undefined yields NaN and is skipped by means, or the value that the
+    conventions give it.
+
+    Attributes:
+        cutoff: Number of top ranks that count, all when None; a query shorter than k is measured as it is.
+        conventions: What is to be agreed on before two numbers are compared.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    formula: ClassVar[str]
+    source: ClassVar[str]
+    uses: ClassVar[tuple[str, ...]] = ()
+    takes_cutoff: ClassVar[bool] = True
+    higher_is_better: ClassVar[bool] = True
 
-    def __init__(self, cutoff: int | None = None) -> None: ...
+    cutoff: int | None = None
+    conventions: Conventions = DEFAULT
 
     @property
-    def cutoff(self) -> int | None:
-        """Number of top ranks that count."""
-        ...
+    def spelling(self) -> str:
+        """How the metric is written."""
+        return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
+
+    def __call__(
+        self,
+        scores: FloatArray,
+        labels: FloatArray,
+        query_boundaries: Int64Array,
+        document_ids: Sequence[str] | None = None,
+    ) -> Float64Array:
+        """Return the metric of each query, (n_queries,); arguments as those of `rank_labels`."""
+        ties = self.conventions.ties
+        return self.of_ranked(
+            rank_labels(scores, labels, query_boundaries, ties=ties, document_ids=document_ids)
+        )
+
+    def of_ranked(self, ranked: RankedLabels) -> Float64Array:
+        """Return the metric of each query from labels already ranked by these conventions."""
+        values, undefined = self.measure(ranked)
+        if undefined is not None:
+            substitute = self.conventions.queries_without_relevant
+            values[undefined] = np.nan if substitute == "skip" else float(substitute)
+        return values
+
+    @abstractmethod
+    def measure(self, ranked: RankedLabels) -> Measured:
+        """Return a fresh array of the metric of each query, and on which queries it is undefined."""
 
     def check_labels(self, labels: FloatArray) -> None:
         """Refuse labels >= 0 that the metric cannot measure.
 
         Raises:
-            InvalidInput: When the measure would overflow.
+            InvalidInput: When a label has no gain, or is beyond the largest one that there may be.
         """
-        ...
-
-    def __call__(self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array) -> Float64Array:
-        """Return the metric of each query, (n_queries,), NaN where it is undefined."""
-        ...
-
-    def of_ranked(self, ranked: RankedLabels) -> Float64Array:
-        """Return the metric of each query from labels already ranked."""
-        ...
+        if "gain" in self.uses:
+            label_gains(self.conventions.gain, labels)
+        if "max_label" in self.uses and labels.max(initial=0.0) > self.conventions.max_label:
+            most = self.conventions.max_label
+            raise InvalidInput.at("/contract/max_label", f"is {most}, the data has label {labels.max():g}")
 
     def contract(self) -> dict[str, Any]:
-        """Return the conventions that make the number comparable, to be stored beside it."""
-        ...
+        """Return the conventions in force, to be stored beside the number."""
+        return {name: getattr(self.conventions, name) for name in (*self.uses, "ties")}
 
 
 def reach(cutoff: int | None) -> int:

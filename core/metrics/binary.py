@@ -1,92 +1,132 @@
-"""Metrics that know only relevant (label > 0) and not relevant."""
+"""Metrics that know only relevant and not relevant."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from core.errors import InvalidInput
 from core.jit import compiled
-from core.metrics.base import RankedLabels, reach
-from core.metrics.ranked import rank_labels
-from core.types import Float64Array, FloatArray, Int64Array
+from core.metrics.base import Measured, Metric, reach
+from core.metrics.ranked import RankedLabels
+from core.types import Float64Array, Int64Array
 
 
 @compiled
-def _count_relevant(labels: Float64Array, query_boundaries: Int64Array) -> Float64Array:
-    counts = np.zeros(len(query_boundaries) - 1)
-    for query in range(len(counts)):
-        for row in range(query_boundaries[query], query_boundaries[query + 1]):
-            if labels[row] > 0.0:
-                counts[query] += 1.0
-    return counts
-
-
-@compiled
-def _count_found(labels: Float64Array, query_boundaries: Int64Array, cutoff: int) -> Float64Array:
-    """Relevant documents in the top `cutoff` of each query."""
+def count_relevant(
+    labels: Float64Array, query_boundaries: Int64Array, threshold: float, cutoff: int
+) -> Float64Array:
+    """Count the relevant documents in the top `cutoff` of each query."""
     counts = np.zeros(len(query_boundaries) - 1)
     for query in range(len(counts)):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         for row in range(start, min(stop, start + cutoff)):
-            if labels[row] > 0.0:
+            if labels[row] > threshold:
                 counts[query] += 1.0
     return counts
 
 
 @compiled
-def _sum_precisions(labels: Float64Array, query_boundaries: Int64Array, cutoff: int) -> Float64Array:
-    """Sum of the precisions at the relevant ranks up to `cutoff` of each query."""
+def _sum_precisions(
+    labels: Float64Array,
+    scores: Float64Array,
+    query_boundaries: Int64Array,
+    threshold: float,
+    cutoff: int,
+    grouped: bool,
+) -> Float64Array:
+    """Sum of the precisions at the relevant ranks up to `cutoff`; of a tied group, at its last rank."""
     sums = np.zeros(len(query_boundaries) - 1)
     for query in range(len(sums)):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
-        found = 0.0
+        found, in_group = 0.0, 0.0
         for row in range(start, min(stop, start + cutoff)):
-            if labels[row] > 0.0:
+            if labels[row] > threshold:
                 found += 1.0
-                sums[query] += found / (row - start + 1.0)
+                in_group += 1.0
+            if not grouped or row + 1 == stop or scores[row + 1] != scores[row]:
+                sums[query] += in_group * found / (row - start + 1.0)
+                in_group = 0.0
     return sums
 
 
 @compiled
-def _first_reciprocals(labels: Float64Array, query_boundaries: Int64Array, cutoff: int) -> Float64Array:
-    """One over the rank of the first relevant document of each query, 0 beyond `cutoff`."""
-    values = np.zeros(len(query_boundaries) - 1)
-    for query in range(len(values)):
+def _first_relevant(
+    labels: Float64Array, query_boundaries: Int64Array, threshold: float, cutoff: int
+) -> Int64Array:
+    """Rank of the first relevant document of each query, 0 where there is none up to `cutoff`."""
+    ranks = np.zeros(len(query_boundaries) - 1, np.int64)
+    for query in range(len(ranks)):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         for row in range(start, min(stop, start + cutoff)):
-            if labels[row] > 0.0:
-                values[query] = 1.0 / (row - start + 1.0)
+            if labels[row] > threshold:
+                ranks[query] = row - start + 1
                 break
-    return values
+    return ranks
+
+
+@compiled
+def _sum_persistent(
+    labels: Float64Array, query_boundaries: Int64Array, threshold: float, cutoff: int, persistence: float
+) -> Float64Array:
+    sums = np.zeros(len(query_boundaries) - 1)
+    for query in range(len(sums)):
+        start, stop = query_boundaries[query], query_boundaries[query + 1]
+        weight = 1.0 - persistence
+        for row in range(start, min(stop, start + cutoff)):
+            if labels[row] > threshold:
+                sums[query] += weight
+            weight *= persistence
+    return sums
+
+
+@compiled
+def _sum_preferences(
+    labels: Float64Array,
+    query_boundaries: Int64Array,
+    threshold: float,
+    relevant: Float64Array,
+    judged: Float64Array,
+) -> Float64Array:
+    sums = np.zeros(len(query_boundaries) - 1)
+    for query in range(len(sums)):
+        bound = min(relevant[query], judged[query] - relevant[query])
+        above = 0.0
+        for row in range(query_boundaries[query], query_boundaries[query + 1]):
+            if labels[row] > threshold:
+                sums[query] += 1.0 - min(above, relevant[query]) / bound if above > 0.0 else 1.0
+            elif labels[row] >= 0.0:
+                above += 1.0
+    return sums
 
 
 @dataclass(frozen=True)
-class BinaryMetric:
-    """Base of the binary metrics: NaN on a query without a relevant document."""
+class BinaryMetric(Metric):
+    """Base of the binary metrics: undefined on a query without a relevant document."""
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    cutoff: int | None = None
+    uses: ClassVar[tuple[str, ...]] = ("relevance_threshold", "queries_without_relevant")
 
-    def check_labels(self, labels: FloatArray) -> None:
-        """Any label >= 0 will do."""
+    def measure(self, ranked: RankedLabels) -> Measured:
+        """Return the metric of each query, undefined where nothing is relevant."""
+        relevant = count_relevant(
+            ranked.ideal.labels, ranked.ideal.boundaries, self.conventions.relevance_threshold, reach(None)
+        )
+        return self.values(ranked, np.maximum(relevant, 1.0)), relevant == 0.0
 
-    def __call__(self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array) -> Float64Array:
-        """Return the metric of each query."""
-        return self.of_ranked(rank_labels(scores, labels, query_boundaries))
+    @abstractmethod
+    def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
+        """Return the metric of each query; `relevant` counts its relevant documents, at least 1."""
 
-    def of_ranked(self, ranked: RankedLabels) -> Float64Array:
-        """Return the metric of each query from labels already ranked."""
-        relevant = _count_relevant(ranked.by_score, ranked.query_boundaries)
-        values = self._values(ranked, np.maximum(relevant, 1.0))
-        return np.where(relevant > 0.0, values, np.nan)
-
-    def contract(self) -> dict[str, Any]:
-        """Return the conventions in force."""
-        return {"relevant": "label > 0", "ties": "stable", "queries_without_relevant": "skip"}
-
-    def _values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
-        raise NotImplementedError
+    def found(self, ranked: RankedLabels) -> Float64Array:
+        """Count the relevant documents in the top k."""
+        counts: Float64Array = count_relevant(
+            ranked.ranking.labels,
+            ranked.ranking.boundaries,
+            self.conventions.relevance_threshold,
+            reach(self.cutoff),
+        )
+        return counts
 
 
 @dataclass(frozen=True)
@@ -98,10 +138,22 @@ class AveragePrecision(BinaryMetric):
 
     name: ClassVar[str] = "map"
     summary: ClassVar[str] = "Average precision; its mean over queries is MAP"
+    formula: ClassVar[str] = "(1/R) Σ_{r ≤ k, relevant} precision@r"
+    source: ClassVar[str] = "Voorhees 2001, as trec_eval's map and map_cut"
+    uses: ClassVar[tuple[str, ...]] = (*BinaryMetric.uses, "precision_sum_over")
 
-    def _values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
-        sums = _sum_precisions(ranked.by_score, ranked.query_boundaries, reach(self.cutoff))
-        return np.asarray(sums / relevant)
+    def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
+        """Return AP@k of each query."""
+        sums = _sum_precisions(
+            ranked.ranking.labels,
+            ranked.scores,
+            ranked.ranking.boundaries,
+            self.conventions.relevance_threshold,
+            reach(self.cutoff),
+            self.conventions.ties == "average",
+        )
+        reachable = self.conventions.precision_sum_over == "reachable"
+        return np.asarray(sums / (np.minimum(relevant, reach(self.cutoff)) if reachable else relevant))
 
 
 @dataclass(frozen=True)
@@ -110,9 +162,18 @@ class ReciprocalRank(BinaryMetric):
 
     name: ClassVar[str] = "mrr"
     summary: ClassVar[str] = "One over the rank of the first relevant document"
+    formula: ClassVar[str] = "1 / rank of the first relevant document; 0 beyond k"
+    source: ClassVar[str] = "Voorhees 1999; Burges et al. 2006, section 2"
 
-    def _values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
-        return np.asarray(_first_reciprocals(ranked.by_score, ranked.query_boundaries, reach(self.cutoff)))
+    def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
+        """Return RR@k of each query."""
+        ranks = _first_relevant(
+            ranked.ranking.labels,
+            ranked.ranking.boundaries,
+            self.conventions.relevance_threshold,
+            reach(self.cutoff),
+        )
+        return np.where(ranks > 0, 1.0 / np.maximum(ranks, 1), 0.0)
 
 
 @dataclass(frozen=True)
@@ -121,20 +182,112 @@ class Precision(BinaryMetric):
 
     name: ClassVar[str] = "precision"
     summary: ClassVar[str] = "Share of relevant documents among the top k"
+    formula: ClassVar[str] = "relevant documents in the top k / k"
+    source: ClassVar[str] = "trec_eval's P"
 
-    def _values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
-        found = _count_found(ranked.by_score, ranked.query_boundaries, reach(self.cutoff))
-        sizes = np.maximum(np.diff(ranked.query_boundaries), 1)
-        return np.asarray(found / (sizes if self.cutoff is None else self.cutoff))
+    def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
+        """Return P@k of each query."""
+        sizes = np.maximum(np.diff(ranked.ranking.boundaries), 1)
+        return np.asarray(self.found(ranked) / (sizes if self.cutoff is None else self.cutoff))
 
 
 @dataclass(frozen=True)
 class Recall(BinaryMetric):
-    """R@k = relevant documents in the top k, over all relevant documents of the query."""
+    """Recall@k = relevant documents in the top k, over all relevant documents."""
 
     name: ClassVar[str] = "recall"
     summary: ClassVar[str] = "Share of the relevant documents that the top k holds"
+    formula: ClassVar[str] = "relevant documents in the top k / R"
+    source: ClassVar[str] = "trec_eval's recall"
 
-    def _values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
-        found = _count_found(ranked.by_score, ranked.query_boundaries, reach(self.cutoff))
-        return np.asarray(found / relevant)
+    def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
+        """Return recall@k of each query."""
+        return np.asarray(self.found(ranked) / relevant)
+
+
+@dataclass(frozen=True)
+class WinnerTakesAll(BinaryMetric):
+    """1 where the first document is relevant, else 0: one minus the cost of Burges et al. 2006, section 2."""
+
+    name: ClassVar[str] = "wta"
+    summary: ClassVar[str] = "Whether the first document is relevant"
+    formula: ClassVar[str] = "1 if the document at rank 1 is relevant, else 0"
+    source: ClassVar[str] = "Burges et al. 2006, section 2 (one minus its cost); success@1"
+    takes_cutoff: ClassVar[bool] = False
+
+    def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
+        """Return 0 or 1 for each query."""
+        ranks = _first_relevant(
+            ranked.ranking.labels, ranked.ranking.boundaries, self.conventions.relevance_threshold, 1
+        )
+        return np.asarray(ranks, np.float64)
+
+
+@dataclass(frozen=True)
+class RankBiasedPrecision(BinaryMetric):
+    """RBP@k = (1 − p) Σ_{r <= k, relevant} p^(r − 1), p the chance of looking at the next document.
+
+    Source: Moffat and Zobel 2008. Spelled `rbp` (p = 0.8) or `rbp(0.95)`.
+    """
+
+    name: ClassVar[str] = "rbp"
+    summary: ClassVar[str] = "Rank-biased precision: what a reader of persistence p expects to see"
+    formula: ClassVar[str] = "(1 − p) Σ_{r ≤ k, relevant} p^(r − 1)"
+    source: ClassVar[str] = "Moffat and Zobel 2008"
+
+    persistence: float = 0.8
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.persistence < 1.0:
+            raise InvalidInput.at("", "the persistence of rbp must be above 0 and below 1")
+
+    @property
+    def spelling(self) -> str:
+        """How the metric is written."""
+        named = self.name if self.persistence == 0.8 else f"{self.name}({self.persistence:g})"
+        return named if self.cutoff is None else f"{named}@{self.cutoff}"
+
+    def contract(self) -> dict[str, object]:
+        """Return the conventions in force, with the persistence."""
+        return {**super().contract(), "persistence": self.persistence}
+
+    def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
+        """Return RBP@k of each query."""
+        sums: Float64Array = _sum_persistent(
+            ranked.ranking.labels,
+            ranked.ranking.boundaries,
+            self.conventions.relevance_threshold,
+            reach(self.cutoff),
+            self.persistence,
+        )
+        return sums
+
+
+@dataclass(frozen=True)
+class Bpref(BinaryMetric):
+    """bpref: how seldom judged non-relevant documents stand above relevant ones.
+
+    bpref = (1/R) Σ_{retrieved relevant} 1 − min(n, R) / min(R, N), n the judged non-relevant documents
+    above, N all of them; unjudged ones do not count.
+
+    Source: Buckley and Voorhees 2004, as trec_eval computes it.
+    """
+
+    name: ClassVar[str] = "bpref"
+    summary: ClassVar[str] = "Preference of relevant over judged non-relevant documents"
+    formula: ClassVar[str] = "(1/R) Σ_{relevant} 1 − min(n_above, R) / min(R, N)"
+    source: ClassVar[str] = "Buckley and Voorhees 2004, as trec_eval computes it"
+    takes_cutoff: ClassVar[bool] = False
+
+    def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
+        """Return bpref of each query."""
+        # Labels below 0 are trec_eval's "not judged".
+        judged = count_relevant(ranked.ideal.labels, ranked.ideal.boundaries, -1e-300, reach(None))
+        sums = _sum_preferences(
+            ranked.ranking.labels,
+            ranked.ranking.boundaries,
+            self.conventions.relevance_threshold,
+            relevant,
+            judged,
+        )
+        return np.asarray(sums / relevant)

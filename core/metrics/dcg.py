@@ -5,71 +5,102 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from core.errors import InvalidInput
 from core.jit import compiled
-from core.metrics.base import RankedLabels, reach
-from core.metrics.ranked import rank_labels
-from core.types import Float64Array, FloatArray, Int64Array
+from core.metrics.base import Measured, Metric, reach
+from core.metrics.conventions import Conventions
+from core.metrics.ranked import Ideal, RankedLabels
+from core.types import Float64Array, Int64Array
 
-_LARGEST_LABEL = 1000.0  # float64 ends at 2^1024, and gains are added up over documents
-_CONTRACT = {"gain": "exp2", "discount": "log2", "ties": "stable", "queries_without_relevant": "skip"}
+
+def weights(conventions: Conventions, boundaries: Int64Array) -> Float64Array:
+    """Return 1/D(r) for the ranks of the longest query, from rank 1 on."""
+    ranks = np.arange(1, int(np.diff(boundaries).max(initial=0)) + 1, dtype=np.float64)
+    if conventions.discount == "reciprocal":
+        return np.asarray(1.0 / ranks)
+    # LETOR divides by nothing at ranks 1 and 2, then by log2(r) (Qin et al. 2010).
+    return np.asarray(
+        1.0 / np.log2(np.maximum(ranks, 2.0) if conventions.discount == "letor" else 1.0 + ranks)
+    )
 
 
 @compiled
-def _sum_gains(labels: Float64Array, query_boundaries: Int64Array, cutoff: int) -> Float64Array:
-    """DCG of each query from its labels in rank order."""
+def sum_gains(
+    gains: Float64Array, query_boundaries: Int64Array, weights: Float64Array, cutoff: int
+) -> Float64Array:
+    """DCG of each query from its gains in rank order."""
     sums = np.zeros(len(query_boundaries) - 1)
     for query in range(len(sums)):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
-        for row in range(start, min(stop, start + cutoff)):
-            if labels[row] > 0.0:
-                sums[query] += (2.0 ** labels[row] - 1.0) / np.log2(2.0 + (row - start))
+        for rank in range(min(stop - start, cutoff)):
+            sums[query] += gains[start + rank] * weights[rank]
     return sums
 
 
-def _check_gains(labels: FloatArray) -> None:
-    if labels.max(initial=0.0) > _LARGEST_LABEL:
-        raise InvalidInput.at(
-            "",
-            f"the gain 2^y − 1 overflows for labels above {_LARGEST_LABEL:g}; these go up to"
-            f" {labels.max():g}."
-            " Map the labels to grades, or choose metrics that only ask whether a document is relevant",
-        )
+def max_dcg(ideal: Ideal, held: Conventions, cutoff: int | None = None) -> Float64Array:
+    """Return the DCG of each query's ideal ranking."""
+    sums: Float64Array = sum_gains(
+        ideal.gains(held.gain), ideal.boundaries, weights(held, ideal.boundaries), reach(cutoff)
+    )
+    return sums
+
+
+@compiled
+def _sum_tied_gains(
+    gains: Float64Array,
+    scores: Float64Array,
+    query_boundaries: Int64Array,
+    weights: Float64Array,
+    cutoff: int,
+) -> Float64Array:
+    """DCG of each query, each document of equal score gaining their mean (McSherry and Najork 2008)."""
+    sums = np.zeros(len(query_boundaries) - 1)
+    for query in range(len(sums)):
+        start, stop = query_boundaries[query], query_boundaries[query + 1]
+        first = start
+        while first < min(stop, start + cutoff):
+            last, gain, weight = first, 0.0, 0.0
+            while last < stop and scores[last] == scores[first]:
+                gain += gains[last]
+                if last - start < cutoff:
+                    weight += weights[last - start]
+                last += 1
+            sums[query] += gain / (last - first) * weight
+            first = last
+    return sums
 
 
 @dataclass(frozen=True)
-class Dcg:
-    """DCG@k = Σ_{r <= k} (2^y − 1) / log2(1 + r), in gain.
+class Dcg(Metric):
+    """DCG@k = Σ_{r <= k} g(y) / D(r), in gain; 0 where a query has no relevant document.
 
     Source: Järvelin and Kekäläinen 2002, with the exponential gain of Burges et al. 2005.
     """
 
     name: ClassVar[str] = "dcg"
     summary: ClassVar[str] = "Discounted cumulative gain"
-    cutoff: int | None = None
-
-    def check_labels(self, labels: FloatArray) -> None:
-        """Each label must have a gain."""
-        _check_gains(labels)
-
-    def __call__(self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array) -> Float64Array:
-        """Return DCG@k of each query."""
-        return self.of_ranked(rank_labels(scores, labels, query_boundaries))
-
-    def of_ranked(self, ranked: RankedLabels) -> Float64Array:
-        """Return DCG@k of each query from labels already ranked."""
-        _check_gains(ranked.by_label)
-        sums: Float64Array = _sum_gains(ranked.by_score, ranked.query_boundaries, reach(self.cutoff))
-        return sums
+    formula: ClassVar[str] = "Σ_{r ≤ k} g(y_r) / D(r)"
+    source: ClassVar[str] = "Järvelin and Kekäläinen 2002"
+    uses: ClassVar[tuple[str, ...]] = ("gain", "discount")
 
     def contract(self) -> dict[str, Any]:
-        """Return the conventions in force."""
-        return {**_CONTRACT, "queries_without_relevant": 0}
+        """Return the conventions in force; a query without a relevant document has the value 0."""
+        return {"queries_without_relevant": 0, **super().contract()}
+
+    def measure(self, ranked: RankedLabels) -> Measured:
+        """Return DCG@k of each query."""
+        held = self.conventions
+        ranking = ranked.ranking
+        gained, by_rank = ranking.gains(held.gain), weights(held, ranking.boundaries)
+        if held.ties == "average":
+            return _sum_tied_gains(
+                gained, ranked.scores, ranking.boundaries, by_rank, reach(self.cutoff)
+            ), None
+        return sum_gains(gained, ranking.boundaries, by_rank, reach(self.cutoff)), None
 
 
 @dataclass(frozen=True)
-class Ndcg:
-    """NDCG@k = DCG@k / maxDCG@k, in 0..1; NaN where a query has no relevant document.
+class Ndcg(Dcg):
+    """NDCG@k = DCG@k / maxDCG@k, in 0..1; undefined where a query has no relevant document.
 
     Source: Burges et al. 2006, section 3.
 
@@ -81,24 +112,15 @@ class Ndcg:
 
     name: ClassVar[str] = "ndcg"
     summary: ClassVar[str] = "DCG over the DCG of the ideal ranking"
-    cutoff: int | None = None
+    formula: ClassVar[str] = "DCG@k / maxDCG@k"
+    source: ClassVar[str] = "Järvelin and Kekäläinen 2002; Burges et al. 2006, section 3"
+    uses: ClassVar[tuple[str, ...]] = ("gain", "discount", "queries_without_relevant", "short_lists")
 
-    def check_labels(self, labels: FloatArray) -> None:
-        """Each label must have a gain."""
-        _check_gains(labels)
-
-    def __call__(self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array) -> Float64Array:
-        """Return NDCG@k of each query."""
-        return self.of_ranked(rank_labels(scores, labels, query_boundaries))
-
-    def of_ranked(self, ranked: RankedLabels) -> Float64Array:
-        """Return NDCG@k of each query from labels already ranked."""
-        _check_gains(ranked.by_label)
-        reached: Float64Array = _sum_gains(ranked.by_score, ranked.query_boundaries, reach(self.cutoff))
-        ideal = _sum_gains(ranked.by_label, ranked.query_boundaries, reach(self.cutoff))
-        values: Float64Array = np.divide(reached, ideal, out=np.full_like(reached, np.nan), where=ideal > 0.0)
-        return values
-
-    def contract(self) -> dict[str, Any]:
-        """Return the conventions in force."""
-        return dict(_CONTRACT)
+    def measure(self, ranked: RankedLabels) -> Measured:
+        """Return NDCG@k of each query, undefined where nothing gains."""
+        reached, _ = super().measure(ranked)
+        ideal = max_dcg(ranked.ideal, self.conventions, self.cutoff)
+        values: Float64Array = np.divide(reached, ideal, out=np.zeros_like(reached), where=ideal > 0.0)
+        if self.conventions.short_lists == "zero" and self.cutoff is not None:
+            values[np.diff(ranked.ranking.boundaries) < self.cutoff] = 0.0
+        return values, ideal <= 0.0

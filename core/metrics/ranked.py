@@ -1,37 +1,185 @@
 """Rank labels by score, once for all metrics."""
 
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from core.metrics.base import RankedLabels
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numba import prange
+
+from core.errors import InvalidInput
+from core.gains import Gain, gains
+from core.jit import parallel
+from core.sorting import SORT_COUNTERS, SORT_PADDING, rank_descending
 from core.types import Float64Array, FloatArray, Int64Array
 
-
-def order_by_score(scores: FloatArray, query_boundaries: Int64Array) -> Int64Array:
-    """Return row numbers by query, then descending score, ties in input order."""
-    queries = np.repeat(np.arange(len(query_boundaries) - 1), np.diff(query_boundaries))
-    return np.lexsort((-np.asarray(scores, np.float64), queries))
+_LARGEST_LABEL = 1000.0  # float64 ends at 2^1024, and gains are added up over documents
 
 
-def ideal_labels(labels: FloatArray, query_boundaries: Int64Array) -> Float64Array:
-    """Return the labels of each query in descending order; they never change while a model trains."""
-    return np.asarray(labels, np.float64)[order_by_score(labels, query_boundaries)]
+def label_gains(gain: Gain, labels: FloatArray) -> Float64Array:
+    """Return what labels >= 0 are worth to a metric.
+
+    Raises:
+        InvalidInput: At `/contract/gain`, when a label has no gain: too large, or missing in the list.
+    """
+    largest = float(labels.max(initial=0.0))
+    if gain == "exp2" and largest > _LARGEST_LABEL:
+        raise InvalidInput.at(
+            "/contract/gain",
+            f"the gain 2^y − 1 overflows for labels above {_LARGEST_LABEL:g}; these go up to {largest:g}."
+            " Map the labels to grades, or choose metrics that only ask whether a document is relevant",
+        )
+    if gain == "exp2":
+        return np.asarray(np.exp2(np.asarray(labels, np.float64)) - 1.0)
+    try:
+        return gains(gain, labels)
+    except InvalidInput as error:
+        raise InvalidInput.at("/contract/gain", error.problems[0].detail) from error
+
+
+@dataclass(frozen=True, eq=False)
+class SortedLabels:
+    """Labels of each query in some order, with what they gain.
+
+    Attributes:
+        labels: (n_documents,) labels; NaN where not judged.
+        boundaries: (n_queries + 1,) offsets into them.
+    """
+
+    labels: Float64Array
+    boundaries: Int64Array
+    _gains: dict[Gain, Float64Array] = field(default_factory=dict, repr=False)
+
+    def gains(self, gain: Gain) -> Float64Array:
+        """Return what each label is worth, computed once: nothing where it is negative or NaN.
+
+        Raises:
+            InvalidInput: When a label has no gain: too large, or missing in the list.
+        """
+        if gain not in self._gains:
+            self._gains[gain] = label_gains(gain, np.where(self.labels > 0.0, self.labels, 0.0))
+        return self._gains[gain]
+
+
+@dataclass(frozen=True, eq=False)
+class Ideal(SortedLabels):
+    """The judged labels of each query in descending order; they do not change while scores do."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankedLabels:
+    """Labels as the scores rank them, made once and read by many metrics.
+
+    Attributes:
+        ranking: Labels of the retrieved documents by descending score.
+        scores: (n_retrieved,) their scores.
+        ideal: The ideal ranking.
+    """
+
+    ranking: SortedLabels
+    scores: Float64Array
+    ideal: Ideal
+
+
+def order_by_score(
+    scores: FloatArray,
+    query_boundaries: Int64Array,
+    *,
+    ties: str = "stable",
+    document_ids: Sequence[str] | None = None,
+) -> Int64Array:
+    """Return row numbers by query, then descending score.
+
+    Args:
+        scores: (n_documents,) scores, no NaN.
+        query_boundaries: (n_queries + 1,) offsets.
+        ties: `docid` puts the larger document id first, scores compared as float32; else input order.
+        document_ids: (n_documents,) needed for `docid`; input order where left out.
+    """
+    boundaries = np.ascontiguousarray(query_boundaries, np.int64)
+    values = np.ascontiguousarray(scores, np.float64)
+    if ties != "docid" or document_ids is None:
+        rows: Int64Array = _order(values, boundaries)
+        return rows
+    by_id = _by_descending_id(document_ids, boundaries)
+    rounded = values.astype(np.float32).astype(np.float64)
+    return by_id[_order(rounded[by_id], boundaries)]
+
+
+def ideal_labels(labels: FloatArray, query_boundaries: Int64Array) -> Ideal:
+    """Sort the judged labels of each query in descending order."""
+    judged, boundaries = np.asarray(labels, np.float64), np.ascontiguousarray(query_boundaries, np.int64)
+    missing = np.isnan(judged)
+    if missing.any():
+        boundaries = _kept(~missing, boundaries)
+        judged = judged[~missing]
+    return Ideal(judged[_order(np.ascontiguousarray(judged), boundaries)], boundaries)
 
 
 def rank_labels(
     scores: FloatArray,
     labels: FloatArray,
     query_boundaries: Int64Array,
-    by_label: Float64Array | None = None,
+    ideal: Ideal | None = None,
+    *,
+    ties: str = "stable",
+    document_ids: Sequence[str] | None = None,
 ) -> RankedLabels:
     """Rank the labels by score.
 
     Args:
-        scores: (n_documents,) scores.
-        labels: (n_documents,) graded relevance.
+        scores: (n_documents,) scores; NaN where the document was judged but not retrieved.
+        labels: (n_documents,) graded relevance; NaN where it was retrieved but not judged.
         query_boundaries: (n_queries + 1,) offsets.
-        by_label: What `ideal_labels` returned, where it is at hand.
+        ideal: What `ideal_labels` returned, where it is at hand.
+        ties: How documents of equal score are ordered; see `order_by_score`.
+        document_ids: (n_documents,) names, for `docid`.
     """
-    by_score = np.asarray(labels, np.float64)[order_by_score(scores, query_boundaries)]
-    if by_label is None:
-        by_label = ideal_labels(labels, query_boundaries)
-    return RankedLabels(by_score, by_label, np.ascontiguousarray(query_boundaries, np.int64))
+    ideal = ideal or ideal_labels(labels, query_boundaries)
+    boundaries = np.ascontiguousarray(query_boundaries, np.int64)
+    values, judged = np.asarray(scores, np.float64), np.asarray(labels, np.float64)
+    absent = np.isnan(values)
+    if absent.any():
+        rows = np.flatnonzero(~absent)
+        boundaries = _kept(~absent, boundaries)
+        values, judged = values[rows], judged[rows]
+        if document_ids is not None:
+            document_ids = [document_ids[row] for row in rows.tolist()]
+    order = order_by_score(values, boundaries, ties=ties, document_ids=document_ids)
+    return RankedLabels(SortedLabels(judged[order], boundaries), values[order], ideal)
+
+
+@parallel
+def _order(scores: Float64Array, query_boundaries: Int64Array) -> Int64Array:
+    rows = np.empty(len(scores), np.int64)
+    longest = 0
+    for query in range(len(query_boundaries) - 1):
+        longest = max(longest, query_boundaries[query + 1] - query_boundaries[query])
+    room = longest + SORT_PADDING
+    n_queries = len(query_boundaries) - 1
+    n_runs = min(n_queries, 64)
+    for run in prange(n_runs):
+        order, spare = np.empty(room, np.int64), np.empty(room, np.int64)
+        keys, counters = np.empty(room), np.empty(SORT_COUNTERS, np.int64)
+        for query in range(run * n_queries // n_runs, (run + 1) * n_queries // n_runs):
+            start, stop = query_boundaries[query], query_boundaries[query + 1]
+            if stop > start:
+                rank_descending(scores, start, stop, order, spare, keys, counters)
+                for place in range(stop - start):
+                    rows[start + place] = start + order[place]
+    return rows
+
+
+def _kept(mask: np.ndarray, boundaries: Int64Array) -> Int64Array:
+    counts = np.concatenate(([0], np.cumsum(mask)))
+    return np.ascontiguousarray(counts[boundaries], np.int64)
+
+
+def _by_descending_id(document_ids: Sequence[str], boundaries: Int64Array) -> Int64Array:
+    array = getattr(document_ids, "array", None)
+    names = pa.array(document_ids, pa.large_string()) if array is None else array
+    # UTF-8 sorts bytewise like trec_eval's strcmp.
+    by_name = pc.array_sort_indices(names, order="descending").to_numpy().astype(np.int64)
+    queries = np.repeat(np.arange(len(boundaries) - 1), np.diff(boundaries))
+    return by_name[np.argsort(queries[by_name], kind="stable")]

@@ -100,6 +100,7 @@ def _boost(
     booster, measures = _start(spec, train_dataset, validation_dataset, objective, threads, kept_bins)
     history: list[IterationReport] = []
     best_iteration, best_value = 0, -np.inf
+    prefers_higher = parse_metric(spec.selection_metric).higher_is_better
     total = spec.hyperparameters.num_iterations
     for iteration in range(1, total + 1):
         finished = booster.update(fobj=_Gradients(objective, iteration - 1))
@@ -108,6 +109,8 @@ def _boost(
         measured = iteration % spec.metric_interval == 0 or iteration == total
         values = {name: measure(booster) for name, measure in measures.items()} if measured else {}
         selected = values["validation"][spec.selection_metric] if "validation" in values else None
+        if selected is not None and not prefers_higher:
+            selected = -selected
         if validation_dataset is None:
             best_iteration = iteration
         elif selected is not None and selected > best_value:

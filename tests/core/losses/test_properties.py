@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from core.errors import InvalidInput
+from core.gains import inverse_discounts
 from core.jit import use_threads
 from core.losses import LOSSES, make_loss
 from core.losses.bins import balanced_bins
 from core.losses.exponential import exponentials
-from core.losses.gains import inverse_discounts
-from core.losses.ranks import SORT_COUNTERS, SORT_PADDING, rank_descending
+from core.sorting import SORT_COUNTERS, SORT_PADDING, rank_descending
 from tests.core.losses.reference import EXCEPTIONS_TO_ZERO
 from tests.core.losses.test_derivatives import PAIRWISE, joined, random_queries
 

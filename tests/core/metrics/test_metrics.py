@@ -45,7 +45,7 @@ def test_metric_follows_its_formula(spelling: str, expected: float) -> None:
 def test_a_query_without_relevant_documents_is_skipped_not_counted(name: str) -> None:
     """NaN marks a query where the metric is undefined; DCG alone is defined there, as 0."""
     values = parse_metric(name)(SCORES, np.zeros(5), ONE_QUERY)
-    assert values[0] == 0.0 if name == "dcg" else math.isnan(values[0])
+    assert values[0] == 0.0 if name in ("dcg", "arp") else math.isnan(values[0])
 
 
 def test_tied_scores_rank_in_input_order() -> None:

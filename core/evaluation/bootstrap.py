@@ -1,0 +1,79 @@
+"""How far a mean over queries would move with other queries of the same kind."""
+
+import numpy as np
+from numba import prange
+from scipy import special
+
+from core.errors import InvalidInput
+from core.jit import bare, parallel, use_threads
+from core.losses.randomness import mix
+from core.types import Float64Array
+
+RESAMPLES = 4_000
+LEVEL = 0.95
+
+
+def bootstrap_intervals(
+    values: Float64Array, *, resamples: int = RESAMPLES, seed: int = 0, threads: int = 1
+) -> tuple[Float64Array, Float64Array]:
+    """Give the 95% interval of each column's mean.
+
+    The percentile bootstrap (Efron 1979) over queries, its percentiles moved outwards for few queries as
+    Hesterberg 2015, section 5.3, advises: without that it is as narrow as a normal interval with the standard
+    deviation divided by n.
+
+    Args:
+        values: (n_queries, n_columns) finite values; the columns share the resampled queries.
+        resamples: How many resamples.
+        seed: The same seed gives the same interval, on any number of threads.
+        threads: Threads to use.
+
+    Returns:
+        (n_columns,) lower and upper ends; the value itself where there is one query.
+
+    Raises:
+        InvalidInput: When there is no query.
+
+    Example:
+        >>> lower, upper = bootstrap_intervals(np.array([[0.2], [0.4], [0.6], [0.8]]))
+        >>> bool(lower[0] < 0.5 < upper[0])
+        True
+    """
+    n_queries = len(values)
+    if not n_queries:
+        raise InvalidInput.at("/values", "must hold at least one query")
+    use_threads(threads)
+    means = _resampled_means(np.ascontiguousarray(values, np.float64), resamples, np.uint64(seed))
+    tail = _expanded_tail(n_queries)
+    lower, upper = np.quantile(means, [tail, 1.0 - tail], axis=0)
+    return lower, upper
+
+
+def _expanded_tail(n_queries: int) -> float:
+    if n_queries == 1:
+        return 0.5
+    t = special.stdtrit(n_queries - 1, (1.0 - LEVEL) / 2.0)
+    return float(special.ndtr(np.sqrt(n_queries / (n_queries - 1)) * t))
+
+
+@parallel
+def _resampled_means(values: Float64Array, resamples: int, seed: int) -> Float64Array:
+    means = np.zeros((resamples, values.shape[1]))
+    for resample in prange(resamples):
+        _add_drawn(values, mix(seed, resample), means[resample])
+    return means / len(values)
+
+
+@bare
+def _add_drawn(values: Float64Array, key: int, sums: Float64Array) -> None:
+    # Each half of a random word draws a query by multiplication; the bias is below n / 2^32.
+    n_queries = np.uint64(len(values))
+    half = np.uint64(32)
+    for draw in range(len(values)):
+        if draw % 2 == 0:
+            word = mix(key, draw)
+            query = ((word >> half) * n_queries) >> half
+        else:
+            query = ((word & np.uint64(0xFFFFFFFF)) * n_queries) >> half
+        for column in range(values.shape[1]):
+            sums[column] += values[query, column]

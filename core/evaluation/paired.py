@@ -1,0 +1,158 @@
+"""Is system B better than system A, or merely luckier? Paired over the queries of one dataset."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import special, stats
+
+from core.errors import InvalidInput
+from core.evaluation.bootstrap import bootstrap_intervals
+from core.evaluation.randomisation import randomisation_p_values
+from core.types import Float64Array
+
+SIGNIFICANCE = 0.05
+POWER = 0.8
+Verdict = Literal["better", "worse", "no evidence"]
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """One metric of two systems on the same queries; differences are B − A.
+
+    Attributes:
+        mean_a: Mean of A over the queries that count.
+        mean_b: Mean of B.
+        difference: Mean of the differences.
+        lower: Lower end of the 95% bootstrap interval of the difference.
+        upper: Upper end.
+        t_test_p: Two-sided p-value of the paired t-test (Student 1908); None where the differences are all
+            the same.
+        randomisation_p: Two-sided p-value of Fisher's randomisation test.
+        wins: Queries on which B is better.
+        ties: Queries without a difference.
+        losses: Queries on which A is better.
+        queries: Queries that count: the metric is defined for both.
+        skipped: Queries that do not.
+        effect_size: Difference over the standard deviation of the differences; None without one.
+        queries_needed: Queries that would show a difference of this size at p < 0.05 with a chance of 80%
+            (normal approximation); None where there is no difference.
+    """
+
+    mean_a: float
+    mean_b: float
+    difference: float
+    lower: float
+    upper: float
+    t_test_p: float | None
+    randomisation_p: float
+    wins: int
+    ties: int
+    losses: int
+    queries: int
+    skipped: int
+    effect_size: float | None
+    queries_needed: int | None
+
+
+def paired_differences(
+    a: Float64Array, b: Float64Array, *, permutations: int = 100_000, seed: int = 0, threads: int = 1
+) -> list[PairedDifference | None]:
+    """Compare two systems, metric by metric.
+
+    Args:
+        a: (n_queries, n_metrics) values of A, NaN where a metric is undefined.
+        b: (n_queries, n_metrics) values of B.
+        permutations: Random sign assignments of the randomisation test.
+        seed: Seed of the resampling.
+        threads: Threads to use.
+
+    Returns:
+        One comparison a metric, None where no query defines it for both.
+
+    Raises:
+        InvalidInput: When the shapes differ.
+    """
+    if a.shape != b.shape:
+        raise InvalidInput.at("/b", f"must have the shape of a, {a.shape}; found {b.shape}")
+    compared: list[PairedDifference | None] = [None] * a.shape[1]
+    defined = ~(np.isnan(a) | np.isnan(b))
+    # Metrics that share their queries share the random numbers, and thereby the work.
+    for columns in _alike(defined):
+        rows = defined[:, columns[0]]
+        if rows.any():
+            tests = _Tests(a[rows][:, columns], b[rows][:, columns], permutations, seed, threads)
+            for place, column in enumerate(columns):
+                compared[column] = tests.of(place, int(len(rows) - rows.sum()))
+    return compared
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjust p-values for how many there are (Holm 1979): each may then be held against 0.05.
+
+    Example:
+        >>> holm([0.01, 0.04, 0.03])
+        [0.03, 0.06, 0.06]
+    """
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = highest
+    return adjusted
+
+
+def verdict(difference: float, adjusted_p: float) -> Verdict:
+    """Say what a difference B − A and its adjusted p-value allow to say of B."""
+    if adjusted_p >= SIGNIFICANCE or difference == 0.0:
+        return "no evidence"
+    return "better" if difference > 0.0 else "worse"
+
+
+def queries_needed(difference: float, deviation: float) -> int | None:
+    """Return how many queries show a mean difference with a chance of 80% at p < 0.05, two-sided."""
+    if difference == 0.0:
+        return None
+    quantiles = special.ndtri(1.0 - SIGNIFICANCE / 2.0) + special.ndtri(POWER)
+    return max(2, math.ceil(float(quantiles * deviation / difference) ** 2))
+
+
+class _Tests:
+    """The tests of metrics that are defined for the same queries, (n_queries, n_metrics) each."""
+
+    def __init__(self, a: Float64Array, b: Float64Array, permutations: int, seed: int, threads: int) -> None:
+        self._a, self._b = a, b
+        self._differences = b - a
+        self._p = randomisation_p_values(self._differences, permutations, seed, threads)
+        self._lower, self._upper = bootstrap_intervals(self._differences, seed=seed, threads=threads)
+
+    def of(self, metric: int, skipped: int) -> PairedDifference:
+        differences = self._differences[:, metric]
+        mean = float(differences.mean())
+        deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
+        varies = deviation > 0.0
+        return PairedDifference(
+            mean_a=float(self._a[:, metric].mean()),
+            mean_b=float(self._b[:, metric].mean()),
+            difference=mean,
+            lower=float(self._lower[metric]),
+            upper=float(self._upper[metric]),
+            t_test_p=float(stats.ttest_1samp(differences, 0.0).pvalue) if varies else None,
+            randomisation_p=float(self._p[metric]),
+            wins=int(np.count_nonzero(differences > 0.0)),
+            ties=int(np.count_nonzero(differences == 0.0)),
+            losses=int(np.count_nonzero(differences < 0.0)),
+            queries=len(differences),
+            skipped=skipped,
+            effect_size=mean / deviation if varies else None,
+            queries_needed=queries_needed(mean, deviation),
+        )
+
+
+def _alike(defined: np.ndarray) -> list[list[int]]:
+    groups: dict[bytes, list[int]] = {}
+    for column in range(defined.shape[1]):
+        groups.setdefault(defined[:, column].tobytes(), []).append(column)
+    return list(groups.values())

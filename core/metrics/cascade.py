@@ -1,0 +1,51 @@
+"""Expected reciprocal rank: a reader goes down the list until a document satisfies."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from core.jit import compiled
+from core.metrics.base import Measured, Metric, reach
+from core.metrics.dcg import max_dcg
+from core.metrics.ranked import RankedLabels, label_gains
+from core.types import Float64Array, Int64Array
+
+
+@compiled
+def _sum_stops(satisfaction: Float64Array, query_boundaries: Int64Array, cutoff: int) -> Float64Array:
+    sums = np.zeros(len(query_boundaries) - 1)
+    for query in range(len(sums)):
+        start, stop = query_boundaries[query], query_boundaries[query + 1]
+        going_on = 1.0
+        for row in range(start, min(stop, start + cutoff)):
+            sums[query] += going_on * satisfaction[row] / (row - start + 1.0)
+            going_on *= 1.0 - satisfaction[row]
+    return sums
+
+
+@dataclass(frozen=True)
+class ExpectedReciprocalRank(Metric):
+    """ERR@k = Σ_{r <= k} (1/r) R_r Π_{q < r} (1 − R_q), R = g(y) / (1 + g(max_label)).
+
+    Source: Chapelle et al. 2009, equations 4 and 5.
+    """
+
+    name: ClassVar[str] = "err"
+    summary: ClassVar[str] = "Expected reciprocal rank of the document that satisfies"
+    formula: ClassVar[str] = "Σ_{r ≤ k} (1/r) R_r Π_{q < r} (1 − R_q), R = g(y) / (1 + g(max_label))"
+    source: ClassVar[str] = "Chapelle et al. 2009, eq. 4 and 5"
+    uses: ClassVar[tuple[str, ...]] = ("gain", "max_label", "queries_without_relevant")
+
+    def measure(self, ranked: RankedLabels) -> Measured:
+        """Return ERR@k of each query.
+
+        Raises:
+            InvalidInput: When a label is above the conventions' `max_label`.
+        """
+        held = self.conventions
+        self.check_labels(ranked.ideal.labels)
+        largest = float(label_gains(held.gain, np.array([float(held.max_label)]))[0])
+        satisfaction = ranked.ranking.gains(held.gain) / (1.0 + largest)
+        sums = _sum_stops(satisfaction, ranked.ranking.boundaries, reach(self.cutoff))
+        return sums, max_dcg(ranked.ideal, held, 1) == 0.0

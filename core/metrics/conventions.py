@@ -1,0 +1,123 @@
+"""What two tools that both say NDCG@10 may still disagree on."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from types import MappingProxyType
+from typing import Any
+
+from core.errors import InputProblem, InvalidInput
+from core.gains import Gain
+
+_CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
+    {
+        "discount": ("log2", "letor", "reciprocal"),
+        "ties": ("stable", "docid", "average"),
+        "queries_without_relevant": ("skip", 0, 1),
+        "short_lists": ("as_is", "zero"),
+        "precision_sum_over": ("relevant", "reachable"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """The conventions behind a number; each metric obeys those that concern it.
+
+    Attributes:
+        gain: What a label is worth: `exp2` (2^y − 1), `linear` (y), or a list by label. Labels below 0 are
+            worth 0.
+        discount: `log2`: D(r) = log2(1 + r); `letor`: D = 1 at ranks 1 and 2, then log2(r); `reciprocal`:
+            D(r) = r.
+        relevance_threshold: A document is relevant where its label is above it.
+        ties: Documents of equal score: `stable`, in input order; `docid`, the larger document id first and
+            scores compared as float32, as trec_eval does; `average`, over all orders of the tied (NDCG, DCG)
+            or as one step (average precision), as scikit-learn does. Other metrics are stable then.
+        queries_without_relevant: Their value where a metric is undefined: `skip` leaves them out of means.
+        short_lists: NDCG@k of a query with fewer than k documents: `as_is`, or `zero`.
+        precision_sum_over: Average precision@k is divided by the query's `relevant` documents, or by the
+            `reachable` ones, min(relevant, k).
+        max_label: The label of a perfect document, for ERR.
+    """
+
+    gain: Gain = "exp2"
+    discount: str = "log2"
+    relevance_threshold: float = 0.0
+    ties: str = "stable"
+    queries_without_relevant: str | int = "skip"
+    short_lists: str = "as_is"
+    precision_sum_over: str = "relevant"
+    max_label: int = 4
+
+    def __post_init__(self) -> None:
+        problems = [
+            InputProblem(f"/{name}", f"must be one of {', '.join(map(str, choices))}")
+            for name, choices in _CHOICES.items()
+            if getattr(self, name) not in choices or isinstance(getattr(self, name), bool)
+        ]
+        if isinstance(self.gain, str) and self.gain not in ("exp2", "linear"):
+            problems.append(InputProblem("/gain", "must be exp2, linear or a list of gains by label"))
+        if not 1 <= self.max_label <= 1000:
+            problems.append(InputProblem("/max_label", "must be from 1 to 1000"))
+        if problems:
+            raise InvalidInput(*problems)
+
+
+DEFAULT = Conventions()
+PRESETS: Mapping[str, Conventions] = MappingProxyType(
+    {
+        "default": DEFAULT,
+        "lightgbm": Conventions(
+            relevance_threshold=0.5, queries_without_relevant=1, precision_sum_over="reachable"
+        ),
+        "xgboost": Conventions(queries_without_relevant=1, precision_sum_over="reachable"),
+        "sklearn": Conventions(gain="linear", ties="average", queries_without_relevant=0),
+        "trec_eval": Conventions(gain="linear", ties="docid", queries_without_relevant=0),
+        "letor": Conventions(discount="letor", queries_without_relevant=0, short_lists="zero"),
+    }
+)
+
+
+def conventions(given: "str | Mapping[str, Any] | Conventions | None") -> Conventions:
+    """Build conventions from the name of a preset, or from an object that may change one: `{"preset": …}`.
+
+    Raises:
+        InvalidInput: For an unknown preset or entry, or an unfit value.
+
+    Example:
+        >>> conventions({"preset": "trec_eval", "gain": "exp2"}).ties
+        'docid'
+    """
+    if given is None:
+        return DEFAULT
+    if isinstance(given, Conventions):
+        return given
+    if isinstance(given, str):
+        return _preset(given, "")
+    values = dict(given)
+    base = asdict(_preset(values.pop("preset", "default"), "/preset"))
+    unknown = [
+        InputProblem(f"/{name}", f"unknown; known here: preset, {', '.join(base)}")
+        for name in values
+        if name not in base
+    ]
+    if unknown:
+        raise InvalidInput(*unknown)
+    if isinstance(values.get("gain"), list):
+        values["gain"] = tuple(float(gain) for gain in values["gain"])
+    return Conventions(**{**base, **values})
+
+
+def preset_of(given: Conventions) -> str | None:
+    """Return the name of the preset that these conventions are, if they are one."""
+    return next((name for name, preset in PRESETS.items() if preset == given), None)
+
+
+def convention_names() -> tuple[str, ...]:
+    """List the conventions by name."""
+    return tuple(field.name for field in fields(Conventions))
+
+
+def _preset(name: Any, pointer: str) -> Conventions:
+    if name not in PRESETS:
+        raise InvalidInput.at(pointer, f"unknown preset {str(name)[:40]!r}; known: {', '.join(PRESETS)}")
+    return PRESETS[name]

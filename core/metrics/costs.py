@@ -1,0 +1,105 @@
+"""Metrics of the LambdaLoss paper that fall as a ranking gets better."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from core.jit import compiled
+from core.metrics.base import Measured, Metric, reach
+from core.metrics.dcg import max_dcg, sum_gains, weights
+from core.metrics.ranked import RankedLabels
+from core.types import Float64Array, Int64Array
+
+
+@compiled
+def _sum_positions(labels: Float64Array, query_boundaries: Int64Array) -> Float64Array:
+    sums = np.zeros(len(query_boundaries) - 1)
+    for query in range(len(sums)):
+        start = query_boundaries[query]
+        for row in range(start, query_boundaries[query + 1]):
+            if labels[row] > 0.0:
+                sums[query] += labels[row] * (row - start + 1.0)
+    return sums
+
+
+@compiled
+def _sum_swaps(gains: Float64Array, query_boundaries: Int64Array, weights: Float64Array) -> Float64Array:
+    sums = np.zeros(len(query_boundaries) - 1)
+    for query in range(len(sums)):
+        start, stop = query_boundaries[query], query_boundaries[query + 1]
+        above = 0.0
+        for rank in range(stop - start):
+            sums[query] += gains[start + rank] * (above - rank * weights[rank])
+            above += weights[rank]
+    return sums
+
+
+@dataclass(frozen=True)
+class AverageRelevancePosition(Metric):
+    """ARP = Σ y_i π_i, not normalised, as in the paper; labels below 0 count nothing.
+
+    Source: Wang et al. 2018, equation 13.
+    """
+
+    name: ClassVar[str] = "arp"
+    summary: ClassVar[str] = "Sum of ranks weighted by label; less is better"
+    formula: ClassVar[str] = "Σ y_i π_i"
+    source: ClassVar[str] = "Wang et al. 2018, eq. 13"
+    takes_cutoff: ClassVar[bool] = False
+    higher_is_better: ClassVar[bool] = False
+
+    def contract(self) -> dict[str, Any]:
+        """Return the conventions in force; a query without a relevant document has the value 0."""
+        return {"queries_without_relevant": 0, **super().contract()}
+
+    def measure(self, ranked: RankedLabels) -> Measured:
+        """Return ARP of each query."""
+        return _sum_positions(ranked.ranking.labels, ranked.ranking.boundaries), None
+
+
+@dataclass(frozen=True)
+class NdcgCost(Metric):
+    """NDCGcost = Σ G_i (1 − 1/D_i), G = g/maxDCG: what NDCG-Loss1 and NDCG-Loss2 bound.
+
+    Source: Wang et al. 2018, equation 14.
+    """
+
+    name: ClassVar[str] = "ndcg-cost"
+    summary: ClassVar[str] = "What a ranking loses against all gains at rank 1; less is better"
+    formula: ClassVar[str] = "Σ G_i (1 − 1/D_i)"
+    source: ClassVar[str] = "Wang et al. 2018, eq. 14"
+    uses: ClassVar[tuple[str, ...]] = ("gain", "discount", "queries_without_relevant")
+    takes_cutoff: ClassVar[bool] = False
+    higher_is_better: ClassVar[bool] = False
+
+    def measure(self, ranked: RankedLabels) -> Measured:
+        """Return the cost of each query, undefined where nothing gains."""
+        ideal = max_dcg(ranked.ideal, self.conventions)
+        return self.costs(ranked) / np.where(ideal > 0.0, ideal, 1.0), ideal <= 0.0
+
+    def costs(self, ranked: RankedLabels) -> Float64Array:
+        """Return the cost of each query before it is divided by its maxDCG."""
+        boundaries = ranked.ranking.boundaries
+        lost = 1.0 - weights(self.conventions, boundaries)
+        gained = ranked.ranking.gains(self.conventions.gain)
+        return np.asarray(sum_gains(gained, boundaries, lost, reach(None)))
+
+
+@dataclass(frozen=True)
+class LambdaRankMetric(NdcgCost):
+    """Σ G_i Σ_{j < i} |1/D_i − 1/D_j|, i and j ranks: what LambdaRank's loss bounds, itself ≥ NDCGcost.
+
+    Source: Wang et al. 2018, equation 17.
+    """
+
+    name: ClassVar[str] = "lambdarank-metric"
+    summary: ClassVar[str] = "The metric that LambdaRank's loss bounds; less is better"
+    formula: ClassVar[str] = "Σ G_i Σ_{j < i} |1/D_i − 1/D_j|"
+    source: ClassVar[str] = "Wang et al. 2018, eq. 17"
+
+    def costs(self, ranked: RankedLabels) -> Float64Array:
+        """Return the metric of each query before it is divided by its maxDCG."""
+        boundaries = ranked.ranking.boundaries
+        gained = ranked.ranking.gains(self.conventions.gain)
+        return np.asarray(_sum_swaps(gained, boundaries, weights(self.conventions, boundaries)))

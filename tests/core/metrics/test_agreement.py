@@ -1,0 +1,113 @@
+"""The numbers of other tools, under the presets that carry their conventions."""
+
+import lightgbm
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, dcg_score, ndcg_score, roc_auc_score
+
+from core.metrics import PRESETS, conventions, parse_metric, preset_of
+from core.types import Float64Array, Int64Array
+
+N_QUERIES = 1_000
+
+
+class _Judged:
+    """A thousand queries with ties, graded labels, queries without a relevant document and short lists."""
+
+    def __init__(self) -> None:
+        generator = np.random.default_rng(3)
+        self.lengths = generator.integers(1, 40, N_QUERIES)
+        self.boundaries: Int64Array = np.concatenate(([0], np.cumsum(self.lengths)))
+        n = int(self.boundaries[-1])
+        self.labels: Float64Array = generator.choice(5, n, p=[0.5, 0.2, 0.15, 0.1, 0.05]).astype(float)
+        for query in range(0, N_QUERIES, 10):
+            self.labels[self.rows(query)] = 0.0
+        # Halves are exact in float32, in which other tools compare scores.
+        self.scores: Float64Array = np.round(2 * generator.standard_normal(n)) / 2
+
+    def rows(self, query: int) -> slice:
+        """The documents of a query."""
+        return slice(int(self.boundaries[query]), int(self.boundaries[query + 1]))
+
+
+@pytest.fixture(scope="module")
+def judged() -> _Judged:
+    """The queries."""
+    return _Judged()
+
+
+@pytest.mark.parametrize("cutoff", [None, 1, 5, 10])
+def test_gains_agree_with_scikit_learn(judged: _Judged, cutoff: int | None) -> None:
+    """Linear gains, averaged over the orders of tied documents."""
+    suffix = "" if cutoff is None else f"@{cutoff}"
+    for name, theirs in (("ndcg", ndcg_score), ("dcg", dcg_score)):
+        ours = parse_metric(name + suffix, "sklearn")(judged.scores, judged.labels, judged.boundaries)
+        for query in np.flatnonzero(judged.lengths > 1).tolist():
+            rows = judged.rows(query)
+            expected = theirs([judged.labels[rows]], [judged.scores[rows]], k=cutoff)
+            assert ours[query] == pytest.approx(expected, abs=1e-9)
+
+
+def test_binary_metrics_agree_with_scikit_learn(judged: _Judged) -> None:
+    """Average precision takes tied documents in one step; AUC counts a tied pair half."""
+    relevant = judged.labels > 0
+    precision = parse_metric("map", "sklearn")(judged.scores, judged.labels, judged.boundaries)
+    auc = parse_metric("auc", "sklearn")(judged.scores, judged.labels, judged.boundaries)
+    for query in range(N_QUERIES):
+        rows = judged.rows(query)
+        if relevant[rows].any():
+            expected = average_precision_score(relevant[rows], judged.scores[rows])
+            assert precision[query] == pytest.approx(expected, abs=1e-9)
+            if not relevant[rows].all():
+                assert auc[query] == pytest.approx(
+                    roc_auc_score(relevant[rows], judged.scores[rows]), abs=1e-9
+                )
+
+
+@pytest.mark.parametrize("metric", ["ndcg", "map"])
+def test_means_agree_with_lightgbm(judged: _Judged, metric: str) -> None:
+    """As its own evaluation reports them: queries without a relevant document count 1."""
+    data = lightgbm.Dataset(
+        judged.scores.reshape(-1, 1), judged.labels, group=judged.lengths, init_score=judged.scores
+    )
+    parameters = {"objective": "none", "metric": metric, "eval_at": [1, 3, 5, 10], "verbosity": -1}
+    booster = lightgbm.Booster(parameters, data)
+    for _, spelling, expected, *_ in booster.eval_train():
+        ours = parse_metric(spelling, "lightgbm")(judged.scores, judged.labels, judged.boundaries)
+        assert ours.mean() == pytest.approx(expected, abs=1e-6)
+
+
+def test_trec_evals_ties_put_the_larger_document_first() -> None:
+    """Equal scores are ordered by document id, whatever the order of the input."""
+    scores, labels = np.array([1.0, 1.0, 1.0]), np.array([1.0, 0.0, 0.0])
+    metric = parse_metric("mrr", "trec_eval")
+    assert metric(scores, labels, np.array([0, 3]), ["b", "c", "a"])[0] == 1 / 2
+    assert metric(scores, labels, np.array([0, 3]), ["z", "c", "a"])[0] == 1.0
+
+
+def test_documents_may_be_unjudged_or_not_retrieved() -> None:
+    """A judged document that was not retrieved still counts; an unjudged one takes a rank."""
+    scores, labels = np.array([3.0, 2.0, np.nan]), np.array([np.nan, 1.0, 1.0])
+    boundaries = np.array([0, 3])
+    assert parse_metric("map", "trec_eval")(scores, labels, boundaries)[0] == pytest.approx(1 / 4)
+    assert parse_metric("recall@2", "trec_eval")(scores, labels, boundaries)[0] == 1 / 2
+    assert parse_metric("bpref", "trec_eval")(scores, labels, boundaries)[0] == 1 / 2
+
+
+def test_letor_wants_as_many_documents_as_the_cutoff() -> None:
+    """NDCG@k is 0 for a shorter list, and the discount is 1 at ranks 1 and 2."""
+    scores, labels = np.array([3.0, 2.0, 1.0]), np.array([0.0, 2.0, 1.0])
+    boundaries = np.array([0, 3])
+    assert parse_metric("ndcg@5", "letor")(scores, labels, boundaries)[0] == 0.0
+    expected = (3 + 1 / np.log2(3)) / (3 + 1)
+    assert parse_metric("ndcg@3", "letor")(scores, labels, boundaries)[0] == pytest.approx(expected)
+
+
+def test_presets_are_told_and_may_be_changed() -> None:
+    """An object takes a preset and changes entries of it."""
+    assert preset_of(conventions("lightgbm")) == "lightgbm"
+    changed = conventions({"preset": "trec_eval", "gain": "exp2"})
+    assert changed.ties == "docid"
+    assert changed.gain == "exp2"
+    assert preset_of(changed) is None
+    assert set(PRESETS) == {"default", "lightgbm", "xgboost", "sklearn", "trec_eval", "letor"}
