@@ -11,7 +11,7 @@ from fastapi_offline import FastAPIOffline
 from app import dashboard, documentation, problems
 from app.access_log import AccessLog
 from app.logs import configure_logging
-from app.routes import catalogue, datasets, evaluations, health, jobs, models, rankings
+from app.routes import catalogue, comparisons, datasets, evaluations, health, jobs, models, rankings
 from app.scoring import ForestCache
 from app.services import Services
 from app.settings import ApiSettings
@@ -23,6 +23,7 @@ _V1 = (
     models.router,
     models.scoring_router,
     evaluations.router,
+    comparisons.router,
     rankings.router,
     catalogue.router,
 )

@@ -3,14 +3,16 @@
 import functools
 import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from app.result_files import row_cursor
 from app.schemas.findings import FeatureProfiles
 from app.schemas.queries import JudgedDocument, JudgedQuery, QueryEntry, QueryPage, Value
 from core.data import RankingDataset
-from core.data.parquet import read_rows
+from core.data.parquet import read_judgments, read_rows
 from core.data.query_index import QueryIndex
+from core.data.trec import write_qrels
 from core.errors import WrongState
 from core.store import Dataset, Store
 from core.store.artifacts import Artifacts
@@ -59,7 +61,7 @@ class DatasetFiles:
         """
         entry = _index(self._artifacts, self._data_key).find(query_id)
         features: int = (self._dataset.statistics or {}).get("features", 1)
-        limit = max(1, min(limit, MAX_CELLS // features))
+        limit = max(1, min(limit, MAX_CELLS // max(features, 1)))
         first = entry.first_row + min(offset, entry.documents)
         last = min(first + limit, entry.first_row + entry.documents)
         # The first row is read in any case: it knows the weight of the query and the features' names.
@@ -79,6 +81,11 @@ class DatasetFiles:
         """Read what each feature is like."""
         profiles = json.loads(self._artifacts.read_bytes(features_key(self._data_key)))
         return FeatureProfiles(items=profiles)
+
+    def qrels(self) -> Iterator[str]:
+        """Write the judgments as TREC qrels, a block of lines at a time."""
+        with self._artifacts.open(self._data_key) as file:
+            yield from write_qrels(read_judgments(file))
 
 
 def read_rows_of(artifacts: Artifacts, data_key: str, first: int, last: int) -> RankingDataset:

@@ -1,9 +1,7 @@
 """Stored results read a page at a time from their Parquet files."""
 
-import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
-from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +11,6 @@ import pyarrow.parquet as pq
 from core.errors import InvalidInput
 
 BATCH_ROWS = 16_384
-_BLANK = re.compile(r"\s")
 
 
 def row_cursor(cursor: str | None, n_rows: int) -> int:
@@ -71,30 +68,17 @@ def read_queries(
     return _by_query(table, ends), None
 
 
-def run_file_lines(file: BinaryIO, tag: str) -> Iterator[str]:
-    """Write a ranking as a TREC run file, `qid Q0 docno rank score tag`, a block of lines at a time.
+def read_query(file: BinaryIO, query_id: str) -> list[dict[str, Any]]:
+    """Return the rows of one query, in order; only the row groups that may hold it are read."""
+    rows: list[dict[str, Any]] = pq.read_table(file, filters=[("query_id", "=", query_id)]).to_pylist()
+    return rows
 
-    trec_eval ignores the rank, sorts by the score as float32 and breaks ties by document. Scores are
-    therefore rounded to float32 and, where they would tie, lowered to the next float32 below the score
-    before, so that the order survives; nine digits give each float32 its own spelling. Blanks inside an
-    identifier, which would shift the columns, are percent-encoded.
-    """
-    query, lowest = None, np.float32(np.inf)
-    columns = ["query_id", "document_id", "rank", "score"]
-    for batch in pq.ParquetFile(file).iter_batches(BATCH_ROWS, columns=columns):
-        query_ids, document_ids, ranks, scores = (batch.column(name) for name in columns)
-        lines = []
-        limits = np.finfo(np.float32)
-        rounded = np.clip(scores.to_numpy(), limits.min, limits.max).astype(np.float32)
-        for query_id, document_id, rank, score in zip(
-            query_ids.to_pylist(), document_ids.to_pylist(), ranks.to_pylist(), rounded, strict=True
-        ):
-            below = (
-                score if query_id != query or score < lowest else np.nextafter(lowest, np.float32(-np.inf))
-            )
-            query, lowest = query_id, below
-            lines.append(f"{_word(query_id)} Q0 {_word(document_id)} {rank} {below:.9g} {tag}\n")
-        yield "".join(lines)
+
+def ranking_batches(file: BinaryIO) -> Iterator[pa.RecordBatch]:
+    """Give a whole ranking, a batch of rows at a time."""
+    yield from pq.ParquetFile(file).iter_batches(
+        BATCH_ROWS, columns=["query_id", "document_id", "rank", "score"]
+    )
 
 
 def _batches_from(parquet: pq.ParquetFile, first: int) -> Iterator[pa.RecordBatch]:
@@ -119,7 +103,3 @@ def _query_ends(table: pa.Table) -> list[int]:
 def _by_query(table: pa.Table, ends: list[int]) -> list[list[dict[str, Any]]]:
     starts = [0, *ends[:-1]]
     return [table.slice(start, end - start).to_pylist() for start, end in zip(starts, ends, strict=True)]
-
-
-def _word(identifier: Any) -> str:
-    return _BLANK.sub(lambda blank: quote(blank[0]), identifier)

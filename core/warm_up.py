@@ -1,7 +1,9 @@
 """Compile, or load from numba's disk cache, every kernel that a job may need."""
 
 from core.data.warm_up import warm_up as warm_up_readers
+from core.diagnostics.warm_up import warm_up as warm_up_diagnostics
 from core.doctor import warm_up as warm_up_doctor
+from core.evaluation.warm_up import warm_up as warm_up_evaluation
 from core.training import warm_up as warm_up_training
 
 
@@ -14,3 +16,5 @@ def warm_up() -> None:
     warm_up_readers()
     warm_up_doctor()
     warm_up_training()
+    warm_up_evaluation()
+    warm_up_diagnostics()

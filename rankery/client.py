@@ -116,7 +116,7 @@ class Client:
         return self._send("GET", address, params={"offset": offset, "limit": limit})
 
     def submit(self, job: Mapping[str, Any]) -> Document:
-        """Submit a job: `{"kind": "train" | "evaluate" | "rank", …}`."""
+        """Submit a job: `{"kind": "train" | "evaluate" | "rank" | "compare", …}`."""
         return self._send("POST", "/v1/jobs", json=dict(job))
 
     def job(self, job_id: str) -> Document:
@@ -186,6 +186,25 @@ class Client:
     def evaluation(self, evaluation_id: str) -> Document:
         """Return the mean and 95% interval of each metric of an evaluation."""
         return self._send("GET", f"/v1/evaluations/{evaluation_id}")
+
+    def comparison(self, comparison_id: str) -> Document:
+        """Return what may be said of every pair of systems, and the tests behind it."""
+        return self._send("GET", f"/v1/comparisons/{comparison_id}")
+
+    def upload_run(self, path: Path, dataset_id: str, *, name: str | None = None) -> Document:
+        """Upload a TREC run, the ranking of any other system; the job that reads it makes a ranking.
+
+        Args:
+            path: The file, streamed.
+            dataset_id: The dataset whose queries it ranks.
+            name: What people will call the system; the file's name when left out.
+        """
+        fields = {"dataset_id": dataset_id} | ({} if name is None else {"name": name})
+        with path.open("rb") as file:
+            files = {"file": (path.name, file, "text/plain")}
+            return self._send(
+                "POST", "/v1/rankings", files=files, data=fields, timeout=_UPLOAD_TIMEOUT_SECONDS
+            )
 
     def ranking(self, ranking_id: str, *, limit: int | None = None, cursor: str | None = None) -> Document:
         """Return a page of the ranked queries of a ranking."""

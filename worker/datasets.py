@@ -83,6 +83,10 @@ def fit_features(dataset: RankingDataset, feature_names: tuple[str, ...]) -> Ran
     """
     if dataset.feature_names == feature_names:
         return dataset
+    if not dataset.n_features:
+        raise DatasetError.at(
+            "expected features to score, but these are bare judgments; name a ranking instead"
+        )
     column_of = {name: column for column, name in enumerate(dataset.feature_names)}
     missing = [name for name in feature_names if name not in column_of]
     if missing and not all(map(_NUMBERED.fullmatch, (*missing, *dataset.feature_names))):

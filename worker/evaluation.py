@@ -1,29 +1,49 @@
-"""Evaluating a model on a dataset."""
+"""Evaluating a model, or a ranking from elsewhere, on a dataset."""
 
-from worker.datasets import fit_features, load_dataset
+from typing import Any
+
+from core.diagnostics import diagnose
+from core.losses import make_loss
 from worker.jobs import JobRun
-from worker.labels import judged_for
-from worker.models import load_model
+from worker.labels import load_judged
 from worker.results import store_evaluation, store_ranking
+from worker.systems import Ranked, rank_by, system_of
 
 
 def run_evaluation(run: JobRun) -> None:
-    """Score a dataset with a model; store each query's metrics, their summaries and the ranking.
+    """Rank a dataset; store each query's metrics, what they say together, and the ranking of a model.
 
     Raises:
         InvalidInput: The metrics cannot use the labels.
         DatasetError: The dataset lacks features of the model.
     """
-    model_id, dataset_id = run.spec["model_id"], run.spec["dataset_id"]
+    dataset_id, system = run.spec["dataset_id"], system_of(run.spec)
     run.phase("loading")
-    model = load_model(run.store, model_id)
-    loaded = load_dataset(run.store, run.caches, dataset_id).dataset
-    dataset = fit_features(judged_for(run.spec, loaded, None, run.spec["metrics"]), model.feature_names)
+    dataset = load_judged(run, dataset_id)
     run.phase("scoring")
-    scores = model.forest.score(dataset.features, run.threads)
-    evaluation = store_evaluation(run, scores, dataset, run.spec["metrics"])
-    ranking = store_ranking(run, scores, dataset)
+    ranked = rank_by(run, system, dataset)
+    evaluation = store_evaluation(run, ranked)
+    ranking = store_ranking(run, ranked.scores, ranked.dataset) if system.model_id else None
+    diagnostics = _diagnose(run, ranked)
     run.report(metrics={"test": evaluation.means})
-    with run.succeeding({"evaluation_id": evaluation.id, "ranking_id": ranking.id}) as tx:
-        evaluation.add(tx, run, model_id, dataset_id)
-        ranking.add(tx, run, model_id, dataset_id)
+    result = {"evaluation_id": evaluation.id, "ranking_id": ranking.id if ranking else system.ranking_id}
+    with run.succeeding(result) as tx:
+        evaluation.add(tx, run, system, dataset_id, diagnostics)
+        if ranking:
+            ranking.add(tx, run, system, dataset_id)
+
+
+def _diagnose(run: JobRun, ranked: Ranked) -> dict[str, Any] | None:
+    asked: dict[str, Any] | None = run.spec.get("diagnostics")
+    if asked is None:
+        return None
+    run.phase("diagnosing")
+    values = diagnose(
+        make_loss(**asked["loss"]),
+        ranked.scores,
+        ranked.dataset.labels,
+        ranked.dataset.query_boundaries,
+        cutoff=asked["cutoff"],
+        seed=run.spec["seed"],
+    )
+    return {**asked, "values": values}

@@ -1,19 +1,18 @@
 """Ranking a dataset's documents by a model."""
 
-from worker.datasets import fit_features, load_dataset
+from worker.datasets import load_dataset
 from worker.jobs import JobRun
-from worker.models import load_model
 from worker.results import store_ranking
+from worker.systems import rank_by, system_of
 
 
 def run_ranking(run: JobRun) -> None:
     """Score a dataset with a model and store the order of every query's documents."""
-    model_id, dataset_id = run.spec["model_id"], run.spec["dataset_id"]
+    dataset_id, system = run.spec["dataset_id"], system_of(run.spec)
     run.phase("loading")
-    model = load_model(run.store, model_id)
-    dataset = fit_features(load_dataset(run.store, run.caches, dataset_id).dataset, model.feature_names)
+    dataset = load_dataset(run.store, run.caches, dataset_id).dataset
     run.phase("scoring")
-    scores = model.forest.score(dataset.features, run.threads)
-    ranking = store_ranking(run, scores, dataset)
+    ranked = rank_by(run, system, dataset)
+    ranking = store_ranking(run, ranked.scores, ranked.dataset)
     with run.succeeding({"ranking_id": ranking.id}) as tx:
-        ranking.add(tx, run, model_id, dataset_id)
+        ranking.add(tx, run, system, dataset_id)

@@ -1,16 +1,33 @@
-"""What a model makes of a dataset: evaluations and rankings, written the same way by every kind of job."""
+"""What a system makes of a dataset: evaluations and rankings, written the same way by every kind of job."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.data import RankingDataset
-from core.evaluation import evaluate, rank_documents
-from core.store import Transaction, new_id
+from core.evaluation import (
+    Baseline,
+    Evaluation,
+    Judgments,
+    baselines,
+    evaluate,
+    measure,
+    random_order,
+    rank_documents,
+    slices,
+    summarise_all,
+)
+from core.metrics import Conventions, conventions
+from core.store import System, Transaction, new_id
+from core.store.result_keys import evaluation_key, ranking_key
 from core.types import Float64Array
 from worker.jobs import JobRun
+from worker.systems import Ranked
+
+_RESAMPLES = 1_000  # of the intervals beside the main ones
 
 
 @dataclass(frozen=True)
@@ -19,21 +36,30 @@ class StoredEvaluation:
 
     Attributes:
         id: The evaluation.
-        summaries: Mean, 95% interval, counts and contract by metric.
+        means: The mean over queries by metric.
+        columns: What the row will say.
     """
 
     id: str
-    summaries: dict[str, dict[str, Any]]
+    means: dict[str, float | None]
+    columns: dict[str, Any]
 
-    @property
-    def means(self) -> dict[str, float | None]:
-        """The mean over queries by metric."""
-        return {name: summary["mean"] for name, summary in self.summaries.items()}
-
-    def add(self, tx: Transaction, run: JobRun, model_id: str, dataset_id: str) -> None:
+    def add(
+        self,
+        tx: Transaction,
+        run: JobRun,
+        system: System,
+        dataset_id: str,
+        diagnostics: dict[str, Any] | None = None,
+    ) -> None:
         """Add the row."""
         tx.evaluations.add(
-            self.id, job_id=run.id, model_id=model_id, dataset_id=dataset_id, summaries=self.summaries
+            self.id,
+            job_id=run.id,
+            system=system,
+            dataset_id=dataset_id,
+            diagnostics=diagnostics,
+            **self.columns,
         )
 
 
@@ -51,34 +77,83 @@ class StoredRanking:
     queries: int
     documents: int
 
-    def add(self, tx: Transaction, run: JobRun, model_id: str, dataset_id: str) -> None:
+    def add(self, tx: Transaction, run: JobRun, system: System, dataset_id: str) -> None:
         """Add the row."""
         tx.rankings.add(
             self.id,
             job_id=run.id,
-            model_id=model_id,
+            system=system,
             dataset_id=dataset_id,
             queries=self.queries,
             documents=self.documents,
         )
 
 
-def store_evaluation(
-    run: JobRun, scores: Float64Array, dataset: RankingDataset, metrics: Sequence[str]
-) -> StoredEvaluation:
-    """Evaluate scores and store every query's values."""
+def store_evaluation(run: JobRun, ranked: Ranked) -> StoredEvaluation:
+    """Evaluate scores by the metrics and the contract of a job, and store every query's values."""
     run.phase("evaluating")
-    evaluation = evaluate(scores, dataset, list(metrics))
-    stored = StoredEvaluation(new_id("evl_"), evaluation.as_json())
-    with run.writing(f"evaluations/{stored.id}/queries.parquet") as file:
-        evaluation.to_parquet(file, dataset)
+    metrics, seed = run.spec["metrics"], run.spec.get("seed", 0)
+    held = conventions(run.spec.get("contract"))
+    evaluation = evaluate(ranked.scores, ranked.judgments, metrics, held, seed=seed, threads=run.threads)
+    columns = {
+        "summaries": evaluation.as_json(),
+        "contract": held.as_json(),
+        "baselines": _baselines(run, ranked, held, seed),
+        "slices": _slices(run, ranked, held, evaluation),
+    }
+    stored = StoredEvaluation(new_id("evl_"), evaluation.means, columns)
+    with run.writing(evaluation_key(stored.id)) as file:
+        evaluation.to_parquet(file, ranked.judgments.query_ids)
     return stored
 
 
 def store_ranking(run: JobRun, scores: Float64Array, dataset: RankingDataset) -> StoredRanking:
     """Order every query's documents by score and store the order."""
     run.phase("ranking")
-    stored = StoredRanking(new_id("rnk_"), dataset.n_queries, dataset.n_documents)
-    with run.writing(f"rankings/{stored.id}/ranking.parquet") as file:
-        pq.write_table(rank_documents(scores, dataset), file)
+    return write_ranking(run, rank_documents(scores, dataset), dataset.n_queries)
+
+
+def write_ranking(run: JobRun, table: pa.Table, queries: int) -> StoredRanking:
+    """Store a ranking, a table as `rank_documents` returns it."""
+    stored = StoredRanking(new_id("rnk_"), queries, table.num_rows)
+    with run.writing(ranking_key(stored.id)) as file:
+        pq.write_table(table, file)
     return stored
+
+
+def _baselines(run: JobRun, ranked: Ranked, held: Conventions, seed: int) -> list[dict[str, Any]]:
+    measured: list[tuple[Baseline, Judgments]]
+    if ranked.dataset.n_features:
+        measured = [(baseline, ranked.dataset) for baseline in baselines(ranked.dataset, seed)]
+    else:
+        measured = [(random_order(ranked.scores, seed), ranked.judgments)]
+    return [
+        {
+            "name": baseline.name,
+            "detail": baseline.detail,
+            "metrics": _intervals(run, measure(baseline.scores, judgments, run.spec["metrics"], held), seed),
+        }
+        for baseline, judgments in measured
+    ]
+
+
+def _slices(run: JobRun, ranked: Ranked, held: Conventions, evaluation: Evaluation) -> list[dict[str, Any]]:
+    return [
+        {
+            "by": part.by,
+            "value": part.value,
+            "queries": len(part.queries),
+            "metrics": _intervals(
+                run, {name: values[part.queries] for name, values in evaluation.per_query.items()}, 0
+            ),
+        }
+        for part in slices(ranked.judgments, ranked.dataset, held.relevance_threshold)
+    ]
+
+
+def _intervals(run: JobRun, values: Mapping[str, Float64Array], seed: int) -> dict[str, dict[str, Any]]:
+    summaries = summarise_all(values, resamples=_RESAMPLES, seed=seed, threads=run.threads)
+    return {
+        name: {"mean": summary.mean, "lower": summary.lower, "upper": summary.upper}
+        for name, summary in summaries.items()
+    }

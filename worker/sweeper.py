@@ -7,7 +7,7 @@ import structlog
 
 from core.errors import RankeryError
 from core.store import Job, Store, WakeUps
-from core.store.dataset_keys import claims_folders, upload_folder
+from core.store.leavings import leavings
 from worker.settings import WorkerSettings
 
 _LOG = structlog.stdlib.get_logger(__name__)
@@ -63,10 +63,9 @@ class Sweeper:
 
 
 def _remove_leavings(store: Store, job: Job) -> None:
-    """Remove what an ingestion that will not be carried out again was to read, and had written."""
-    if job.kind == "ingest" and (dataset_id := job.spec.get("dataset_id")):
-        for folder in (upload_folder(dataset_id), *claims_folders(job.id, job.token)):
-            try:
-                store.artifacts.delete(folder)
-            except RankeryError:
-                _LOG.warning("job.artifact_left", job_id=job.id, path=folder, exc_info=True)
+    """Remove what a job that will not be carried out again was to read, and had written."""
+    for folder in leavings(job):
+        try:
+            store.artifacts.delete(folder)
+        except RankeryError:
+            _LOG.warning("job.artifact_left", job_id=job.id, path=folder, exc_info=True)

@@ -7,8 +7,10 @@ import structlog
 
 from core.errors import JobCancelled, LeaseLost
 from core.store import Store
+from worker.comparison import run_comparison
 from worker.evaluation import run_evaluation
 from worker.heartbeat import Heartbeat
+from worker.importing import run_import
 from worker.ingestion import run_ingestion
 from worker.jobs import JobRun, WorkerStopping
 from worker.problems import problem_of
@@ -20,9 +22,11 @@ from worker.training import run_training
 RUNNERS: Mapping[str, Callable[[JobRun], None]] = MappingProxyType(
     {
         "ingest": run_ingestion,
+        "import": run_import,
         "train": run_training,
         "evaluate": run_evaluation,
         "rank": run_ranking,
+        "compare": run_comparison,
     }
 )
 _LOG = structlog.stdlib.get_logger(__name__)

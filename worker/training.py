@@ -9,11 +9,12 @@ from typing import Any
 from core.data import RankingDataset
 from core.parameters import values_of
 from core.scoring import Forest
-from core.store import new_id
+from core.store import System, new_id
 from core.training import IterationReport, train, training_spec
 from worker.jobs import JobRun
 from worker.models import model_key
 from worker.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
+from worker.systems import Ranked
 from worker.training_data import TrainingData
 
 
@@ -43,12 +44,12 @@ def run_training(run: JobRun) -> None:
     with run.writing(model_key(model_id)) as file:
         file.write(text)
     test = data.test.dataset if data.test else None
-    judged = _judge(run, ranker.model_text, test, spec.metrics)
+    judged = _judge(run, model_id, ranker.model_text, test)
     metrics = watch.metrics_at_best | ({"test": judged.evaluation.means} if judged else {})
     run.report(metrics=metrics)
     result = {"model_id": model_id} | (judged.result if judged else {})
     with run.succeeding(result) as tx:
-        tx.models.add(
+        model = tx.models.add(
             model_id,
             name=run.spec["model_name"],
             job_id=run.id,
@@ -63,8 +64,9 @@ def run_training(run: JobRun) -> None:
         )
         if judged:
             test_id = run.spec.get("test_dataset_id") or run.spec["dataset_id"]
-            judged.evaluation.add(tx, run, model_id, test_id)
-            judged.ranking.add(tx, run, model_id, test_id)
+            system = System(f"{model.name}:{model.version}", model_id)
+            judged.evaluation.add(tx, run, system, test_id)
+            judged.ranking.add(tx, run, system, test_id)
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,9 @@ class _Watch:
 
     def on_iteration(self, report: IterationReport) -> None:
         values = {name: dict(metrics) for name, metrics in report.values.items()}
-        if values and report.best_iteration == report.iteration:
-            self.metrics_at_best = values
+        means = {name: metrics for name, metrics in values.items() if name != "diagnostics"}
+        if means and report.best_iteration == report.iteration:
+            self.metrics_at_best = means
         progress = {
             "phase": "training",
             "iteration": report.iteration,
@@ -103,7 +106,7 @@ class _Watch:
         }
         measured = [(report.iteration, values)] if values else []
         is_first = report.iteration == 1
-        self._run.report(progress=progress, metrics=values or None, iterations=measured, at_once=is_first)
+        self._run.report(progress=progress, metrics=means or None, iterations=measured, at_once=is_first)
         if is_first:
             self._after_first()
             self._first_ended_at = time.monotonic()
@@ -116,12 +119,11 @@ class _Watch:
         return round(per_iteration * (report.total - report.iteration), 1)
 
 
-def _judge(
-    run: JobRun, model_text: str, test: RankingDataset | None, metrics: tuple[str, ...]
-) -> _Judged | None:
+def _judge(run: JobRun, model_id: str, model_text: str, test: RankingDataset | None) -> _Judged | None:
     if test is None:
         return None
     run.phase("scoring")
     scores = Forest.parse(model_text).score(test.features, run.threads)
-    evaluation = store_evaluation(run, scores, test, metrics)
+    system = System(run.spec["model_name"], model_id)
+    evaluation = store_evaluation(run, Ranked(system, test, test, scores))
     return _Judged(evaluation, store_ranking(run, scores, test))

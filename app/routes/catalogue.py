@@ -4,11 +4,13 @@ from fastapi import APIRouter
 
 from app.documentation import NOT_MODIFIED, problems
 from app.routes.route import JsonRoute
+from app.schemas.contracts import Conventions
 from app.schemas.losses import LossCatalogue, LossDescription
-from app.schemas.metrics import MetricCatalogue, MetricDescription
+from app.schemas.metrics import DiagnosticDescription, MetricCatalogue, MetricDescription
 from app.schemas.parameters import describe
+from core.diagnostics import DIAGNOSTICS
 from core.losses import LOSSES
-from core.metrics import METRICS, parse_metric
+from core.metrics import METRICS, PRESETS, parse_metric
 
 router = APIRouter(tags=["catalogue"], route_class=JsonRoute)
 
@@ -32,7 +34,7 @@ def list_losses() -> LossCatalogue:
 
 @router.get("/metrics", summary="List metrics", responses={**NOT_MODIFIED, **problems()})
 def list_metrics() -> MetricCatalogue:
-    """List the metrics that jobs may name, with the conventions behind their numbers."""
+    """List the metrics that jobs may name, and the contracts that reproduce other tools' numbers."""
     return MetricCatalogue(
         items=[
             MetricDescription(
@@ -42,8 +44,11 @@ def list_metrics() -> MetricCatalogue:
                 source=metric.source,
                 higher_is_better=metric.higher_is_better,
                 examples=[name, f"{name}@10"] if metric.takes_cutoff else [name],
+                conventions=list(parse_metric(name).contract()),
                 contract=parse_metric(name).contract(),
             )
             for name, metric in METRICS.items()
-        ]
+        ],
+        presets={name: Conventions.model_validate(preset) for name, preset in PRESETS.items()},
+        diagnostics=[DiagnosticDescription.model_validate(found) for found in DIAGNOSTICS.values()],
     )

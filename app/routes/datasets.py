@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Query, Request
 from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from app.answers import ACCEPTED, accepted
 from app.dataset_files import DatasetFiles
@@ -31,7 +31,7 @@ _FILE_PART = {"type": "string", "format": "binary"}
 _UPLOAD_PROPERTIES: dict[str, Any] = {
     "file": {
         **_FILE_PART,
-        "description": "Judged documents: LETOR, LightGBM, CSV, TSV or Parquet; plain, gzip or Zstandard",
+        "description": "LETOR, LightGBM, CSV, TSV, Parquet or TREC qrels; plain, gzip or Zstandard",
     },
     **{
         part: {**_FILE_PART, "description": f"The {part} part, instead of `file`: a dataset of its own"}
@@ -88,6 +88,12 @@ _UPLOAD_BODY: dict[str, Any] = {
             },
         }
     },
+}
+_QRELS_RESPONSE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A line a judgment",
+        "content": {"text/plain": {"schema": {"type": "string"}, "example": "10032 0 GX029-35-5894638 2\n"}},
+    }
 }
 _SYNTHETIC_EXAMPLES: Any = {
     "train": {"summary": "A thousand queries", "value": {"name": "toy train", "queries": 1000, "seed": 1}},
@@ -244,6 +250,25 @@ def get_query(
     The id may hold slashes and any other character, percent-encoded.
     """
     return DatasetFiles(services.store, dataset_id).query(query_id, offset, limit)
+
+
+@router.get(
+    "/{dataset_id}/qrels",
+    summary="Download the judgments",
+    response_class=Response,
+    responses={**_QRELS_RESPONSE, **problems(404, 409)},
+)
+def download_qrels(dataset_id: str, services: UseServices) -> Response:
+    """Download the judgments as TREC qrels, `qid 0 docno relevance`, for any tool that reads them.
+
+    Documents without a label are left out.
+    """
+    lines = DatasetFiles(services.store, dataset_id).qrels()
+    return StreamingResponse(
+        lines,
+        media_type="text/plain; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{dataset_id}.qrels"'},
+    )
 
 
 @router.delete("/{dataset_id}", summary="Delete a dataset", status_code=204, responses=problems(404, 409))

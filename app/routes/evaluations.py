@@ -8,13 +8,17 @@ from app.routes.route import JsonRoute
 from app.schemas.base import Cursor, Limit
 from app.schemas.evaluations import Evaluation, QueryValues, QueryValuesPage
 from app.services import UseServices
+from core.store.result_keys import evaluation_key
 
 router = APIRouter(prefix="/evaluations", tags=["results"], route_class=JsonRoute)
 
 
 @router.get("/{evaluation_id}", summary="Show an evaluation", responses={**NOT_MODIFIED, **problems(404)})
 def get_evaluation(evaluation_id: str, services: UseServices) -> Evaluation:
-    """Show each metric's mean over the queries, its 95 % interval and the contract behind it."""
+    """Show each metric's mean over the queries, its 95 % interval, and the contract behind it.
+
+    Beside it stand rankings that need no training, and the same metrics of parts of the queries.
+    """
     with services.store.read() as tx:
         evaluation = tx.evaluations.get(evaluation_id)
     return Evaluation.model_validate(evaluation)
@@ -31,7 +35,7 @@ def list_evaluation_queries(
     """List each query's metrics, in the dataset's order."""
     with services.store.read() as tx:
         evaluation = tx.evaluations.get(evaluation_id)
-    with services.store.artifacts.open(f"evaluations/{evaluation.id}/queries.parquet") as file:
+    with services.store.artifacts.open(evaluation_key(evaluation.id)) as file:
         rows, next_cursor = read_rows(file, cursor, limit)
     items = [QueryValues(query_id=row.pop("query_id"), values=row) for row in rows]
     return QueryValuesPage(items=items, next_cursor=next_cursor)

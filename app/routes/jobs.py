@@ -11,18 +11,11 @@ from app.idempotency import BodySha256, UseOnce
 from app.learning_curves import learning_curves
 from app.routes.route import JsonRoute
 from app.schemas.base import Cursor, Limit
-from app.schemas.jobs import (
-    REQUEST_EXAMPLES,
-    Job,
-    JobHistory,
-    JobKind,
-    JobPage,
-    JobRequest,
-    JobStatus,
-)
+from app.schemas.job_requests import REQUEST_EXAMPLES, JobRequest
+from app.schemas.jobs import Job, JobHistory, JobKind, JobPage, JobStatus
 from app.services import UseServices
 from app.submission import submit
-from core.store.dataset_keys import upload_folder
+from core.store.leavings import leavings
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=JsonRoute)
 
@@ -40,7 +33,7 @@ def create_job(
     once: UseOnce,
     body_sha256: BodySha256,
 ) -> Response:
-    """Queue a training, an evaluation or a ranking.
+    """Queue a training, an evaluation, a ranking or a comparison.
 
     Everything is checked now: what names something that does not exist, is not ready or is out of bounds
     is refused and never becomes a job.
@@ -106,6 +99,7 @@ def cancel_job(job_id: str, services: UseServices) -> Response:
     with services.store.begin() as tx:
         job = tx.jobs.request_cancel(job_id)
         view = Job.model_validate(job)
-    if view.kind == "ingest" and view.status == "cancelled":
-        services.store.artifacts.delete(upload_folder(view.spec["dataset_id"]))
+        left = leavings(job) if view.status == "cancelled" else []
+    for folder in left:
+        services.store.artifacts.delete(folder)
     return accepted(view, f"/v1/jobs/{job_id}")

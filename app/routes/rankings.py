@@ -1,19 +1,29 @@
-"""Rankings that jobs made: as pages, as a TREC run file, as Parquet."""
+"""Rankings that jobs made, or that come from elsewhere: as pages, as a TREC run file, as Parquet."""
 
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any, BinaryIO, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
+from app.answers import ACCEPTED
 from app.documentation import NOT_MODIFIED, problems
-from app.result_files import read_queries, run_file_lines
+from app.idempotency import UseOnce
+from app.result_files import ranking_batches, read_queries
 from app.routes.route import JsonRoute
+from app.run_uploads import RUN_BODY, RUN_FILES, RUN_TEXTS, RunUpload, receiving_run, register_run
 from app.schemas.base import Cursor, Limit
+from app.schemas.jobs import Job
 from app.schemas.rankings import RankedDocument, Ranking, RankingItem
 from app.services import UseServices
+from app.uploads import receive_upload, refuse_declared_size
+from core.data.trec import write_run
 from core.store import Ranking as RankingRow
+from core.store import new_id
+from core.store.result_keys import ranking_key
 
 router = APIRouter(prefix="/rankings", tags=["results"], route_class=JsonRoute)
 
@@ -33,6 +43,33 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
+@router.post(
+    "",
+    summary="Upload a run",
+    status_code=ACCEPTED,
+    response_model=Job,
+    responses=problems(404, 409, 413, 422),
+    openapi_extra={"requestBody": RUN_BODY},
+)
+async def upload_run(request: Request, services: UseServices, once: UseOnce) -> Response:
+    """Store a TREC run, the ranking of any other system, and queue a job that reads it.
+
+    Its queries and documents are those of the dataset by their ids. Once the job has made a ranking of it, it
+    can be evaluated and compared like a model.
+    """
+    limit = services.settings.max_upload_bytes
+    refuse_declared_size(request.headers, limit)
+    upload_id = new_id("run_")
+    artifacts = services.store.artifacts
+    content_type = request.headers.get("content-type", "")
+    async with contextmanager_in_threadpool(receiving_run(artifacts, upload_id, limit)) as reception:
+        received = await receive_upload(
+            request.stream(), content_type, reception, RUN_FILES, RUN_TEXTS, limit
+        )
+        upload = RunUpload.of(received, upload_id)
+    return await run_in_threadpool(register_run, services, once, upload)
+
+
 @router.get(
     "/{ranking_id}",
     summary="Show a ranking",
@@ -49,28 +86,34 @@ def get_ranking(
     cursor: Cursor = None,
     limit: Limit = 20,
 ) -> Ranking | Response:
-    """Show a dataset's documents in the order that a model gives them.
+    """Show a dataset's documents in the order that a model, or a run from elsewhere, gives them.
 
     In the run file scores fall strictly within a query, lowered by the least amount where they would tie,
     so that tools which sort by score keep the order.
     """
     with services.store.read() as tx:
         ranking = tx.rankings.get(ranking_id)
-        model = tx.models.get(ranking.model_id)
-    file = services.store.artifacts.open(f"rankings/{ranking.id}/ranking.parquet")
+    file = services.store.artifacts.open(ranking_key(ranking.id))
     if format == "json":
         with file:
             return _page(ranking, file, cursor, limit)
     if format == "trec":
-        lines = run_file_lines(file, f"rankery-{model.name}-{model.version}")
+        lines = write_run(ranking_batches(file), _tag(ranking))
         return _download(file, lines, "text/plain; charset=utf-8", f"{ranking.id}.run")
     return _download(file, iter(lambda: file.read(BLOCK_BYTES), b""), PARQUET, f"{ranking.id}.parquet")
+
+
+def _tag(ranking: RankingRow) -> str:
+    """Return the sixth column of a run file, which must hold no blank."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", ranking.system)
+    return f"rankery-{name}" if ranking.model_id else name
 
 
 def _page(ranking: RankingRow, file: BinaryIO, cursor: str | None, limit: int) -> Ranking:
     queries, next_cursor = read_queries(file, cursor, limit)
     return Ranking(
         id=ranking.id,
+        system=ranking.system,
         model_id=ranking.model_id,
         dataset_id=ranking.dataset_id,
         items=[

@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from app.schemas.base import ResponseModel
+from app.schemas.contracts import Conventions
 
 
 class MetricDescription(ResponseModel):
@@ -16,10 +17,26 @@ class MetricDescription(ResponseModel):
     source: str = Field(description="Where it comes from", examples=["Järvelin and Kekäläinen 2002"])
     higher_is_better: bool = Field(description="Whether more is better", examples=[True])
     examples: list[str] = Field(description="Spellings that jobs accept", examples=[["ndcg", "ndcg@10"]])
-    contract: dict[str, Any] = Field(description="Conventions behind its numbers")
+    conventions: list[str] = Field(
+        description="Names of the conventions that matter for it", examples=[["gain", "discount", "ties"]]
+    )
+    contract: dict[str, Any] = Field(description="Those conventions as they are by default")
+
+
+class DiagnosticDescription(ResponseModel):
+    """Something the papers say of a loss, which jobs can compute."""
+
+    name: str = Field(examples=["incoherent-queries"])
+    title: str = Field(examples=["Queries with an incoherent gradient"])
+    summary: str
+    source: str = Field(examples=["Marcuzzi et al. 2023, Definition 3.1"])
 
 
 class MetricCatalogue(ResponseModel):
-    """All metrics that jobs may name."""
+    """All metrics that jobs may name, and the contracts they may ask for."""
 
     items: list[MetricDescription]
+    presets: dict[str, Conventions] = Field(
+        description="Conventions that reproduce a tool, by the name that `contract` takes"
+    )
+    diagnostics: list[DiagnosticDescription] = Field(description="What `diagnostics` computes")

@@ -106,7 +106,10 @@ class Ranking(ResponseModel):
     """A page of a stored ranking, by queries in the dataset's order."""
 
     id: str = Field(examples=["rnk_01k9x3b1d5f8g2h4j6m2"])
-    model_id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
+    system: str = Field(description="What ranks", examples=["web:3"])
+    model_id: str | None = Field(
+        description="Null for a run from elsewhere", examples=["mdl_01k9x3a7d5f8g2h4j6k9"]
+    )
     dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
     items: list[RankingItem]
     next_cursor: NextCursor

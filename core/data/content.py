@@ -12,7 +12,7 @@ DELIMITERS = ("\t", ";", ",")
 _SAMPLE_BYTES = 2**16
 _SAMPLE_LINES = 20
 _TEXT_SHOWN = 40
-_UNDERSTOOD = "LETOR, LightGBM, CSV or Parquet data, plain or packed with gzip or Zstandard"
+_UNDERSTOOD = "LETOR, LightGBM, CSV or Parquet data or TREC qrels, plain or packed with gzip or Zstandard"
 _PARQUET = b"PAR1"
 _FOREIGN = {
     b"PK\x03\x04": "a ZIP archive, as Excel sheets are too",
@@ -43,6 +43,7 @@ _NAMES = {
     "lightgbm": "LightGBM data without query ids",
     "csv": "delimited text",
     "parquet": "a Parquet file",
+    "trec-qrels": "TREC qrels",
     "unknown": "text of another kind",
 }
 _DELIMITER_NAMES = {"\t": "tab-separated text", ";": "semicolon-separated text", ",": "comma-separated text"}
@@ -53,7 +54,7 @@ class Content:
     """What a file holds.
 
     Attributes:
-        format: letor, lightgbm, csv, parquet or unknown.
+        format: letor, lightgbm, csv, parquet, trec-qrels or unknown.
         delimiter: What sets the columns of delimited text apart.
         line: The number of the first line that says something.
         text: The start of that line.
@@ -71,7 +72,7 @@ class Content:
 
 
 def content_of(text: Bytes, file: str) -> Content:
-    """Tell LETOR, LightGBM's pairs, delimited text, Parquet and unknown text apart.
+    """Tell LETOR, LightGBM's pairs, delimited text, Parquet, TREC qrels and unknown text apart.
 
     Raises:
         DatasetError: When the file is of a kind that is none of them for certain, or says nothing at all.
@@ -86,10 +87,12 @@ def content_of(text: Bytes, file: str) -> Content:
     lines = _data_lines(text[at : at + _SAMPLE_BYTES].tobytes())
     tokens = [line.partition(b"#")[0].split() for line in lines]
     line = 1 + _line_feeds(text[:at])
-    foreign = _markup(lines) or _trec(tokens)
+    foreign = _markup(lines) or _run(tokens)
     if foreign:
         raise DatasetError.at(f"expected {_UNDERSTOOD}, but found {foreign}", file=file, line=line)
     shown = _shown(lines[0])
+    if all(_is_judgment(row) for row in tokens):
+        return Content("trec-qrels", line=line, text=shown)
     if any(_has_query(row) for row in tokens):
         return Content("letor", line=line, text=shown)
     if any(_has_pairs(row) for row in tokens):
@@ -144,12 +147,14 @@ def _markup(lines: list[bytes]) -> str | None:
     return "JSON" if first.startswith(b"[") else None
 
 
-def _trec(tokens: list[list[bytes]]) -> str | None:
-    if all(len(row) == 4 and row[1] in (b"0", b"1", b"Q0") and _is_whole(row[3]) for row in tokens):
-        return "TREC qrels, which judge documents but hold no features"
+def _run(tokens: list[list[bytes]]) -> str | None:
     if all(len(row) == 6 and row[1] == b"Q0" for row in tokens):
-        return "a TREC run, which holds scores but no labels"
+        return "a TREC run, which holds scores but no labels; it can be sent as a ranking"
     return None
+
+
+def _is_judgment(tokens: list[bytes]) -> bool:
+    return len(tokens) == 4 and tokens[1] in (b"0", b"1", b"Q0") and _is_whole(tokens[3])
 
 
 def _has_query(tokens: list[bytes]) -> bool:

@@ -21,7 +21,8 @@ class RankingDataset:
     document and an id of its own. Build one from your own arrays with `from_arrays`, which checks them.
 
     Attributes:
-        features: float32 (n_documents, n_features), C-contiguous; NaN = missing, infinity as itself.
+        features: float32 (n_documents, n_features), C-contiguous; NaN = missing, infinity as itself. Bare
+            judgments have none, (n_documents, 0): rankings can be measured by them.
         labels: float32 (n_documents,), never infinite. As they were judged: negative ones and NaN (not
             judged) are for the job to map or refuse, see `core.data.labels`.
         query_boundaries: int64 (n_queries + 1,), strictly increasing from 0 to n_documents.
@@ -179,9 +180,9 @@ def _float32_array(pointer: str, values: npt.ArrayLike) -> Float32Array:
 
 
 def _check_matrix(features: Float32Array) -> None:
-    if features.ndim != 2 or 0 in features.shape:
+    if features.ndim != 2 or not len(features):
         raise InvalidInput.at(
-            "/features", f"must be (n_documents, n_features), neither of them 0; found {features.shape}"
+            "/features", f"must be (n_documents, n_features), n_documents not 0; found {features.shape}"
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from core.errors import InputProblem, InvalidInput
 
-FORMATS = ("auto", "letor", "lightgbm", "csv", "parquet")
+FORMATS = ("auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels")
 CHOICES = MappingProxyType(
     {
         "format": FORMATS,

@@ -34,7 +34,7 @@ def write_parquet(
     layout = Layout.of(dataset)
     writer = _Writer(dataset, layout)
     least, most = _ROW_GROUP_ROWS
-    step = min(max(_ROW_GROUP_CELLS // dataset.n_features, least), most)
+    step = min(max(_ROW_GROUP_CELLS // max(dataset.n_features, 1), least), most)
     with pq.ParquetWriter(file, layout.schema(), **layout.packing()) as parquet:
         for first in range(0, dataset.n_documents, step):
             last = min(first + step, dataset.n_documents)
@@ -66,6 +66,17 @@ def read_rows(file: BinaryIO | str | PathLike[str], first: int, last: int) -> Ra
         if not 0 <= first < last <= parquet.metadata.num_rows:
             raise IndexError(f"rows {first} to {last} of {parquet.metadata.num_rows}")
         return _read(parquet, first, last)
+
+
+def read_judgments(file: BinaryIO | str | PathLike[str]) -> Iterator[pa.RecordBatch]:
+    """Read query_id, document_id and label of all rows in batches, and nothing else of the file.
+
+    Raises:
+        DatasetError: When the file is damaged.
+        OSError: When the file cannot be opened.
+    """
+    with _opened(file) as parquet:
+        yield from parquet.iter_batches(_BLOCK_ROWS, columns=["query_id", "document_id", "label"])
 
 
 class _Writer:
@@ -131,7 +142,7 @@ class _Reader:
         for name, weights in self._weights.items():
             weights[first:last] = table[name].to_numpy()
         columns = [table[name].to_numpy() for name in self._layout.feature_columns]
-        for start in range(0, table.num_rows, _BLOCK_ROWS):
+        for start in range(0, table.num_rows if columns else 0, _BLOCK_ROWS):
             rows = slice(start, min(start + _BLOCK_ROWS, table.num_rows))
             np.stack([column[rows] for column in columns], axis=1, out=self._features[first:last][rows])
         self._filled = last

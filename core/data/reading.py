@@ -16,16 +16,18 @@ from core.data.result import Reading
 from core.data.tables.assembly import read_table
 from core.data.tables.delimited import DelimitedTable
 from core.data.tables.parquet_file import ParquetTable
+from core.data.trec.qrels import read_qrels
 from core.errors import DatasetError
 
 Progress = Callable[[int, int], None]
 
 _EXPECTED = {
-    "auto": "LETOR, LightGBM, CSV or Parquet data",
+    "auto": "LETOR, LightGBM, CSV or Parquet data, or TREC qrels",
     "letor": "LETOR text, lines such as '2 qid:1 1:0.5'",
     "lightgbm": "LightGBM data, lines such as '2 1:0.5' or '2,0.5'",
     "csv": "delimited text with the names of its columns in the first line",
     "parquet": "a Parquet file",
+    "trec-qrels": "TREC qrels, lines such as 'q1 0 d7 2'",
 }
 # Rows of text that are nearly what was asked for are told one by one.
 _READABLE_AS = {
@@ -33,6 +35,7 @@ _READABLE_AS = {
     "lightgbm": ("lightgbm", "letor", "csv", "unknown"),
     "csv": ("csv",),
     "parquet": ("parquet",),
+    "trec-qrels": ("trec-qrels", "unknown", "csv"),
 }
 
 
@@ -89,6 +92,8 @@ def read_file(
             )
         table = DelimitedTable(text, file.name, content.delimiter, has_header=_has_header(content))
         return read_table(table, options, limits, query_sizes=sizes, on_progress=on_progress)
+    if chosen == "trec-qrels":
+        return read_qrels(text, file.name)
     if chosen == "parquet":
         return read_table(ParquetTable(text, file.name), options, limits, on_progress=on_progress)
     delimited = DelimitedTable(text, file.name, content.delimiter or ",")

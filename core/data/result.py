@@ -13,7 +13,7 @@ class Reading:
 
     Attributes:
         dataset: The judged documents.
-        format: What the file turned out to be: letor, lightgbm, csv or parquet.
+        format: What the file turned out to be: letor, lightgbm, csv, parquet or trec-qrels.
         scattered_queries: Queries whose rows did not stand together and were gathered.
         scattered_examples: The ids of the first of them, at most `MAX_EXAMPLES`.
     """

@@ -31,6 +31,11 @@ class Texts(Sequence[str]):
         return cls(pa.array(texts if isinstance(texts, Sequence) else list(texts), pa.large_string()))
 
     @classmethod
+    def of_parts(cls, *parts: "Texts") -> "Texts":
+        """Put texts one behind another."""
+        return cls(pa.concat_arrays([part.array for part in parts]))
+
+    @classmethod
     def of_buffers(cls, offsets: Int64Array, data: npt.NDArray[np.uint8]) -> "Texts":
         """Wrap UTF-8 bytes without a copy; text i is `data[offsets[i]:offsets[i + 1]]`.
 

@@ -6,6 +6,7 @@ from core.data.letor import read_letor
 from core.data.lightgbm import read_lightgbm
 from core.data.options import ReadingOptions
 from core.data.tables.delimited import DelimitedTable
+from core.data.trec.qrels import read_qrels
 
 _LETOR = b"1 qid:1 1:0.5 # a\n0 qid:2 2:1e-3\n2 qid:1 1:3\n"
 
@@ -15,4 +16,5 @@ def warm_up() -> None:
     read_letor(np.frombuffer(_LETOR, np.uint8), "warm-up", ReadingOptions(repeated_features="reject"))
     table = DelimitedTable(np.frombuffer(b"label,qid,x\n1,1,y\n", np.uint8), "warm-up", ",")
     table.lines([0])
+    read_qrels(np.frombuffer(b"q 0 d 1\n", np.uint8), "warm-up")
     read_lightgbm(np.frombuffer(b"1 1:0.5\n", np.uint8), "warm-up", np.array([1]))

@@ -1,5 +1,18 @@
-"""Diagnostics of the papers: what a loss's gradients do to a ranking."""
+"""What the papers say of losses, seen at work: coherent gradients, bounds, symmetry."""
 
-from core.diagnostics.coherency import incoherent_queries
+from core.diagnostics.coherency import incoherent_queries, strictly_incoherent_queries
+from core.diagnostics.diagnosis import broken_bounds, diagnose
+from core.diagnostics.ranked_query import RankedQuery
+from core.diagnostics.registry import BOUNDS, DIAGNOSTICS, Bound, Diagnostic
 
-__all__ = ["incoherent_queries"]
+__all__ = [
+    "BOUNDS",
+    "DIAGNOSTICS",
+    "Bound",
+    "Diagnostic",
+    "RankedQuery",
+    "broken_bounds",
+    "diagnose",
+    "incoherent_queries",
+    "strictly_incoherent_queries",
+]

@@ -1,23 +1,50 @@
-"""Gradient coherency: does a loss push the documents that a truncated metric misses?"""
-
-from itertools import pairwise
+"""Gradient coherency: is what ranks too low pushed at least as hard as what ranks too high?"""
 
 import numpy as np
 import numpy.typing as npt
+from numba import prange
 
+from core.jit import bare, parallel
 from core.metrics import order_by_score
-from core.types import FloatArray, Int64Array
+from core.types import Float64Array, FloatArray, Int64Array
+
+Mask = npt.NDArray[np.bool_]
 
 
 def incoherent_queries(
-    gradient: FloatArray, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, cutoff: int
-) -> npt.NDArray[np.bool_]:
+    gradient: FloatArray, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array
+) -> Mask:
     """Find the queries with an incoherent gradient.
 
-    A query is incoherent where some document in the present top k is pushed up harder than a document
-    of larger label below k. The push is the negative gradient.
+    A query is incoherent where a document is pushed up harder than one of larger label that ranks below it.
+    The push is the negative gradient.
 
-    Source: Marcuzzi et al. 2023, Definition 3.1, for the pairs that a metric cut at k can see.
+    Source: Marcuzzi et al. 2023, Definition 3.1.
+
+    Args:
+        gradient: (n_documents,) gradient of a loss at `scores`.
+        scores: (n_documents,) scores.
+        labels: (n_documents,) graded relevance.
+        query_boundaries: (n_queries + 1,) offsets.
+
+    Returns:
+        (n_queries,) whether each query is incoherent.
+    """
+    push, ranked, boundaries = _ranked(gradient, scores, labels, query_boundaries)
+    everything = np.ones(len(push), np.bool_)
+    found: Mask = _any_incoherent(push, ranked, everything, everything, boundaries)
+    return found
+
+
+def strictly_incoherent_queries(
+    gradient: FloatArray, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, cutoff: int
+) -> Mask:
+    """Find the queries in which a false top-k document is pushed harder than a missed one below rank k.
+
+    False is a document of the top k whose label is there more often than in the ideal top k, missed one below
+    whose label is there less often.
+
+    Source: Marcuzzi et al. 2023, section 5.3 (what Figure 3 counts); see `incoherent_queries`.
 
     Args:
         gradient: (n_documents,) gradient of a loss at `scores`.
@@ -27,13 +54,79 @@ def incoherent_queries(
         cutoff: k.
 
     Returns:
-        (n_queries,) whether each query is incoherent.
+        (n_queries,) whether each query is incoherent in this sense.
     """
-    order = order_by_score(scores, query_boundaries)
-    push, label = -np.asarray(gradient)[order], np.asarray(labels)[order]
-    found = np.zeros(len(query_boundaries) - 1, bool)
-    for query, (start, stop) in enumerate(pairwise(query_boundaries)):
-        top, below = slice(start, min(start + cutoff, stop)), slice(min(start + cutoff, stop), stop)
-        missed = label[below][:, None] > label[top][None, :]
-        found[query] = bool((missed & (push[below][:, None] < push[top][None, :])).any())
+    push, ranked, boundaries = _ranked(gradient, scores, labels, query_boundaries)
+    ideal = ranked[order_by_score(ranked, boundaries)]
+    false, missed = np.zeros((2, len(push)), np.bool_)
+    _mark(ranked, ideal, boundaries, cutoff, false, missed)
+    found: Mask = _any_incoherent(push, ranked, false, missed, boundaries)
     return found
+
+
+def _ranked(
+    gradient: FloatArray, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array
+) -> tuple[Float64Array, Float64Array, Int64Array]:
+    boundaries = np.ascontiguousarray(query_boundaries, np.int64)
+    order = order_by_score(scores, boundaries)
+    return -np.asarray(gradient, np.float64)[order], np.asarray(labels, np.float64)[order], boundaries
+
+
+@parallel
+def _any_incoherent(
+    push: Float64Array, labels: Float64Array, above: Mask, below: Mask, query_boundaries: Int64Array
+) -> Mask:
+    found = np.zeros(len(query_boundaries) - 1, np.bool_)
+    for query in prange(len(found)):
+        found[query] = _is_incoherent(
+            push, labels, above, below, query_boundaries[query], query_boundaries[query + 1]
+        )
+    return found
+
+
+@bare
+def _is_incoherent(
+    push: Float64Array, labels: Float64Array, above: Mask, below: Mask, start: int, stop: int
+) -> bool:
+    for lower in range(start + 1, stop):
+        if below[lower]:
+            for upper in range(start, lower):
+                if above[upper] and labels[upper] < labels[lower] and push[upper] > push[lower]:
+                    return True
+    return False
+
+
+@parallel
+def _mark(
+    ranked: Float64Array,
+    ideal: Float64Array,
+    query_boundaries: Int64Array,
+    cutoff: int,
+    false: Mask,
+    missed: Mask,
+) -> None:
+    for query in prange(len(query_boundaries) - 1):
+        _mark_query(
+            ranked, ideal, query_boundaries[query], query_boundaries[query + 1], cutoff, false, missed
+        )
+
+
+@bare
+def _mark_query(
+    ranked: Float64Array,
+    ideal: Float64Array,
+    start: int,
+    stop: int,
+    cutoff: int,
+    false: Mask,
+    missed: Mask,
+) -> None:
+    top = min(start + cutoff, stop)
+    for row in range(start, stop):
+        deficit = 0
+        for place in range(start, top):
+            deficit += int(ideal[place] == ranked[row]) - int(ranked[place] == ranked[row])
+        if row < top:
+            false[row] = deficit < 0
+        else:
+            missed[row] = deficit > 0

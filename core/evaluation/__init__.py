@@ -1,6 +1,26 @@
-"""Evaluation: per-query metrics, their means with intervals, and ranked documents."""
+"""How good a ranking is: values a query, summaries, baselines, slices, and which of two is better."""
 
-from core.evaluation.evaluation import Evaluation, evaluate, rank_documents
-from core.evaluation.summary import Summary, summarise
+from core.evaluation.baselines import Baseline, baselines, random_order
+from core.evaluation.comparison import Comparison, Pair, compare_systems
+from core.evaluation.evaluation import Evaluation, Judgments, evaluate, measure, rank_documents
+from core.evaluation.slices import Slice, slices
+from core.evaluation.summary import Summary, summarise, summarise_all
 
-__all__ = ["Evaluation", "Summary", "evaluate", "rank_documents", "summarise"]
+__all__ = [
+    "Baseline",
+    "Comparison",
+    "Evaluation",
+    "Judgments",
+    "Pair",
+    "Slice",
+    "Summary",
+    "baselines",
+    "compare_systems",
+    "evaluate",
+    "measure",
+    "random_order",
+    "rank_documents",
+    "slices",
+    "summarise",
+    "summarise_all",
+]

@@ -1,84 +1,145 @@
-"""Metrics of scores on a judged dataset, query by query."""
+"""Metrics of scores on judged documents, query by query."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.data import RankingDataset
-from core.evaluation.summary import Summary, summarise
-from core.metrics import order_by_score, parse_metric, rank_labels
-from core.types import Float64Array
+from core.evaluation.summary import Summary, summarise_all
+from core.metrics import DEFAULT, Conventions, Metric, order_by_score, parse_metric, rank_labels
+from core.types import Float64Array, FloatArray, Int64Array
+
+
+class Judgments(Protocol):
+    """What scores are measured by: a dataset, or a dataset joined with the documents of a run."""
+
+    @property
+    def labels(self) -> FloatArray:
+        """(n_documents,) graded relevance; NaN where a document was not judged."""
+        ...
+
+    @property
+    def query_boundaries(self) -> Int64Array:
+        """(n_queries + 1,) offsets."""
+        ...
+
+    @property
+    def query_ids(self) -> Sequence[str]:
+        """One a query."""
+        ...
+
+    @property
+    def document_ids(self) -> Sequence[str]:
+        """One a document."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The quality of one ranking of a dataset.
+    """The quality of one ranking of judged documents.
 
     Attributes:
+        metrics: What was measured, by spelling.
         per_query: (n_queries,) values of each metric, by spelling; NaN where undefined.
-        summaries: Mean and interval of each metric.
-        contracts: The conventions behind each metric.
+        summaries: Mean, interval and quantiles of each metric.
     """
 
+    metrics: Mapping[str, Metric]
     per_query: dict[str, Float64Array]
     summaries: dict[str, Summary]
-    contracts: dict[str, dict[str, Any]]
 
-    def to_parquet(self, file: BinaryIO, dataset: RankingDataset) -> None:
+    @property
+    def means(self) -> dict[str, float | None]:
+        """The mean over queries by metric."""
+        return {name: summary.mean for name, summary in self.summaries.items()}
+
+    def to_parquet(self, file: BinaryIO, query_ids: Sequence[str]) -> None:
         """Write the values as Parquet: `query_id` and a column a metric, null where undefined."""
         columns = {name: pa.array(values, from_pandas=True) for name, values in self.per_query.items()}
-        pq.write_table(pa.table({"query_id": list(dataset.query_ids), **columns}), file)
+        pq.write_table(pa.table({"query_id": list(query_ids), **columns}), file)
 
     def as_json(self) -> dict[str, dict[str, Any]]:
-        """Return each metric's summary together with its contract."""
+        """Return each metric's summary together with its direction and its contract."""
         return {
-            name: {**asdict(summary), "contract": self.contracts[name]}
-            for name, summary in self.summaries.items()
+            name: {
+                **asdict(self.summaries[name]),
+                "higher_is_better": metric.higher_is_better,
+                "contract": metric.contract(),
+            }
+            for name, metric in self.metrics.items()
         }
 
 
-def evaluate(scores: Float64Array, dataset: RankingDataset, metrics: Sequence[str]) -> Evaluation:
-    """Evaluate scores on a dataset.
+def measure(
+    scores: FloatArray, judgments: Judgments, metrics: Sequence[str], conventions: Conventions = DEFAULT
+) -> dict[str, Float64Array]:
+    """Measure scores query by query.
 
     Args:
-        scores: (n_documents,) scores.
-        dataset: The judged documents.
+        scores: (n_documents,) scores; NaN where a document was not retrieved.
+        judgments: What the documents are worth.
         metrics: Spellings, `ndcg@10`.
+        conventions: The contract of the numbers.
+
+    Returns:
+        (n_queries,) values of each metric, NaN where undefined.
 
     Raises:
-        InvalidInput: For an unknown spelling.
+        InvalidInput: For an unknown spelling, or labels that a metric has no gain for.
     """
-    parsed = {spelling: parse_metric(spelling) for spelling in metrics}
-    ranked = rank_labels(scores, dataset.labels, dataset.query_boundaries)
-    per_query = {spelling: metric.of_ranked(ranked) for spelling, metric in parsed.items()}
+    ranked = rank_labels(
+        scores,
+        judgments.labels,
+        judgments.query_boundaries,
+        ties=conventions.ties,
+        document_ids=judgments.document_ids,
+    )
+    return {spelling: parse_metric(spelling, conventions).of_ranked(ranked) for spelling in metrics}
+
+
+def evaluate(
+    scores: FloatArray,
+    judgments: Judgments,
+    metrics: Sequence[str],
+    conventions: Conventions = DEFAULT,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+) -> Evaluation:
+    """Measure scores and summarise each metric; arguments and errors as those of `measure`."""
+    per_query = measure(scores, judgments, metrics, conventions)
     return Evaluation(
+        {spelling: parse_metric(spelling, conventions) for spelling in metrics},
         per_query,
-        {spelling: summarise(values) for spelling, values in per_query.items()},
-        {spelling: metric.contract() for spelling, metric in parsed.items()},
+        summarise_all(per_query, seed=seed, threads=threads),
     )
 
 
-def rank_documents(scores: Float64Array, dataset: RankingDataset) -> pa.Table:
+def rank_documents(scores: Float64Array, judgments: Judgments) -> pa.Table:
     """Rank each query's documents by score, ties in input order.
 
+    Args:
+        scores: (n_documents,) scores; a document whose score is NaN was not retrieved and is left out.
+        judgments: The documents and their labels.
+
     Returns:
-        A table of query_id, document_id, rank (int32, from 1), score (float64) and label (float32), by
-        query and rank.
+        A table of query_id, document_id, rank (int32, from 1), score (float64) and label (float32,
+        null where it was not judged), by query and rank.
     """
-    order = order_by_score(scores, dataset.query_boundaries)
-    sizes = np.diff(dataset.query_boundaries)
-    queries = np.repeat(np.arange(dataset.n_queries), sizes)
-    ranks = np.arange(dataset.n_documents) - np.repeat(dataset.query_boundaries[:-1], sizes) + 1
+    retrieved = np.flatnonzero(~np.isnan(scores))
+    queries = np.repeat(np.arange(len(judgments.query_ids)), np.diff(judgments.query_boundaries))[retrieved]
+    boundaries = np.searchsorted(queries, np.arange(len(judgments.query_ids) + 1))
+    order = retrieved[order_by_score(scores[retrieved], boundaries)]
+    ranks = np.arange(len(order)) - boundaries[queries] + 1
     return pa.table(
         {
-            "query_id": pa.array(dataset.query_ids, pa.string()).take(pa.array(queries, pa.int64())),
-            "document_id": pa.array(dataset.document_ids, pa.string()).take(pa.array(order, pa.int64())),
+            "query_id": pa.array(judgments.query_ids, pa.string()).take(pa.array(queries, pa.int64())),
+            "document_id": pa.array(judgments.document_ids, pa.string()).take(pa.array(order, pa.int64())),
             "rank": pa.array(ranks, pa.int32()),
             "score": pa.array(scores[order], pa.float64()),
-            "label": pa.array(dataset.labels[order], pa.float32()),
+            "label": pa.array(np.asarray(judgments.labels)[order], pa.float32(), from_pandas=True),
         }
     )

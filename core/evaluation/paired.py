@@ -10,11 +10,13 @@ from scipy import special, stats
 
 from core.errors import InvalidInput
 from core.evaluation.bootstrap import bootstrap_intervals
+from core.evaluation.columns import defined_alike
 from core.evaluation.randomisation import randomisation_p_values
 from core.types import Float64Array
 
 SIGNIFICANCE = 0.05
 POWER = 0.8
+_ROUNDING = 1e-12
 Verdict = Literal["better", "worse", "no evidence"]
 
 
@@ -79,8 +81,7 @@ def paired_differences(
         raise InvalidInput.at("/b", f"must have the shape of a, {a.shape}; found {b.shape}")
     compared: list[PairedDifference | None] = [None] * a.shape[1]
     defined = ~(np.isnan(a) | np.isnan(b))
-    # Metrics that share their queries share the random numbers, and thereby the work.
-    for columns in _alike(defined):
+    for columns in defined_alike(defined):
         rows = defined[:, columns[0]]
         if rows.any():
             tests = _Tests(a[rows][:, columns], b[rows][:, columns], permutations, seed, threads)
@@ -132,7 +133,8 @@ class _Tests:
         differences = self._differences[:, metric]
         mean = float(differences.mean())
         deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
-        varies = deviation > 0.0
+        # Rounding alone makes equal differences vary in their last digits.
+        varies = deviation > _ROUNDING * float(np.abs(differences).max())
         return PairedDifference(
             mean_a=float(self._a[:, metric].mean()),
             mean_b=float(self._b[:, metric].mean()),
@@ -149,10 +151,3 @@ class _Tests:
             effect_size=mean / deviation if varies else None,
             queries_needed=queries_needed(mean, deviation),
         )
-
-
-def _alike(defined: np.ndarray) -> list[list[int]]:
-    groups: dict[bytes, list[int]] = {}
-    for column in range(defined.shape[1]):
-        groups.setdefault(defined[:, column].tobytes(), []).append(column)
-    return list(groups.values())

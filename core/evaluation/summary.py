@@ -1,23 +1,26 @@
 """From one value a query to a mean with its uncertainty."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from core.evaluation.bootstrap import RESAMPLES, bootstrap_intervals
+from core.evaluation.columns import defined_alike
 from core.types import Float64Array
 
-_RESAMPLES = 2_000
-_BLOCK = 4_000_000  # resampled values held at a time, 32 MB
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The mean of a metric over queries.
+    """A metric over queries; all but the counts are None where it is defined for none.
 
     Attributes:
-        mean: Mean over the queries on which the metric is defined; None without any.
+        mean: Mean over the queries on which the metric is defined.
         lower: Lower end of the 95% bootstrap interval of the mean.
         upper: Upper end.
+        quantiles: What that share of the queries does not exceed, `p05` to `p95`.
         queries: Queries that count.
         skipped: Queries on which the metric is undefined.
     """
@@ -25,34 +28,61 @@ class Summary:
     mean: float | None
     lower: float | None
     upper: float | None
+    quantiles: dict[str, float] | None
     queries: int
     skipped: int
 
 
 def summarise(values: Float64Array, seed: int = 0) -> Summary:
-    """Summarise a metric's values.
-
-    The interval is the percentile bootstrap over queries (Efron 1979), 2,000 resamples.
+    """Summarise one metric's values.
 
     Args:
         values: (n_queries,) values, NaN where undefined.
         seed: Seed of the resampling; the same seed gives the same interval.
 
     Example:
-        >>> summarise(np.array([0.5, 0.5, np.nan]))
-        Summary(mean=0.5, lower=0.5, upper=0.5, queries=2, skipped=1)
+        >>> summary = summarise(np.array([0.5, 0.5, np.nan]))
+        >>> summary.mean, summary.lower, summary.upper, summary.queries, summary.skipped
+        (0.5, 0.5, 0.5, 2, 1)
     """
-    defined = values[~np.isnan(values)]
-    skipped = len(values) - len(defined)
-    if not len(defined):
-        return Summary(None, None, None, 0, skipped)
-    generator = np.random.default_rng(seed)
-    rows = max(1, _BLOCK // len(defined))
-    means = [
-        defined[generator.integers(0, len(defined), (min(rows, _RESAMPLES - done), len(defined)))].mean(
-            axis=1
-        )
-        for done in range(0, _RESAMPLES, rows)
-    ]
-    lower, upper = np.quantile(np.concatenate(means), [0.025, 0.975])
-    return Summary(float(defined.mean()), float(lower), float(upper), len(defined), skipped)
+    return summarise_all({"": values}, seed=seed)[""]
+
+
+def summarise_all(
+    values: Mapping[str, Float64Array], *, resamples: int = RESAMPLES, seed: int = 0, threads: int = 1
+) -> dict[str, Summary]:
+    """Summarise several metrics of the same queries.
+
+    Args:
+        values: (n_queries,) values of each metric, NaN where undefined.
+        resamples: Resamples of each interval, see `bootstrap_intervals`.
+        seed: Seed of the resampling.
+        threads: Threads to use; the result does not depend on them.
+    """
+    if not values:
+        return {}
+    names, table = list(values), np.column_stack(list(values.values()))
+    defined = ~np.isnan(table)
+    found: dict[str, Summary] = {}
+    for columns in defined_alike(defined):
+        rows = defined[:, columns[0]]
+        kept = table[rows][:, columns]
+        skipped = len(table) - len(kept)
+        if not len(kept):
+            found |= {names[column]: Summary(None, None, None, None, 0, skipped) for column in columns}
+            continue
+        lower, upper = bootstrap_intervals(kept, resamples=resamples, seed=seed, threads=threads)
+        quantiles = np.quantile(kept, QUANTILES, axis=0)
+        for place, column in enumerate(columns):
+            found[names[column]] = Summary(
+                mean=float(kept[:, place].mean()),
+                lower=float(lower[place]),
+                upper=float(upper[place]),
+                quantiles={
+                    f"p{round(100 * share):02d}": float(value)
+                    for share, value in zip(QUANTILES, quantiles[:, place], strict=True)
+                },
+                queries=len(kept),
+                skipped=skipped,
+            )
+    return {name: found[name] for name in names}

@@ -61,6 +61,10 @@ class Conventions:
         if problems:
             raise InvalidInput(*problems)
 
+    def as_json(self) -> dict[str, Any]:
+        """Return all of them with the name of the preset that they are, None where they are none."""
+        return {"preset": preset_of(self), **asdict(self)}
+
 
 DEFAULT = Conventions()
 PRESETS: Mapping[str, Conventions] = MappingProxyType(
@@ -80,6 +84,8 @@ PRESETS: Mapping[str, Conventions] = MappingProxyType(
 def conventions(given: "str | Mapping[str, Any] | Conventions | None") -> Conventions:
     """Build conventions from the name of a preset, or from an object that may change one: `{"preset": …}`.
 
+    What `Conventions.as_json` returned gives the same conventions again.
+
     Raises:
         InvalidInput: For an unknown preset or entry, or an unfit value.
 
@@ -94,7 +100,7 @@ def conventions(given: "str | Mapping[str, Any] | Conventions | None") -> Conven
     if isinstance(given, str):
         return _preset(given, "")
     values = dict(given)
-    base = asdict(_preset(values.pop("preset", "default"), "/preset"))
+    base = asdict(_preset(values.pop("preset", None) or "default", "/preset"))
     unknown = [
         InputProblem(f"/{name}", f"unknown; known here: preset, {', '.join(base)}")
         for name in values

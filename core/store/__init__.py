@@ -5,7 +5,9 @@ from core.store.models import MODEL_NAME
 from core.store.pages import Page
 from core.store.settings import StoreSettings
 from core.store.store import Store, Transaction
+from core.store.systems import System
 from core.store.tables import (
+    Comparison,
     Dataset,
     Evaluation,
     IdempotencyRecord,
@@ -20,6 +22,7 @@ from core.store.wakeups import RUN_JOB, WakeUps
 __all__ = [
     "MODEL_NAME",
     "RUN_JOB",
+    "Comparison",
     "Dataset",
     "Evaluation",
     "IdempotencyRecord",
@@ -31,6 +34,7 @@ __all__ = [
     "Ranking",
     "Store",
     "StoreSettings",
+    "System",
     "Transaction",
     "WakeUps",
     "new_id",

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import NotFound
 from core.store import ids
+from core.store.systems import System
 from core.store.tables import Evaluation
 
 
@@ -21,17 +22,27 @@ class Evaluations:
         id: str | None = None,
         *,
         job_id: str,
-        model_id: str,
+        system: System,
         dataset_id: str,
         summaries: dict[str, Any],
+        contract: dict[str, Any],
+        baselines: list[dict[str, Any]],
+        slices: list[dict[str, Any]],
+        diagnostics: dict[str, Any] | None = None,
     ) -> Evaluation:
-        """Record what a model scored on a dataset."""
+        """Record how a system ranks a dataset."""
         evaluation = Evaluation(
             id=id or ids.new_id(ids.EVALUATION),
             job_id=job_id,
-            model_id=model_id,
+            system=system.name,
+            model_id=system.model_id,
+            ranking_id=system.ranking_id,
             dataset_id=dataset_id,
             summaries=summaries,
+            contract=contract,
+            baselines=baselines,
+            slices=slices,
+            diagnostics=diagnostics,
         )
         self._session.add(evaluation)
         self._session.flush()

@@ -10,6 +10,7 @@ JOB = "job_"
 MODEL = "mdl_"
 EVALUATION = "evl_"
 RANKING = "rnk_"
+COMPARISON = "cmp_"
 
 LENGTH = 20
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32, lower case

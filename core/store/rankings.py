@@ -5,6 +5,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import NotFound
 from core.store import ids
+from core.store.systems import System
 from core.store.tables import Ranking
 
 
@@ -19,16 +20,17 @@ class Rankings:
         id: str | None = None,
         *,
         job_id: str,
-        model_id: str,
+        system: System,
         dataset_id: str,
         queries: int,
         documents: int,
     ) -> Ranking:
-        """Record that a model ordered a dataset's documents."""
+        """Record how a system orders a dataset's documents."""
         ranking = Ranking(
             id=id or ids.new_id(ids.RANKING),
             job_id=job_id,
-            model_id=model_id,
+            system=system.name,
+            model_id=system.model_id,
             dataset_id=dataset_id,
             queries=queries,
             documents=documents,

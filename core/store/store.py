@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from core.errors import StoreUnavailable
 from core.store import engines, schema
 from core.store.artifacts import Artifacts
+from core.store.comparisons import Comparisons
 from core.store.datasets import Datasets
 from core.store.evaluations import Evaluations
 from core.store.forking import ForkGuard
@@ -30,6 +31,7 @@ class Transaction:
         models: The models.
         evaluations: The evaluations.
         rankings: The rankings.
+        comparisons: The comparisons.
         idempotency: The answers kept for repeated requests.
     """
 
@@ -39,6 +41,7 @@ class Transaction:
         self.models = Models(session)
         self.evaluations = Evaluations(session)
         self.rankings = Rankings(session)
+        self.comparisons = Comparisons(session)
         self.idempotency = Idempotency(session)
 
 

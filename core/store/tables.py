@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, String, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, String, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from core.store.clock import utc_now
@@ -39,7 +39,7 @@ class Job(Base):
     """One piece of work for a worker.
 
     Attributes:
-        kind: `ingest`, `train`, `evaluate` or `rank`.
+        kind: `ingest`, `import`, `train`, `evaluate`, `rank` or `compare`.
         status: See `core.store.job_states`.
         spec: What to do, as submitted and resolved.
         progress: `{"phase", "iteration", "total", "eta_seconds"}` or None.
@@ -171,29 +171,78 @@ class ModelAlias(Base):
 
 
 class Evaluation(Base):
-    """What a model scored on a dataset: a summary a metric; per-query values are an artifact."""
+    """How a system ranks a dataset: a summary a metric; per-query values are an artifact.
+
+    Attributes:
+        system: Name of what ranks: `web:3`, or that of a ranking from elsewhere.
+        model_id: The model, or None where a ranking was evaluated.
+        ranking_id: That ranking, or None.
+        summaries: By metric, see `core.evaluation.Evaluation.as_json`.
+        contract: The conventions of the numbers; None for an evaluation from before they were kept.
+        baselines: Summaries of rankings that need no training.
+        slices: Summaries of groups of queries.
+        diagnostics: What was asked about a loss at these scores, or None.
+    """
 
     __tablename__ = "evaluations"
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id"), index=True)
-    model_id: Mapped[str] = mapped_column(ID, ForeignKey("models.id"), index=True)
+    system: Mapped[str] = mapped_column(NAME)
+    model_id: Mapped[str | None] = mapped_column(ID, ForeignKey("models.id"), index=True)
+    ranking_id: Mapped[str | None] = mapped_column(ID)
     dataset_id: Mapped[str] = mapped_column(ID)
     summaries: Mapped[dict[str, Any]]
+    contract: Mapped[dict[str, Any] | None]
+    baselines: Mapped[list[dict[str, Any]] | None]
+    slices: Mapped[list[dict[str, Any]] | None]
+    diagnostics: Mapped[dict[str, Any] | None]
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
 class Ranking(Base):
-    """A dataset's documents in the order a model gives them; the order itself is an artifact."""
+    """A dataset's documents in the order a system gives them; the order itself is an artifact.
+
+    Attributes:
+        system: Name of what ranks: `web:3`, or that of a run from elsewhere.
+        model_id: The model, or None for a run from elsewhere.
+    """
 
     __tablename__ = "rankings"
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id"), index=True)
-    model_id: Mapped[str] = mapped_column(ID, ForeignKey("models.id"), index=True)
+    system: Mapped[str] = mapped_column(NAME)
+    model_id: Mapped[str | None] = mapped_column(ID, ForeignKey("models.id"), index=True)
     dataset_id: Mapped[str] = mapped_column(ID)
     queries: Mapped[int] = mapped_column(BigInteger)
     documents: Mapped[int] = mapped_column(BigInteger)
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+
+
+class Comparison(Base):
+    """Several systems on the same queries; per-query values are an artifact.
+
+    Attributes:
+        sentence: What may be said of them.
+        systems: `{"name", "model_id", "ranking_id", "metrics"}` of each; its ranking is always stored.
+        metrics: Spellings; the first one decides.
+        contract: The conventions of the numbers.
+        pairs: See `core.evaluation.Pair.as_json`.
+    """
+
+    __tablename__ = "comparisons"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id"), index=True)
+    dataset_id: Mapped[str] = mapped_column(ID)
+    sentence: Mapped[str] = mapped_column(Text)
+    systems: Mapped[list[dict[str, Any]]]
+    metrics: Mapped[list[str]]
+    contract: Mapped[dict[str, Any]]
+    permutations: Mapped[int]
+    seed: Mapped[int]
+    pairs: Mapped[list[dict[str, Any]]]
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
 

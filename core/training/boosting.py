@@ -8,6 +8,7 @@ import lightgbm
 import numpy as np
 
 from core.data import RankingDataset
+from core.diagnostics import diagnose
 from core.errors import InvalidInput
 from core.jit import use_threads
 from core.losses import DocumentWeightedLoss, Loss, Objective
@@ -27,8 +28,8 @@ class IterationReport:
         iteration: 1-based number of the iteration.
         total: Iterations asked for.
         values: Mean metrics, by dataset ("train", "validation") and spelling, None where undefined; with
-        "loss",
-            the mean loss of the training queries. Empty where the iteration is not measured.
+            "loss", the mean loss of the training queries. Nothing where the iteration is not measured.
+            "diagnostics" hold what the papers say of the gradient that the iteration's tree follows.
         best_iteration: Best iteration so far on validation, the present one without validation data.
     """
 
@@ -103,11 +104,16 @@ def _boost(
     prefers_higher = parse_metric(spec.selection_metric).higher_is_better
     total = spec.hyperparameters.num_iterations
     for iteration in range(1, total + 1):
-        finished = booster.update(fobj=_Gradients(objective, iteration - 1))
+        gradients = _Gradients(objective, iteration - 1, spec, train_dataset)
+        finished = booster.update(fobj=gradients)
         if finished and iteration > 1:
             break  # no split gains anything any more: LightGBM has added no tree
         measured = iteration % spec.metric_interval == 0 or iteration == total
-        values = {name: measure(booster) for name, measure in measures.items()} if measured else {}
+        values: dict[str, Mapping[str, float | None]] = (
+            {name: measure(booster) for name, measure in measures.items()} if measured else {}
+        )
+        if gradients.diagnosed is not None:
+            values["diagnostics"] = gradients.diagnosed
         selected = values["validation"][spec.selection_metric] if "validation" in values else None
         if selected is not None and not prefers_higher:
             selected = -selected
@@ -156,31 +162,54 @@ def _start(
     binning = Binning(spec.hyperparameters, parameters, kept_bins)
     data = binning.training(train_dataset)
     booster = lightgbm.Booster(parameters, data)
-    measures = {"train": _Measure(spec.followed_metrics, train_dataset, objective)}
+    measures = {"train": _Measure(spec, train_dataset, objective)}
     if validation is not None:
         booster.add_valid(binning.validation(validation, data), "validation")
-        measures["validation"] = _Measure(spec.followed_metrics, validation)
+        measures["validation"] = _Measure(spec, validation)
     return booster, measures
 
 
-@dataclass(frozen=True)
 class _Gradients:
-    """An objective at one iteration, in the form LightGBM calls."""
+    """An objective at one iteration, in the form LightGBM calls.
 
-    objective: Objective
-    iteration: int
+    Attributes:
+        diagnosed: What the papers say of the gradient; None where it was not to be looked at.
+    """
+
+    def __init__(
+        self, objective: Objective, iteration: int, spec: TrainingSpec, dataset: RankingDataset
+    ) -> None:
+        self.diagnosed: Mapping[str, float | None] | None = None
+        self._objective = objective
+        self._iteration = iteration
+        self._spec = spec
+        self._dataset = dataset
 
     def __call__(self, scores: Float64Array, _: lightgbm.Dataset) -> tuple[Float32Array, Float32Array]:
-        return self.objective(scores, self.iteration)
+        gradient, hessian = self._objective(scores, self._iteration)
+        plan = self._spec.diagnostics
+        if plan is not None and self._iteration % plan.interval == 0:
+            self.diagnosed = diagnose(
+                self._spec.loss,
+                scores,
+                self._dataset.labels,
+                self._dataset.query_boundaries,
+                cutoff=plan.cutoff,
+                iteration=self._iteration,
+                seed=self._spec.seed,
+                gradient=gradient,
+            )
+        return gradient, hessian
 
 
 class _Measure:
     """Mean metrics of a booster's present scores on one dataset; with the objective, also the mean loss."""
 
     def __init__(
-        self, metrics: tuple[str, ...], dataset: RankingDataset, objective: Objective | None = None
+        self, spec: TrainingSpec, dataset: RankingDataset, objective: Objective | None = None
     ) -> None:
-        self._metrics = {spelling: parse_metric(spelling) for spelling in metrics}
+        self._ties = spec.conventions.ties
+        self._metrics = {name: parse_metric(name, spec.conventions) for name in spec.followed_metrics}
         self._dataset = dataset
         self._objective = objective
         self._iteration = 0
@@ -198,7 +227,14 @@ class _Measure:
 
     def _read(self, scores: Float64Array, _: lightgbm.Dataset) -> list[tuple[str, float, bool]]:
         dataset = self._dataset
-        ranked = rank_labels(scores, dataset.labels, dataset.query_boundaries, self._by_label)
+        ranked = rank_labels(
+            scores,
+            dataset.labels,
+            dataset.query_boundaries,
+            self._by_label,
+            ties=self._ties,
+            document_ids=dataset.document_ids,
+        )
         self._values = {}
         if self._objective is not None:
             self._values["loss"] = float(self._objective.terms(scores, self._iteration).value.mean())

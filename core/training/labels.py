@@ -8,16 +8,19 @@ import numpy as np
 from core.data.labels import LabelMap, LabelRange, map_range
 from core.errors import InputProblem, InvalidInput
 from core.losses import Loss
-from core.metrics import parse_metric
+from core.metrics import DEFAULT, Conventions, parse_metric
 
 
-def check_labels(label_range: LabelRange, loss: Loss | None, metrics: Sequence[str]) -> None:
+def check_labels(
+    label_range: LabelRange, loss: Loss | None, metrics: Sequence[str], conventions: Conventions = DEFAULT
+) -> None:
     """Refuse labels that a loss or a metric cannot use.
 
     Args:
         label_range: The range of the labels, mapped as the job asks.
         loss: The loss, or None where nothing is trained on these labels.
         metrics: Spellings of the metrics, `ndcg@10`.
+        conventions: Their contract.
 
     Raises:
         InvalidInput: At `/label_map` for labels that nothing can use; else at the hyperparameter of the loss,
@@ -33,7 +36,7 @@ def check_labels(label_range: LabelRange, loss: Loss | None, metrics: Sequence[s
             problems += invalid.problems
     for i, metric in enumerate(metrics):
         try:
-            parse_metric(metric).check_labels(labels)
+            parse_metric(metric, conventions).check_labels(labels)
         except InvalidInput as invalid:
             problems += [InputProblem(f"/metrics/{i}", problem.detail) for problem in invalid.problems]
     if problems:
@@ -41,7 +44,11 @@ def check_labels(label_range: LabelRange, loss: Loss | None, metrics: Sequence[s
 
 
 def check_job_labels(
-    statistics: Mapping[str, Any], mapped: LabelMap, loss: Loss | None, metrics: Sequence[str]
+    statistics: Mapping[str, Any],
+    mapped: LabelMap,
+    loss: Loss | None,
+    metrics: Sequence[str],
+    conventions: Conventions = DEFAULT,
 ) -> None:
     """Refuse a job by the statistics of a dataset alone, where its labels certainly do not serve.
 
@@ -53,12 +60,13 @@ def check_job_labels(
         mapped: The labels to replace, as `label_map` returns them.
         loss: As for `check_labels`.
         metrics: As for `check_labels`.
+        conventions: As for `check_labels`.
 
     Raises:
         InvalidInput: As `check_labels` does.
     """
     listed = [entry["label"] for entry in statistics["labels"]]
-    check_labels(map_range(_stored_range(statistics, listed), listed, mapped), loss, metrics)
+    check_labels(map_range(_stored_range(statistics, listed), listed, mapped), loss, metrics, conventions)
 
 
 def _stored_range(statistics: Mapping[str, Any], listed: Sequence[float]) -> LabelRange:

@@ -6,7 +6,7 @@ from typing import Any
 
 from core.errors import InputProblem, InvalidInput
 from core.losses import Loss, make_loss
-from core.metrics import parse_metric
+from core.metrics import DEFAULT, Conventions, conventions, parse_metric
 from core.parameters import build
 from core.training.hyperparameters import Hyperparameters
 
@@ -27,6 +27,19 @@ class EarlyStopping:
 
 
 @dataclass(frozen=True)
+class DiagnosticsPlan:
+    """What the papers say of the loss, followed while it trains; see `core.diagnostics`.
+
+    Attributes:
+        interval: Iterations from one look to the next; the first one is always looked at.
+        cutoff: k of the top k that is looked at.
+    """
+
+    interval: int
+    cutoff: int = 10
+
+
+@dataclass(frozen=True)
 class TrainingSpec:
     """Loss, hyperparameters and everything else that decides a model, data aside.
 
@@ -38,8 +51,9 @@ class TrainingSpec:
         early_stopping: When to stop early, or None.
         seed: Seed of every random choice, from 0 below 2^31.
         metric_interval: Iterations from one measurement of loss and metrics to the next; the last one is
-        always
-            measured.
+            always measured.
+        conventions: The contract of the metrics.
+        diagnostics: What to follow of the loss, or None.
     """
 
     loss: Loss
@@ -48,6 +62,8 @@ class TrainingSpec:
     early_stopping: EarlyStopping | None = None
     seed: int = 42
     metric_interval: int = 1
+    conventions: Conventions = DEFAULT
+    diagnostics: DiagnosticsPlan | None = None
 
     @property
     def selection_metric(self) -> str:
@@ -81,11 +97,14 @@ def training_spec(values: Mapping[str, Any]) -> TrainingSpec:
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _SEEDS:
         problems.append(InputProblem("/seed", f"must be a whole number from 0 below {_SEEDS}"))
     metric_interval = values.get("metric_interval", 1)
-    if isinstance(metric_interval, bool) or not isinstance(metric_interval, int) or metric_interval < 1:
-        problems.append(InputProblem("/metric_interval", "must be a whole number, at least 1"))
+    problems += _not_positive("/metric_interval", metric_interval)
+    contract = _part(problems, "/contract", lambda: conventions(values.get("contract")))
+    diagnostics = _part(problems, "/diagnostics", lambda: _diagnostics(values.get("diagnostics")))
     if problems or loss is None or hyperparameters is None:
         raise InvalidInput(*problems)
-    return TrainingSpec(loss, hyperparameters, metrics, early_stopping, seed, metric_interval)
+    return TrainingSpec(
+        loss, hyperparameters, metrics, early_stopping, seed, metric_interval, contract, diagnostics
+    )
 
 
 def _part(problems: list[InputProblem], pointer: str, make: Any) -> Any:
@@ -101,6 +120,21 @@ def _loss(values: Any) -> Loss:
     if not isinstance(values, Mapping) or not isinstance(values.get("name"), str):
         raise InvalidInput.at("", 'must be an object with a "name", such as {"name": "lambdarank"}')
     return make_loss(**values)
+
+
+def _not_positive(pointer: str, value: Any) -> list[InputProblem]:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return []
+    return [InputProblem(pointer, "must be a whole number, at least 1")]
+
+
+def _diagnostics(values: Any) -> DiagnosticsPlan | None:
+    if values is None:
+        return None
+    interval, cutoff = values.get("interval"), values.get("cutoff", 10)
+    if problems := _not_positive("/interval", interval) + _not_positive("/cutoff", cutoff):
+        raise InvalidInput(*problems)
+    return DiagnosticsPlan(interval, cutoff)
 
 
 def _early_stopping(values: Any) -> EarlyStopping | None:

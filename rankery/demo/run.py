@@ -92,6 +92,7 @@ class _Demo:
         jobs = {loss: self._train(loss, datasets) for loss in LOSSES}
         results = {loss: self._judged(job, datasets) for loss, job in jobs.items()}
         self._screen.compare(results, METRICS, datasets.judged_on)
+        self._compare([job["result"]["model_id"] for job in jobs.values()], datasets)
         self._rank_live(jobs[LOSSES[-1]]["result"]["model_id"], files)
 
     def _synthetic(self, queries: int) -> _Datasets:
@@ -153,6 +154,22 @@ class _Demo:
             evaluation = self._client.evaluation(job["result"]["evaluation_id"])
             return dict(evaluation["metrics"])
         return {metric: {"mean": mean} for metric, mean in job["metrics"]["validation"].items()}
+
+    def _compare(self, model_ids: list[str], datasets: _Datasets) -> None:
+        if datasets.test_id is None:
+            return
+        job = self._client.submit(
+            {
+                "kind": "compare",
+                "dataset_id": datasets.test_id,
+                "systems": [{"model": model_id} for model_id in model_ids],
+                "metrics": ["ndcg@10", "mrr", "map"],
+            }
+        )
+        job = self._client.wait(job["id"], lambda _: self._stack.check())
+        comparison_id = job["result"]["comparison_id"]
+        self._screen.say(self._client.comparison(comparison_id)["sentence"])
+        self._screen.say(f"query by query, while this runs: {self._stack.url}/comparisons/{comparison_id}")
 
     def _rank_live(self, model_id: str, files: DemoFiles) -> None:
         model = self._client.model(model_id)

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from core.diagnostics import DIAGNOSTICS
 from core.losses import LOSSES, make_loss
-from core.metrics import METRICS, parse_metric
+from core.metrics import METRICS, PRESETS, conventions, parse_metric
 from core.parameters import parameters_of
 from tests.app.conftest import TestClient
 
@@ -52,3 +53,17 @@ def test_every_metric_is_listed_with_its_contract(client: TestClient) -> None:
     for item in items:
         assert all(type(parse_metric(spelling)) is METRICS[item["name"]] for spelling in item["examples"])
         assert item["contract"] == parse_metric(item["name"]).contract()
+        assert item["conventions"] == list(item["contract"])
+
+
+def test_presets_are_listed_as_they_are(client: TestClient) -> None:
+    """What is listed for a preset builds it."""
+    presets = client.get("/v1/metrics").json()["presets"]
+    assert {name: conventions(listed) for name, listed in presets.items()} == PRESETS
+
+
+def test_every_diagnostic_is_listed(client: TestClient) -> None:
+    """With what it says and where it comes from."""
+    listed = client.get("/v1/metrics").json()["diagnostics"]
+    assert [found["name"] for found in listed] == list(DIAGNOSTICS)
+    assert all(found["title"] and found["summary"] and found["source"] for found in listed)

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from app.conditional import matches
-from core.store import Model, Store
+from core.metrics import Conventions
+from core.store import Model, Store, System
 from tests.app.conftest import TestClient
 
 
@@ -16,7 +17,13 @@ def polled(client: TestClient, store: Store, add_model: Callable[[str], Model]) 
     model = add_model("web")
     with store.begin() as tx:
         evaluation = tx.evaluations.add(
-            job_id=model.job_id, model_id=model.id, dataset_id=model.dataset_id, summaries={}
+            job_id=model.job_id,
+            system=System("web:1", model.id),
+            dataset_id=model.dataset_id,
+            summaries={},
+            contract=Conventions().as_json(),
+            baselines=[],
+            slices=[],
         )
     return [
         "/v1/datasets",

@@ -10,7 +10,8 @@ from app import ApiSettings, create_app
 from app.problems import MEDIA_TYPE
 from app.schemas.datasets import Dataset, SyntheticDatasetRequest
 from app.schemas.evaluations import Evaluation
-from app.schemas.jobs import REQUEST_EXAMPLES, Job, JobRequest
+from app.schemas.job_requests import REQUEST_EXAMPLES, JobRequest
+from app.schemas.jobs import Job
 from app.schemas.models import AliasRequest, Model
 from app.schemas.rankings import RankRequest
 from core.losses import LOSSES
@@ -23,6 +24,7 @@ PATHS = {
     "/v1/datasets/{dataset_id}/features": {"get"},
     "/v1/datasets/{dataset_id}/queries": {"get"},
     "/v1/datasets/{dataset_id}/queries/{query_id}": {"get"},
+    "/v1/datasets/{dataset_id}/qrels": {"get"},
     "/v1/jobs": {"get", "post"},
     "/v1/jobs/{job_id}": {"get"},
     "/v1/jobs/{job_id}/history": {"get"},
@@ -34,13 +36,19 @@ PATHS = {
     "/v1/models/{ref}/export": {"get"},
     "/v1/evaluations/{evaluation_id}": {"get"},
     "/v1/evaluations/{evaluation_id}/queries": {"get"},
+    "/v1/comparisons": {"get"},
+    "/v1/comparisons/{comparison_id}": {"get"},
+    "/v1/comparisons/{comparison_id}/queries": {"get"},
+    "/v1/comparisons/{comparison_id}/differences": {"get"},
+    "/v1/comparisons/{comparison_id}/rankings": {"get"},
+    "/v1/rankings": {"post"},
     "/v1/rankings/{ranking_id}": {"get"},
     "/v1/losses": {"get"},
     "/v1/metrics": {"get"},
     "/healthz": {"get"},
     "/readyz": {"get"},
 }
-CREATING = ("upload_dataset", "create_synthetic_dataset", "create_job")
+CREATING = ("upload_dataset", "create_synthetic_dataset", "create_job", "upload_run")
 
 
 @pytest.fixture
@@ -77,7 +85,7 @@ def test_operations_are_named_and_described(operations: dict[str, dict[str, Any]
 def test_request_bodies_have_examples(operations: dict[str, dict[str, Any]]) -> None:
     """Every body can be tried out as documented."""
     bodies = [operation["requestBody"] for operation in operations.values() if "requestBody" in operation]
-    assert len(bodies) == 5
+    assert len(bodies) == 6
     for body in bodies:
         (content,) = body["content"].values()
         assert body["required"]
@@ -103,7 +111,7 @@ def test_problems_are_documented(operations: dict[str, dict[str, Any]], document
 def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -> None:
     """Everything listed or shown below /v1 is conditional."""
     polled = [name for name in operations if re.match("(get|list)_", name)]
-    assert len(polled) == 15
+    assert len(polled) == 20
     assert all("304" in operations[name]["responses"] for name in polled)
 
 

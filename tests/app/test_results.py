@@ -13,12 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.result_files import BATCH_ROWS, read_queries, read_rows, run_file_lines
-from core.store import Model, Store
+from app.result_files import BATCH_ROWS, ranking_batches, read_queries, read_rows
+from core.data.trec import write_run
+from core.metrics import Conventions
+from core.store import Model, Store, System
 from tests.app.conftest import TestClient
 
 # Scores of each query, best first, as a ranking job stores them.
 Scores = dict[str, list[float]]
+_INTERVAL = {"mean": 0.3, "lower": 0.2, "upper": 0.4}
 RANKED: Scores = {"q2": [3.5, 1.25, 1.25, -2.0], "q1": [0.1], "q 10": [7.0, 7.0]}
 
 
@@ -52,7 +55,11 @@ def ranking_id(store: Store, add_model: Callable[[str], Model]) -> str:
     model = add_model("web")
     with store.begin() as tx:
         ranking = tx.rankings.add(
-            job_id=model.job_id, model_id=model.id, dataset_id=model.dataset_id, queries=3, documents=7
+            job_id=model.job_id,
+            system=System("web:1", model.id),
+            dataset_id=model.dataset_id,
+            queries=3,
+            documents=7,
         )
     store.artifacts.write_bytes(f"rankings/{ranking.id}/ranking.parquet", _parquet(RANKED))
     return ranking.id
@@ -142,7 +149,7 @@ def test_a_page_may_span_many_batches() -> None:
 def test_the_order_survives_a_run_file(scores: list[list[float]]) -> None:
     """Read as float32, as trec_eval does, scores fall strictly within each query and stay close."""
     ranked = {f"q{i}": sorted(values, reverse=True) for i, values in enumerate(scores)}
-    text = "".join(run_file_lines(io.BytesIO(_parquet(ranked)), "tag"))
+    text = "".join(write_run(ranking_batches(io.BytesIO(_parquet(ranked))), "tag"))
     lines = [line.split() for line in text.splitlines()]
     for query_id, rows in itertools.groupby(lines, key=lambda line: line[0]):
         written = np.array([row[4] for row in rows]).astype(np.float32)
@@ -160,14 +167,19 @@ def evaluation_id(store: Store, add_model: Callable[[str], Model]) -> str:
         "upper": 0.6,
         "queries": 4,
         "skipped": 1,
+        "quantiles": {"p50": 0.4},
+        "higher_is_better": True,
         "contract": {"gain": "exp2"},
     }
     with store.begin() as tx:
         evaluation = tx.evaluations.add(
             job_id=model.job_id,
-            model_id=model.id,
+            system=System("web:1", model.id),
             dataset_id=model.dataset_id,
             summaries={"ndcg@5": summary},
+            contract=Conventions().as_json(),
+            baselines=[{"name": "random", "detail": "seed 42", "metrics": {"ndcg@5": _INTERVAL}}],
+            slices=[{"by": "market", "value": "de", "queries": 2, "metrics": {"ndcg@5": _INTERVAL}}],
         )
     sink = io.BytesIO()
     table = pa.table({"query_id": list("abcde"), "ndcg@5": [0.1, 0.9, float("nan"), 0.6, 0.4]})
@@ -184,11 +196,21 @@ def test_an_evaluation_shows_its_intervals_and_contract(client: TestClient, eval
             "mean": 0.5,
             "lower": 0.4,
             "upper": 0.6,
+            "quantiles": {"p50": 0.4},
             "queries": 4,
             "skipped": 1,
+            "higher_is_better": True,
             "contract": {"gain": "exp2"},
         }
     }
+    assert evaluation["contract"]["preset"] == "default"
+    assert (evaluation["system"], evaluation["ranking_id"]) == ("web:1", None)
+    assert evaluation["baselines"] == [
+        {"name": "random", "detail": "seed 42", "metrics": {"ndcg@5": _INTERVAL}}
+    ]
+    assert evaluation["slices"] == [
+        {"by": "market", "value": "de", "queries": 2, "metrics": {"ndcg@5": _INTERVAL}}
+    ]
 
 
 def test_query_values_are_paged(client: TestClient, evaluation_id: str) -> None:

@@ -16,6 +16,7 @@ from core.warm_up import warm_up
 from core.losses import LOSSES
 from core.store import Store
 from core.store.dataset_keys import query_sizes_key, upload_key
+from core.store.result_keys import run_key
 from worker import WorkerSettings
 from worker.stopping import StopFlag
 from worker.tasks import run_job
@@ -67,8 +68,23 @@ for loss in LOSSES:
             validation={"fraction": 0.3},
             test_dataset_id=scattered,
             hyperparameters={"num_iterations": 2, "min_data_in_leaf": 2},
+            diagnostics={"interval": 1, "cutoff": 3},
         )
-run("evaluate", dataset_id=scattered, model_id=made["model_id"])
+model = {"model_id": made["model_id"], "system": "m:1"}
+run(
+    "evaluate",
+    dataset_id=scattered,
+    diagnostics={"loss": {"name": "lambdarank"}, "cutoff": 3},
+    contract="trec_eval",
+    seed=1,
+    **model,
+)
+ranking_id = run("rank", dataset_id=scattered, **model)["ranking_id"]
+systems = [model, {"ranking_id": ranking_id, "system": "again"}]
+run("compare", dataset_id=scattered, systems=systems, contract="default", permutations=1000, seed=1)
+store.artifacts.write_bytes(run_key("u"), b"0 Q0 d1 1 0.5 tag\\n1 Q0 d2 1 0.5 tag\\n")
+run("import", dataset_id=plain, upload_id="u", filename="r", name="r")
+
 print(json.dumps(sorted(compiled() - warm)))
 """
 

@@ -34,7 +34,7 @@ def test_names_default_to_numbers_from_one() -> None:
     ("change", "pointer"),
     [
         ({"features": [1.0, 2.0, 3.0]}, "/features"),
-        ({"features": np.zeros((3, 0))}, "/features"),
+        ({"features": np.zeros((0, 2))}, "/features"),
         ({"features": [[1.0], [2.0, 3.0]]}, "/features"),
         ({"features": [[1, 1], [1, 1], [-1e39, 1]]}, "/features/2/0"),
         ({"labels": [0, 1]}, "/labels"),

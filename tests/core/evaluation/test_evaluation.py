@@ -38,7 +38,7 @@ def test_an_undefined_query_is_null_in_the_file_and_skipped_in_the_mean(dataset:
     """NaN never reaches a reader as a number."""
     evaluation = evaluate(np.array([0.1, 0.3, 0.2, 0.5, 0.4]), dataset, ["ndcg@2", "mrr"])
     file = io.BytesIO()
-    evaluation.to_parquet(file, dataset)
+    evaluation.to_parquet(file, dataset.query_ids)
     assert pq.read_table(file).to_pylist() == [
         {"query_id": "q1", "ndcg@2": 1.0, "mrr": 1.0},
         {"query_id": "q2", "ndcg@2": None, "mrr": None},

@@ -1,8 +1,12 @@
 """The numbers of other tools, under the presets that carry their conventions."""
 
+import ir_measures
 import lightgbm
 import numpy as np
 import pytest
+import pytrec_eval
+import xgboost
+from ir_measures import AP, Bpref, P, R, nDCG
 from sklearn.metrics import average_precision_score, dcg_score, ndcg_score, roc_auc_score
 
 from core.metrics import PRESETS, conventions, parse_metric, preset_of
@@ -24,6 +28,26 @@ class _Judged:
             self.labels[self.rows(query)] = 0.0
         # Halves are exact in float32, in which other tools compare scores.
         self.scores: Float64Array = np.round(2 * generator.standard_normal(n)) / 2
+
+        # Of other lengths and other signs, so that their order as text is not the order of the input.
+        self.document_ids = [f"d{generator.integers(1000)}-{row}" for row in range(n)]
+
+    def qrels(self) -> dict[str, dict[str, int]]:
+        """The labels as trec_eval's Python packages take them."""
+        return {
+            str(query): {self.document_ids[row]: int(self.labels[row]) for row in self._numbers(query)}
+            for query in range(N_QUERIES)
+        }
+
+    def run(self) -> dict[str, dict[str, float]]:
+        """The scores as trec_eval's Python packages take them."""
+        return {
+            str(query): {self.document_ids[row]: float(self.scores[row]) for row in self._numbers(query)}
+            for query in range(N_QUERIES)
+        }
+
+    def _numbers(self, query: int) -> range:
+        return range(int(self.boundaries[query]), int(self.boundaries[query + 1]))
 
     def rows(self, query: int) -> slice:
         """The documents of a query."""
@@ -75,6 +99,58 @@ def test_means_agree_with_lightgbm(judged: _Judged, metric: str) -> None:
     for _, spelling, expected, *_ in booster.eval_train():
         ours = parse_metric(spelling, "lightgbm")(judged.scores, judged.labels, judged.boundaries)
         assert ours.mean() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("measure", "field", "spelling"),
+    [
+        ("ndcg", "ndcg", "ndcg"),
+        *((f"ndcg_cut.{k}", f"ndcg_cut_{k}", f"ndcg@{k}") for k in (1, 3, 5, 10)),
+        ("map", "map", "map"),
+        *((f"map_cut.{k}", f"map_cut_{k}", f"map@{k}") for k in (1, 3, 5, 10)),
+        ("recip_rank", "recip_rank", "mrr"),
+        *((f"P.{k}", f"P_{k}", f"precision@{k}") for k in (1, 3, 5, 10)),
+        *((f"recall.{k}", f"recall_{k}", f"recall@{k}") for k in (1, 3, 5, 10)),
+        ("bpref", "bpref", "bpref"),
+    ],
+)
+def test_queries_agree_with_trec_eval(judged: _Judged, measure: str, field: str, spelling: str) -> None:
+    """Every query by trec_eval itself: ties by document id, queries without a relevant document 0."""
+    theirs = pytrec_eval.RelevanceEvaluator(judged.qrels(), {measure}).evaluate(judged.run())
+    ours = parse_metric(spelling, "trec_eval")(
+        judged.scores, judged.labels, judged.boundaries, judged.document_ids
+    )
+    expected = [theirs[str(query)][field] for query in range(N_QUERIES)]
+    np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("measure", "spelling"),
+    [(nDCG @ 10, "ndcg@10"), (AP, "map"), (P @ 5, "precision@5"), (R @ 5, "recall@5"), (Bpref, "bpref")],
+)
+def test_means_agree_with_ir_measures(judged: _Judged, measure: "ir_measures.Measure", spelling: str) -> None:
+    """The mean over all queries of the judgments."""
+    expected = ir_measures.calc_aggregate([measure], judged.qrels(), judged.run())[measure]
+    ours = parse_metric(spelling, "trec_eval")(
+        judged.scores, judged.labels, judged.boundaries, judged.document_ids
+    )
+    assert ours.mean() == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["ndcg", "map"])
+@pytest.mark.parametrize("cutoff", [1, 3, 5, 10])
+def test_means_agree_with_xgboost(judged: _Judged, metric: str, cutoff: int) -> None:
+    """As its own evaluation reports them; its MAP takes labels 0 and 1 alone."""
+    labels = np.minimum(judged.labels, 1.0) if metric == "map" else judged.labels
+    data = xgboost.DMatrix(judged.scores.reshape(-1, 1), labels)
+    data.set_group(judged.lengths)
+    data.set_base_margin(judged.scores)
+    spelling = f"{metric}@{cutoff}"
+    parameters = {"objective": f"rank:{metric}", "eval_metric": spelling, "eta": 0.0, "nthread": 1}
+    booster = xgboost.train(parameters, data, num_boost_round=1)
+    reported = float(booster.eval(data).rsplit(":", 1)[1])
+    ours = parse_metric(spelling, "xgboost")(judged.scores, labels, judged.boundaries)
+    assert ours.mean() == pytest.approx(reported, abs=1e-6)
 
 
 def test_trec_evals_ties_put_the_larger_document_first() -> None:

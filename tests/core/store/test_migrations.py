@@ -13,7 +13,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 from sqlalchemy.exc import OperationalError
 
 import core
@@ -142,3 +142,43 @@ def test_datasets_from_before_contents_were_shared(settings: StoreSettings) -> N
         command.downgrade(config, "0001")
         assert connection.exec_driver_sql("SELECT count(*) FROM datasets").scalar() == 2
     engine.dispose()
+
+
+def test_results_from_before_systems_were_named_get_the_name_of_their_model(settings: StoreSettings) -> None:
+    """What stood in the tables stays, and can be shown."""
+    engine = open_engine(settings.database_url)
+    with for_writing(engine).begin() as connection:
+        config = migrations_config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+        moment = "2026-01-05 10:00:00"
+        connection.execute(
+            text(
+                "INSERT INTO jobs (id, kind, status, spec, attempt, token, cancel_requested, created_at)"
+                f" VALUES ('job_1', 'train', 'succeeded', '{{}}', 1, 1, 0, '{moment}')"
+            )
+        )
+        connection.execute(
+            text(
+                "INSERT INTO models (id, name, version, job_id, dataset_id, feature_names, loss,"
+                " hyperparameters, best_iteration, sha256, size_bytes, created_at)"
+                f" VALUES ('mdl_1', 'web', 3, 'job_1', 'ds_1', '[]', '{{}}', '{{}}', 1, 'x', 1, '{moment}')"
+            )
+        )
+        for table, columns, values in (
+            ("evaluations", "summaries", "'{}'"),
+            ("rankings", "queries, documents", "1, 2"),
+        ):
+            connection.execute(
+                text(
+                    f"INSERT INTO {table} (id, job_id, model_id, dataset_id, {columns}, created_at)"
+                    f" VALUES ('one', 'job_1', 'mdl_1', 'ds_1', {values}, '{moment}')"
+                )
+            )
+        command.upgrade(config, "head")
+    engine.dispose()
+    store = Store.open(settings)
+    with store.read() as tx:
+        assert (tx.evaluations.get("one").system, tx.evaluations.get("one").baselines) == ("web:3", None)
+        assert tx.rankings.get("one").system == "web:3"
+    store.close()

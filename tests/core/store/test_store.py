@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 import core
 from core.errors import StoreUnavailable
-from core.store import Store, StoreSettings, Transaction
+from core.store import Store, StoreSettings, System, Transaction
 from core.store.engines import open_engine
 
 WRITE_FOR_EVER = """
@@ -93,7 +93,7 @@ def test_reading_before_writing(store: Store) -> None:
 def test_foreign_keys_hold(store: Store) -> None:
     """A row cannot name a job that does not exist."""
     with pytest.raises(IntegrityError), store.begin() as tx:
-        tx.rankings.add(job_id="job_none", model_id="mdl_none", dataset_id="ds_1", queries=1, documents=1)
+        tx.rankings.add(job_id="job_none", system=System("bm25"), dataset_id="ds_1", queries=1, documents=1)
 
 
 def test_settings_of_sqlite(store: Store, settings: StoreSettings) -> None:

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset, split_queries, synthetic_dataset
+from core.diagnostics import DIAGNOSTICS, diagnose
 from core.errors import InvalidInput, JobCancelled
 from core.evaluation import evaluate
 from core.losses import LOSSES
+from core.metrics import PRESETS
 from core.scoring import Forest
 from core.training import IterationReport, TrainingSpec, train, training_spec
 
@@ -183,3 +185,56 @@ def test_small_data_trains_where_no_split_satisfies_every_bound() -> None:
         training_spec({"loss": {"name": "lambdarank"}}), synthetic_dataset(1, seed=1).select_queries([0])
     )
     assert Forest.parse(ranker.model_text).n_trees >= 1
+
+
+def test_diagnostics_are_followed_and_change_nothing(
+    datasets: tuple[RankingDataset, RankingDataset],
+) -> None:
+    """At the first iteration and every fifth behind it; the model is the same, byte for byte."""
+    watched = train(small_spec(diagnostics={"interval": 5, "cutoff": 3}, metric_interval=4), *datasets)
+    seen = {report.iteration for report in watched.history if "diagnostics" in report.values}
+    assert seen == {1, 6, 11}
+    first = watched.history[0].values["diagnostics"]
+    assert set(first) == set(DIAGNOSTICS)
+    assert first["broken-bounds"] == 0.0
+    assert watched.model_text == train(small_spec(metric_interval=4), *datasets).model_text
+
+
+def test_diagnostics_see_the_gradient_that_the_tree_follows(
+    datasets: tuple[RankingDataset, RankingDataset],
+) -> None:
+    """At the second iteration: that at the scores of the first tree."""
+    training, _ = datasets
+    ranker = train(small_spec(diagnostics={"interval": 1, "cutoff": 3}), training)
+    spec = small_spec(hyperparameters={"num_iterations": 1, "num_leaves": 7, "min_data_in_leaf": 5})
+    scores = Forest.parse(train(spec, training).model_text).score(training.features)
+    expected = diagnose(spec.loss, scores, training.labels, training.query_boundaries, cutoff=3, iteration=1)
+    found = ranker.history[1].values["diagnostics"]
+    assert found["incoherent-queries"] == pytest.approx(expected["incoherent-queries"])
+    assert found["strictly-incoherent-queries"] == pytest.approx(expected["strictly-incoherent-queries"])
+
+
+def test_metrics_follow_the_contract(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+    """What is reported while training is what an evaluation under the same contract finds."""
+    training, held_out = datasets
+    ranker = train(small_spec(contract="letor"), training, held_out)
+    scores = Forest.parse(ranker.model_text).score(held_out.features)
+    means = evaluate(scores, held_out, ["ndcg@5"], PRESETS["letor"]).means
+    reported = ranker.history[ranker.best_iteration - 1].values["validation"]["ndcg@5"]
+    assert reported == pytest.approx(means["ndcg@5"])
+    assert reported != pytest.approx(evaluate(scores, held_out, ["ndcg@5"]).means["ndcg@5"])
+
+
+@pytest.mark.parametrize(
+    ("diagnostics", "pointer"),
+    [
+        ({"interval": 0}, "/diagnostics/interval"),
+        ({"cutoff": 5}, "/diagnostics/interval"),
+        ({"interval": 1, "cutoff": 2.5}, "/diagnostics/cutoff"),
+    ],
+)
+def test_a_plan_of_diagnostics_is_checked(diagnostics: dict[str, object], pointer: str) -> None:
+    """Each fault at its place."""
+    with pytest.raises(InvalidInput) as caught:
+        small_spec(diagnostics=diagnostics)
+    assert [problem.pointer for problem in caught.value.problems] == [pointer]

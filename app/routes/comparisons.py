@@ -1,0 +1,95 @@
+"""Comparisons that jobs made."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from app.compared_queries import ComparedQueries
+from app.documentation import NOT_MODIFIED, problems
+from app.routes.route import JsonRoute
+from app.schemas.base import Cursor, Limit
+from app.schemas.comparisons import (
+    ComparedQueryPage,
+    Comparison,
+    ComparisonEntry,
+    ComparisonPage,
+    Differences,
+    QueryRankings,
+)
+from app.services import UseServices
+
+router = APIRouter(prefix="/comparisons", tags=["results"], route_class=JsonRoute)
+
+
+@router.get("", summary="List comparisons", responses={**NOT_MODIFIED, **problems(422)})
+def list_comparisons(services: UseServices, cursor: Cursor = None, limit: Limit = 50) -> ComparisonPage:
+    """List comparisons with what they found, newest first."""
+    with services.store.read() as tx:
+        page = tx.comparisons.page(cursor, limit)
+    items = [
+        ComparisonEntry(
+            id=row.id,
+            job_id=row.job_id,
+            dataset_id=row.dataset_id,
+            sentence=row.sentence,
+            systems=[system["name"] for system in row.systems],
+            created_at=row.created_at,
+        )
+        for row in page.items
+    ]
+    return ComparisonPage(items=items, next_cursor=page.next_cursor)
+
+
+@router.get("/{comparison_id}", summary="Show a comparison", responses={**NOT_MODIFIED, **problems(404)})
+def get_comparison(comparison_id: str, services: UseServices) -> Comparison:
+    """Show what may be said of every pair of systems, and the tests behind it."""
+    with services.store.read() as tx:
+        comparison = tx.comparisons.get(comparison_id)
+    return Comparison.model_validate(comparison)
+
+
+@router.get(
+    "/{comparison_id}/queries",
+    summary="List the values of single queries",
+    responses={**NOT_MODIFIED, **problems(404, 422)},
+)
+def list_compared_queries(
+    comparison_id: str, services: UseServices, cursor: Cursor = None, limit: Limit = 100
+) -> ComparedQueryPage:
+    """List each query's metrics for all systems, in the dataset's order."""
+    return ComparedQueries(services.store, comparison_id).page(cursor, limit)
+
+
+@router.get(
+    "/{comparison_id}/differences",
+    summary="Show the differences of a pair",
+    responses={**NOT_MODIFIED, **problems(404, 422)},
+)
+def get_differences(
+    comparison_id: str,
+    services: UseServices,
+    a: Annotated[int, Query(ge=0, le=19, description="Place of A in `systems`, from 0")] = 0,
+    b: Annotated[int, Query(ge=0, le=19, description="Place of B")] = 1,
+    metric: Annotated[
+        str | None, Query(max_length=64, description="A metric of the comparison; the first when left out")
+    ] = None,
+) -> Differences:
+    """Show B − A over the queries in ascending order, to be drawn."""
+    return ComparedQueries(services.store, comparison_id).differences(a, b, metric)
+
+
+@router.get(
+    "/{comparison_id}/rankings",
+    summary="Show a query as each system ranks it",
+    responses={**NOT_MODIFIED, **problems(404, 422)},
+)
+def get_query_rankings(
+    comparison_id: str,
+    services: UseServices,
+    query_id: Annotated[
+        str, Query(max_length=1024, description="A query of the dataset", examples=["10032"])
+    ],
+    top: Annotated[int, Query(ge=1, le=1000, description="Documents of each ranking")] = 20,
+) -> QueryRankings:
+    """Show the top of every system's ranking of one query side by side, with judged labels."""
+    return ComparedQueries(services.store, comparison_id).rankings(query_id, top)

@@ -1,0 +1,146 @@
+"""Uploads of runs: rankings of other systems, in TREC's format."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from starlette.responses import Response
+
+from app.answers import accepted
+from app.idempotency import Once
+from app.schemas.jobs import Job
+from app.services import Services
+from app.submission.checks import require_ready
+from app.uploads import ReceivedUpload, Reception
+from core.errors import InputProblem, InvalidInput
+from core.store.artifacts import Artifacts
+from core.store.result_keys import run_folder, run_key
+
+RUN_FILES = ("file",)
+RUN_TEXTS: Mapping[str, int] = MappingProxyType({"dataset_id": 64, "name": 4_096})
+_MAX_NAME = 200
+RUN_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {
+            "schema": {
+                "type": "object",
+                "required": ["file", "dataset_id"],
+                "properties": {
+                    "file": {
+                        "type": "string",
+                        "format": "binary",
+                        "description": "Lines of `qid Q0 docno rank score tag`; plain, gzip or Zstandard",
+                    },
+                    "dataset_id": {"type": "string", "description": "A ready dataset with its queries"},
+                    "name": {
+                        "type": "string",
+                        "maxLength": _MAX_NAME,
+                        "description": "What people call the system; the file's name when left out",
+                    },
+                },
+            },
+            "examples": {
+                "run": {
+                    "summary": "A run of another engine",
+                    "value": {
+                        "file": "10032 Q0 GX029-35-5894638 1 2.31 bm25\n",
+                        "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+                        "name": "bm25",
+                    },
+                }
+            },
+        }
+    },
+}
+
+
+@dataclass(frozen=True)
+class RunUpload:
+    """A complete upload of a run.
+
+    Attributes:
+        upload_id: Under which its bytes are kept.
+        sha256: Checksum of all that was sent.
+        dataset_id: Whose queries it ranks.
+        name: What people call the system.
+        filename: The file's name, for messages.
+    """
+
+    upload_id: str
+    sha256: str
+    dataset_id: str
+    name: str
+    filename: str
+
+    @classmethod
+    def of(cls, received: ReceivedUpload, upload_id: str) -> "RunUpload":
+        """Check what has arrived.
+
+        Raises:
+            InvalidInput: With a pointer for each part that is missing or unfit.
+        """
+        problems = []
+        if "file" not in received.files:
+            problems.append(
+                InputProblem("/file", "required: the run, as a part with this name and a filename")
+            )
+        if "dataset_id" not in received.fields:
+            problems.append(InputProblem("/dataset_id", "required: the dataset whose queries it ranks"))
+        if problems:
+            raise InvalidInput(*problems)
+        file = received.files["file"]
+        name = received.fields.get("name", file.filename).strip()
+        if not name.isprintable() or not 1 <= len(name) <= _MAX_NAME:
+            raise InvalidInput.at("/name", f"must be 1 to {_MAX_NAME} printable characters")
+        content = json.dumps([file.filename, file.sha256, received.fields], sort_keys=True)
+        sha256 = hashlib.sha256(content.encode()).hexdigest()
+        return cls(upload_id, sha256, received.fields["dataset_id"], name, file.filename)
+
+    def spec(self) -> dict[str, Any]:
+        """Return the job that reads it."""
+        return {
+            "upload_id": self.upload_id,
+            "dataset_id": self.dataset_id,
+            "name": self.name,
+            "filename": self.filename,
+        }
+
+
+@contextmanager
+def receiving_run(artifacts: Artifacts, upload_id: str, max_bytes: int) -> Iterator[Reception]:
+    """Keep what arrives; an interrupted upload leaves not even an empty folder."""
+    try:
+        with Reception(artifacts, lambda _: run_key(upload_id), max_bytes) as reception:
+            yield reception
+    except BaseException:
+        artifacts.delete(run_folder(upload_id))
+        raise
+
+
+def register_run(services: Services, once: Once, upload: RunUpload) -> Response:
+    """Queue the job that reads a run.
+
+    Raises:
+        NotFound: There is no such dataset.
+        WrongState: It is not ready.
+    """
+    kept = False
+    try:
+        with services.store.begin() as tx:
+            if answer := once.earlier_answer(tx, upload.sha256):
+                return answer
+            require_ready(tx, [upload.dataset_id])
+            job = tx.jobs.add("import", upload.spec(), dataset_ids=[upload.dataset_id])
+            created = accepted(Job.model_validate(job), f"/v1/jobs/{job.id}")
+            once.keep(tx, upload.sha256, created)
+        kept = True
+    finally:
+        if not kept:
+            services.store.artifacts.delete(run_folder(upload.upload_id))
+    services.wake_ups.send(job.id)
+    return created

@@ -1,0 +1,36 @@
+"""What must hold before a job is queued, so that a worker never starts one that cannot end well."""
+
+from app.schemas.job_requests import CompareRequest, EvaluateRequest, RankDatasetRequest, TrainRequest
+from app.submission.measuring import comparison, evaluation, ranking
+from app.submission.resolved import Resolved
+from app.submission.training import training
+from core.store import Job, Transaction
+
+
+def submit(
+    tx: Transaction, request: TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest
+) -> Job:
+    """Check a job request in full and queue it, its stored spec complete and resolved.
+
+    Raises:
+        InvalidInput: For what is wrong with the request by itself.
+        NotFound: When a dataset, model or ranking that it names does not exist.
+        WrongState: When a dataset is not ready.
+    """
+    resolved = _resolve(tx, request)
+    return tx.jobs.add(request.kind, resolved.spec, dataset_ids=resolved.dataset_ids)
+
+
+def _resolve(
+    tx: Transaction, request: TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest
+) -> Resolved:
+    if isinstance(request, TrainRequest):
+        return training(tx, request)
+    if isinstance(request, EvaluateRequest):
+        return evaluation(tx, request)
+    if isinstance(request, CompareRequest):
+        return comparison(tx, request)
+    return ranking(tx, request)
+
+
+__all__ = ["submit"]

@@ -1,0 +1,77 @@
+"""What every kind of job is held against."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from app.schemas.contracts import ContractRequest
+from core.data.labels import label_map
+from core.errors import InputProblem, InvalidInput, WrongState
+from core.losses import Loss
+from core.metrics import DEFAULT, Conventions, conventions, parse_metric
+from core.store import Dataset, Transaction
+from core.training.labels import check_job_labels
+
+
+def repeated_metrics(metrics: Sequence[str]) -> Iterable[InputProblem]:
+    """Find the metrics that are listed before."""
+    return [
+        InputProblem(f"/metrics/{i}", f"{metric!r} is listed twice")
+        for i, metric in enumerate(metrics)
+        if metric in metrics[:i]
+    ]
+
+
+def unknown_metrics(metrics: Sequence[str]) -> Iterable[InputProblem]:
+    """Find the metrics that there are not."""
+    for i, metric in enumerate(metrics):
+        try:
+            parse_metric(metric)
+        except InvalidInput as invalid:
+            yield InputProblem(f"/metrics/{i}", invalid.problems[0].detail)
+
+
+def label_map_problems(labels: Mapping[str, float]) -> Iterable[InputProblem]:
+    """Find what is wrong with a map of labels."""
+    try:
+        label_map(labels)
+    except InvalidInput as invalid:
+        return invalid.problems
+    return ()
+
+
+def contract_of(given: str | ContractRequest, problems: list[InputProblem]) -> Conventions:
+    """Resolve a contract; what is wrong with it joins the problems."""
+    try:
+        return conventions(given if isinstance(given, str) else given.model_dump(exclude_none=True))
+    except InvalidInput as invalid:
+        problems += [InputProblem(f"/contract{found.pointer}", found.detail) for found in invalid.problems]
+        return DEFAULT
+
+
+def require_ready(tx: Transaction, dataset_ids: Iterable[str]) -> list[Dataset]:
+    """Return the datasets.
+
+    Raises:
+        NotFound: One does not exist.
+        WrongState: One is not ready.
+    """
+    datasets = [tx.datasets.get(dataset_id) for dataset_id in dataset_ids]
+    for dataset in datasets:
+        if dataset.status != "ready":
+            raise WrongState("dataset", dataset.id, dataset.status, "a job needs it to be ready")
+    return datasets
+
+
+def check_dataset_labels(
+    dataset: Dataset,
+    labels: Mapping[str, float],
+    loss: Loss | None,
+    metrics: Sequence[str],
+    contract: Conventions,
+) -> None:
+    """Refuse labels that a loss or a metric cannot use, as far as the statistics tell.
+
+    Raises:
+        InvalidInput: They cannot be used.
+    """
+    if dataset.statistics is not None and "labels" in dataset.statistics:
+        check_job_labels(dataset.statistics, label_map(labels), loss, metrics, contract)

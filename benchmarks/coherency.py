@@ -1,0 +1,116 @@
+"""Queries with an incoherent gradient while LambdaRank and Lambda-eX train, as in Marcuzzi et al. 2023, Figure 3.
+
+The data is drawn in the proportions of the paper's collections: nearly all documents are non-relevant, which is
+where truncation leaves gaps. Every loss grows the same trees at the paper's settings and is watched at each.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import lightgbm
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.loads import Load
+from core.data import RankingDataset
+from core.diagnostics import incoherent_queries, strictly_incoherent_queries
+from core.jit import use_threads
+from core.losses import Loss, make_loss
+from core.metrics import parse_metric
+from core.training import Hyperparameters
+from core.types import Float32Array, Float64Array
+
+HYPERPARAMETERS = Hyperparameters(learning_rate=0.05, num_leaves=64, min_data_in_leaf=20)  # table 4
+LOAD = Load("S", "Istella-S, sparser", 400, 250, 40, (0.99, 0.004, 0.003, 0.002, 0.001))
+SHOWN = (1, 3, 10, 30, 100, 300, 1_000)  # the paper's axis is logarithmic
+
+
+def losses(cutoff: int) -> Mapping[str, Loss]:
+    """LambdaRank as the paper truncates it, and Lambda-eX by every selection."""
+    truncated = {
+        f"τ = {cutoff}": make_loss("lambdarank", truncation_level=cutoff),
+        f"τ = {cutoff + 3}": make_loss("lambdarank", truncation_level=cutoff + 3),
+        "τ = ∞": make_loss("lambdarank"),
+    }
+    extended = {
+        f"eX {selection}": make_loss("lambdarank", truncation_level=cutoff, pair_selection=selection)
+        for selection in ("static", "random", "all", "all-static", "all-random")
+    }
+    return MappingProxyType({**truncated, **extended})
+
+
+class Watched:
+    """A loss that trains, and what its gradients do to the queries at each tree."""
+
+    def __init__(self, loss: Loss, dataset: RankingDataset, cutoff: int, trees: int, threads: int) -> None:
+        self._objective = loss.prepare(dataset.labels, dataset.query_boundaries)
+        self._dataset = dataset
+        self._cutoff = cutoff
+        self.incoherent: list[float] = []
+        self.strictly: list[float] = []
+        self.objective_seconds = 0.0
+        parameters = HYPERPARAMETERS.lightgbm(seed=1, threads=threads)
+        data = lightgbm.Dataset(dataset.features, dataset.labels, params=parameters)
+        self.booster = lightgbm.Booster(parameters, data)
+        for _ in range(trees):
+            self.booster.update(fobj=self._gradients)
+
+    def _gradients(self, scores: Float64Array, _: lightgbm.Dataset) -> tuple[Float32Array, Float32Array]:
+        started = time.perf_counter()
+        gradient, hessian = self._objective(scores, len(self.strictly))
+        self.objective_seconds += time.perf_counter() - started
+        judged = (gradient, scores, self._dataset.labels, self._dataset.query_boundaries)
+        self.incoherent.append(float(incoherent_queries(*judged).mean()))
+        self.strictly.append(float(strictly_incoherent_queries(*judged, self._cutoff).mean()))
+        return gradient, hessian
+
+
+def drawn(seed: int) -> RankingDataset:
+    """Draw a dataset in the proportions of `LOAD`."""
+    features, labels = LOAD.draw(seed)
+    return RankingDataset.from_arrays(features, labels, LOAD.query_boundaries)
+
+
+def compare(console: Console, cutoff: int, trees: int, threads: int) -> None:
+    """Train every loss; print the shares of incoherent queries by tree, and what the models are worth."""
+    train, test = drawn(1), drawn(2)
+    ndcg = parse_metric(f"ndcg@{cutoff}")
+    shown = [tree for tree in SHOWN if tree < trees] + [trees]
+    columns = ("loss", *(f"tree {tree}" for tree in shown))
+    strictly = Table(*columns, "mean", title=f"% of queries: a false top-{cutoff} document pushed harder")
+    incoherent = Table(*columns, "mean", title="% of queries incoherent by definition 3.1, any two documents")
+    worth = Table("loss", f"NDCG@{cutoff} on test", "ms a gradient", "seconds", title="The models")
+    for name, loss in losses(cutoff).items():
+        started = time.perf_counter()
+        watched = Watched(loss, train, cutoff, trees, threads)
+        for table, shares in ((strictly, watched.strictly), (incoherent, watched.incoherent)):
+            at = [shares[tree - 1] for tree in shown]
+            table.add_row(name, *(f"{100 * share:.2f}" for share in (*at, float(np.mean(shares)))))
+        scores = np.asarray(watched.booster.predict(test.features, num_threads=threads))
+        mean = np.nanmean(ndcg(scores, test.labels, test.query_boundaries))
+        milliseconds = 1_000 * watched.objective_seconds / trees
+        worth.add_row(name, f"{mean:.4f}", f"{milliseconds:.2f}", f"{time.perf_counter() - started:.1f}")
+    for table in (strictly, incoherent, worth):
+        console.print(table)
+
+
+def main() -> None:
+    """Run the comparison."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cutoff", type=int, default=5)
+    parser.add_argument("--trees", type=int, default=100)
+    options = parser.parse_args()
+    threads = os.cpu_count() or 1
+    use_threads(threads)
+    console = Console()
+    shares = ", ".join(f"{label}: {100 * share:.1f} %" for label, share in enumerate(LOAD.label_shares))
+    console.print(f"{LOAD.n_queries} queries × {LOAD.n_per_query} documents; labels {shares}")
+    compare(console, options.cutoff, options.trees, threads)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,7 @@
+"""TREC's files: judgments (qrels), and the rankings of other systems (runs)."""
+
+from core.data.trec.join import JudgedRun, join_run
+from core.data.trec.qrels import read_qrels, write_qrels
+from core.data.trec.run import Run, read_run, write_run
+
+__all__ = ["JudgedRun", "Run", "join_run", "read_qrels", "read_run", "write_qrels", "write_run"]

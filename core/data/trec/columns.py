@@ -1,0 +1,131 @@
+"""Lines of a fixed number of words, as columns."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core.data.packing import Bytes
+from core.data.source import Source, Span
+from core.data.spans import span_texts
+from core.data.texts import Texts
+from core.data.trec.words_kernel import count_lines, find_words
+from core.errors import DatasetError
+from core.types import Float64Array, Int64Array
+
+MOST_PROBLEMS = 100
+
+
+class WordColumns:
+    """The words of a text, line by line; blank lines say nothing.
+
+    Args:
+        text: (n_bytes,) the bytes of the file.
+        file: Its name for messages.
+        names: What the words of a line are.
+
+    Raises:
+        DatasetError: When a line holds another number of words, or no line holds any.
+    """
+
+    def __init__(self, text: Bytes, file: str, names: Sequence[str]) -> None:
+        self._source = Source(text, file)
+        self._names = tuple(names)
+        n_lines = count_lines(text, self._source.start)
+        if not n_lines:
+            raise DatasetError.at(
+                f"expected lines of {', '.join(names)}, but found only blank ones", file=file
+            )
+        self._starts, self._stops = np.empty((2, len(names), n_lines), np.int64)
+        counts = np.empty(n_lines, np.int64)
+        find_words(text, self._source.start, self._starts, self._stops, counts)
+        expected = f"expected {len(names)} words, {' '.join(names)}"
+        self._refuse(
+            counts != len(names),
+            lambda line: (f"{expected}, of which there are {counts[line]}", *self._line(line)),
+        )
+
+    def texts(self, name: str) -> Texts:
+        """Return the words of a column."""
+        place = self._names.index(name)
+        starts = self._starts[place]
+        return span_texts(self._source, starts, (self._stops[place] - starts).astype(np.int32))
+
+    def numbers(self, name: str, what: str) -> Float64Array:
+        """Return the words of a column as float64.
+
+        Args:
+            name: The column.
+            what: What is expected, for messages.
+
+        Raises:
+            DatasetError: For each word that is no finite number.
+        """
+        words = self.texts(name).array
+        try:
+            values = pc.cast(words, pa.float64()).to_numpy()
+        except pa.ArrowInvalid:
+            values = np.array([_number(word) for word in words.to_pylist()])
+        self._refuse(~np.isfinite(values), lambda line: (f"expected {what}", *self._word(name, line)))
+        return values
+
+    def refuse_repeated(self, queries: Int64Array, documents: Texts, name: str) -> None:
+        """Refuse a document that comes twice within a query.
+
+        Args:
+            queries: (n_lines,) number of each line's query.
+            documents: The words that name the documents.
+            name: The column that they are.
+
+        Raises:
+            DatasetError: With the place of each that was there before.
+        """
+        keys = pair_keys(queries, documents.array)
+        order = np.argsort(keys, kind="stable")
+        again = np.flatnonzero(np.diff(keys[order]) == 0) + 1
+        if len(again):
+            repeated = np.zeros(len(keys), np.bool_)
+            repeated[order[again]] = True
+            self._refuse(
+                repeated,
+                lambda line: (
+                    "expected each document once a query",
+                    *self._word(name, line),
+                ),
+            )
+
+    def _refuse(self, wrong: npt.NDArray[np.bool_], span: Callable[[int], Span]) -> None:
+        lines = np.flatnonzero(wrong)
+        if len(lines):
+            problems = self._source.errors([span(int(line)) for line in lines[:MOST_PROBLEMS]])
+            raise DatasetError(*problems, more=len(lines) > MOST_PROBLEMS)
+
+    def _word(self, name: str, line: int) -> tuple[int, int]:
+        place = self._names.index(name)
+        return int(self._starts[place, line]), int(self._stops[place, line])
+
+    def _line(self, line: int) -> tuple[int, int]:
+        return int(self._starts[0, line]), int(self._stops[-1, line])
+
+
+def pair_keys(queries: Int64Array, documents: Any) -> Int64Array:
+    """Return a number for each pair of query and document, the same for the same pair.
+
+    Args:
+        queries: (n,) numbers of queries.
+        documents: (n,) Arrow texts.
+    """
+    encoded = pc.dictionary_encode(documents)
+    codes = encoded.indices.to_numpy().astype(np.int64)
+    keys: Int64Array = queries * len(encoded.dictionary) + codes
+    return keys
+
+
+def _number(word: str | None) -> float:
+    try:
+        return float(word or "")
+    except ValueError:
+        return np.nan

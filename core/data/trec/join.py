@@ -1,0 +1,92 @@
+"""What a run retrieved, beside what was judged."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core.data.dataset import RankingDataset
+from core.data.texts import Texts
+from core.data.trec.columns import pair_keys
+from core.data.trec.run import Run
+from core.errors import InvalidInput
+from core.types import Float32Array, Float64Array, Int64Array
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRun:
+    """All documents that were judged or retrieved, by the queries of the dataset.
+
+    Attributes:
+        labels: float32 (n_documents,); NaN where a document was not judged.
+        scores: float64 (n_documents,); NaN where it was not retrieved.
+        query_boundaries: int64 (n_queries + 1,).
+        query_ids: Those of the dataset.
+        document_ids: One a document; of each query those of the dataset first.
+        unknown_queries: Queries of the run that the dataset does not have; they are left out.
+        queries_without_results: Queries of the dataset for which the run retrieves nothing.
+    """
+
+    labels: Float32Array
+    scores: Float64Array
+    query_boundaries: Int64Array
+    query_ids: tuple[str, ...]
+    document_ids: Texts
+    unknown_queries: int
+    queries_without_results: int
+
+
+def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
+    """Join by the ids of queries and documents.
+
+    Raises:
+        InvalidInput: At `/dataset_id` when a document comes twice within a query of the dataset, so that it
+            cannot be told which one a run means; at `/ranking_id` when they share no query.
+    """
+    queries = pc.index_in(pa.array(run.query_ids), pa.array(dataset.query_ids)).fill_null(-1)
+    query_of_run = queries.to_numpy().astype(np.int64)
+    known = query_of_run >= 0
+    if not known.any():
+        raise InvalidInput.at("/ranking_id", "ranks none of the queries of the dataset")
+    run_queries = np.repeat(query_of_run, np.diff(run.query_boundaries))
+    kept = np.flatnonzero(run_queries >= 0)
+    run_queries, scores = run_queries[kept], run.scores[kept]
+    retrieved = run.document_ids if len(kept) == len(run.scores) else run.document_ids.take(kept)
+
+    n_judged = dataset.n_documents
+    judged_queries = np.repeat(np.arange(dataset.n_queries), np.diff(dataset.query_boundaries))
+    both = Texts.of_parts(dataset.document_ids, retrieved)
+    keys = pair_keys(np.concatenate((judged_queries, run_queries)), both.array)
+    rows = _rows_of(keys[:n_judged], keys[n_judged:])
+
+    added = np.flatnonzero(rows < 0)
+    all_queries = np.concatenate((judged_queries, run_queries[added]))
+    order = np.argsort(all_queries, kind="stable")
+    judged_scores = np.full(n_judged, np.nan)
+    judged_scores[rows[rows >= 0]] = scores[rows >= 0]
+    labels = np.concatenate((dataset.labels, np.full(len(added), np.nan, np.float32)))
+    places = np.concatenate((np.arange(n_judged), n_judged + added))
+    sizes = np.bincount(all_queries, minlength=dataset.n_queries)
+    return JudgedRun(
+        labels=labels[order],
+        scores=np.concatenate((judged_scores, scores[added]))[order],
+        query_boundaries=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+        query_ids=dataset.query_ids,
+        document_ids=both.take(places[order]),
+        unknown_queries=int((~known).sum()),
+        queries_without_results=dataset.n_queries - int(known.sum()),
+    )
+
+
+def _rows_of(judged: Int64Array, wanted: Int64Array) -> Int64Array:
+    """Return the place of each wanted key among the judged ones, -1 where there is none."""
+    order = np.argsort(judged, kind="stable")
+    ordered = judged[order]
+    if (np.diff(ordered) == 0).any():
+        raise InvalidInput.at(
+            "/dataset_id",
+            "has a document id twice within a query, so that rankings cannot be joined with it by their ids",
+        )
+    places = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    return np.where(ordered[places] == wanted, order[places], -1)

@@ -1,0 +1,67 @@
+"""Qrels: how relevant documents were judged to be, `qid iteration docno relevance`."""
+
+import math
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from core.data.dataset import RankingDataset
+from core.data.labels import label_text
+from core.data.packing import Bytes
+from core.data.result import MAX_EXAMPLES, Reading
+from core.data.trec.columns import WordColumns
+from core.data.trec.grouping import group_queries
+from core.data.trec.run import word
+
+QRELS_COLUMNS = ("qid", "iteration", "docno", "relevance")
+FORMAT = "trec-qrels"
+
+
+def read_qrels(text: Bytes, file: str) -> Reading:
+    """Read judgments as a dataset without features.
+
+    Args:
+        text: (n_bytes,) the bytes of the file.
+        file: Its name for messages.
+
+    Raises:
+        DatasetError: With up to 100 mistakes, each with its place: a line without four words, a relevance
+            that is no number, a document that is judged twice for a query.
+    """
+    columns = WordColumns(text, file, QRELS_COLUMNS)
+    labels = columns.numbers("relevance", "a relevance, a finite number").astype(np.float32)
+    queries, documents = group_queries(columns.texts("qid")), columns.texts("docno")
+    columns.refuse_repeated(queries.of_row, documents, "docno")
+    scattered = 0
+    if queries.order is not None:
+        runs = int(np.count_nonzero(np.diff(queries.of_row))) + 1
+        scattered = min(runs - len(queries.query_ids), len(queries.query_ids))
+        labels, documents = labels[queries.order], documents.take(queries.order)
+    dataset = RankingDataset(
+        features=np.empty((len(labels), 0), np.float32),
+        labels=labels,
+        query_boundaries=queries.query_boundaries,
+        query_ids=queries.query_ids,
+        document_ids=documents,
+        feature_names=(),
+    )
+    return Reading(dataset, FORMAT, scattered, queries.query_ids[: min(scattered, MAX_EXAMPLES)])
+
+
+def write_qrels(batches: Iterable[pa.RecordBatch]) -> Iterator[str]:
+    """Write judgments as qrels, a block of lines at a time.
+
+    Documents without a label are left out. trec_eval takes whole relevances alone; others are written as they
+    are.
+
+    Args:
+        batches: query_id, document_id and label, by query.
+    """
+    for batch in batches:
+        columns = (batch.column(name).to_pylist() for name in ("query_id", "document_id", "label"))
+        yield "".join(
+            f"{word(query)} 0 {word(document)} {label_text(label)}\n"
+            for query, document, label in zip(*columns, strict=True)
+            if not math.isnan(label)
+        )

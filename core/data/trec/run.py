@@ -1,0 +1,128 @@
+"""Runs: what a system retrieved, `qid Q0 docno rank score tag`."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core.data.options import Limits
+from core.data.packing import mapped_bytes
+from core.data.texts import Texts
+from core.data.trec.columns import WordColumns
+from core.data.trec.grouping import Queries, group_queries
+from core.types import Float64Array, Int64Array
+
+RUN_COLUMNS = ("qid", "Q0", "docno", "rank", "score", "tag")
+_BLANK = re.compile(r"\s")
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The documents that a system retrieved, with their scores.
+
+    Attributes:
+        query_ids: In the order in which they first appear.
+        query_boundaries: int64 (n_queries + 1,).
+        document_ids: One a document, none twice within a query.
+        scores: (n_documents,) scores; their order is the ranking, whatever ranks the file gave.
+    """
+
+    query_ids: tuple[str, ...]
+    query_boundaries: Int64Array
+    document_ids: Texts
+    scores: Float64Array
+
+    @classmethod
+    def from_columns(cls, query_ids: Any, document_ids: Any, scores: npt.ArrayLike) -> "Run":
+        """Gather columns by query.
+
+        Args:
+            query_ids: (n_documents,) texts, Arrow's or Python's.
+            document_ids: (n_documents,) texts.
+            scores: (n_documents,) numbers.
+        """
+        return cls._of(group_queries(_texts(query_ids)), _texts(document_ids), np.asarray(scores, np.float64))
+
+    @classmethod
+    def _of(cls, queries: Queries, documents: Texts, scores: Float64Array) -> "Run":
+        if queries.order is not None:
+            documents, scores = documents.take(queries.order), scores[queries.order]
+        return cls(queries.query_ids, queries.query_boundaries, documents, scores)
+
+
+def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits | None = None) -> Run:
+    """Read a run, plain or packed with gzip or Zstandard.
+
+    Ranks are not looked at: as in trec_eval, the scores decide.
+
+    Args:
+        path: Where the file is.
+        name: What messages call it.
+        limits: How large it may become.
+
+    Raises:
+        DatasetError: With up to 100 mistakes, each with its place: a line without six words, a score that is
+            no number, a document that comes twice within a query.
+        OSError: When the file cannot be opened.
+    """
+    file = name or Path(path).name
+    text = mapped_bytes(Path(path), file, (limits or Limits()).unpacked_bytes)
+    columns = WordColumns(text, file, RUN_COLUMNS)
+    scores = columns.numbers("score", "a score, a finite number")
+    queries, documents = group_queries(columns.texts("qid")), columns.texts("docno")
+    columns.refuse_repeated(queries.of_row, documents, "docno")
+    return Run._of(queries, documents, scores)
+
+
+def write_run(batches: Iterable[pa.RecordBatch], tag: str) -> Iterator[str]:
+    """Write a ranking as a run, a block of lines at a time.
+
+    trec_eval ignores the rank, sorts by the score as float32 and breaks ties by document. Scores are
+    therefore rounded to float32 and, where they would tie, lowered to the next float32 below the score
+    before, so that the order survives; nine digits give each float32 its own spelling. Blanks inside an
+    identifier, which would shift the columns, are percent-encoded.
+
+    Args:
+        batches: query_id, document_id, rank and score, by query and rank.
+        tag: The last word of each line.
+    """
+    query, lowest = None, np.float32(np.inf)
+    limits = np.finfo(np.float32)
+    for batch in batches:
+        query_ids, document_ids, ranks, scores = (
+            batch.column(name) for name in ("query_id", "document_id", "rank", "score")
+        )
+        rounded = np.clip(scores.to_numpy(), limits.min, limits.max).astype(np.float32)
+        lines = []
+        for query_id, document_id, rank, score in zip(
+            query_ids.to_pylist(), document_ids.to_pylist(), ranks.to_pylist(), rounded, strict=True
+        ):
+            below = (
+                score if query_id != query or score < lowest else np.nextafter(lowest, np.float32(-np.inf))
+            )
+            query, lowest = query_id, below
+            lines.append(f"{word(query_id)} Q0 {word(document_id)} {rank} {below:.9g} {tag}\n")
+        yield "".join(lines)
+
+
+def word(identifier: Any) -> str:
+    """Write an identifier as one word."""
+    return _BLANK.sub(lambda blank: quote(blank[0]), identifier)
+
+
+def _texts(values: Any) -> Texts:
+    if isinstance(values, pa.ChunkedArray | pa.Array):
+        return Texts(pc.cast(_whole(values), pa.large_string()))
+    return Texts.of(values if isinstance(values, Sequence) else list(values))
+
+
+def _whole(values: Any) -> Any:
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values

@@ -1,0 +1,111 @@
+"""The essential loss, what it bounds and what bounds it (Chen et al. 2009, theorems 1 and 2, section 4).
+
+Each function returns the smaller and the larger side of one statement for one query, which holds a relevant
+document. Tied scores count as the ranking has broken them.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from core.diagnostics.ranked_query import RankedQuery
+from core.types import Float64Array
+
+Sides = tuple[float, float]
+Phi = Callable[[Float64Array], Float64Array]
+
+
+def hinge(z: Float64Array) -> Float64Array:
+    """φ of Ranking SVM."""
+    return np.asarray(np.maximum(0.0, 1.0 - z))
+
+
+def exponential(z: Float64Array) -> Float64Array:
+    """φ of RankBoost."""
+    return np.asarray(np.exp(-np.maximum(z, -500.0)))
+
+
+def logistic(z: Float64Array) -> Float64Array:
+    """φ of RankNet with the logarithm to base 2: the proof of theorem 2 needs φ(0) = 1."""
+    return np.asarray(np.logaddexp(0.0, -z) / np.log(2.0))
+
+
+def essential_loss(query: RankedQuery, weights: Float64Array) -> float:
+    """L_β = min over consistent permutations of Σ_{s < n} β(s) I(a document behind s ranks above it).
+
+    Of all permutations by label, the one that orders documents of a label by score makes the fewest errors,
+    and makes them where weights that do not rise within a label are least.
+
+    Args:
+        query: The query.
+        weights: (n,) β of each step.
+    """
+    order = _consistent(query)
+    # A document behind a step that ranks above it: positions in `order` are ranks.
+    first_behind = np.minimum.accumulate(order[::-1])[::-1]
+    errors = first_behind[1:] < order[:-1]
+    return float((weights[:-1] * errors).sum())
+
+
+def gain_weights(query: RankedQuery) -> Float64Array:
+    """β1(s)/N = G(l(y(s))) D(s)/N for each step (theorem 1), D being the discount 1/log2(1 + s)."""
+    return np.asarray(np.sort(query.gains)[::-1] / query.discounts)
+
+
+def essential_loss_bounds_ndcg(query: RankedQuery) -> Sides:
+    """1 − NDCG ≤ L_β1/N (theorem 1, 1)."""
+    return 1.0 - query.ndcg, essential_loss(query, gain_weights(query))
+
+
+def essential_loss_bounds_map(query: RankedQuery) -> Sides:
+    """1 − MAP ≤ L_β2/Σ n_i, β2 = 1, relevant being the labels above 0 (theorem 1, 2)."""
+    relevant = float(query.relevant.sum())
+    return 1.0 - query.average_precision, essential_loss(query, np.ones(len(query))) / relevant
+
+
+def pairwise_loss_bounds_essential_loss(query: RankedQuery, phi: Phi) -> Sides:
+    """L_β ≤ max β · Σ φ(f_i − f_j) over pairs of larger and smaller label (theorem 2, 1), for β1/N."""
+    weights = gain_weights(query)
+    return essential_loss(query, weights), _largest(weights) * pairwise_loss(query, phi)
+
+
+def listmle_bounds_essential_loss(query: RankedQuery) -> Sides:
+    """L_β ≤ max β/ln 2 · ListMLE (theorem 2, 2), for β1/N and the permutation that makes ListMLE least."""
+    weights = gain_weights(query)
+    listmle = _listmle_terms(query).sum()
+    return essential_loss(query, weights), float(_largest(weights) / np.log(2.0) * listmle)
+
+
+def weighted_pairwise_loss_bounds_ndcg(query: RankedQuery, phi: Phi) -> Sides:
+    """1 − NDCG ≤ Σ G_i D(1 + #{k: y_k > y_i}) φ(f_i − f_j)/N (section 4)."""
+    above = query.preferred.sum(axis=0)  # documents of larger label
+    weights = query.gains / np.log2(2.0 + above)
+    losses = query.preferred * phi(query.differences)
+    return 1.0 - query.ndcg, float((weights[:, None] * losses).sum())
+
+
+def weighted_listmle_bounds_ndcg(query: RankedQuery) -> Sides:
+    """1 − NDCG ≤ Σ G(y_s) D(s) [ln Σ_{i ≥ s} e^f_i − f_s]/(N ln 2) (section 4)."""
+    losses = gain_weights(query)[:-1] * _listmle_terms(query)
+    return 1.0 - query.ndcg, float(losses.sum() / np.log(2.0))
+
+
+def pairwise_loss(query: RankedQuery, phi: Phi) -> float:
+    """Σ φ(f_i − f_j) over the pairs with y_i > y_j (equation 2)."""
+    return float((query.preferred * phi(query.differences)).sum())
+
+
+def _consistent(query: RankedQuery) -> np.ndarray:
+    """Return ranks, from 0, by descending label, then rank."""
+    return np.argsort(-query.labels, kind="stable")
+
+
+def _listmle_terms(query: RankedQuery) -> Float64Array:
+    """−ln P(step s is right) for the steps before the last (equation 3)."""
+    scores = query.scores[_consistent(query)]
+    behind = np.logaddexp.accumulate(scores[::-1])[::-1]
+    return np.asarray((behind - scores)[:-1])
+
+
+def _largest(weights: Float64Array) -> float:
+    return float(weights[:-1].max(initial=0.0))

@@ -1,0 +1,95 @@
+"""Costs of a ranking and the losses that bound them (Wang et al. 2018, section 5), in bits.
+
+Each function returns the smaller and the larger side of one statement for one query. Ranks stand for the
+indicator I(s_i < s_j), so that the statements hold for tied scores too: log2(1 + e^0) = 1.
+"""
+
+import numpy as np
+
+from core.diagnostics.ranked_query import RankedQuery, log2_logistic
+from core.types import Float64Array
+
+Sides = tuple[float, float]
+
+
+def ndcg_cost(query: RankedQuery) -> float:
+    """NDCGcost = Σ G_i (1 − 1/D_i) (equation 14)."""
+    return float((query.gains * (1.0 - 1.0 / query.discounts)).sum())
+
+
+def lambdarank_metric(query: RankedQuery) -> float:
+    """Σ G_i Σ_{j < i} |1/D_i − 1/D_j| (equation 17)."""
+    return float((query.gains * np.tril(_rho(query), -1).sum(axis=1)).sum())
+
+
+def arp(query: RankedQuery) -> float:
+    """ARP = Σ y_i i (equation 13)."""
+    return float((query.labels * np.arange(1, len(query) + 1)).sum())
+
+
+def arp_loss1_bounds_arp(query: RankedQuery) -> Sides:
+    """ARP ≤ ARP-Loss1 + C1 (section 5.1)."""
+    logistic = log2_logistic(query.differences)
+    np.fill_diagonal(logistic, 0.0)
+    return arp(query), float((query.labels[:, None] * logistic).sum() + query.labels.sum())
+
+
+def arp_loss2_bounds_arp(query: RankedQuery) -> Sides:
+    """ARP ≤ ARP-Loss2 + C1 + C2 + C3 (section 5.1).
+
+    C2 as printed counts j = i too; without it, as here, what the paper calls equal is equal.
+    """
+    ones = 1.0 - np.eye(len(query))
+    return arp(query), _loss2(query, query.labels, ones) + float(query.labels.sum())
+
+
+def ndcg_loss1_bounds_ndcg_cost(query: RankedQuery) -> Sides:
+    """NDCGcost ≤ NDCG-Loss1 = Σ_i Σ_j G_i/D_i log2(1 + e^−(s_i − s_j)) (section 5.2)."""
+    logistic = log2_logistic(query.differences)
+    np.fill_diagonal(logistic, 0.0)
+    return ndcg_cost(query), float(((query.gains / query.discounts)[:, None] * logistic).sum())
+
+
+def ndcg_loss2_bounds_ndcg_cost(query: RankedQuery) -> Sides:
+    """NDCGcost ≤ NDCG-Loss2 + C2 + C3 (equation 16).
+
+    C2 and C3 depend on the ranking alone and are constant in the M-step, but they belong to the bound: of two
+    documents of the same label NDCG-Loss2 is 0 and NDCGcost is not.
+    """
+    return ndcg_cost(query), _loss2(query, query.gains, _delta(len(query)))
+
+
+def lambdarank_loss_bounds_its_metric(query: RankedQuery) -> Sides:
+    """Metric_LambdaRank ≤ LambdaRank's loss + C2 + C3 (proposition 5.1)."""
+    return lambdarank_metric(query), _loss2(query, query.gains, _rho(query))
+
+
+def lambdarank_metric_bounds_ndcg_cost(query: RankedQuery) -> Sides:
+    """NDCGcost ≤ Metric_LambdaRank (section 5.3)."""
+    return ndcg_cost(query), lambdarank_metric(query)
+
+
+def ndcg_loss2(query: RankedQuery) -> float:
+    """NDCG-Loss2 with its constants: what bounds NDCGcost."""
+    return ndcg_loss2_bounds_ndcg_cost(query)[1]
+
+
+def _loss2(query: RankedQuery, worth: Float64Array, weights: Float64Array) -> float:
+    """Σ_{y_i > y_j} w_ij |g_i − g_j| log2(1 + e^−(s_i − s_j)) + C2 + C3, weights (n, n) with 0 for i = j."""
+    gap = worth[:, None] - worth[None, :]
+    loss = (weights * gap * query.preferred * log2_logistic(query.differences)).sum()
+    lesser = np.minimum(worth[:, None], worth[None, :])
+    constants = 0.5 * (weights * lesser).sum()  # each pair is worth its lesser gain, whoever ranks first
+    return float(loss + constants)
+
+
+def _rho(query: RankedQuery) -> Float64Array:
+    inverse = 1.0 / query.discounts
+    return np.asarray(np.abs(inverse[:, None] - inverse[None, :]))
+
+
+def _delta(n: int) -> Float64Array:
+    distance = np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])
+    nearest = np.maximum(distance, 1)
+    delta = 1.0 / np.log2(1.0 + nearest) - 1.0 / np.log2(2.0 + nearest)
+    return np.asarray(np.where(distance > 0, delta, 0.0))

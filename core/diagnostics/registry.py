@@ -1,0 +1,194 @@
+"""Everything that is diagnosed, by name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+from core.diagnostics import essential_loss as essential
+from core.diagnostics import lambdaloss_bounds as lambdaloss
+from core.diagnostics import softmax_bounds as softmax
+from core.diagnostics.ranked_query import RankedQuery
+
+_COHERENCY = "Queries with an incoherent gradient"
+_COST = "NDCGcost and what bounds it"
+_ERROR = "1 − NDCG and what bounds it"
+_BINARY = "Binary relevance: −ln RR, −ln NDCG and softmax cross entropy"
+_CHECKS = "Checks on a sample of queries"
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """Something that the papers say of a loss.
+
+    Attributes:
+        name: Its key.
+        title: In a few words.
+        summary: What it is.
+        source: The statement of the paper.
+        chart: What it is drawn with.
+    """
+
+    name: str
+    title: str
+    summary: str
+    source: str
+    chart: str
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A statement lower ≤ upper of a paper.
+
+    Attributes:
+        name: Its key.
+        source: The statement.
+        sides: Its two sides for one query with a relevant document.
+    """
+
+    name: str
+    source: str
+    sides: Callable[[RankedQuery], tuple[float, float]]
+
+
+def _bounds() -> dict[str, Bound]:
+    listed = [
+        Bound("arp-loss1", "Wang et al. 2018, section 5.1", lambdaloss.arp_loss1_bounds_arp),
+        Bound("arp-loss2", "Wang et al. 2018, section 5.1", lambdaloss.arp_loss2_bounds_arp),
+        Bound("ndcg-loss1", "Wang et al. 2018, section 5.2", lambdaloss.ndcg_loss1_bounds_ndcg_cost),
+        Bound("ndcg-loss2", "Wang et al. 2018, equation 16", lambdaloss.ndcg_loss2_bounds_ndcg_cost),
+        Bound(
+            "lambdarank", "Wang et al. 2018, proposition 5.1", lambdaloss.lambdarank_loss_bounds_its_metric
+        ),
+        Bound(
+            "lambdarank-metric",
+            "Wang et al. 2018, section 5.3",
+            lambdaloss.lambdarank_metric_bounds_ndcg_cost,
+        ),
+        Bound("essential-ndcg", "Chen et al. 2009, theorem 1 (1)", essential.essential_loss_bounds_ndcg),
+        Bound("essential-map", "Chen et al. 2009, theorem 1 (2)", essential.essential_loss_bounds_map),
+        Bound("listmle", "Chen et al. 2009, theorem 2 (2)", essential.listmle_bounds_essential_loss),
+        Bound("w-listmle", "Chen et al. 2009, section 4", essential.weighted_listmle_bounds_ndcg),
+        Bound("softmax-rr", "Bruch et al. 2019, theorems 1 and 2", softmax.softmax_bounds_reciprocal_rank),
+        Bound("softmax-ndcg", "Bruch et al. 2019, theorem 3", softmax.softmax_bounds_ndcg),
+    ]
+    for name, phi in (
+        ("ranksvm", essential.hinge),
+        ("rankboost", essential.exponential),
+        ("ranknet", essential.logistic),
+    ):
+        listed += [
+            Bound(
+                name,
+                "Chen et al. 2009, theorem 2 (1)",
+                partial(essential.pairwise_loss_bounds_essential_loss, phi=phi),
+            ),
+            Bound(
+                f"w-{name}",
+                "Chen et al. 2009, section 4",
+                partial(essential.weighted_pairwise_loss_bounds_ndcg, phi=phi),
+            ),
+        ]
+    return {bound.name: bound for bound in listed}
+
+
+BOUNDS: Mapping[str, Bound] = MappingProxyType(_bounds())
+
+DIAGNOSTICS: Mapping[str, Diagnostic] = MappingProxyType(
+    {
+        diagnostic.name: diagnostic
+        for diagnostic in (
+            Diagnostic(
+                "incoherent-queries",
+                "Incoherent",
+                "Share of queries where a document is pushed harder than a more relevant one below it",
+                "Marcuzzi et al. 2023, definition 3.1",
+                _COHERENCY,
+            ),
+            Diagnostic(
+                "strictly-incoherent-queries",
+                "Incoherent at the cut",
+                "Share of queries where a false top-k document is pushed harder than a missed one below",
+                "Marcuzzi et al. 2023, section 5.3, Figure 3",
+                _COHERENCY,
+            ),
+            Diagnostic(
+                "ndcg-cost",
+                "NDCGcost",
+                "Σ G_i (1 − 1/D_i), mean over the sample",
+                "Wang et al. 2018, equation 14",
+                _COST,
+            ),
+            Diagnostic(
+                "lambdarank-metric",
+                "LambdaRank's metric",
+                "Σ G_i Σ_{j < i} |1/D_i − 1/D_j|, which LambdaRank's loss bounds; at least NDCGcost",
+                "Wang et al. 2018, equation 17",
+                _COST,
+            ),
+            Diagnostic(
+                "ndcg-loss2",
+                "NDCG-Loss2",
+                "NDCG-Loss2 in bits with the constants of its bound; at least NDCGcost",
+                "Wang et al. 2018, equation 16",
+                _COST,
+            ),
+            Diagnostic(
+                "ndcg-error",
+                "1 − NDCG",
+                "What is lost against the ideal ranking, mean over the sample",
+                "Chen et al. 2009, theorem 1",
+                _ERROR,
+            ),
+            Diagnostic(
+                "essential-loss",
+                "Essential loss",
+                "Weighted errors of the sequence of classifications that a ranking is; at least 1 − NDCG",
+                "Chen et al. 2009, equation 7, theorem 1",
+                _ERROR,
+            ),
+            Diagnostic(
+                "w-listmle-bound",
+                "Weighted ListMLE",
+                "W-ListMLE over ln 2; at least the essential loss",
+                "Chen et al. 2009, section 4",
+                _ERROR,
+            ),
+            Diagnostic(
+                "rr-error",
+                "−ln RR",
+                "Of the first relevant document, labels above 0 being relevant",
+                "Bruch et al. 2019, theorems 1 and 2",
+                _BINARY,
+            ),
+            Diagnostic(
+                "binary-ndcg-error",
+                "−ln NDCG",
+                "Labels above 0 being relevant",
+                "Bruch et al. 2019, theorem 3",
+                _BINARY,
+            ),
+            Diagnostic(
+                "softmax-loss",
+                "Softmax cross entropy",
+                "Of binary labels; at least −ln RR and −ln NDCG",
+                "Bruch et al. 2019, equation 7",
+                _BINARY,
+            ),
+            Diagnostic(
+                "broken-bounds",
+                "Broken bounds",
+                f"Share of sampled queries on which one of {len(BOUNDS)} bounds of the papers does not hold",
+                "Chen et al. 2009, Wang et al. 2018, Bruch et al. 2019",
+                _CHECKS,
+            ),
+            Diagnostic(
+                "asymmetric-jacobians",
+                "Asymmetric Jacobians",
+                "Share of sampled queries of at most 40 documents where the gradient is that of no cost",
+                "Burges et al. 2006, equation 5",
+                _CHECKS,
+            ),
+        )
+    }
+)

@@ -1,0 +1,30 @@
+"""What softmax cross entropy bounds on binary labels (Bruch et al. 2019, theorems 1 to 3), in nats.
+
+Each function returns the smaller and the larger side for one query: the statement before the mean over
+queries is taken, from which Jensen's inequality leads to the theorem. Relevant is a label above 0. The paper
+notes that the bound does not hold for graded labels.
+"""
+
+import numpy as np
+
+from core.diagnostics.ranked_query import RankedQuery
+
+Sides = tuple[float, float]
+
+
+def softmax_bounds_reciprocal_rank(query: RankedQuery) -> Sides:
+    """−ln RR ≤ the loss (theorem 2; theorem 1 where one document is relevant)."""
+    first = int(np.argmax(query.relevant))
+    return float(np.log(first + 1.0)), softmax_loss(query)
+
+
+def softmax_bounds_ndcg(query: RankedQuery) -> Sides:
+    """−ln NDCG ≤ the loss (theorem 3)."""
+    binary = RankedQuery(query.scores, query.relevant)
+    return float(-np.log(binary.ndcg)), softmax_loss(query)
+
+
+def softmax_loss(query: RankedQuery) -> float:
+    """−Σ P_y ln softmax(f), P_y = y/Σy (equation 7) of the binary labels."""
+    total = np.logaddexp.reduce(query.scores)
+    return float((query.relevant * (total - query.scores)).sum() / query.relevant.sum())

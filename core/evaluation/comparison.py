@@ -1,0 +1,236 @@
+"""Several systems on the same queries: every pair, every metric, and what may be said of it in a sentence."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from core.evaluation.paired import PairedDifference, Verdict, holm, paired_differences, verdict
+from core.types import Float64Array
+
+MOST_CHANGED = 10
+
+
+@dataclass(frozen=True)
+class MetricDifference:
+    """One metric of a pair, in the light of all the tests made.
+
+    Attributes:
+        paired: The difference and its tests.
+        adjusted_p: p-value of the randomisation test after Holm's correction over all pairs and metrics.
+        verdict: What may be said of B against A.
+    """
+
+    paired: PairedDifference
+    adjusted_p: float
+    verdict: Verdict
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it flat."""
+        return {**asdict(self.paired), "adjusted_p": self.adjusted_p, "verdict": self.verdict}
+
+
+@dataclass(frozen=True)
+class ChangedQuery:
+    """A query on which B differs from A.
+
+    Attributes:
+        query: Its number.
+        a: The metric of A.
+        b: The metric of B.
+    """
+
+    query: int
+    a: float
+    b: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """System B against system A.
+
+    Attributes:
+        a: Number of A.
+        b: Number of B.
+        metrics: The difference by metric, None where no query defines it for both.
+        most_improved: Queries that gain most from B by the first metric, the most first.
+        most_harmed: Queries that lose most.
+        sentence: What may be said.
+    """
+
+    a: int
+    b: int
+    metrics: dict[str, MetricDifference | None]
+    most_improved: list[ChangedQuery]
+    most_harmed: list[ChangedQuery]
+    sentence: str
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the first metric allows to say of B against A."""
+        first = next(iter(self.metrics.values()))
+        return "no evidence" if first is None else first.verdict
+
+    def as_json(self, query_ids: Sequence[str]) -> dict[str, Any]:
+        """Return it with the ids of the queries."""
+        return {
+            "a": self.a,
+            "b": self.b,
+            "sentence": self.sentence,
+            "verdict": self.verdict,
+            "metrics": {name: found and found.as_json() for name, found in self.metrics.items()},
+            "most_improved": [_changed_json(changed, query_ids) for changed in self.most_improved],
+            "most_harmed": [_changed_json(changed, query_ids) for changed in self.most_harmed],
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All pairs of systems.
+
+    Attributes:
+        pairs: Each pair once, A before B.
+        sentence: What may be said of all of them.
+    """
+
+    pairs: list[Pair]
+    sentence: str
+
+
+def compare_systems(
+    names: Sequence[str],
+    values: Mapping[str, Float64Array],
+    higher_is_better: Mapping[str, bool],
+    *,
+    permutations: int = 100_000,
+    seed: int = 0,
+    threads: int = 1,
+) -> Comparison:
+    """Compare every pair of systems by every metric.
+
+    Whether a difference is evidence is judged by Fisher's randomisation test, after Holm's correction over
+    all pairs and metrics, at 0.05.
+
+    Args:
+        names: The systems.
+        values: (n_queries, n_systems) values of each metric, NaN where undefined. The first metric decides.
+        higher_is_better: The direction of each metric.
+        permutations: Random assignments of each randomisation test.
+        seed: Seed of the resampling.
+        threads: Threads to use.
+    """
+    metrics = list(values)
+    table = np.stack([values[name] for name in metrics])  # (n_metrics, n_queries, n_systems)
+    differences = {
+        (a, b): paired_differences(
+            table[:, :, a].T, table[:, :, b].T, permutations=permutations, seed=seed, threads=threads
+        )
+        for a, b in combinations(range(len(names)), 2)
+    }
+    tested = [found for pair in differences.values() for found in pair if found is not None]
+    adjusted = iter(holm([found.randomisation_p for found in tested]))
+    upwards = [higher_is_better[name] for name in metrics]
+    pairs = []
+    for (a, b), found in differences.items():
+        judged = {
+            name: None if one is None else _judged(one, next(adjusted), upward)
+            for name, one, upward in zip(metrics, found, upwards, strict=True)
+        }
+        improved, harmed = _most_changed(table[0, :, a], table[0, :, b], upwards[0])
+        pairs.append(Pair(a, b, judged, improved, harmed, _pair_sentence(names[a], names[b], judged)))
+    return Comparison(pairs, _sentence(names, pairs))
+
+
+def _judged(paired: PairedDifference, adjusted_p: float, higher_is_better: bool) -> MetricDifference:
+    gained = paired.difference if higher_is_better else -paired.difference
+    return MetricDifference(paired, adjusted_p, verdict(gained, adjusted_p))
+
+
+def _most_changed(
+    a: Float64Array, b: Float64Array, higher_is_better: bool
+) -> tuple[list[ChangedQuery], list[ChangedQuery]]:
+    gained = np.nan_to_num(b - a if higher_is_better else a - b)
+    order = np.argsort(-gained, kind="stable")
+
+    def changed(queries: Sequence[int]) -> list[ChangedQuery]:
+        return [ChangedQuery(query, float(a[query]), float(b[query])) for query in queries]
+
+    improved = [int(query) for query in order[:MOST_CHANGED] if gained[query] > 0.0]
+    harmed = [int(query) for query in order[::-1][:MOST_CHANGED] if gained[query] < 0.0]
+    return changed(improved), changed(harmed)
+
+
+def _changed_json(changed: ChangedQuery, query_ids: Sequence[str]) -> dict[str, Any]:
+    return {
+        "query_id": query_ids[changed.query],
+        "a": changed.a,
+        "b": changed.b,
+        "difference": changed.b - changed.a,
+    }
+
+
+def _pair_sentence(a: str, b: str, metrics: Mapping[str, MetricDifference | None]) -> str:
+    name, first = next(iter(metrics.items()))
+    if first is None:
+        return f"No query defines {name} for both {a} and {b}."
+    paired = first.paired
+    if paired.difference == 0.0 and paired.wins == paired.losses == 0:
+        return f"{a} and {b} are the same by {name} on every one of {paired.queries:,} queries."
+    found = {
+        "better": f"{b} is better than {a}",
+        "worse": f"{b} is worse than {a}",
+        "no evidence": f"There is no evidence that {b} and {a} differ",
+    }[first.verdict]
+    said = (
+        f"{found}: {name} goes from {paired.mean_a:.4f} to {paired.mean_b:.4f}, {paired.difference:+.4f}"
+        f" (95% interval {paired.lower:+.4f} to {paired.upper:+.4f}, {_p(first.adjusted_p)})"
+        f" over {paired.queries:,} queries."
+    )
+    if first.verdict == "no evidence" and paired.queries_needed is not None:
+        said += f" To detect this difference with 80% power takes about {paired.queries_needed:,} queries."
+    return " ".join((said, *_of_other_metrics(first.verdict, metrics)))
+
+
+def _of_other_metrics(first: Verdict, metrics: Mapping[str, MetricDifference | None]) -> Iterator[str]:
+    """Say by which other metrics the answer is another one."""
+    for answer, words in (
+        ("better", "it is better"),
+        ("worse", "it is worse"),
+        ("no evidence", "there is no evidence"),
+    ):
+        named = [name for name, found in metrics.items() if found is not None and found.verdict == answer]
+        if named and answer != first:
+            yield f"By {_listed(named)} {words}."
+
+
+def _sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
+    if len(pairs) == 1:
+        return pairs[0].sentence
+    metric = next(iter(pairs[0].metrics))
+    beaten: dict[int, set[int]] = {system: set() for system in range(len(names))}
+    for pair in pairs:
+        if pair.verdict == "better":
+            beaten[pair.b].add(pair.a)
+        elif pair.verdict == "worse":
+            beaten[pair.a].add(pair.b)
+    for system, others in beaten.items():
+        if len(others) == len(names) - 1:
+            return f"{names[system]} is better than every other system by {metric}."
+    unbeaten = [name for system, name in enumerate(names) if not any(system in b for b in beaten.values())]
+    told = sum(pair.verdict != "no evidence" for pair in pairs)
+    if not told:
+        return f"There is no evidence that any two of these {len(names)} systems differ by {metric}."
+    return (
+        f"{told} of {len(pairs)} pairs differ by {metric};"
+        f" nothing here is better than {_listed(unbeaten)}, between which there is no evidence."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _p(value: float) -> str:
+    return "p < 0.0001" if value < 1e-4 else f"p = {value:.4f}"

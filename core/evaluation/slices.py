@@ -1,0 +1,78 @@
+"""Groups of queries that a mean over all of them hides."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from core.data import RankingDataset
+from core.evaluation.evaluation import Judgments
+from core.types import Int64Array
+
+MOST_VALUES = 20  # of a query column; the rarer ones are one slice together
+_EDGES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """Some of the queries.
+
+    Attributes:
+        by: What they have in common.
+        value: Its value, as text.
+        queries: Their numbers, ascending.
+    """
+
+    by: str
+    value: str
+    queries: Int64Array
+
+
+def slices(judgments: Judgments, dataset: RankingDataset, relevance_threshold: float = 0.0) -> list[Slice]:
+    """Part the queries by their documents, by their relevant documents, and by each column of the dataset.
+
+    A column with more than 20 values keeps the 20 most frequent. What would put all queries into one slice is
+    left out.
+
+    Args:
+        judgments: What is measured.
+        dataset: Whose query columns are used; its queries are those of the judgments.
+        relevance_threshold: A document is relevant where its label is above it.
+    """
+    starts = judgments.query_boundaries[:-1]
+    relevant = np.concatenate((np.asarray(judgments.labels) > relevance_threshold, [False]))
+    counts = np.add.reduceat(relevant, starts, dtype=np.int64)
+    sizes = np.diff(judgments.query_boundaries)
+    counts[sizes == 0] = 0
+    parted = [
+        list(_by_size("documents a query", sizes)),
+        list(_by_size("relevant documents", counts)),
+        *(list(_by_value(name, values)) for name, values in dataset.query_columns.items()),
+    ]
+    return [part for parts in parted if len(parts) > 1 for part in parts]
+
+
+def _by_size(by: str, sizes: Int64Array) -> Iterator[Slice]:
+    for above, most in pairwise((-1, *_EDGES, math.inf)):
+        queries = np.flatnonzero((sizes > above) & (sizes <= most))
+        if queries.size:
+            yield Slice(by, _words(int(above) + 1, most), queries)
+
+
+def _words(least: int, most: float) -> str:
+    if math.isinf(most):
+        return f"{least:,} or more"
+    return f"{least:,}" if least == most else f"{least:,} to {most:,.0f}"
+
+
+def _by_value(by: str, values: Sequence[str]) -> Iterator[Slice]:
+    names, places, counts = np.unique(np.array(values, object), return_inverse=True, return_counts=True)
+    frequent: npt.NDArray[np.int64] = np.argsort(-counts, kind="stable")[:MOST_VALUES]
+    for place in np.sort(frequent):
+        yield Slice(by, str(names[place]), np.flatnonzero(places == place))
+    rest = len(names) - len(frequent)
+    if rest:
+        yield Slice(by, f"{rest:,} other values", np.flatnonzero(~np.isin(places, frequent)))

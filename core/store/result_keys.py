@@ -1,0 +1,26 @@
+"""Under which keys the artifacts of results are kept."""
+
+
+def evaluation_key(evaluation_id: str) -> str:
+    """Return the key of an evaluation's values: `query_id`, and a column a metric."""
+    return f"evaluations/{evaluation_id}/queries.parquet"
+
+
+def comparison_key(comparison_id: str) -> str:
+    """Return the key of a comparison's values: `query_id`, and a column a metric with a value a system."""
+    return f"comparisons/{comparison_id}/queries.parquet"
+
+
+def ranking_key(ranking_id: str) -> str:
+    """Return the key of a ranking."""
+    return f"rankings/{ranking_id}/ranking.parquet"
+
+
+def run_folder(upload_id: str) -> str:
+    """Return where the bytes of a run are, as they were sent, until it was read."""
+    return f"runs/{upload_id}"
+
+
+def run_key(upload_id: str) -> str:
+    """Return the key of a run as it was sent."""
+    return f"{run_folder(upload_id)}/upload"

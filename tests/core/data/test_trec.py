@@ -1,0 +1,151 @@
+"""TREC's qrels and runs: read, joined and written."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.data import RankingDataset, read_dataset
+from core.data.trec import Run, join_run, read_run, write_qrels, write_run
+from core.errors import DatasetError, InvalidInput
+
+QRELS = b"q2 0 a 2\nq2\t0  b -1\r\nq1 0 c 0\n\nq2 0 d 1\n"
+RUN = b"q1 Q0 c 1 0.5 me\nq9 Q0 c 1 0.5 me\nq1 Q0 x 2 1e-3 me\nq2 Q0 b 9 7 me\n"
+
+
+def _file(folder: Path, content: bytes, name: str = "file") -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def test_qrels_are_a_dataset_without_features(tmp_path: Path) -> None:
+    """Queries in the order of their first line, their documents gathered; blanks of any kind."""
+    for content, asked in ((QRELS, "auto"), (gzip.compress(QRELS), "trec-qrels")):
+        dataset = read_dataset(_file(tmp_path, content), asked)
+        assert dataset.query_ids == ("q2", "q1")
+        assert list(dataset.document_ids) == ["a", "b", "d", "c"]
+        assert dataset.labels.tolist() == [2, -1, 1, 0]
+        assert dataset.query_boundaries.tolist() == [0, 3, 4]
+        assert dataset.features.shape == (4, 0)
+
+
+def test_a_run_is_ordered_by_its_scores_alone(tmp_path: Path) -> None:
+    """The ranks that it gives are not looked at."""
+    run = read_run(_file(tmp_path, RUN))
+    assert run.query_ids == ("q1", "q9", "q2")
+    assert list(run.document_ids) == ["c", "x", "c", "b"]
+    assert run.scores.tolist() == [0.5, 0.001, 0.5, 7.0]
+    assert run.query_boundaries.tolist() == [0, 2, 3, 4]
+
+
+def test_what_was_judged_and_what_was_retrieved_stand_together(tmp_path: Path) -> None:
+    """Judged documents first; unjudged ones have no label, those not retrieved no score."""
+    joined = join_run(read_dataset(_file(tmp_path, QRELS)), read_run(_file(tmp_path, RUN, "run")))
+    assert joined.query_ids == ("q2", "q1")
+    assert list(joined.document_ids) == ["a", "b", "d", "c", "x"]
+    np.testing.assert_array_equal(joined.labels, [2, -1, 1, 0, np.nan])
+    np.testing.assert_array_equal(joined.scores, [np.nan, 7, np.nan, 0.5, 0.001])
+    assert joined.query_boundaries.tolist() == [0, 3, 5]
+    assert (joined.unknown_queries, joined.queries_without_results) == (1, 0)
+
+
+def test_a_join_needs_a_common_query_and_ids_that_tell_documents_apart() -> None:
+    """Each refusal points at what to change."""
+    dataset = RankingDataset.from_arrays(
+        np.empty((2, 0)), [1, 0], [0, 2], query_ids=["q"], document_ids=["a", "a"]
+    )
+    run = Run.from_columns(["q"], ["a"], [1.0])
+    with pytest.raises(InvalidInput, match="/dataset_id"):
+        join_run(dataset, run)
+    with pytest.raises(InvalidInput, match="/ranking_id"):
+        join_run(dataset, Run.from_columns(["p"], ["a"], [1.0]))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"q Q0 d 1 0.5\n", "line 1, column 1: expected 6 words, qid Q0 docno rank score tag"),
+        (b"q Q0 d 1 0.5 me\nq Q0 e 2 nan me\n", "line 2, column 10: expected a score, a finite number"),
+        (b"q Q0 d 1 x me\n", "line 1, column 10: expected a score, a finite number, but found 'x'"),
+        (
+            b"q Q0 d 1 2 me\np Q0 d 1 2 me\n\nq Q0 d 2 1 me\n",
+            "line 4, column 6: expected each document once a query, but found 'd'",
+        ),
+        (b"\n \n", "expected lines of qid, Q0, docno, rank, score, tag, but found only blank ones"),
+        (b"", "the file is empty"),
+    ],
+)
+def test_a_malformed_run_is_refused_with_its_place(tmp_path: Path, content: bytes, message: str) -> None:
+    """The line, the column and what was expected there."""
+    with pytest.raises(DatasetError) as caught:
+        read_run(_file(tmp_path, content), "my.run")
+    assert str(caught.value).startswith("file my.run")
+    assert message in str(caught.value)
+
+
+def test_of_many_mistakes_a_hundred_are_told(tmp_path: Path) -> None:
+    """And that there are more."""
+    with pytest.raises(DatasetError) as caught:
+        read_run(_file(tmp_path, b"q Q0 d\n" * 150))
+    assert (len(caught.value.problems), caught.value.more) == (100, True)
+
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min_size=1, max_size=6)
+PAIRS = st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=30, unique=True)
+
+
+@given(pairs=PAIRS, data=st.data())
+def test_what_is_written_reads_back(
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    """Any ids without blanks, any labels that are whole; a run keeps the order of equal scores."""
+    folder = tmp_path_factory.mktemp("trec")
+    pairs = sorted(pairs)
+    queries, documents = (list(column) for column in zip(*pairs, strict=True))
+    labels = data.draw(st.lists(st.integers(-2, 30), min_size=len(pairs), max_size=len(pairs)))
+    batch = pa.RecordBatch.from_pydict(
+        {"query_id": queries, "document_id": documents, "label": pa.array(labels, pa.float32())}
+    )
+    path = _file(folder, "".join(write_qrels([batch])).encode(), "q")
+    read = read_dataset(path, "trec-qrels")
+    assert sorted(zip(_repeated(read), read.document_ids, strict=True)) == pairs
+    assert dict(zip(zip(_repeated(read), read.document_ids, strict=True), read.labels, strict=True)) == dict(
+        zip(pairs, labels, strict=True)
+    )
+    scores = data.draw(st.lists(st.sampled_from([1.0, 0.5, -3.25]), min_size=len(pairs), max_size=len(pairs)))
+    ranked = sorted(
+        zip(queries, [-score for score in scores], documents, strict=True), key=lambda row: row[:2]
+    )
+    ranked_batch = pa.RecordBatch.from_pydict(
+        {
+            "query_id": [row[0] for row in ranked],
+            "document_id": [row[2] for row in ranked],
+            "rank": list(range(1, len(ranked) + 1)),
+            "score": [-row[1] for row in ranked],
+        }
+    )
+    run = read_run(_file(folder, "".join(write_run([ranked_batch], "me")).encode(), "r"))
+    assert list(run.document_ids) == [row[2] for row in ranked]
+    for start, stop in zip(run.query_boundaries[:-1], run.query_boundaries[1:], strict=True):
+        assert (np.diff(run.scores[start:stop]) < 0).all()
+
+
+def _repeated(dataset: RankingDataset) -> list[str]:
+    return np.repeat(np.array(dataset.query_ids, object), np.diff(dataset.query_boundaries)).tolist()
+
+
+def test_blanks_in_ids_are_encoded_and_missing_labels_left_out() -> None:
+    """A blank would shift the columns; trec_eval knows no judgment without a relevance."""
+    batch = pa.RecordBatch.from_pydict(
+        {
+            "query_id": ["q 1", "q 1"],
+            "document_id": ["a\tb", "c"],
+            "label": pa.array([1.0, float("nan")], pa.float32()),
+        }
+    )
+    assert "".join(write_qrels([batch])) == "q%201 0 a%09b 1\n"

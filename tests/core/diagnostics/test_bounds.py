@@ -1,0 +1,137 @@
+"""The theorems of the papers on ten thousand random queries, and where they fail as printed."""
+
+import itertools
+from functools import cache
+
+import numpy as np
+import pytest
+
+from core.diagnostics import BOUNDS, RankedQuery
+from core.diagnostics.essential_loss import essential_loss, gain_weights
+from core.diagnostics.lambdaloss_bounds import arp, ndcg_cost, ndcg_loss2_bounds_ndcg_cost
+from core.diagnostics.ranked_query import log2_logistic
+from core.diagnostics.softmax_bounds import softmax_bounds_ndcg
+from core.losses import make_loss
+from core.types import Float64Array
+
+N_QUERIES = 10_000
+
+
+@cache
+def _queries() -> list[RankedQuery]:
+    """Queries of 1 to 14 documents and 2 to 5 grades with a relevant one; a fifth have tied scores."""
+    generator = np.random.default_rng(2009)
+    queries = []
+    for number in range(N_QUERIES):
+        n = int(generator.integers(1, 15))
+        labels = generator.integers(0, generator.integers(2, 6), n).astype(float)
+        if labels.max() == 0:
+            labels[generator.integers(n)] = 1.0
+        scores = generator.standard_normal(n) * 10 ** generator.uniform(-2, 1)
+        queries.append(RankedQuery.of(np.round(scores) if number % 5 == 0 else scores, labels))
+    return queries
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_the_bound_holds(name: str) -> None:
+    """The statement of the paper that `BOUNDS[name].source` names: its smaller side is the smaller one."""
+    sides = np.array([BOUNDS[name].sides(query) for query in _queries()])
+    assert np.isfinite(sides).all()
+    excess = sides[:, 0] - sides[:, 1]
+    assert excess.max() <= 1e-9, (BOUNDS[name].source, _queries()[int(excess.argmax())])
+
+
+def test_theorem_1_of_2019_is_theorem_2_with_one_relevant_document() -> None:
+    """Bruch et al. 2019, theorem 1: with one relevant document of rank r, 1/r is at least its softmax."""
+    for query in _queries():
+        if query.relevant.sum() == 1:
+            rank = int(query.relevant.argmax()) + 1
+            softmax = np.exp(query.scores[rank - 1] - np.logaddexp.reduce(query.scores))
+            lower, upper = BOUNDS["softmax-rr"].sides(query)
+            assert lower == pytest.approx(np.log(rank))
+            assert upper == pytest.approx(-np.log(softmax))
+            assert 1 / rank >= softmax * (1 - 1e-12)
+
+
+def test_the_essential_loss_is_the_least_over_all_consistent_permutations() -> None:
+    """Chen et al. 2009, equation 7, by enumeration."""
+    for query in _queries()[:400]:
+        if len(query) > 6:
+            continue
+        for weights in (gain_weights(query), np.ones(len(query))):
+            least = min(
+                _loss_of(query, permutation, weights)
+                for permutation in itertools.permutations(range(len(query)))
+                if (np.diff(query.labels[list(permutation)]) <= 0).all()
+            )
+            assert essential_loss(query, weights) == pytest.approx(least)
+
+
+def _loss_of(query: RankedQuery, permutation: tuple[int, ...], weights: Float64Array) -> float:
+    """Equation 6; the numbers of documents are their ranks."""
+    return sum(
+        float(weights[step])
+        for step in range(len(permutation) - 1)
+        if min(permutation[step + 1 :]) < permutation[step]
+    )
+
+
+def test_the_essential_loss_is_zero_for_consistent_rankings_alone() -> None:
+    """Chen et al. 2009, section 3.1: and then 1 − NDCG and 1 − MAP are zero."""
+    for query in _queries():
+        consistent = bool((np.diff(query.labels) <= 0).all())
+        assert (essential_loss(query, np.ones(len(query))) == 0.0) == consistent
+        if consistent:
+            assert query.ndcg == pytest.approx(1.0)
+            assert query.average_precision == pytest.approx(1.0)
+
+
+def test_the_losses_of_the_bounds_are_those_that_are_trained() -> None:
+    """NDCG-Loss2 in bits is the loss in nats over ln 2, its constants apart; so is softmax cross entropy."""
+    for query in _queries()[:200]:
+        boundaries = np.array([0, len(query)])
+        trained = make_loss("ndcg-loss2")(query.scores, query.labels, boundaries).value[0] / np.log(2)
+        shifted = RankedQuery(query.scores - 50 * np.arange(len(query)), query.labels)
+        constants = ndcg_loss2_bounds_ndcg_cost(shifted)[1] - _loss2(shifted)
+        assert ndcg_loss2_bounds_ndcg_cost(query)[1] - constants == pytest.approx(trained, abs=1e-6)
+        softmax = make_loss("listnet")(query.scores, query.relevant, boundaries).value[0]
+        if 0 < query.relevant.sum() < len(query):
+            assert softmax_bounds_ndcg(query)[1] == pytest.approx(softmax, abs=1e-6)
+
+
+def _loss2(query: RankedQuery) -> float:
+    boundaries = np.array([0, len(query)])
+    return float(make_loss("ndcg-loss2")(query.scores, query.labels, boundaries).value[0] / np.log(2))
+
+
+def test_as_printed_ndcg_loss2_alone_does_not_bound_ndcg_cost() -> None:
+    """Wang et al. 2018, equation 16, drops C2 and C3 as constants of the M-step; the bound needs them.
+
+    Two documents of label 1: NDCG-Loss2 has no pair and is 0, NDCGcost is G(1 − 1/log2 3).
+    """
+    query = RankedQuery.of(np.array([1.0, 0.0]), np.array([1.0, 1.0]))
+    assert _loss2(query) == 0.0
+    assert ndcg_cost(query) > 0.2
+
+
+def test_as_printed_the_constant_of_arp_loss2_counts_each_document_with_itself() -> None:
+    """Wang et al. 2018, section 5.1: ARP − C1 = … + C2 is off by ½ Σ y_i where C2 includes j = i.
+
+    One document of label 2: ARP − C1 = 2 − 2 = 0, C2 as printed = 1. The bound still holds, less tightly.
+    """
+    query = RankedQuery.of(np.array([0.0]), np.array([2.0]))
+    printed = 0.5 * query.labels.sum()
+    assert arp(query) - query.labels.sum() == 0.0
+    assert printed == 1.0
+    assert BOUNDS["arp-loss2"].sides(query) == (2.0, 2.0)
+
+
+def test_as_printed_ranknet_needs_the_logarithm_to_base_two() -> None:
+    """Chen et al. 2009, theorem 2: its proof takes φ(0) = 1, which ln(1 + e^−z) does not have.
+
+    Two documents in the wrong order, their scores 0.1 apart: L_β with β = 1 is 1, the natural loss is 0.744.
+    """
+    query = RankedQuery.of(np.array([0.1, 0.0]), np.array([0.0, 1.0]))
+    natural = float((query.preferred * np.logaddexp(0.0, -query.differences)).sum())
+    assert essential_loss(query, np.ones(2)) == 1.0
+    assert natural < 1.0 < float((query.preferred * log2_logistic(query.differences)).sum())

@@ -1,0 +1,110 @@
+"""What is said of several systems."""
+
+import numpy as np
+import pytest
+
+from core.evaluation import Comparison, compare_systems
+from core.types import Float64Array
+
+N = 400
+
+
+def _compare(
+    *offsets: float, spread: float = 0.1, higher_is_better: bool = True, n_queries: int = N
+) -> Comparison:
+    """Systems that differ from a common level by these offsets and noise of their own."""
+    generator = np.random.default_rng(2)
+    level = generator.uniform(0.3, 0.6, (n_queries, 1))
+    values = level + np.array(offsets) + spread * generator.standard_normal((n_queries, len(offsets)))
+    names = [f"s{place}" for place in range(len(offsets))]
+    return compare_systems(
+        names, {"ndcg@10": values}, {"ndcg@10": higher_is_better}, permutations=2_000, seed=3
+    )
+
+
+def test_a_clear_difference_is_told_with_its_size() -> None:
+    """The sentence has the verdict, the means, the interval, and how many queries there were."""
+    comparison = _compare(0.0, 0.1)
+    (pair,) = comparison.pairs
+    assert pair.verdict == "better"
+    found = pair.metrics["ndcg@10"]
+    assert found is not None
+    paired = found.paired
+    assert comparison.sentence == pair.sentence
+    assert pair.sentence.startswith("s1 is better than s0: ndcg@10 goes from ")
+    for text in (f"{paired.difference:+.4f}", f"{paired.lower:+.4f} to {paired.upper:+.4f}", "400 queries"):
+        assert text in pair.sentence
+
+
+def test_of_a_cost_less_is_better() -> None:
+    """The direction of the metric turns the verdict and the changed queries round."""
+    (pair,) = _compare(0.0, 0.1, higher_is_better=False).pairs
+    assert pair.verdict == "worse"
+    assert pair.sentence.startswith("s1 is worse than s0")
+    assert all(changed.b < changed.a for changed in pair.most_improved)
+
+
+def test_no_evidence_tells_how_many_queries_would_do() -> None:
+    """A difference that may be luck is not called one."""
+    (pair,) = _compare(0.0, 0.001).pairs
+    found = pair.metrics["ndcg@10"]
+    assert found is not None
+    assert pair.verdict == "no evidence"
+    assert pair.sentence.startswith("There is no evidence that s1 and s0 differ")
+    assert f"about {found.paired.queries_needed:,} queries" in pair.sentence
+
+
+def test_changed_queries_are_the_extremes() -> None:
+    """Ten each, by how much they change."""
+    a: Float64Array = np.zeros(30)
+    b = np.concatenate((np.linspace(0.1, 1.0, 12), np.linspace(-1.0, -0.1, 12), np.zeros(6)))
+    comparison = compare_systems(["a", "b"], {"map": np.column_stack((a, b))}, {"map": True})
+    (pair,) = comparison.pairs
+    assert [changed.query for changed in pair.most_improved] == list(range(11, 1, -1))
+    assert [changed.query for changed in pair.most_harmed] == list(range(12, 22))
+
+
+def test_p_values_are_adjusted_over_all_pairs_and_metrics() -> None:
+    """Six tests: the smallest p-value counts six times."""
+    generator = np.random.default_rng(8)
+    first, second = generator.random((N, 3)), generator.random((N, 3))
+    first[:, 2] += 0.2
+    comparison = compare_systems(
+        ["a", "b", "c"],
+        {"map": first, "mrr": second},
+        {"map": True, "mrr": True},
+        permutations=50_000,
+    )
+    tests = [found for pair in comparison.pairs for found in pair.metrics.values() if found is not None]
+    assert len(tests) == 6
+    smallest = min(tests, key=lambda found: found.paired.randomisation_p)
+    assert smallest.adjusted_p == pytest.approx(6 * smallest.paired.randomisation_p)
+    assert all(found.adjusted_p >= found.paired.randomisation_p for found in tests)
+
+
+def test_of_several_systems_the_best_is_named() -> None:
+    """Where one beats all others; else those that nothing beats are."""
+    assert _compare(0.0, 0.1, 0.3).sentence == "s2 is better than every other system by ndcg@10."
+    assert _compare(0.0, 0.2, 0.2).sentence.endswith(
+        "nothing here is better than s1 and s2, between which there is no evidence."
+    )
+    assert _compare(0.0, 0.0, 0.0).sentence.startswith("There is no evidence that any two of these 3 systems")
+
+
+def test_the_same_ranking_twice_and_queries_without_a_value() -> None:
+    """Equal systems are called the same; a metric that no query defines says nothing."""
+    same = np.full((5, 2), 0.5)
+    (pair,) = compare_systems(["a", "b"], {"map": same}, {"map": True}).pairs
+    assert pair.sentence == "a and b are the same by map on every one of 5 queries."
+    (pair,) = compare_systems(["a", "b"], {"map": np.full((5, 2), np.nan)}, {"map": True}).pairs
+    assert (pair.metrics["map"], pair.verdict, pair.most_improved) == (None, "no evidence", [])
+
+
+def test_another_answer_of_another_metric_is_told() -> None:
+    """The first metric decides; the sentence names those that say otherwise."""
+    generator = np.random.default_rng(1)
+    a, b = generator.random(N), generator.random(N)
+    values = {"ndcg@10": np.column_stack((a, a + 0.1)), "mrr": np.column_stack((b, b - 0.1))}
+    (pair,) = compare_systems(["a", "b"], values, {"ndcg@10": True, "mrr": True}, permutations=2_000).pairs
+    assert pair.verdict == "better"
+    assert pair.sentence.endswith("By mrr it is worse.")

@@ -1,0 +1,61 @@
+"""Groups of queries."""
+
+import numpy as np
+import pytest
+
+from core.data import RankingDataset
+from core.evaluation import slices
+
+
+def _dataset(lengths: list[int], relevant: list[int], **columns: list[str]) -> RankingDataset:
+    labels = [
+        float(place < count)
+        for length, count in zip(lengths, relevant, strict=True)
+        for place in range(length)
+    ]
+    return RankingDataset.from_arrays(
+        np.zeros((sum(lengths), 1)), labels, np.cumsum([0, *lengths]), query_columns=columns
+    )
+
+
+def test_every_query_is_in_one_slice_of_each_kind() -> None:
+    """By documents, by relevant documents, and by the columns of the dataset."""
+    dataset = _dataset([1, 3, 12, 15], [0, 1, 1, 6], market=["de", "fr", "de", "it"])
+    found = [(part.by, part.value, part.queries.tolist()) for part in slices(dataset, dataset)]
+    assert found == [
+        ("documents a query", "1", [0]),
+        ("documents a query", "3 to 5", [1]),
+        ("documents a query", "11 to 20", [2, 3]),
+        ("relevant documents", "0", [0]),
+        ("relevant documents", "1", [1, 2]),
+        ("relevant documents", "6 to 10", [3]),
+        ("market", "de", [0, 2]),
+        ("market", "fr", [1]),
+        ("market", "it", [3]),
+    ]
+
+
+def test_rare_values_of_a_column_are_one_slice() -> None:
+    """The twenty most frequent values stand alone."""
+    names = [f"v{i:02d}" for i in range(20) for _ in range(2)] + ["rare", "rarer", "rarest"]
+    dataset = _dataset([2] * 43, [1] * 43, market=names)
+    found = slices(dataset, dataset)
+    assert len(found) == 21
+    assert (found[-1].value, found[-1].queries.tolist()) == ("3 other values", [40, 41, 42])
+
+
+def test_what_all_queries_share_is_no_slice() -> None:
+    """It would say what the mean over all says."""
+    dataset = _dataset([3, 4], [1, 1], market=["de", "de"])
+    assert slices(dataset, dataset) == []
+
+
+@pytest.mark.parametrize(("threshold", "values"), [(0.0, ["2"]), (0.5, ["2"]), (1.0, ["0"])])
+def test_relevant_is_what_the_contract_says(threshold: float, values: list[str]) -> None:
+    """A label is relevant above the threshold."""
+    dataset = _dataset([2, 12], [2, 2])
+    found = slices(dataset, dataset, threshold)
+    assert [part.value for part in found if part.by == "relevant documents"] in ([], values)
+    mixed = _dataset([3, 3], [0, 2])
+    counts = [part.value for part in slices(mixed, mixed, threshold) if part.by == "relevant documents"]
+    assert counts == (["0", "2"] if threshold < 1.0 else [])

@@ -1,0 +1,107 @@
+"""Comparing models and rankings on the queries of one dataset."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core.evaluation import Evaluation, compare_systems, evaluate
+from core.metrics import conventions
+from core.store import System, new_id
+from core.store.result_keys import comparison_key
+from core.types import Float64Array
+from worker.jobs import JobRun
+from worker.labels import load_judged
+from worker.results import StoredRanking, store_ranking
+from worker.systems import Ranked, rank_by, system_of
+
+
+def run_comparison(run: JobRun) -> None:
+    """Rank a dataset by every system and compare all pairs; store the ranking that each model makes.
+
+    Raises:
+        InvalidInput: The metrics cannot use the labels, or a ranking cannot be joined with the dataset.
+        DatasetError: The dataset lacks features of a model.
+    """
+    spec = run.spec
+    run.phase("loading")
+    dataset = load_judged(run, spec["dataset_id"])
+    systems = [system_of(system) for system in spec["systems"]]
+    made: list[tuple[System, StoredRanking | None]] = []
+    evaluations: list[Evaluation] = []
+    for system in systems:
+        run.phase(f"scoring by {system.name}")
+        ranked = rank_by(run, system, dataset)
+        evaluations.append(_evaluate(run, ranked))
+        stored = store_ranking(run, ranked.scores, ranked.dataset) if system.model_id else None
+        made.append((system, stored))
+    run.phase("comparing")
+    values = _by_metric(evaluations)
+    directions = {name: metric.higher_is_better for name, metric in evaluations[0].metrics.items()}
+    names = [system.name for system in systems]
+    comparison = compare_systems(
+        names,
+        values,
+        directions,
+        permutations=spec["permutations"],
+        seed=spec["seed"],
+        threads=run.threads,
+    )
+    comparison_id = new_id("cmp_")
+    with run.writing(comparison_key(comparison_id)) as file:
+        pq.write_table(_values_table(dataset.query_ids, values), file)
+    with run.succeeding({"comparison_id": comparison_id}) as tx:
+        for system, stored in made:
+            if stored is not None:
+                stored.add(tx, run, system, spec["dataset_id"])
+        tx.comparisons.add(
+            comparison_id,
+            job_id=run.id,
+            dataset_id=spec["dataset_id"],
+            sentence=comparison.sentence,
+            systems=[
+                _system_json(system, stored, evaluation)
+                for (system, stored), evaluation in zip(made, evaluations, strict=True)
+            ],
+            metrics=spec["metrics"],
+            contract=conventions(spec["contract"]).as_json(),
+            permutations=spec["permutations"],
+            seed=spec["seed"],
+            pairs=[pair.as_json(dataset.query_ids) for pair in comparison.pairs],
+        )
+
+
+def _evaluate(run: JobRun, ranked: Ranked) -> Evaluation:
+    return evaluate(
+        ranked.scores,
+        ranked.judgments,
+        run.spec["metrics"],
+        conventions(run.spec["contract"]),
+        seed=run.spec["seed"],
+        threads=run.threads,
+    )
+
+
+def _by_metric(evaluations: list[Evaluation]) -> dict[str, Float64Array]:
+    return {
+        name: np.column_stack([evaluation.per_query[name] for evaluation in evaluations])
+        for name in evaluations[0].metrics
+    }
+
+
+def _values_table(query_ids: tuple[str, ...], values: dict[str, Float64Array]) -> pa.Table:
+    columns = {
+        name: pa.FixedSizeListArray.from_arrays(pa.array(table.ravel(), from_pandas=True), table.shape[1])
+        for name, table in values.items()
+    }
+    return pa.table({"query_id": list(query_ids), **columns})
+
+
+def _system_json(system: System, stored: StoredRanking | None, evaluation: Evaluation) -> dict[str, Any]:
+    return {
+        "name": system.name,
+        "model_id": system.model_id,
+        "ranking_id": stored.id if stored else system.ranking_id,
+        "metrics": evaluation.as_json(),
+    }

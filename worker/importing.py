@@ -1,0 +1,33 @@
+"""Taking in a ranking from elsewhere."""
+
+from core.data.trec import join_run, read_run
+from core.evaluation import rank_documents
+from core.store import System
+from core.store.result_keys import run_folder, run_key
+from worker.datasets import load_dataset
+from worker.jobs import JobRun
+from worker.results import write_ranking
+
+
+def run_import(run: JobRun) -> None:
+    """Read a TREC run and store it as a ranking of a dataset's queries; what was sent then goes.
+
+    Queries that the dataset does not have are left out.
+
+    Raises:
+        DatasetError: With the line of what cannot be understood.
+        InvalidInput: It shares no query with the dataset, or cannot be joined with it.
+    """
+    spec = run.spec
+    run.consumes(run_folder(spec["upload_id"]))
+    run.phase("reading")
+    with run.store.artifacts.local(run_key(spec["upload_id"])) as path:
+        found = read_run(path, spec["filename"], run.limits)
+    run.phase("ranking")
+    dataset = load_dataset(run.store, run.caches, spec["dataset_id"]).dataset
+    joined = join_run(dataset, found)
+    ranking = write_ranking(
+        run, rank_documents(joined.scores, joined), dataset.n_queries - joined.queries_without_results
+    )
+    with run.succeeding({"ranking_id": ranking.id}) as tx:
+        ranking.add(tx, run, System(spec["name"]), spec["dataset_id"])
