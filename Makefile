@@ -54,6 +54,14 @@ bench-datasets: install ## read a LETOR file of 500 MB beside scikit-learn, then
 	$(BIN)/python -m benchmarks.datasets
 	$(BIN)/python -m benchmarks.ingestion
 
+.PHONY: bench-evaluation
+bench-evaluation: install ## all metrics beside ranx and pytrec_eval, the randomisation test beside SciPy
+	$(BIN)/python -m benchmarks.evaluation
+
+.PHONY: bench-coherency
+bench-coherency: install ## share of queries with an incoherent gradient by iteration, as the 2023 paper's Figure 3
+	$(BIN)/python -m benchmarks.coherency
+
 .PHONY: check
 check: install ## ruff, mypy --strict, import contracts, doc examples
 	$(BIN)/ruff check .

@@ -1,7 +1,7 @@
 """All metrics beside ranx and pytrec_eval, and the randomisation test beside SciPy's, in turn in one run.
 
-Every tool starts from the same columns: judgments (query, document, label) and a run (query, document, score)
-whose rows stand in another order; what it has to build of them is part of its time.
+Every tool starts from the same arrays of labels and scores by query, with ids; what it has to build of them
+is part of its time. Rankery also takes the scores as a run, which it joins with the judgments by the ids.
 """
 
 import argparse
@@ -11,9 +11,9 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
-import pyarrow as pa
 import pytrec_eval
 import ranx
 from rich.console import Console
@@ -26,72 +26,77 @@ from core.evaluation import measure
 from core.evaluation.randomisation import randomisation_p_values
 from core.jit import use_threads
 from core.metrics import METRICS, PRESETS
-from core.types import Float64Array
+from core.types import Float32Array, Float64Array, Int64Array
 
+_Number = TypeVar("_Number", int, float)
 CUTOFFS = (1, 5, 10, 20, 100)
 SHARED = ("ndcg", "map", "precision", "recall", "mrr")  # what all three tools have
-RANX = {"ndcg": "ndcg", "map": "map", "precision": "precision", "recall": "recall", "mrr": "mrr"}
 TREC_EVAL = {"ndcg": "ndcg_cut", "map": "map_cut", "precision": "P", "recall": "recall"}
 
 
 @dataclass(frozen=True)
-class Columns:
-    """The same data for all: judgments by query, and a run of the same documents in random order."""
+class Scored:
+    """A judged dataset and its scores, as whoever scores it holds them: arrays by query, and ids."""
 
     query_ids: list[str]
     document_ids: list[str]
-    labels: list[int]
-    run_rows: list[int]
-    scores: list[float]
+    query_boundaries: Int64Array
+    labels: Float32Array
+    scores: Float64Array
 
     @classmethod
-    def drawn(cls, queries: int, documents: int) -> "Columns":
-        """Draw labels 0 to 4 and scores."""
+    def drawn(cls, queries: int, documents: int) -> "Scored":
+        """Draw labels 0 to 4 and scores that float32 holds."""
         generator = np.random.default_rng(11)
         n = queries * documents
         return cls(
-            [f"q{row // documents}" for row in range(n)],
+            [f"q{query}" for query in range(queries)],
             [f"d{row}" for row in range(n)],
-            generator.choice(5, n, p=[0.6, 0.2, 0.1, 0.06, 0.04]).tolist(),
-            generator.permutation(n).tolist(),
-            generator.standard_normal(n).astype(np.float32).tolist(),
+            documents * np.arange(queries + 1, dtype=np.int64),
+            generator.choice(5, n, p=[0.6, 0.2, 0.1, 0.06, 0.04]).astype(np.float32),
+            generator.standard_normal(n).astype(np.float32).astype(np.float64),
         )
 
+    @property
+    def dataset(self) -> RankingDataset:
+        """The judgments alone."""
+        return RankingDataset.from_arrays(
+            np.empty((len(self.labels), 0), np.float32),
+            self.labels,
+            self.query_boundaries,
+            query_ids=self.query_ids,
+            document_ids=self.document_ids,
+        )
 
-def by_query(columns: Columns, rows: list[int], values: list[float]) -> dict[str, dict[str, float]]:
-    """Nest a column as the Python tools want it."""
-    nested: dict[str, dict[str, float]] = {}
-    for row, value in zip(rows, values, strict=True):
-        nested.setdefault(columns.query_ids[row], {})[columns.document_ids[row]] = value
-    return nested
+    def by_query(self, values: list[_Number]) -> dict[str, dict[str, _Number]]:
+        """Nest values by query and document as the Python tools want them."""
+        cuts = self.query_boundaries.tolist()
+        return {
+            query_id: dict(zip(self.document_ids[start:stop], values[start:stop], strict=True))
+            for query_id, start, stop in zip(self.query_ids, cuts[:-1], cuts[1:], strict=True)
+        }
 
 
-def ours(columns: Columns, metrics: list[str]) -> dict[str, float]:
+def ours(scored: Scored, metrics: list[str]) -> dict[str, float]:
     """Evaluate with Rankery."""
-    n = len(columns.labels)
-    # Judgments stand by query, as in every qrels file.
-    query_ids, starts = np.unique(np.array(columns.query_ids), return_index=True)
-    order = np.argsort(starts)
-    dataset = RankingDataset.from_arrays(
-        np.empty((n, 0), np.float32),
-        np.array(columns.labels, np.float32),
-        np.append(starts[order], n),
-        query_ids=query_ids[order].tolist(),
-        document_ids=columns.document_ids,
+    values = measure(scored.scores, scored, metrics, PRESETS["trec_eval"])
+    return {name: float(value.mean()) for name, value in values.items()}
+
+
+def ours_as_run(scored: Scored, metrics: list[str]) -> dict[str, float]:
+    """Evaluate with Rankery, the scores taken for a run that is joined with the judgments by its ids."""
+    query_ids = np.repeat(np.array(scored.query_ids, object), np.diff(scored.query_boundaries))
+    joined = join_run(
+        scored.dataset, Run.from_columns(query_ids.tolist(), scored.document_ids, scored.scores)
     )
-    rows = pa.array(columns.run_rows)
-    run = Run.from_columns(
-        pa.array(columns.query_ids).take(rows), pa.array(columns.document_ids).take(rows), columns.scores
-    )
-    joined = join_run(dataset, run)
     values = measure(joined.scores, joined, metrics, PRESETS["trec_eval"])
     return {name: float(value.mean()) for name, value in values.items()}
 
 
-def with_trec_eval(columns: Columns) -> dict[str, float]:
+def with_trec_eval(scored: Scored) -> dict[str, float]:
     """Evaluate with pytrec_eval."""
-    qrels = by_query(columns, list(range(len(columns.labels))), columns.labels)
-    run = by_query(columns, columns.run_rows, columns.scores)
+    qrels = scored.by_query(scored.labels.astype(np.int64).tolist())
+    run = scored.by_query(scored.scores.tolist())
     wanted = {f"{theirs}.{','.join(map(str, CUTOFFS))}" for theirs in TREC_EVAL.values()}
     found = pytrec_eval.RelevanceEvaluator(qrels, wanted | {"recip_rank"}).evaluate(run).values()
     return {
@@ -101,15 +106,15 @@ def with_trec_eval(columns: Columns) -> dict[str, float]:
     }
 
 
-def with_ranx(columns: Columns) -> dict[str, float]:
+def with_ranx(scored: Scored) -> dict[str, float]:
     """Evaluate with ranx."""
-    qrels = ranx.Qrels(by_query(columns, list(range(len(columns.labels))), columns.labels))
-    run = ranx.Run(by_query(columns, columns.run_rows, columns.scores))
-    wanted = [f"{theirs}@{k}" for theirs in RANX.values() for k in CUTOFFS]
+    qrels = ranx.Qrels(scored.by_query(scored.labels.astype(np.int64).tolist()))
+    run = ranx.Run(scored.by_query(scored.scores.tolist()))
+    wanted = [f"{name}@{k}" for name in SHARED for k in CUTOFFS]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found: dict[str, float] = ranx.evaluate(qrels, run, wanted)
-    return {f"{name}@{k}": found[f"{theirs}@{k}"] for name, theirs in RANX.items() for k in CUTOFFS}
+    return found
 
 
 def seconds(action: Callable[[], object]) -> float:
@@ -121,15 +126,16 @@ def seconds(action: Callable[[], object]) -> float:
 
 def compare_metrics(console: Console, queries: int, documents: int, repeats: int) -> None:
     """Print the time of each tool, and how far the numbers that they share are apart."""
-    columns = Columns.drawn(queries, documents)
+    scored = Scored.drawn(queries, documents)
     shared = [f"{name}@{k}" for name in SHARED for k in CUTOFFS]
     everything = [f"{name}@{k}" for name, kind in METRICS.items() if kind.takes_cutoff for k in CUTOFFS]
     everything += [name for name, kind in METRICS.items() if not kind.takes_cutoff]
     tools: dict[str, Callable[[], dict[str, float]]] = {
-        f"Rankery, all {len(everything)}": lambda: ours(columns, everything),
-        f"Rankery, the {len(shared)} shared": lambda: ours(columns, shared),
-        f"ranx, the {len(shared)} shared": lambda: with_ranx(columns),
-        f"pytrec_eval, {len(shared) - len(CUTOFFS)} of them and MRR": lambda: with_trec_eval(columns),
+        f"Rankery, all {len(everything)}": lambda: ours(scored, everything),
+        f"Rankery, the {len(shared)} shared": lambda: ours(scored, shared),
+        f"Rankery, all {len(everything)}, of a run": lambda: ours_as_run(scored, everything),
+        f"ranx, the {len(shared)} shared": lambda: with_ranx(scored),
+        f"pytrec_eval, {len(shared) - len(CUTOFFS)} of them and MRR": lambda: with_trec_eval(scored),
     }
     means = {tool: action() for tool, action in tools.items()}  # also compiles
     times: dict[str, list[float]] = {tool: [] for tool in tools}

@@ -44,11 +44,16 @@ def examine(
     """
     use_threads(threads)
     labels = QueryLabels.of(dataset)
-    columns = measure_columns(dataset)
-    single = rank_by_single_features(dataset, seed)
     findings = (
         *label_findings(dataset),
         *query_findings(dataset, labels, scattered_queries, scattered_examples),
+    )
+    if not dataset.n_features:  # bare judgments
+        return Report(by_severity(findings), ())
+    columns = measure_columns(dataset)
+    single = rank_by_single_features(dataset, seed)
+    findings = (
+        *findings,
         *document_findings(dataset, columns),
         *feature_findings(dataset, columns, single),
     )

@@ -5,29 +5,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numba import prange
 
 from core.errors import InvalidInput
-from core.jit import compiled
+from core.jit import parallel
 from core.metrics.base import Measured, Metric, reach
-from core.metrics.ranked import RankedLabels
+from core.metrics.ranked import RankedLabels, count_above
 from core.types import Float64Array, Int64Array
 
 
-@compiled
-def count_relevant(
-    labels: Float64Array, query_boundaries: Int64Array, threshold: float, cutoff: int
-) -> Float64Array:
-    """Count the relevant documents in the top `cutoff` of each query."""
-    counts = np.zeros(len(query_boundaries) - 1)
-    for query in range(len(counts)):
-        start, stop = query_boundaries[query], query_boundaries[query + 1]
-        for row in range(start, min(stop, start + cutoff)):
-            if labels[row] > threshold:
-                counts[query] += 1.0
-    return counts
-
-
-@compiled
+@parallel
 def _sum_precisions(
     labels: Float64Array,
     scores: Float64Array,
@@ -38,26 +25,27 @@ def _sum_precisions(
 ) -> Float64Array:
     """Sum of the precisions at the relevant ranks up to `cutoff`; of a tied group, at its last rank."""
     sums = np.zeros(len(query_boundaries) - 1)
-    for query in range(len(sums)):
+    for query in prange(len(sums)):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
-        found, in_group = 0.0, 0.0
+        total, found, in_group = 0.0, 0.0, 0.0
         for row in range(start, min(stop, start + cutoff)):
             if labels[row] > threshold:
                 found += 1.0
                 in_group += 1.0
-            if not grouped or row + 1 == stop or scores[row + 1] != scores[row]:
-                sums[query] += in_group * found / (row - start + 1.0)
+            if in_group > 0.0 and (not grouped or row + 1 == stop or scores[row + 1] != scores[row]):
+                total += in_group * found / (row - start + 1.0)
                 in_group = 0.0
+        sums[query] = total
     return sums
 
 
-@compiled
+@parallel
 def _first_relevant(
     labels: Float64Array, query_boundaries: Int64Array, threshold: float, cutoff: int
 ) -> Int64Array:
     """Rank of the first relevant document of each query, 0 where there is none up to `cutoff`."""
     ranks = np.zeros(len(query_boundaries) - 1, np.int64)
-    for query in range(len(ranks)):
+    for query in prange(len(ranks)):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         for row in range(start, min(stop, start + cutoff)):
             if labels[row] > threshold:
@@ -66,22 +54,23 @@ def _first_relevant(
     return ranks
 
 
-@compiled
+@parallel
 def _sum_persistent(
     labels: Float64Array, query_boundaries: Int64Array, threshold: float, cutoff: int, persistence: float
 ) -> Float64Array:
     sums = np.zeros(len(query_boundaries) - 1)
-    for query in range(len(sums)):
+    for query in prange(len(sums)):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
-        weight = 1.0 - persistence
+        total, weight = 0.0, 1.0 - persistence
         for row in range(start, min(stop, start + cutoff)):
             if labels[row] > threshold:
-                sums[query] += weight
+                total += weight
             weight *= persistence
+        sums[query] = total
     return sums
 
 
-@compiled
+@parallel
 def _sum_preferences(
     labels: Float64Array,
     query_boundaries: Int64Array,
@@ -90,14 +79,15 @@ def _sum_preferences(
     judged: Float64Array,
 ) -> Float64Array:
     sums = np.zeros(len(query_boundaries) - 1)
-    for query in range(len(sums)):
+    for query in prange(len(sums)):
         bound = min(relevant[query], judged[query] - relevant[query])
-        above = 0.0
+        total, above = 0.0, 0.0
         for row in range(query_boundaries[query], query_boundaries[query + 1]):
             if labels[row] > threshold:
-                sums[query] += 1.0 - min(above, relevant[query]) / bound if above > 0.0 else 1.0
+                total += 1.0 - min(above, relevant[query]) / bound if above > 0.0 else 1.0
             elif labels[row] >= 0.0:
                 above += 1.0
+        sums[query] = total
     return sums
 
 
@@ -109,9 +99,7 @@ class BinaryMetric(Metric):
 
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return the metric of each query, undefined where nothing is relevant."""
-        relevant = count_relevant(
-            ranked.ideal.labels, ranked.ideal.boundaries, self.conventions.relevance_threshold, reach(None)
-        )
+        relevant = ranked.ideal.count_above(self.conventions.relevance_threshold)
         return self.values(ranked, np.maximum(relevant, 1.0)), relevant == 0.0
 
     @abstractmethod
@@ -120,7 +108,7 @@ class BinaryMetric(Metric):
 
     def found(self, ranked: RankedLabels) -> Float64Array:
         """Count the relevant documents in the top k."""
-        counts: Float64Array = count_relevant(
+        counts: Float64Array = count_above(
             ranked.ranking.labels,
             ranked.ranking.boundaries,
             self.conventions.relevance_threshold,
@@ -282,7 +270,7 @@ class Bpref(BinaryMetric):
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return bpref of each query."""
         # Labels below 0 are trec_eval's "not judged".
-        judged = count_relevant(ranked.ideal.labels, ranked.ideal.boundaries, -1e-300, reach(None))
+        judged = ranked.ideal.count_above(-1e-300)
         sums = _sum_preferences(
             ranked.ranking.labels,
             ranked.ranking.boundaries,

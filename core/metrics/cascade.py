@@ -4,23 +4,28 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numba import prange
 
-from core.jit import compiled
+from core.jit import parallel
 from core.metrics.base import Measured, Metric, reach
 from core.metrics.dcg import max_dcg
 from core.metrics.ranked import RankedLabels, label_gains
 from core.types import Float64Array, Int64Array
 
 
-@compiled
-def _sum_stops(satisfaction: Float64Array, query_boundaries: Int64Array, cutoff: int) -> Float64Array:
+@parallel
+def _sum_stops(
+    gains: Float64Array, of_perfect: float, query_boundaries: Int64Array, cutoff: int
+) -> Float64Array:
     sums = np.zeros(len(query_boundaries) - 1)
-    for query in range(len(sums)):
+    for query in prange(len(sums)):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
-        going_on = 1.0
+        total, going_on = 0.0, 1.0
         for row in range(start, min(stop, start + cutoff)):
-            sums[query] += going_on * satisfaction[row] / (row - start + 1.0)
-            going_on *= 1.0 - satisfaction[row]
+            satisfaction = gains[row] / of_perfect
+            total += going_on * satisfaction / (row - start + 1.0)
+            going_on *= 1.0 - satisfaction
+        sums[query] = total
     return sums
 
 
@@ -44,8 +49,8 @@ class ExpectedReciprocalRank(Metric):
             InvalidInput: When a label is above the conventions' `max_label`.
         """
         held = self.conventions
-        self.check_labels(ranked.ideal.labels)
+        self.check_labels(ranked.ideal.largest)
         largest = float(label_gains(held.gain, np.array([float(held.max_label)]))[0])
-        satisfaction = ranked.ranking.gains(held.gain) / (1.0 + largest)
-        sums = _sum_stops(satisfaction, ranked.ranking.boundaries, reach(self.cutoff))
+        gained = ranked.ranking.gains(held.gain)
+        sums = _sum_stops(gained, 1.0 + largest, ranked.ranking.boundaries, reach(self.cutoff))
         return sums, max_dcg(ranked.ideal, held, 1) == 0.0

@@ -4,18 +4,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numba import prange
 
-from core.jit import compiled
+from core.jit import parallel
 from core.metrics.base import Measured, Metric, reach
 from core.metrics.dcg import max_dcg, sum_gains, weights
 from core.metrics.ranked import RankedLabels
 from core.types import Float64Array, Int64Array
 
 
-@compiled
+@parallel
 def _sum_positions(labels: Float64Array, query_boundaries: Int64Array) -> Float64Array:
     sums = np.zeros(len(query_boundaries) - 1)
-    for query in range(len(sums)):
+    for query in prange(len(sums)):
         start = query_boundaries[query]
         for row in range(start, query_boundaries[query + 1]):
             if labels[row] > 0.0:
@@ -23,10 +24,10 @@ def _sum_positions(labels: Float64Array, query_boundaries: Int64Array) -> Float6
     return sums
 
 
-@compiled
+@parallel
 def _sum_swaps(gains: Float64Array, query_boundaries: Int64Array, weights: Float64Array) -> Float64Array:
     sums = np.zeros(len(query_boundaries) - 1)
-    for query in range(len(sums)):
+    for query in prange(len(sums)):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         above = 0.0
         for rank in range(stop - start):

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numba import prange
 
-from core.jit import compiled
+from core.jit import parallel
 from core.metrics.base import Measured, Metric, reach
 from core.metrics.conventions import Conventions
 from core.metrics.ranked import Ideal, RankedLabels
@@ -23,16 +24,18 @@ def weights(conventions: Conventions, boundaries: Int64Array) -> Float64Array:
     )
 
 
-@compiled
+@parallel
 def sum_gains(
     gains: Float64Array, query_boundaries: Int64Array, weights: Float64Array, cutoff: int
 ) -> Float64Array:
     """DCG of each query from its gains in rank order."""
     sums = np.zeros(len(query_boundaries) - 1)
-    for query in range(len(sums)):
+    for query in prange(len(sums)):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
+        total = 0.0
         for rank in range(min(stop - start, cutoff)):
-            sums[query] += gains[start + rank] * weights[rank]
+            total += gains[start + rank] * weights[rank]
+        sums[query] = total
     return sums
 
 
@@ -44,7 +47,7 @@ def max_dcg(ideal: Ideal, held: Conventions, cutoff: int | None = None) -> Float
     return sums
 
 
-@compiled
+@parallel
 def _sum_tied_gains(
     gains: Float64Array,
     scores: Float64Array,
@@ -54,7 +57,7 @@ def _sum_tied_gains(
 ) -> Float64Array:
     """DCG of each query, each document of equal score gaining their mean (McSherry and Najork 2008)."""
     sums = np.zeros(len(query_boundaries) - 1)
-    for query in range(len(sums)):
+    for query in prange(len(sums)):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         first = start
         while first < min(stop, start + cutoff):

@@ -4,68 +4,95 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numba import prange
 
-from core.jit import compiled
+from core.jit import bare, compiled, parallel
 from core.metrics.base import Measured, Metric
 from core.metrics.ranked import RankedLabels
 from core.types import Float64Array, Int64Array
 
 
-@compiled
+@parallel
 def _count_pairs(
-    labels: Float64Array, scores: Float64Array, query_boundaries: Int64Array
+    labels: Float64Array,
+    scores: Float64Array,
+    query_boundaries: Int64Array,
+    ideal: Float64Array,
+    ideal_boundaries: Int64Array,
+    relevant_from: float,
 ) -> tuple[Float64Array, Float64Array]:
-    """Count each query's pairs of unequal label, and those in the right order; a tied pair is half right.
+    """Count each query's pairs of unequal level, and those in the right order; a tied pair is half right.
 
-    Documents come by descending score. A binary indexed tree over the labels (Fenwick 1994) counts those
-    that were seen above.
+    Documents come by descending score. A level is a label or, where `relevant_from` is a number, at least
+    that or not. A binary indexed tree over the levels (Fenwick 1994), the highest first, counts those that
+    were seen above.
     """
     n_queries = len(query_boundaries) - 1
     right, pairs = np.zeros(n_queries), np.zeros(n_queries)
-    for query in range(n_queries):
-        start, stop = query_boundaries[query], query_boundaries[query + 1]
-        judged = labels[start:stop][~np.isnan(labels[start:stop])]
-        levels = np.unique(judged)
-        tree = np.zeros(len(levels) + 1, np.int64)
-        seen, first = 0, start
+    for query in prange(n_queries):
+        levels = _levels(ideal[ideal_boundaries[query] : ideal_boundaries[query + 1]], relevant_from)
+        tree, tied, counts = np.zeros((3, len(levels) + 1), np.int64)
+        first, stop = query_boundaries[query], query_boundaries[query + 1]
         while first < stop:
-            last = first
+            last = first + 1
             while last < stop and scores[last] == scores[first]:
                 last += 1
             for row in range(first, last):
                 if not np.isnan(labels[row]):
-                    level = np.searchsorted(levels, labels[row])
-                    lower, at_most = _count(tree, level), _count(tree, level + 1)
-                    right[query] += seen - at_most
-                    pairs[query] += seen - at_most + lower
+                    level = _level(levels, labels[row])
+                    counts[level] += 1
+                    tied[level] += 1
+                    right[query] += _count(tree, level)
+            right[query] += 0.5 * _unequal_pairs(tied)
             for row in range(first, last):
                 if not np.isnan(labels[row]):
-                    level = np.searchsorted(levels, labels[row])
+                    level = _level(levels, labels[row])
                     _add(tree, level + 1)
-                    seen += 1
-            tied = _unequal_pairs(labels[first:last])
-            right[query] += 0.5 * tied
-            pairs[query] += tied
+                    tied[level] = 0
             first = last
+        pairs[query] = _unequal_pairs(counts)
     return right, pairs
 
 
 @compiled
-def _unequal_pairs(labels: Float64Array) -> float:
-    if len(labels) < 2:
-        return 0.0
-    ordered = np.sort(labels[~np.isnan(labels)])
-    n = len(ordered)
-    equal, run = 0.0, 0
-    for i in range(n):
-        run = run + 1 if i > 0 and ordered[i] == ordered[i - 1] else 0
-        equal += run
-    return n * (n - 1) / 2.0 - equal
+def _levels(ideal: Float64Array, relevant_from: float) -> Float64Array:
+    """Return the distinct labels of a query, falling; or the least relevant one alone."""
+    if not np.isnan(relevant_from):
+        return np.full(1, relevant_from)
+    found = np.empty(len(ideal))
+    n = 0
+    for label in ideal:
+        if n == 0 or label != found[n - 1]:
+            found[n] = label
+            n += 1
+    return found[:n]
 
 
-@compiled
+@bare
+def _level(levels: Float64Array, label: float) -> int:
+    """Count the levels above a label."""
+    low, high = 0, len(levels)
+    while low < high:
+        middle = (low + high) // 2
+        if levels[middle] > label:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@bare
+def _unequal_pairs(counts: Int64Array) -> float:
+    total, equal = 0.0, 0.0
+    for count in counts:
+        total += count
+        equal += float(count) * count
+    return (total * total - equal) / 2.0
+
+
+@bare
 def _count(tree: Int64Array, level: int) -> int:
-    """Count the documents seen whose level is below `level`."""
+    """Count the documents seen whose level is before `level`."""
     total = 0
     while level > 0:
         total += tree[level]
@@ -73,7 +100,7 @@ def _count(tree: Int64Array, level: int) -> int:
     return total
 
 
-@compiled
+@bare
 def _add(tree: Int64Array, level: int) -> None:
     while level < len(tree):
         tree[level] += 1
@@ -97,11 +124,18 @@ class PairwiseAccuracy(Metric):
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return the share of each query, undefined where it has no pair."""
         ranking = ranked.ranking
-        right, pairs = _count_pairs(self._labels(ranking.labels), ranked.scores, ranking.boundaries)
+        right, pairs = _count_pairs(
+            ranking.labels,
+            ranked.scores,
+            ranking.boundaries,
+            ranked.ideal.labels,
+            ranked.ideal.boundaries,
+            self._relevant_from(),
+        )
         return right / np.maximum(pairs, 1.0), pairs == 0.0
 
-    def _labels(self, labels: Float64Array) -> Float64Array:
-        return labels
+    def _relevant_from(self) -> float:
+        return np.nan
 
 
 @dataclass(frozen=True)
@@ -117,6 +151,5 @@ class Auc(PairwiseAccuracy):
     source: ClassVar[str] = "Hanley and McNeil 1982"
     uses: ClassVar[tuple[str, ...]] = ("relevance_threshold", "queries_without_relevant")
 
-    def _labels(self, labels: Float64Array) -> Float64Array:
-        relevant = (labels > self.conventions.relevance_threshold).astype(np.float64)
-        return np.where(np.isnan(labels), np.nan, relevant)
+    def _relevant_from(self) -> float:
+        return float(np.nextafter(self.conventions.relevance_threshold, np.inf))

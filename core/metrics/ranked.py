@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numba import prange
 
+from core.data.texts import Texts
 from core.errors import InvalidInput
 from core.gains import Gain, gains
 from core.jit import parallel
@@ -23,19 +24,34 @@ def label_gains(gain: Gain, labels: FloatArray) -> Float64Array:
     Raises:
         InvalidInput: At `/contract/gain`, when a label has no gain: too large, or missing in the list.
     """
+    if gain == "exp2":
+        return _exp2_gains(np.asarray(labels, np.float64))
+    try:
+        return gains(gain, labels)
+    except InvalidInput as error:
+        raise InvalidInput.at("/contract/gain", error.problems[0].detail) from error
+
+
+def _exp2_gains(labels: Float64Array) -> Float64Array:
     largest = float(labels.max(initial=0.0))
-    if gain == "exp2" and largest > _LARGEST_LABEL:
+    if largest > _LARGEST_LABEL:
         raise InvalidInput.at(
             "/contract/gain",
             f"the gain 2^y − 1 overflows for labels above {_LARGEST_LABEL:g}; these go up to {largest:g}."
             " Map the labels to grades, or choose metrics that only ask whether a document is relevant",
         )
-    if gain == "exp2":
-        return np.asarray(np.exp2(np.asarray(labels, np.float64)) - 1.0)
-    try:
-        return gains(gain, labels)
-    except InvalidInput as error:
-        raise InvalidInput.at("/contract/gain", error.problems[0].detail) from error
+    values: Float64Array = _power_gains(labels, np.exp2(np.arange(largest + 1.0)) - 1.0)
+    return values
+
+
+@parallel
+def _power_gains(labels: Float64Array, of_whole: Float64Array) -> Float64Array:
+    """Return 2^y − 1, looked up for whole labels."""
+    found = np.empty(len(labels))
+    for i in prange(len(labels)):
+        whole = np.int64(labels[i])
+        found[i] = of_whole[whole] if whole == labels[i] else np.exp2(labels[i]) - 1.0
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +81,20 @@ class SortedLabels:
 @dataclass(frozen=True, eq=False)
 class Ideal(SortedLabels):
     """The judged labels of each query in descending order; they do not change while scores do."""
+
+    _counts: dict[float, Float64Array] = field(default_factory=dict, repr=False)
+
+    def count_above(self, threshold: float) -> Float64Array:
+        """Count each query's labels above a threshold, (n_queries,), once for all metrics that ask."""
+        if threshold not in self._counts:
+            cutoff = np.iinfo(np.int32).max
+            self._counts[threshold] = count_above(self.labels, self.boundaries, threshold, cutoff)
+        return self._counts[threshold]
+
+    @cached_property
+    def largest(self) -> Float64Array:
+        """The largest label, (1,), or none, (0,)."""
+        return np.asarray(self.labels.max(keepdims=True) if len(self.labels) else self.labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +129,13 @@ def order_by_score(
     """
     boundaries = np.ascontiguousarray(query_boundaries, np.int64)
     values = np.ascontiguousarray(scores, np.float64)
-    if ties != "docid" or document_ids is None:
-        rows: Int64Array = _order(values, boundaries)
-        return rows
-    by_id = _by_descending_id(document_ids, boundaries)
-    rounded = values.astype(np.float32).astype(np.float64)
-    return by_id[_order(rounded[by_id], boundaries)]
+    by_id = ties == "docid" and document_ids is not None
+    if by_id:
+        values = values.astype(np.float32).astype(np.float64)
+    order: Int64Array = _order(values, boundaries)
+    if by_id and document_ids is not None:
+        _break_ties(order, values, boundaries, document_ids)
+    return order
 
 
 def ideal_labels(labels: FloatArray, query_boundaries: Int64Array) -> Ideal:
@@ -144,10 +175,26 @@ def rank_labels(
         rows = np.flatnonzero(~absent)
         boundaries = _kept(~absent, boundaries)
         values, judged = values[rows], judged[rows]
-        if document_ids is not None:
-            document_ids = [document_ids[row] for row in rows.tolist()]
+        if document_ids is not None and ties == "docid":
+            document_ids = _taken(document_ids, rows)
     order = order_by_score(values, boundaries, ties=ties, document_ids=document_ids)
     return RankedLabels(SortedLabels(judged[order], boundaries), values[order], ideal)
+
+
+@parallel
+def count_above(
+    labels: Float64Array, query_boundaries: Int64Array, threshold: float, cutoff: int
+) -> Float64Array:
+    """Count the labels above a threshold among the first `cutoff` of each query."""
+    counts = np.zeros(len(query_boundaries) - 1)
+    for query in prange(len(counts)):
+        start, stop = query_boundaries[query], query_boundaries[query + 1]
+        found = 0.0
+        for row in range(start, min(stop, start + cutoff)):
+            if labels[row] > threshold:
+                found += 1.0
+        counts[query] = found
+    return counts
 
 
 @parallel
@@ -176,10 +223,27 @@ def _kept(mask: np.ndarray, boundaries: Int64Array) -> Int64Array:
     return np.ascontiguousarray(counts[boundaries], np.int64)
 
 
-def _by_descending_id(document_ids: Sequence[str], boundaries: Int64Array) -> Int64Array:
-    array = getattr(document_ids, "array", None)
-    names = pa.array(document_ids, pa.large_string()) if array is None else array
+def _taken(document_ids: Sequence[str], rows: Int64Array) -> Texts:
+    if isinstance(document_ids, Texts):
+        return document_ids.take(rows)
+    return Texts.of([document_ids[row] for row in rows.tolist()])
+
+
+def _break_ties(
+    order: Int64Array, scores: Float64Array, boundaries: Int64Array, document_ids: Sequence[str]
+) -> None:
+    """Put rows of equal score, which stand together, in descending order of their document's id."""
+    ranked = scores[order]
+    as_before = np.zeros(len(order) + 1, np.bool_)
+    as_before[1:-1] = ranked[1:] == ranked[:-1]
+    as_before[boundaries] = False
+    tied = np.flatnonzero(as_before[:-1] | as_before[1:])
+    if not len(tied):
+        return
+    group = np.cumsum(~as_before[tied])
+    rows = order[tied]
     # UTF-8 sorts bytewise like trec_eval's strcmp.
-    by_name = pc.array_sort_indices(names, order="descending").to_numpy().astype(np.int64)
-    queries = np.repeat(np.arange(len(boundaries) - 1), np.diff(boundaries))
-    return by_name[np.argsort(queries[by_name], kind="stable")]
+    by_id = pc.array_sort_indices(_taken(document_ids, rows).array, order="descending").to_numpy()
+    place = np.empty(len(rows), np.int64)
+    place[by_id] = np.arange(len(rows))
+    order[tied] = rows[np.lexsort((place, group))]

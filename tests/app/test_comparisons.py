@@ -4,6 +4,7 @@ import io
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,7 +15,7 @@ from core.store import Model, Store, System
 from core.store.result_keys import comparison_key, ranking_key
 from tests.app.conftest import TestClient
 
-VALUES = {"ndcg@5": [[0.1, 0.4], [0.5, 0.5], [None, None], [0.9, 0.2]]}
+VALUES: dict[str, list[list[float | None]]] = {"ndcg@5": [[0.1, 0.4], [0.5, 0.5], [None, None], [0.9, 0.2]]}
 _SIGMA = "/diagnostics/loss/sigma"
 QUERIES = ["q1", "q2", "q/3", "q4"]
 
@@ -50,12 +51,11 @@ def comparison_id(store: Store, add_model: Callable[[str], Model]) -> str:
     """A stored comparison of two rankings on four queries, one of them undefined."""
     job_id = add_model("web").job_id
     rankings = [_ranking(store, job_id, "first", ["a", "b"]), _ranking(store, job_id, "second", ["b", "a"])]
-    table = pa.table({"query_id": QUERIES, **{name: pa.array(rows) for name, rows in VALUES.items()}})
-    values = {name: pa.array(rows).flatten().to_numpy(zero_copy_only=False) for name, rows in VALUES.items()}
-    found = compare_systems(
-        ["first", "second"], {name: one.reshape(-1, 2) for name, one in values.items()}, {"ndcg@5": True}
-    )
-    summary = {
+    stored = {name: pa.array(rows, pa.list_(pa.float64())) for name, rows in VALUES.items()}
+    table = pa.table({"query_id": QUERIES, **stored})
+    values = {name: np.array(rows, float) for name, rows in VALUES.items()}
+    found = compare_systems(["first", "second"], values, {"ndcg@5": True})
+    summary: dict[str, Any] = {
         "mean": 0.5,
         "lower": 0.4,
         "upper": 0.6,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from core.data import RankingDataset, read_parquet, synthetic_dataset, write_parquet
-from core.data.parquet import read_rows
+from core.data.parquet import read_judgments, read_rows
 from core.errors import DatasetError
 from tests.core.data.strategies import assert_same, datasets
 
@@ -226,3 +226,21 @@ def test_a_missing_file_is_the_system_s_own_error(tmp_path: Path) -> None:
     """Absence is not damage."""
     with pytest.raises(FileNotFoundError):
         read_parquet(tmp_path / "absent")
+
+
+def test_bare_judgments_read_back() -> None:
+    """A dataset without features keeps its labels, queries and documents; and so do the judgments alone."""
+    dataset = RankingDataset.from_arrays(
+        np.empty((3, 0)), [2, 0, 1], [0, 2, 3], query_ids=["a", "b"], document_ids=["x", "y", "z"]
+    )
+    file = io.BytesIO()
+    write_parquet(dataset, file)
+    read = read_parquet(file)
+    assert read.features.shape == (3, 0)
+    assert (read.query_ids, list(read.document_ids)) == (("a", "b"), ["x", "y", "z"])
+    rows = [row for batch in read_judgments(file) for row in batch.to_pylist()]
+    assert [(row["query_id"], row["document_id"], row["label"]) for row in rows] == [
+        ("a", "x", 2.0),
+        ("a", "y", 0.0),
+        ("b", "z", 1.0),
+    ]
