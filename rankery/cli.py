@@ -30,6 +30,7 @@ _Port = Annotated[
     int,
     typer.Option(envvar="RANKERY_PORT", min=0, max=65535, help="Port to listen on; 0 takes any free one."),
 ]
+_TREC_METRICS = ("map", "mrr", "ndcg", "ndcg@10", "precision@10", "recall@100", "bpref")
 _Judged = typer.Option(exists=True, dir_okay=False, readable=True)
 
 
@@ -122,6 +123,63 @@ def demo(
 
     with _one_sentence_errors():
         run_demo(DemoFiles.of(train, validation, test), queries)
+
+
+@app.command()
+def evaluate(
+    qrels: Annotated[
+        Path,
+        typer.Option(
+            exists=True, dir_okay=False, readable=True, help="Judgments: TREC qrels, or any judged dataset."
+        ),
+    ],
+    run: Annotated[
+        list[Path],
+        typer.Option(exists=True, dir_okay=False, readable=True, help="TREC run; several are compared."),
+    ],
+    metric: Annotated[list[str], typer.Option(help="Such as ndcg@10; the first decides comparisons.")] = [  # noqa: B006
+        *_TREC_METRICS
+    ],
+    preset: Annotated[
+        str, typer.Option(help="Conventions: default, lightgbm, xgboost, sklearn, trec_eval or letor.")
+    ] = "trec_eval",
+    only_retrieved: Annotated[
+        bool,
+        typer.Option("--only-retrieved", help="Leave out queries without a result, which otherwise count 0."),
+    ] = False,
+    permutations: Annotated[int, typer.Option(min=1_000, max=10_000_000)] = 100_000,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1)] = 42,
+    per_query: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Also write each query's values to this CSV file.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Measure the runs of any system by judgments, and compare them; needs no service.
+
+    All queries of the judgments count, as with trec_eval's -c. Two runs or more are compared query by query:
+    Fisher's randomisation test, the paired t-test, and Holm's correction over all pairs and metrics.
+    """
+    from rich.console import Console
+
+    from rankery.evaluate import as_json, show, write_queries
+    from rankery.local import evaluate_runs
+
+    with _one_sentence_errors():
+        found = evaluate_runs(
+            qrels,
+            run,
+            list(dict.fromkeys(metric)),
+            contract=preset,
+            only_retrieved=only_retrieved,
+            permutations=permutations,
+            seed=seed,
+        )
+        if per_query is not None:
+            write_queries(found, per_query)
+        if json:
+            typer.echo(as_json(found))
+        else:
+            show(found, Console())
 
 
 @contextmanager

@@ -1,9 +1,10 @@
 """What the papers say of losses, seen at work: coherent gradients, bounds, symmetry."""
 
+from core.diagnostics.bounds import BOUNDS, Bound
 from core.diagnostics.coherency import incoherent_queries, strictly_incoherent_queries
 from core.diagnostics.diagnosis import broken_bounds, diagnose
 from core.diagnostics.ranked_query import RankedQuery
-from core.diagnostics.registry import BOUNDS, DIAGNOSTICS, Bound, Diagnostic
+from core.diagnostics.registry import DIAGNOSTICS, Diagnostic
 
 __all__ = [
     "BOUNDS",

@@ -7,15 +7,14 @@ import numpy as np
 from core.diagnostics import essential_loss as essential
 from core.diagnostics import lambdaloss_bounds as lambdaloss
 from core.diagnostics import softmax_bounds as softmax
+from core.diagnostics.bounds import BOUNDS
 from core.diagnostics.coherency import incoherent_queries, strictly_incoherent_queries
 from core.diagnostics.jacobian import LONGEST, asymmetric_share, asymmetries
 from core.diagnostics.ranked_query import RankedQuery
-from core.diagnostics.registry import BOUNDS
 from core.losses import Loss
-from core.types import Float64Array, FloatArray, Int64Array
+from core.types import FloatArray, Int64Array
 
 SAMPLE = 256  # queries on which bounds are looked at
-_JACOBIANS = 32
 _ROUNDING = 1e-9
 
 Values = dict[str, float | None]
@@ -30,12 +29,13 @@ def diagnose(
     cutoff: int,
     iteration: int = 0,
     seed: int = 0,
+    queries: int = SAMPLE,
     gradient: FloatArray | None = None,
 ) -> Values:
     """Compute everything that `DIAGNOSTICS` names.
 
-    Coherency is looked at on all queries, the bounds on at most 256 of them that hold a relevant document,
-    the Jacobian on at most 32 of at most 40 documents.
+    Coherency is looked at on all queries, the bounds on a sample of those that hold a relevant document, the
+    Jacobian on an eighth as many of at most 40 documents.
 
     Args:
         loss: Whose gradient it is.
@@ -45,6 +45,7 @@ def diagnose(
         cutoff: k of the top k.
         iteration: For losses that draw random numbers.
         seed: Of the samples.
+        queries: How many the sample of the bounds holds at most.
         gradient: (n_documents,) gradient of the loss at `scores`, where it is at hand.
 
     Returns:
@@ -55,13 +56,12 @@ def diagnose(
     judged = (scores, labels, query_boundaries)
     incoherent = incoherent_queries(gradient, *judged)
     strictly = strictly_incoherent_queries(gradient, *judged, cutoff)
-    sample = _sample(labels, query_boundaries, SAMPLE, seed, 2, None)
-    queries = [RankedQuery.of(scores[rows], labels[rows]) for rows in _rows(query_boundaries, sample)]
+    sample = _rows(query_boundaries, _sample(labels, query_boundaries, queries, seed, None))
     return {
         "incoherent-queries": float(incoherent.mean()),
         "strictly-incoherent-queries": float(strictly.mean()),
-        **_bounds(queries),
-        "asymmetric-jacobians": _asymmetric(loss, *judged, iteration, seed),
+        **_bounds([RankedQuery.of(scores[rows], labels[rows]) for rows in sample]),
+        **_symmetry(loss, *judged, iteration, seed, queries // 8),
     }
 
 
@@ -78,7 +78,9 @@ def _bounds(queries: Sequence[RankedQuery]) -> Values:
         "ndcg-loss2": mean([lambdaloss.ndcg_loss2(query) for query in queries]),
         "ndcg-error": mean(errors),
         "essential-loss": mean(losses),
-        "w-listmle-bound": mean([essential.weighted_listmle_bounds_ndcg(query)[1] for query in queries]),
+        "w-listmle-bound": mean(
+            [essential.weighted_listmle_bounds_essential_loss(query)[1] for query in queries]
+        ),
         "rr-error": mean([softmax.softmax_bounds_reciprocal_rank(query)[0] for query in queries]),
         "binary-ndcg-error": mean([softmax.softmax_bounds_ndcg(query)[0] for query in queries]),
         "softmax-loss": mean([softmax.softmax_loss(query) for query in queries]),
@@ -96,37 +98,38 @@ def broken_bounds(query: RankedQuery) -> list[str]:
     return broken
 
 
-def _asymmetric(
+def _symmetry(
     loss: Loss,
     scores: FloatArray,
     labels: FloatArray,
     query_boundaries: Int64Array,
     iteration: int,
     seed: int,
-) -> float | None:
-    sample = _sample(labels, query_boundaries, _JACOBIANS, seed, 2, LONGEST)
-    if not sample.size:
-        return None
-    rows = _rows(query_boundaries, sample)
-    boundaries = np.cumsum([0, *(span.stop - span.start for span in rows)])
-    found: Float64Array = asymmetries(
-        loss,
-        np.concatenate([scores[span] for span in rows]),
-        np.concatenate([labels[span] for span in rows]),
+    queries: int,
+) -> Values:
+    sample = _rows(query_boundaries, _sample(labels, query_boundaries, queries, seed, LONGEST))
+    if not sample:
+        return {"asymmetric-jacobians": None, "asymmetric-across-ranks": None}
+    boundaries = np.cumsum([0, *(rows.stop - rows.start for rows in sample)])
+    judged = (
+        np.concatenate([scores[rows] for rows in sample]),
+        np.concatenate([labels[rows] for rows in sample]),
         boundaries,
-        iteration,
     )
-    return asymmetric_share(found)
+    frozen, across = (
+        asymmetric_share(asymmetries(loss, *judged, iteration, across_ranks=swap)) for swap in (False, True)
+    )
+    return {"asymmetric-jacobians": frozen, "asymmetric-across-ranks": across}
 
 
 def _sample(
-    labels: FloatArray, query_boundaries: Int64Array, size: int, seed: int, least: int, most: int | None
+    labels: FloatArray, query_boundaries: Int64Array, size: int, seed: int, longest: int | None
 ) -> Int64Array:
-    """Draw queries with a relevant document and `least` to `most` documents, in dataset order."""
+    """Draw queries with a relevant document, 2 documents and at most `longest`, in dataset order."""
     lengths = np.diff(query_boundaries)
-    fit = (np.maximum.reduceat(labels, query_boundaries[:-1]) > 0.0) & (lengths >= least)
-    if most is not None:
-        fit &= lengths <= most
+    fit = (np.maximum.reduceat(labels, query_boundaries[:-1]) > 0.0) & (lengths >= 2)
+    if longest is not None:
+        fit &= lengths <= longest
     drawn = np.random.default_rng(seed).permutation(np.flatnonzero(fit))[:size]
     return np.sort(drawn)
 

@@ -8,11 +8,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from core.diagnostics.ranked_query import RankedQuery
+from core.diagnostics.ranked_query import RankedQuery, log2_logistic
 from core.types import Float64Array
 
 Sides = tuple[float, float]
 Phi = Callable[[Float64Array], Float64Array]
+Weigh = Callable[[RankedQuery], Float64Array]
 
 
 def hinge(z: Float64Array) -> Float64Array:
@@ -27,7 +28,7 @@ def exponential(z: Float64Array) -> Float64Array:
 
 def logistic(z: Float64Array) -> Float64Array:
     """φ of RankNet with the logarithm to base 2: the proof of theorem 2 needs φ(0) = 1."""
-    return np.asarray(np.logaddexp(0.0, -z) / np.log(2.0))
+    return log2_logistic(z)
 
 
 def essential_loss(query: RankedQuery, weights: Float64Array) -> float:
@@ -52,47 +53,71 @@ def gain_weights(query: RankedQuery) -> Float64Array:
     return np.asarray(np.sort(query.gains)[::-1] / query.discounts)
 
 
+def equal_weights(query: RankedQuery) -> Float64Array:
+    """β2(s) = 1, over the number of relevant documents (theorem 1), relevant being the labels above 0."""
+    return np.full(len(query), 1.0 / query.relevant.sum())
+
+
 def essential_loss_bounds_ndcg(query: RankedQuery) -> Sides:
     """1 − NDCG ≤ L_β1/N (theorem 1, 1)."""
     return 1.0 - query.ndcg, essential_loss(query, gain_weights(query))
 
 
 def essential_loss_bounds_map(query: RankedQuery) -> Sides:
-    """1 − MAP ≤ L_β2/Σ n_i, β2 = 1, relevant being the labels above 0 (theorem 1, 2)."""
-    relevant = float(query.relevant.sum())
-    return 1.0 - query.average_precision, essential_loss(query, np.ones(len(query))) / relevant
+    """1 − MAP ≤ L_β2/Σ n_i (theorem 1, 2)."""
+    return 1.0 - query.average_precision, essential_loss(query, equal_weights(query))
 
 
-def pairwise_loss_bounds_essential_loss(query: RankedQuery, phi: Phi) -> Sides:
-    """L_β ≤ max β · Σ φ(f_i − f_j) over pairs of larger and smaller label (theorem 2, 1), for β1/N."""
-    weights = gain_weights(query)
+def pairwise_loss_bounds_essential_loss(query: RankedQuery, phi: Phi, weigh: Weigh) -> Sides:
+    """L_β ≤ max β · Σ φ(f_i − f_j) over pairs of larger and smaller label (theorem 2, 1)."""
+    weights = weigh(query)
     return essential_loss(query, weights), _largest(weights) * pairwise_loss(query, phi)
 
 
-def listmle_bounds_essential_loss(query: RankedQuery) -> Sides:
-    """L_β ≤ max β/ln 2 · ListMLE (theorem 2, 2), for β1/N and the permutation that makes ListMLE least."""
+def listmle_bounds_essential_loss(query: RankedQuery, weigh: Weigh) -> Sides:
+    """L_β ≤ max β/ln 2 · ListMLE (theorem 2, 2), for the permutation that makes ListMLE least."""
+    weights = weigh(query)
+    return essential_loss(query, weights), _largest(weights) * listmle_loss(query, np.ones(len(query)))
+
+
+def weighted_pairwise_loss_bounds_essential_loss(query: RankedQuery, phi: Phi) -> Sides:
+    """1 − NDCG ≤ L_β1/N ≤ Σ G_i D(1 + #{k: y_k > y_i}) φ(f_i − f_j)/N (section 4)."""
+    return essential_loss(query, gain_weights(query)), weighted_pairwise_loss(query, phi)
+
+
+def pairwise_loss_bounds_its_weighted_form(query: RankedQuery, phi: Phi) -> Sides:
+    """The weighted form is the tighter bound: it is ≤ max β1/N · Σ φ(f_i − f_j) (section 4)."""
+    loosest = _largest(gain_weights(query)) * pairwise_loss(query, phi)
+    return weighted_pairwise_loss(query, phi), loosest
+
+
+def weighted_listmle_bounds_essential_loss(query: RankedQuery) -> Sides:
+    """1 − NDCG ≤ L_β1/N ≤ Σ G(y_s) D(s) [ln Σ_{i ≥ s} e^f_i − f_s]/(N ln 2) (section 4)."""
     weights = gain_weights(query)
-    listmle = _listmle_terms(query).sum()
-    return essential_loss(query, weights), float(_largest(weights) / np.log(2.0) * listmle)
+    return essential_loss(query, weights), listmle_loss(query, weights)
 
 
-def weighted_pairwise_loss_bounds_ndcg(query: RankedQuery, phi: Phi) -> Sides:
-    """1 − NDCG ≤ Σ G_i D(1 + #{k: y_k > y_i}) φ(f_i − f_j)/N (section 4)."""
+def listmle_bounds_its_weighted_form(query: RankedQuery) -> Sides:
+    """The weighted form is the tighter bound: it is ≤ max β1/(N ln 2) · ListMLE (section 4)."""
+    weights = gain_weights(query)
+    return listmle_loss(query, weights), _largest(weights) * listmle_loss(query, np.ones(len(query)))
+
+
+def weighted_pairwise_loss(query: RankedQuery, phi: Phi) -> float:
+    """Σ G_i D(1 + #{k: y_k > y_i}) φ(f_i − f_j)/N over the pairs with y_i > y_j (section 4)."""
     above = query.preferred.sum(axis=0)  # documents of larger label
     weights = query.gains / np.log2(2.0 + above)
-    losses = query.preferred * phi(query.differences)
-    return 1.0 - query.ndcg, float((weights[:, None] * losses).sum())
-
-
-def weighted_listmle_bounds_ndcg(query: RankedQuery) -> Sides:
-    """1 − NDCG ≤ Σ G(y_s) D(s) [ln Σ_{i ≥ s} e^f_i − f_s]/(N ln 2) (section 4)."""
-    losses = gain_weights(query)[:-1] * _listmle_terms(query)
-    return 1.0 - query.ndcg, float(losses.sum() / np.log(2.0))
+    return float((weights[query.pairs[0]] * phi(query.pair_differences)).sum())
 
 
 def pairwise_loss(query: RankedQuery, phi: Phi) -> float:
     """Σ φ(f_i − f_j) over the pairs with y_i > y_j (equation 2)."""
-    return float((query.preferred * phi(query.differences)).sum())
+    return float(phi(query.pair_differences).sum())
+
+
+def listmle_loss(query: RankedQuery, weights: Float64Array) -> float:
+    """Σ_{s < n} β(s) [ln Σ_{i ≥ s} e^f_i − f_s]/ln 2, weights (n,): (weighted) ListMLE in bits."""
+    return float((weights[:-1] * _listmle_terms(query)).sum() / np.log(2.0))
 
 
 def _consistent(query: RankedQuery) -> np.ndarray:

@@ -1,23 +1,33 @@
 """Whether a λ function is the gradient of any cost: its Jacobian is symmetric (Burges et al. 2006, eq. 5)."""
 
+from itertools import pairwise
+
 import numpy as np
 
-from core.losses import Loss
+from core.losses import Loss, Objective
 from core.types import Float64Array, FloatArray, Int64Array
 
 LONGEST = 40  # documents of a query whose Jacobian is looked at
 _STEP = 1e-4
+_NEAREST, _FARTHEST = 1e-9, 0.02  # gaps of two scores that a step can tell apart, and that it can pass
 _TOLERANCE = 1e-3  # of the largest entry; differences of float64 gradients are good to about 1e-6
 
 
 def asymmetries(
-    loss: Loss, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0
+    loss: Loss,
+    scores: FloatArray,
+    labels: FloatArray,
+    query_boundaries: Int64Array,
+    iteration: int = 0,
+    *,
+    across_ranks: bool = False,
 ) -> Float64Array:
     """Measure max |J − Jᵀ| / max |J| of each query's Jacobian J_jk = ∂λ_j/∂s_k, by central differences.
 
-    A step is shorter than half the least gap of two scores, so that no ranks change on the way: what is seen
-    is the Jacobian within the region of one ranking. Where ranks change, λ functions that weigh pairs by
-    rank jump.
+    With the ranks frozen a step is shorter than half the least gap of two scores: what is seen is the
+    Jacobian within the region of one ranking. There the weights of pairs are constant, and most λ functions
+    are gradients. Equation 5 asks for symmetry everywhere though: across ranks a step is twice the least gap,
+    so that two documents swap ranks on the way, and λ functions that weigh pairs by rank jump.
 
     Args:
         loss: Whose gradient it is.
@@ -25,30 +35,22 @@ def asymmetries(
         labels: (n_documents,) graded relevance.
         query_boundaries: (n_queries + 1,) offsets.
         iteration: For losses that draw random numbers.
+        across_ranks: Whether a step swaps ranks.
 
     Returns:
-        (n_queries,) asymmetry; NaN where a query has one document, more than 40, or tied scores.
+        (n_queries,) asymmetry; NaN where a query has one document, more than 40, or tied scores, and across
+        ranks where all gaps exceed 0.02, for which differences would not be derivatives any more.
     """
     values = np.asarray(scores, np.float64)
-    lengths = np.diff(query_boundaries)
-    steps = np.array([_step(values[start:stop]) for start, stop in _spans(query_boundaries)])
-    longest = int(lengths[steps > 0.0].max(initial=0))
-    columns = []
-    for place in range(longest):
-        moved = np.flatnonzero((lengths > place) & (steps > 0.0))
-        rows = query_boundaries[moved] + place
-        change = np.zeros(len(values))
-        change[rows] = steps[moved]
-        gradients = [
-            loss(values + sign * change, labels, query_boundaries, iteration).gradient for sign in (1.0, -1.0)
-        ]
-        columns.append(gradients[0] - gradients[1])
+    spans = list(pairwise(query_boundaries.tolist()))
+    steps = np.array([_step(values[start:stop], across_ranks) for start, stop in spans])
+    columns = _columns(loss.prepare(labels, query_boundaries), values, query_boundaries, steps, iteration)
     return np.array(
         [
             _asymmetry(np.array([column[start:stop] for column in columns[: stop - start]]) / (2.0 * step))
             if step > 0.0
             else np.nan
-            for (start, stop), step in zip(_spans(query_boundaries), steps, strict=True)
+            for (start, stop), step in zip(spans, steps, strict=True)
         ]
     )
 
@@ -59,15 +61,32 @@ def asymmetric_share(found: Float64Array) -> float | None:
     return float((seen > _TOLERANCE).mean()) if seen.size else None
 
 
-def _spans(query_boundaries: Int64Array) -> list[tuple[int, int]]:
-    return list(zip(query_boundaries[:-1].tolist(), query_boundaries[1:].tolist(), strict=True))
+def _columns(
+    objective: Objective,
+    scores: Float64Array,
+    query_boundaries: Int64Array,
+    steps: Float64Array,
+    iteration: int,
+) -> list[Float64Array]:
+    """Move the first document of all queries, then the second, …; return what the gradient changes by."""
+    lengths = np.diff(query_boundaries)
+    columns = []
+    for place in range(int(lengths[steps > 0.0].max(initial=0))):
+        moved = np.flatnonzero((lengths > place) & (steps > 0.0))
+        change = np.zeros(len(scores))
+        change[query_boundaries[moved] + place] = steps[moved]
+        ahead = objective.terms(scores + change, iteration).gradient
+        columns.append(ahead - objective.terms(scores - change, iteration).gradient)
+    return columns
 
 
-def _step(scores: Float64Array) -> float:
+def _step(scores: Float64Array, across_ranks: bool) -> float:
     if not 2 <= len(scores) <= LONGEST:
         return 0.0
     gap = float(np.diff(np.sort(scores)).min())
-    return min(_STEP, gap / 4.0) if gap > 1e-9 else 0.0
+    if across_ranks:
+        return 2.0 * gap if _NEAREST < gap < _FARTHEST else 0.0
+    return min(_STEP, gap / 4.0) if gap > _NEAREST else 0.0
 
 
 def _asymmetry(jacobian: Float64Array) -> float:

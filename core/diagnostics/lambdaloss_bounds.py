@@ -6,10 +6,11 @@ indicator I(s_i < s_j), so that the statements hold for tied scores too: log2(1 
 
 import numpy as np
 
-from core.diagnostics.ranked_query import RankedQuery, log2_logistic
+from core.diagnostics.ranked_query import RankedQuery
 from core.types import Float64Array
 
 Sides = tuple[float, float]
+_MU = 5.0
 
 
 def ndcg_cost(query: RankedQuery) -> float:
@@ -29,9 +30,7 @@ def arp(query: RankedQuery) -> float:
 
 def arp_loss1_bounds_arp(query: RankedQuery) -> Sides:
     """ARP ≤ ARP-Loss1 + C1 (section 5.1)."""
-    logistic = log2_logistic(query.differences)
-    np.fill_diagonal(logistic, 0.0)
-    return arp(query), float((query.labels[:, None] * logistic).sum() + query.labels.sum())
+    return arp(query), _loss1(query, query.labels) + float(query.labels.sum())
 
 
 def arp_loss2_bounds_arp(query: RankedQuery) -> Sides:
@@ -45,9 +44,7 @@ def arp_loss2_bounds_arp(query: RankedQuery) -> Sides:
 
 def ndcg_loss1_bounds_ndcg_cost(query: RankedQuery) -> Sides:
     """NDCGcost ≤ NDCG-Loss1 = Σ_i Σ_j G_i/D_i log2(1 + e^−(s_i − s_j)) (section 5.2)."""
-    logistic = log2_logistic(query.differences)
-    np.fill_diagonal(logistic, 0.0)
-    return ndcg_cost(query), float(((query.gains / query.discounts)[:, None] * logistic).sum())
+    return ndcg_cost(query), _loss1(query, query.gains / query.discounts)
 
 
 def ndcg_loss2_bounds_ndcg_cost(query: RankedQuery) -> Sides:
@@ -64,6 +61,12 @@ def lambdarank_loss_bounds_its_metric(query: RankedQuery) -> Sides:
     return lambdarank_metric(query), _loss2(query, query.gains, _rho(query))
 
 
+def ndcg_loss2pp_bounds_both_metrics(query: RankedQuery) -> Sides:
+    """Metric_LambdaRank + μ NDCGcost ≤ NDCG-Loss2++ + C2 + C3 (equation 19), for the paper's μ = 5."""
+    lower = lambdarank_metric(query) + _MU * ndcg_cost(query)
+    return lower, _loss2(query, query.gains, _rho(query) + _MU * _delta(len(query)))
+
+
 def lambdarank_metric_bounds_ndcg_cost(query: RankedQuery) -> Sides:
     """NDCGcost ≤ Metric_LambdaRank (section 5.3)."""
     return ndcg_cost(query), lambdarank_metric(query)
@@ -74,10 +77,16 @@ def ndcg_loss2(query: RankedQuery) -> float:
     return ndcg_loss2_bounds_ndcg_cost(query)[1]
 
 
+def _loss1(query: RankedQuery, weights: Float64Array) -> float:
+    """Σ_i w_i Σ_{j ≠ i} log2(1 + e^−(s_i − s_j)), weights (n,)."""
+    logistic = query.log2_logistic.sum(axis=1) - query.log2_logistic.diagonal()
+    return float((weights * logistic).sum())
+
+
 def _loss2(query: RankedQuery, worth: Float64Array, weights: Float64Array) -> float:
     """Σ_{y_i > y_j} w_ij |g_i − g_j| log2(1 + e^−(s_i − s_j)) + C2 + C3, weights (n, n) with 0 for i = j."""
     gap = worth[:, None] - worth[None, :]
-    loss = (weights * gap * query.preferred * log2_logistic(query.differences)).sum()
+    loss = (weights * gap * query.preferred * query.log2_logistic).sum()
     lesser = np.minimum(worth[:, None], worth[None, :])
     constants = 0.5 * (weights * lesser).sum()  # each pair is worth its lesser gain, whoever ranks first
     return float(loss + constants)
@@ -89,7 +98,6 @@ def _rho(query: RankedQuery) -> Float64Array:
 
 
 def _delta(n: int) -> Float64Array:
-    distance = np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])
-    nearest = np.maximum(distance, 1)
-    delta = 1.0 / np.log2(1.0 + nearest) - 1.0 / np.log2(2.0 + nearest)
-    return np.asarray(np.where(distance > 0, delta, 0.0))
+    inverse = 1.0 / np.log2(1.0 + np.arange(1, n + 1))
+    by_distance = np.concatenate(([0.0], inverse[:-1] - inverse[1:]))
+    return np.asarray(by_distance[np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])])

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from core.types import Float64Array, FloatArray
+from core.types import Float64Array, FloatArray, Int64Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,24 @@ class RankedQuery:
         """(n, n) 1 where the label of the row's document is the larger one."""
         return np.asarray(self.labels[:, None] > self.labels[None, :], np.float64)
 
+    @cached_property
+    def pairs(self) -> tuple[Int64Array, Int64Array]:
+        """(n_pairs,) ranks, from 0, of the document of larger and of smaller label of each pair."""
+        better, worse = np.nonzero(self.preferred)
+        return better, worse
+
+    @cached_property
+    def pair_differences(self) -> Float64Array:
+        """(n_pairs,) score of the document of larger label less that of the other."""
+        return self.differences[self.pairs]
+
+    @cached_property
+    def log2_logistic(self) -> Float64Array:
+        """(n, n) log2(1 + e^−z) of the differences z."""
+        return log2_logistic(self.differences)
+
 
 def log2_logistic(differences: Float64Array) -> Float64Array:
     """Return log2(1 + e^−z), which is at least 1 where z <= 0 (Wang et al. 2018, equation 12, σ = 1)."""
-    return np.asarray(np.logaddexp(0.0, -differences) / np.log(2.0))
+    logistic = np.log1p(np.exp(-np.abs(differences))) - np.minimum(differences, 0.0)
+    return np.asarray(logistic / np.log(2.0))

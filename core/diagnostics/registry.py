@@ -1,14 +1,11 @@
 """Everything that is diagnosed, by name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 
-from core.diagnostics import essential_loss as essential
-from core.diagnostics import lambdaloss_bounds as lambdaloss
-from core.diagnostics import softmax_bounds as softmax
-from core.diagnostics.ranked_query import RankedQuery
+from core.diagnostics.bounds import BOUNDS
+from core.diagnostics.jacobian import LONGEST
 
 _COHERENCY = "Queries with an incoherent gradient"
 _COST = "NDCGcost and what bounds it"
@@ -35,64 +32,6 @@ class Diagnostic:
     source: str
     chart: str
 
-
-@dataclass(frozen=True)
-class Bound:
-    """A statement lower ≤ upper of a paper.
-
-    Attributes:
-        name: Its key.
-        source: The statement.
-        sides: Its two sides for one query with a relevant document.
-    """
-
-    name: str
-    source: str
-    sides: Callable[[RankedQuery], tuple[float, float]]
-
-
-def _bounds() -> dict[str, Bound]:
-    listed = [
-        Bound("arp-loss1", "Wang et al. 2018, section 5.1", lambdaloss.arp_loss1_bounds_arp),
-        Bound("arp-loss2", "Wang et al. 2018, section 5.1", lambdaloss.arp_loss2_bounds_arp),
-        Bound("ndcg-loss1", "Wang et al. 2018, section 5.2", lambdaloss.ndcg_loss1_bounds_ndcg_cost),
-        Bound("ndcg-loss2", "Wang et al. 2018, equation 16", lambdaloss.ndcg_loss2_bounds_ndcg_cost),
-        Bound(
-            "lambdarank", "Wang et al. 2018, proposition 5.1", lambdaloss.lambdarank_loss_bounds_its_metric
-        ),
-        Bound(
-            "lambdarank-metric",
-            "Wang et al. 2018, section 5.3",
-            lambdaloss.lambdarank_metric_bounds_ndcg_cost,
-        ),
-        Bound("essential-ndcg", "Chen et al. 2009, theorem 1 (1)", essential.essential_loss_bounds_ndcg),
-        Bound("essential-map", "Chen et al. 2009, theorem 1 (2)", essential.essential_loss_bounds_map),
-        Bound("listmle", "Chen et al. 2009, theorem 2 (2)", essential.listmle_bounds_essential_loss),
-        Bound("w-listmle", "Chen et al. 2009, section 4", essential.weighted_listmle_bounds_ndcg),
-        Bound("softmax-rr", "Bruch et al. 2019, theorems 1 and 2", softmax.softmax_bounds_reciprocal_rank),
-        Bound("softmax-ndcg", "Bruch et al. 2019, theorem 3", softmax.softmax_bounds_ndcg),
-    ]
-    for name, phi in (
-        ("ranksvm", essential.hinge),
-        ("rankboost", essential.exponential),
-        ("ranknet", essential.logistic),
-    ):
-        listed += [
-            Bound(
-                name,
-                "Chen et al. 2009, theorem 2 (1)",
-                partial(essential.pairwise_loss_bounds_essential_loss, phi=phi),
-            ),
-            Bound(
-                f"w-{name}",
-                "Chen et al. 2009, section 4",
-                partial(essential.weighted_pairwise_loss_bounds_ndcg, phi=phi),
-            ),
-        ]
-    return {bound.name: bound for bound in listed}
-
-
-BOUNDS: Mapping[str, Bound] = MappingProxyType(_bounds())
 
 DIAGNOSTICS: Mapping[str, Diagnostic] = MappingProxyType(
     {
@@ -185,7 +124,16 @@ DIAGNOSTICS: Mapping[str, Diagnostic] = MappingProxyType(
             Diagnostic(
                 "asymmetric-jacobians",
                 "Asymmetric Jacobians",
-                "Share of sampled queries of at most 40 documents where the gradient is that of no cost",
+                "Share of sampled queries where the gradient is that of no cost, even while ranks stay;"
+                f" of queries of at most {LONGEST} documents",
+                "Burges et al. 2006, equation 5",
+                _CHECKS,
+            ),
+            Diagnostic(
+                "asymmetric-across-ranks",
+                "Asymmetric across ranks",
+                "Share of sampled queries where the gradient is that of no cost once two documents swap"
+                f" ranks; of queries of at most {LONGEST} documents",
                 "Burges et al. 2006, equation 5",
                 _CHECKS,
             ),

@@ -188,7 +188,8 @@ class _Gradients:
     def __call__(self, scores: Float64Array, _: lightgbm.Dataset) -> tuple[Float32Array, Float32Array]:
         gradient, hessian = self._objective(scores, self._iteration)
         plan = self._spec.diagnostics
-        if plan is not None and self._iteration % plan.interval == 0:
+        is_last = self._iteration + 1 == self._spec.hyperparameters.num_iterations
+        if plan is not None and (self._iteration % plan.interval == 0 or is_last):
             self.diagnosed = diagnose(
                 self._spec.loss,
                 scores,

@@ -31,7 +31,7 @@ class DiagnosticsPlan:
     """What the papers say of the loss, followed while it trains; see `core.diagnostics`.
 
     Attributes:
-        interval: Iterations from one look to the next; the first one is always looked at.
+        interval: Iterations from one look to the next; the first and the last are always looked at.
         cutoff: k of the top k that is looked at.
     """
 

@@ -142,7 +142,7 @@ def test_a_malformed_run_fails_with_its_line(
 def test_diagnostics_are_curves_and_belong_to_evaluations_too(
     client: Client, second: Document, datasets: dict[str, str]
 ) -> None:
-    """During training at every fifth iteration from the first, and the last; for a stored model on request."""
+    """In training at every fifth iteration from the first, and the last; for a stored model on request."""
     curves = client.history(second["id"])["curves"]["diagnostics"]
     seen = [place for place, value in enumerate(curves["incoherent-queries"]) if value is not None]
     assert seen == [0, 5, 10, 11]

@@ -30,14 +30,14 @@ def test_the_version_is_printed() -> None:
 
 
 def test_the_help_names_every_command() -> None:
-    """A new user finds the four commands."""
+    """A new user finds the five commands."""
     done = rankery("--help")
     assert done.returncode == 0
-    for command in ("serve", "api", "worker", "demo"):
+    for command in ("serve", "api", "worker", "demo", "evaluate"):
         assert command in done.stdout
 
 
-@pytest.mark.parametrize("command", ["serve", "api", "worker", "demo"])
+@pytest.mark.parametrize("command", ["serve", "api", "worker", "demo", "evaluate"])
 def test_every_command_has_help(command: str) -> None:
     """The help of a command comes without starting anything."""
     done = rankery(command, "--help")

@@ -1,6 +1,5 @@
 """Everything that is diagnosed, at once."""
 
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -10,6 +9,7 @@ from core.diagnostics import DIAGNOSTICS, diagnose
 from core.diagnostics.jacobian import asymmetries
 from core.losses import LOSSES, Loss, make_loss
 from core.losses.base import Terms
+from core.metrics import parse_metric
 from core.types import Float64Array, FloatArray, Int64Array
 
 Judged = tuple[Float64Array, Float64Array, Int64Array]
@@ -42,22 +42,52 @@ def test_lightgbms_normalisation_makes_the_jacobian_asymmetric(judged: Judged) -
     assert found["asymmetric-jacobians"] > 0.9  # of two documents it may be symmetric by accident
 
 
-@dataclass(frozen=True)
 class _Field:
     """λ = (s1 s2, s1), whose Jacobian is ((s2, s1), (1, 0))."""
 
-    def __call__(
-        self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0
-    ) -> Terms:
+    def prepare(self, labels: FloatArray, query_boundaries: Int64Array) -> "_Field":
+        return self
+
+    def terms(self, scores: FloatArray, iteration: int) -> Terms:
         gradient = np.array([scores[0] * scores[1], scores[0]], np.float64)
         return Terms(np.zeros(1), gradient, np.zeros(2))
 
 
-def test_a_known_jacobian_is_measured() -> None:
-    """Its asymmetry is |s1 − 1| over its largest entry."""
+@pytest.mark.parametrize("across_ranks", [False, True])
+def test_a_known_jacobian_is_measured(across_ranks: bool) -> None:
+    """Its asymmetry is |s1 − 1| over its largest entry; being bilinear, at any step."""
     field = cast("Loss", _Field())
-    found = asymmetries(field, np.array([0.25, 0.5]), np.array([0.0, 1.0]), np.array([0, 2]))
-    assert found[0] == pytest.approx(0.75 / 1.0)
+    judged = (np.array([0.25, 0.26]), np.array([0.0, 1.0]), np.array([0, 2]))
+    assert asymmetries(field, *judged, across_ranks=across_ranks)[0] == pytest.approx(0.75 / 1.0)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_across_ranks_rank_weights_leave_no_cost_behind(judged: Judged, name: str) -> None:
+    """Burges et al. 2006, equation 5, everywhere: only losses that know no ranks are gradients of a cost.
+
+    Not every query shows it: documents of one label that swap ranks only exchange what they push.
+    """
+    rank_weighted = {"lambdarank", "ndcg-loss1", "ndcg-loss2", "ndcg-loss2++"}
+    share = diagnose(make_loss(name), *judged, cutoff=5)["asymmetric-across-ranks"]
+    assert share is not None
+    assert share > 0.8 if name in rank_weighted else share == 0.0
+
+
+def test_a_large_gap_is_not_stepped_across() -> None:
+    """Differences over it would not be derivatives."""
+    judged = (np.array([0.5, 0.4, 0.1]), np.array([0.0, 1.0, 2.0]), np.array([0, 3]))
+    assert np.isnan(asymmetries(make_loss("listnet"), *judged, across_ranks=True)).all()
+    assert asymmetries(make_loss("listnet"), *judged)[0] < 1e-6
+
+
+def test_samples_are_as_large_as_asked(judged: Judged) -> None:
+    """Of one query NDCGcost is that of some query; an eighth of one query is none, which has no Jacobian."""
+    costs = parse_metric("ndcg-cost")(*judged)
+    found = diagnose(make_loss("ranknet"), *judged, cutoff=5, queries=1)
+    assert found["ndcg-cost"] in [pytest.approx(cost) for cost in costs]
+    assert found["asymmetric-jacobians"] is None
+    everything = diagnose(make_loss("ranknet"), *judged, cutoff=5)
+    assert everything["ndcg-cost"] == pytest.approx(np.nanmean(costs))
 
 
 def test_tied_scores_and_long_queries_are_left_out() -> None:

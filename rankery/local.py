@@ -1,0 +1,153 @@
+"""What the command line computes by itself, without a service; beside `processes` the one border to core."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rankery.errors import UserError
+
+
+class FilesUnusable(UserError):
+    """A file cannot be read, or files do not go together."""
+
+
+@dataclass(frozen=True)
+class RunEvaluation:
+    """Runs measured by judgments.
+
+    Attributes:
+        contract: The conventions of the numbers, with the name of their preset.
+        runs: `{"name", "queries_without_results", "unknown_queries", "metrics"}` of each run; `metrics` hold
+            a summary each.
+        pairs: Every pair of runs, as the service's comparisons show it.
+        sentence: What may be said of all runs; None for a single one.
+        query_ids: The queries of the judgments.
+        values: By metric one list of values a run, None where undefined.
+    """
+
+    contract: dict[str, Any]
+    runs: list[dict[str, Any]]
+    pairs: list[dict[str, Any]]
+    sentence: str | None
+    query_ids: list[str]
+    values: dict[str, list[list[float | None]]]
+
+
+def evaluate_runs(
+    qrels: Path,
+    runs: Sequence[Path],
+    metrics: Sequence[str],
+    *,
+    contract: str,
+    only_retrieved: bool,
+    permutations: int,
+    seed: int,
+) -> RunEvaluation:
+    """Measure runs by judgments, and compare every pair.
+
+    Args:
+        qrels: Judgments: TREC qrels, or any other judged dataset whose documents have ids.
+        runs: TREC runs.
+        metrics: Spellings, `ndcg@10`; the first one decides comparisons.
+        contract: Name of a preset.
+        only_retrieved: Whether queries for which a run has no result are left out, instead of counting 0.
+        permutations: Random assignments of the randomisation test.
+        seed: Of the resampling.
+
+    Raises:
+        FilesUnusable: In one sentence.
+    """
+    from core.data import read_dataset
+    from core.data.trec import join_run, read_run
+    from core.evaluation import measure, summarise_all
+    from core.metrics import conventions, parse_metric
+
+    with _one_sentence():
+        held = conventions(contract)
+        parsed = {spelling: parse_metric(spelling, held) for spelling in metrics}
+        dataset = read_dataset(qrels)
+    joined = []
+    for path in runs:
+        with _one_sentence(f"{path.name} beside {qrels.name}"):
+            joined.append(join_run(dataset, read_run(path)))
+    with _one_sentence():
+        values = [_values(measure(run.scores, run, metrics, held), run, only_retrieved) for run in joined]
+    names = _names(runs)
+    directions = {spelling: metric.higher_is_better for spelling, metric in parsed.items()}
+    query_ids = list(dataset.query_ids)
+    sentence, pairs = None, []
+    if len(runs) > 1:
+        comparison = _compared(names, values, directions, permutations, seed)
+        sentence, pairs = comparison.sentence, [pair.as_json(query_ids) for pair in comparison.pairs]
+    return RunEvaluation(
+        contract=held.as_json(),
+        runs=[
+            {
+                "name": name,
+                "queries_without_results": run.queries_without_results,
+                "unknown_queries": run.unknown_queries,
+                "metrics": {
+                    spelling: {**asdict(summary), "contract": parsed[spelling].contract()}
+                    for spelling, summary in summarise_all(one, seed=seed).items()
+                },
+            }
+            for name, run, one in zip(names, joined, values, strict=True)
+        ],
+        pairs=pairs,
+        sentence=sentence,
+        query_ids=query_ids,
+        values={
+            spelling: [
+                [None if value != value else value for value in one[spelling].tolist()] for one in values
+            ]
+            for spelling in metrics
+        },
+    )
+
+
+def _values(measured: dict[str, Any], run: Any, only_retrieved: bool) -> dict[str, Any]:
+    if not only_retrieved:
+        return measured
+    import numpy as np
+
+    retrieved = np.add.reduceat(~np.isnan(run.scores), run.query_boundaries[:-1]) > 0
+    return {spelling: np.where(retrieved, values, np.nan) for spelling, values in measured.items()}
+
+
+def _compared(
+    names: Sequence[str],
+    values: list[dict[str, Any]],
+    directions: dict[str, bool],
+    permutations: int,
+    seed: int,
+) -> Any:
+    import numpy as np
+
+    from core.evaluation import compare_systems
+
+    by_metric = {spelling: np.column_stack([one[spelling] for one in values]) for spelling in directions}
+    return compare_systems(names, by_metric, directions, permutations=permutations, seed=seed)
+
+
+@contextmanager
+def _one_sentence(place: str | None = None) -> Iterator[None]:
+    from core.errors import InvalidInput, RankeryError
+
+    try:
+        yield
+    except InvalidInput as invalid:
+        details = "; ".join(problem.detail for problem in invalid.problems)
+        raise FilesUnusable(f"{place}: {details}" if place else details) from invalid
+    except (RankeryError, OSError) as error:
+        raise FilesUnusable(str(error)) from error
+
+
+def _names(runs: Sequence[Path]) -> list[str]:
+    """Call each run by its file, or by its path where files share a name."""
+    stems = [run.name for run in runs]
+    return [
+        run.name if stems.count(run.name) == 1 else f"{run} ({place})"
+        for place, run in enumerate(runs, start=1)
+    ]

@@ -1,0 +1,103 @@
+"""`rankery evaluate` on files, without a service."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import pytrec_eval
+
+from tests.rankery.test_cli import rankery
+
+QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 0\nq2 0 d 1\nq3 0 e 1\n"
+GOOD = "q1 Q0 a 1 3 me\nq1 Q0 c 2 2 me\nq1 Q0 b 3 1 me\nq2 Q0 d 1 2 me\nq2 Q0 a 2 1 me\nq9 Q0 z 1 1 me\n"
+POOR = "q1 Q0 b 1 3 me\nq1 Q0 c 2 2 me\nq1 Q0 x 3 2 me\nq2 Q0 a 1 2 me\nq2 Q0 d 2 1 me\nq3 Q0 f 1 1 me\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Judgments and two runs."""
+    for name, content in (("qrels", QRELS), ("good", GOOD), ("poor", POOR)):
+        (tmp_path / name).write_text(content)
+    return tmp_path
+
+
+def _nested(text: str, id_column: int, value_column: int) -> dict[str, dict[str, float]]:
+    nested: dict[str, dict[str, float]] = {}
+    for line in text.splitlines():
+        words = line.split()
+        nested.setdefault(words[0], {})[words[id_column]] = float(words[value_column])
+    return nested
+
+
+def test_the_numbers_are_trec_evals(folder: Path) -> None:
+    """Every query's values are pytrec_eval's; a judged query without a result counts 0."""
+    arguments = ("--run", str(folder / "good"), "--run", str(folder / "poor"), "--metric", "map")
+    done = rankery(
+        "evaluate",
+        *("--qrels", str(folder / "qrels"), *arguments, "--metric", "ndcg", "--metric", "bpref"),
+        *("--per-query", str(folder / "values.csv"), "--json"),
+    )
+    assert done.returncode == 0, done.stderr
+    judged = {
+        query: {document: int(label) for document, label in labels.items()}
+        for query, labels in _nested(QRELS, 2, 3).items()
+    }
+    evaluator = pytrec_eval.RelevanceEvaluator(judged, {"map", "ndcg", "bpref"})
+    theirs = {name: evaluator.evaluate(_nested(run, 2, 4)) for name, run in (("good", GOOD), ("poor", POOR))}
+    with (folder / "values.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 6
+    for row in rows:
+        expected = theirs[row["run"]].get(row["query_id"], {})
+        for metric in ("map", "ndcg", "bpref"):
+            assert float(row[metric]) == pytest.approx(expected.get(metric, 0.0), abs=1e-9)
+    found = json.loads(done.stdout)
+    assert found["contract"]["preset"] == "trec_eval"
+    assert [run["queries_without_results"] for run in found["runs"]] == [1, 0]
+    assert [run["unknown_queries"] for run in found["runs"]] == [1, 0]
+    assert found["sentence"] == found["pairs"][0]["sentence"]
+
+
+def test_tables_tell_what_was_left_out(folder: Path) -> None:
+    """Means with intervals, the sentence, and the queries that do not match."""
+    runs = ("--run", str(folder / "good"), "--run", str(folder / "poor"))
+    done = rankery("evaluate", "--qrels", str(folder / "qrels"), *runs)
+    assert done.returncode == 0, done.stderr
+    for text in ("precision@10", "1 judged queries have no result", "1 of its queries are not judged"):
+        assert text in done.stdout
+    assert "poor − good" in done.stdout
+
+
+def test_only_retrieved_leaves_queries_out(folder: Path) -> None:
+    """As trec_eval without -c."""
+    files = ("--qrels", str(folder / "qrels"), "--run", str(folder / "good"), "--metric", "mrr", "--json")
+    means = []
+    for more in ((), ("--only-retrieved",)):
+        done = rankery("evaluate", *files, *more)
+        summary = json.loads(done.stdout)["runs"][0]["metrics"]["mrr"]
+        means.append((summary["mean"], summary["queries"]))
+    assert means == [(pytest.approx(2 / 3), 3), (1.0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"run": "q1 Q0 a 1 high me\n"}, "line 1, column 11: expected a score"),
+        ({"run": "q7 Q0 a 1 1 me\n"}, "run beside qrels: ranks none of the queries"),
+        ({"qrels": "q1 0 a\n"}, "line 1"),
+        ({"metric": "ndgc"}, "unknown metric 'ndgc'"),
+        ({"preset": "trec"}, "unknown preset 'trec'"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(tmp_path: Path, change: dict[str, str], message: str) -> None:
+    """On standard error, with exit code 1, and no traceback."""
+    for name, content in ({"qrels": QRELS, "run": GOOD} | change).items():
+        (tmp_path / name).write_text(content)
+    options = [f"--{name}={value}" for name, value in change.items() if name in ("metric", "preset")]
+    done = rankery("evaluate", f"--qrels={tmp_path / 'qrels'}", f"--run={tmp_path / 'run'}", *options)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("rankery: ")
+    assert message in line
