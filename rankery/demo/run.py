@@ -169,7 +169,6 @@ class _Demo:
         job = self._client.wait(job["id"], lambda _: self._stack.check())
         comparison_id = job["result"]["comparison_id"]
         self._screen.say(self._client.comparison(comparison_id)["sentence"])
-        self._screen.say(f"query by query, while this runs: {self._stack.url}/comparisons/{comparison_id}")
 
     def _rank_live(self, model_id: str, files: DemoFiles) -> None:
         model = self._client.model(model_id)
