@@ -35,7 +35,7 @@ def diagnose(
     """Compute everything that `DIAGNOSTICS` names.
 
     Coherency is looked at on all queries, the bounds on a sample of those that hold a relevant document, the
-    Jacobian on an eighth as many of at most 40 documents.
+    Jacobian on an eighth as many of at most 100 documents.
 
     Args:
         loss: Whose gradient it is.

@@ -7,7 +7,7 @@ import numpy as np
 from core.losses import Loss, Objective
 from core.types import Float64Array, FloatArray, Int64Array
 
-LONGEST = 40  # documents of a query whose Jacobian is looked at
+LONGEST = 100  # documents of a query whose Jacobian is looked at
 _STEP = 1e-4
 _NEAREST, _FARTHEST = 1e-9, 0.02  # gaps of two scores that a step can tell apart, and that it can pass
 _TOLERANCE = 1e-3  # of the largest entry; differences of float64 gradients are good to about 1e-6
@@ -38,7 +38,7 @@ def asymmetries(
         across_ranks: Whether a step swaps ranks.
 
     Returns:
-        (n_queries,) asymmetry; NaN where a query has one document, more than 40, or tied scores, and across
+        (n_queries,) asymmetry; NaN where a query has one document, more than 100, or tied scores, and across
         ranks where all gaps exceed 0.02, for which differences would not be derivatives any more.
     """
     values = np.asarray(scores, np.float64)

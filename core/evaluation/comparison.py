@@ -222,14 +222,13 @@ def _sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
     told = sum(pair.verdict != "no evidence" for pair in pairs)
     if not told:
         return f"There is no evidence that any two of these {len(names)} systems differ by {metric}."
-    return (
-        f"{told} of {len(pairs)} pairs differ by {metric};"
-        f" nothing here is better than {_listed(unbeaten)}, between which there is no evidence."
-    )
+    among = "" if len(unbeaten) == 1 else ", and there is no evidence that these differ"
+    best = f"No system is better than {_listed(unbeaten, 'or')} by {metric}{among}"
+    return f"{best}; {told} of {len(pairs)} pairs do."
 
 
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _listed(names: Sequence[str], joint: str = "and") -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {joint} {names[-1]}"
 
 
 def _p(value: float) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from core.data.texts import Texts
 from core.evaluation.summary import Summary, summarise_all
 from core.metrics import DEFAULT, Conventions, Metric, order_by_score, parse_metric, rank_labels
 from core.types import Float64Array, FloatArray, Int64Array
@@ -137,7 +138,7 @@ def rank_documents(scores: Float64Array, judgments: Judgments) -> pa.Table:
     return pa.table(
         {
             "query_id": pa.array(judgments.query_ids, pa.string()).take(pa.array(queries, pa.int64())),
-            "document_id": pa.array(judgments.document_ids, pa.string()).take(pa.array(order, pa.int64())),
+            "document_id": Texts.of(judgments.document_ids).take(order).array,
             "rank": pa.array(ranks, pa.int32()),
             "score": pa.array(scores[order], pa.float64()),
             "label": pa.array(np.asarray(judgments.labels)[order], pa.float32(), from_pandas=True),

@@ -94,7 +94,7 @@ def test_tied_scores_and_long_queries_are_left_out() -> None:
     """A step would change ranks, or cost too much."""
     loss = make_loss("lambdarank")
     tied = asymmetries(loss, np.zeros(3), np.array([0.0, 1.0, 2.0]), np.array([0, 3]))
-    long = asymmetries(loss, np.arange(50.0), np.arange(50.0) % 3, np.array([0, 50]))
+    long = asymmetries(loss, np.arange(101.0), np.arange(101.0) % 3, np.array([0, 101]))
     assert np.isnan([tied[0], long[0]]).all()
 
 
