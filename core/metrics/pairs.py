@@ -24,33 +24,17 @@ def _count_pairs(
     """Count each query's pairs of unequal level, and those in the right order; a tied pair is half right.
 
     Documents come by descending score. A level is a label or, where `relevant_from` is a number, at least
-    that or not. A binary indexed tree over the levels (Fenwick 1994), the highest first, counts those that
-    were seen above.
+    that or not.
     """
     n_queries = len(query_boundaries) - 1
     right, pairs = np.zeros(n_queries), np.zeros(n_queries)
     for query in prange(n_queries):
         levels = _levels(ideal[ideal_boundaries[query] : ideal_boundaries[query + 1]], relevant_from)
-        tree, tied, counts = np.zeros((3, len(levels) + 1), np.int64)
-        first, stop = query_boundaries[query], query_boundaries[query + 1]
-        while first < stop:
-            last = first + 1
-            while last < stop and scores[last] == scores[first]:
-                last += 1
-            for row in range(first, last):
-                if not np.isnan(labels[row]):
-                    level = _level(levels, labels[row])
-                    counts[level] += 1
-                    tied[level] += 1
-                    right[query] += _count(tree, level)
-            right[query] += 0.5 * _unequal_pairs(tied)
-            for row in range(first, last):
-                if not np.isnan(labels[row]):
-                    level = _level(levels, labels[row])
-                    _add(tree, level + 1)
-                    tied[level] = 0
-            first = last
-        pairs[query] = _unequal_pairs(counts)
+        seen = np.zeros((2, len(levels) + 1), np.int64)
+        right[query] = _count_right(
+            labels, scores, query_boundaries[query], query_boundaries[query + 1], levels, seen[0], seen[1]
+        )
+        pairs[query] = _unequal_pairs(seen[0])
     return right, pairs
 
 
@@ -69,16 +53,39 @@ def _levels(ideal: Float64Array, relevant_from: float) -> Float64Array:
 
 
 @bare
-def _level(levels: Float64Array, label: float) -> int:
-    """Count the levels above a label."""
-    low, high = 0, len(levels)
-    while low < high:
-        middle = (low + high) // 2
-        if levels[middle] > label:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _count_right(
+    labels: Float64Array,
+    scores: Float64Array,
+    start: int,
+    stop: int,
+    levels: Float64Array,
+    seen: Int64Array,
+    tied: Int64Array,
+) -> float:
+    """Walk down a ranking, counting documents by level in `seen`, the highest level first."""
+    right = 0.0
+    first = start
+    while first < stop:
+        last = first + 1
+        while last < stop and scores[last] == scores[first]:
+            last += 1
+        for row in range(first, last):
+            if not np.isnan(labels[row]):
+                level = 0
+                for other in range(len(levels)):
+                    level += levels[other] > labels[row]
+                above = 0
+                for other in range(level):
+                    above += seen[other]
+                right += above
+                tied[level] += 1
+        if last - first > 1:
+            right += 0.5 * _unequal_pairs(tied)
+        for level in range(len(tied)):
+            seen[level] += tied[level]
+            tied[level] = 0
+        first = last
+    return right
 
 
 @bare
@@ -88,23 +95,6 @@ def _unequal_pairs(counts: Int64Array) -> float:
         total += count
         equal += float(count) * count
     return (total * total - equal) / 2.0
-
-
-@bare
-def _count(tree: Int64Array, level: int) -> int:
-    """Count the documents seen whose level is before `level`."""
-    total = 0
-    while level > 0:
-        total += tree[level]
-        level -= level & -level
-    return total
-
-
-@bare
-def _add(tree: Int64Array, level: int) -> None:
-    while level < len(tree):
-        tree[level] += 1
-        level += level & -level
 
 
 @dataclass(frozen=True)
