@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rankery.local import RunEvaluation
+from rankery.local import FilesUnusable, RunEvaluation
 
 Document = Mapping[str, Any]
 
@@ -29,7 +29,7 @@ def show(found: RunEvaluation, console: Console) -> None:
     table.add_row("queries", *(f"{count['queries']:,}" for count in counts), style="dim")
     console.print(table)
     for run in found.runs:
-        _notes(run, console)
+        _notes(run, found.only_retrieved, console)
     names = [run["name"] for run in found.runs]
     if len(names) > 2:
         console.print(escape(str(found.sentence)), highlight=False)
@@ -47,14 +47,24 @@ def as_json(found: RunEvaluation) -> str:
 
 
 def write_queries(found: RunEvaluation, path: Path) -> None:
-    """Write each query's values as CSV: a row a query and run, a column a metric; empty where undefined."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["query_id", "run", *found.values])
-        for place, run in enumerate(found.runs):
-            columns = [values[place] for values in found.values.values()]
-            for query_id, *row in zip(found.query_ids, *columns, strict=True):
-                writer.writerow([query_id, run["name"], *("" if value is None else value for value in row)])
+    """Write each query's values as CSV: a row a query and run, a column a metric; empty where undefined.
+
+    Raises:
+        FilesUnusable: The file cannot be written.
+    """
+    try:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(_rows(found))
+    except OSError as error:
+        raise FilesUnusable(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _rows(found: RunEvaluation) -> Iterator[list[Any]]:
+    yield ["query_id", "run", *found.values]
+    for place, run in enumerate(found.runs):
+        columns = [values[place] for values in found.values.values()]
+        for query_id, *row in zip(found.query_ids, *columns, strict=True):
+            yield [query_id, run["name"], *("" if value is None else value for value in row)]
 
 
 def _cell(summary: Document) -> str:
@@ -63,12 +73,13 @@ def _cell(summary: Document) -> str:
     return f"{summary['mean']:.4f} \\[{summary['lower']:.4f}, {summary['upper']:.4f}]"
 
 
-def _notes(run: Document, console: Console) -> None:
+def _notes(run: Document, only_retrieved: bool, console: Console) -> None:
     if run["queries_without_results"]:
-        queries = f"{run['queries_without_results']:,} judged queries have no result"
+        counted = "left out" if only_retrieved else "counted, as with trec_eval -c"
+        queries = f"judged queries without a result, {counted}: {run['queries_without_results']:,}"
         console.print(f"{escape(run['name'])}: {queries}", style="yellow", highlight=False)
     if run["unknown_queries"]:
-        queries = f"{run['unknown_queries']:,} of its queries are not judged and left out"
+        queries = f"queries that are not judged, left out: {run['unknown_queries']:,}"
         console.print(f"{escape(run['name'])}: {queries}", style="yellow", highlight=False)
 
 

@@ -19,6 +19,7 @@ class RunEvaluation:
 
     Attributes:
         contract: The conventions of the numbers, with the name of their preset.
+        only_retrieved: Whether queries for which a run has no result are left out.
         runs: `{"name", "queries_without_results", "unknown_queries", "metrics"}` of each run; `metrics` hold
             a summary each.
         pairs: Every pair of runs, as the service's comparisons show it.
@@ -28,6 +29,7 @@ class RunEvaluation:
     """
 
     contract: dict[str, Any]
+    only_retrieved: bool
     runs: list[dict[str, Any]]
     pairs: list[dict[str, Any]]
     sentence: str | None
@@ -83,6 +85,7 @@ def evaluate_runs(
         sentence, pairs = comparison.sentence, [pair.as_json(query_ids) for pair in comparison.pairs]
     return RunEvaluation(
         contract=held.as_json(),
+        only_retrieved=only_retrieved,
         runs=[
             {
                 "name": name,

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow.parquet as pq
-from core.data.trec import Run, join_run
 
 from core.data import RankingDataset
+from core.data.trec import Run, join_run
 from core.evaluation import Judgments
 from core.store import Store, System
 from core.store.result_keys import ranking_key

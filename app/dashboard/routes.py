@@ -56,6 +56,24 @@ def models_page(request: Request) -> Response:
     return _page(request, "models", "Models")
 
 
+@router.get("/evaluations/{evaluation_id}")
+def evaluation_page(request: Request, evaluation_id: str) -> Response:
+    """Show how good a model or a ranking is, beside baselines, by parts of the queries and by query."""
+    return _page(request, "evaluation", evaluation_id, section="jobs")
+
+
+@router.get("/comparisons")
+def comparisons_page(request: Request) -> Response:
+    """List the comparisons, and take new ones."""
+    return _page(request, "comparisons", "Comparisons")
+
+
+@router.get("/comparisons/{comparison_id}")
+def comparison_page(request: Request, comparison_id: str) -> Response:
+    """Show which of some systems are better, on which queries, and what moved in them."""
+    return _page(request, "comparison", comparison_id, section="comparisons")
+
+
 def _page(request: Request, page: str, title: str, section: str | None = None) -> Response:
     return _templates().TemplateResponse(
         request,

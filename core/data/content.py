@@ -71,8 +71,13 @@ class Content:
         return _NAMES[self.format] if self.delimiter is None else _DELIMITER_NAMES[self.delimiter]
 
 
-def content_of(text: Bytes, file: str) -> Content:
+def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Content:
     """Tell LETOR, LightGBM's pairs, delimited text, Parquet, TREC qrels and unknown text apart.
+
+    Args:
+        text: (n_bytes,) the bytes of the file.
+        file: Its name for messages.
+        has_query_sizes: Whether a query file lies beside it: then four whole numbers are a row of features.
 
     Raises:
         DatasetError: When the file is of a kind that is none of them for certain, or says nothing at all.
@@ -80,9 +85,12 @@ def content_of(text: Bytes, file: str) -> Content:
     start = text[:_SAMPLE_BYTES].tobytes()
     if start.startswith(_PARQUET):
         return Content("parquet")
-    found = _binary(start)
+    found = binary_kind(text)
     if found:
         raise DatasetError.at(f"expected {_UNDERSTOOD}, but found {found}", file=file)
+    judgments = None if has_query_sizes else _judgments(start.removeprefix(BYTE_ORDER_MARK))
+    if judgments:
+        return judgments
     at = _first_data(text, file)
     lines = _data_lines(text[at : at + _SAMPLE_BYTES].tobytes())
     tokens = [line.partition(b"#")[0].split() for line in lines]
@@ -91,17 +99,20 @@ def content_of(text: Bytes, file: str) -> Content:
     if foreign:
         raise DatasetError.at(f"expected {_UNDERSTOOD}, but found {foreign}", file=file, line=line)
     shown = _shown(lines[0])
-    if all(_is_judgment(row) for row in tokens):
-        return Content("trec-qrels", line=line, text=shown)
     if any(_has_query(row) for row in tokens):
         return Content("letor", line=line, text=shown)
     if any(_has_pairs(row) for row in tokens):
         return Content("lightgbm", line=line, text=shown)
     delimiter = _delimiter(start.removeprefix(BYTE_ORDER_MARK).lstrip())
+    judged = _is_judgment(tokens[0]) or (delimiter is None and _has_relevance(tokens[0]))
+    if judged and not has_query_sizes:
+        return Content("trec-qrels", line=line, text=shown)  # whose reader tells what is wrong further down
     return Content("csv" if delimiter else "unknown", delimiter, line, shown)
 
 
-def _binary(start: bytes) -> str | None:
+def binary_kind(text: Bytes) -> str | None:
+    """Name what bytes are that are no text in UTF-8 or its like; None where they may be."""
+    start = text[:_SAMPLE_BYTES].tobytes()
     for signature, name in _FOREIGN.items():
         if start.startswith(signature):
             return name
@@ -111,6 +122,14 @@ def _binary(start: bytes) -> str | None:
         return None
     zeros = start[::2].count(0), start[1::2].count(0)
     return "UTF-16 text" if min(zeros) == 0 and max(zeros) * 4 > len(start) else "binary data"
+
+
+def _judgments(start: bytes) -> Content | None:
+    """Tell qrels by all their first lines, before anything else: a query may be called "#7" or "<7>"."""
+    lines = [(number, line) for number, line in enumerate(_lines(start), start=1) if line.strip()]
+    if lines and all(_is_judgment(line.split()) for _, line in lines[:_SAMPLE_LINES]):
+        return Content("trec-qrels", line=lines[0][0], text=_shown(lines[0][1]))
+    return None
 
 
 def _first_data(text: Bytes, file: str) -> int:
@@ -129,11 +148,15 @@ def _line_feeds(text: Bytes) -> int:
     )
 
 
-def _data_lines(sample: bytes) -> list[bytes]:
+def _lines(sample: bytes) -> list[bytes]:
     lines = re.split(rb"\r\n|\n|\r", sample)
     if len(lines) > 1 and len(sample) == _SAMPLE_BYTES:
         lines.pop()  # cut off by the end of the sample
-    return [line for line in lines if _DATA_LINE.match(line)][:_SAMPLE_LINES]
+    return lines
+
+
+def _data_lines(sample: bytes) -> list[bytes]:
+    return [line for line in _lines(sample) if _DATA_LINE.match(line)][:_SAMPLE_LINES]
 
 
 def _markup(lines: list[bytes]) -> str | None:
@@ -149,12 +172,16 @@ def _markup(lines: list[bytes]) -> str | None:
 
 def _run(tokens: list[list[bytes]]) -> str | None:
     if all(len(row) == 6 and row[1] == b"Q0" for row in tokens):
-        return "a TREC run, which holds scores but no labels; it can be sent as a ranking"
+        return "a TREC run, which holds scores but no labels; it is sent as a ranking, to POST /v1/rankings"
     return None
 
 
 def _is_judgment(tokens: list[bytes]) -> bool:
     return len(tokens) == 4 and tokens[1] in (b"0", b"1", b"Q0") and _is_whole(tokens[3])
+
+
+def _has_relevance(tokens: list[bytes]) -> bool:
+    return len(tokens) == 4 and _is_number(tokens[3])
 
 
 def _has_query(tokens: list[bytes]) -> bool:

@@ -80,7 +80,7 @@ def read_file(
     """
     options, limits = options or ReadingOptions(), limits or Limits()
     text = mapped_bytes(file.path, file.name, limits.unpacked_bytes, on_progress)
-    content = content_of(text, file.name)
+    content = content_of(text, file.name, has_query_sizes=file.query_sizes is not None)
     chosen = _format(content, file, options)
     if chosen == "letor":
         return read_letor(text, file.name, options, limits, threads=threads, on_progress=on_progress)

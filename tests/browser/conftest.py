@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Route, sync_playwright
 
 from rankery.embedded.stack import EmbeddedStack
+from tests.browser.prepared import Prepared
 from tests.browser.visit import PATIENCE_MILLISECONDS, Visit
 
 CHROMIUM_FLAGS = [
@@ -101,3 +102,16 @@ def _with_policy(route: Route) -> None:
     response = route.fetch()
     headers = {**response.headers, "content-security-policy": CONTENT_SECURITY_POLICY}
     route.fulfill(response=response, headers=headers)
+
+
+@pytest.fixture(scope="package")
+def prepared_once() -> Prepared:
+    """Remember what was made for the tests of results, which is made once for all of them."""
+    return Prepared()
+
+
+@pytest.fixture
+def prepared(visit: Visit, prepared_once: Prepared) -> Prepared:
+    """Have models, runs, evaluations and comparisons made by the service as they are asked for."""
+    prepared_once.visit = visit
+    return prepared_once

@@ -7,11 +7,18 @@ from playwright.sync_api import expect
 
 from tests.browser.actions import fill_training, make_dataset, start_training, upload, wait_until_read
 from tests.browser.judged_files import broken_text, letor_text, table_text
+from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
 
-PAGES = {"jobs": "/", "datasets": "/datasets", "train": "/train", "models": "/models"}
+PAGES = {
+    "jobs": "/",
+    "datasets": "/datasets",
+    "train": "/train",
+    "models": "/models",
+    "comparisons": "/comparisons?system=compared:1&system=compared:2",
+}
 DARK_LUMINANCE = 0.2
 
 
@@ -52,22 +59,51 @@ def dataset_pages(visit: Visit, finished: dict[str, str]) -> dict[str, str]:
     }
 
 
+@pytest.fixture
+def result_pages(prepared: Prepared) -> dict[str, str]:
+    """Have an evaluation and comparisons of two and of three systems, and return their pages by name.
+
+    To be asked for before the job's page: its trainings are not to be the newest.
+    """
+    systems = [{"model": prepared.model(1)}, {"model": prepared.model(2)}]
+    metrics = ["ndcg@10", "arp"]
+    evaluation = prepared.evaluation(
+        "diagnosed",
+        **systems[1],
+        metrics=[*metrics, "map"],
+        diagnostics={"loss": {"name": "lambdarank"}, "cutoff": 5},
+    )
+    of_two = prepared.comparison("of two", systems=systems, metrics=metrics)
+    three = [{"ranking_id": prepared.run()}, *systems]
+    of_three = prepared.comparison("of three", systems=three, metrics=metrics)
+    return {
+        "evaluation": f"/evaluations/{evaluation}",
+        "comparison": f"/comparisons/{of_two}#query=q5",
+        "comparison-of-three": f"/comparisons/{of_three}#pair=0-2&query=q5",
+    }
+
+
 @pytest.mark.parametrize("look", [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)])
 def test_every_page_fits_its_window(
     visit: Visit,
+    result_pages: dict[str, str],
     job_page: str,
     dataset_pages: dict[str, str],
     look: tuple[Literal["light", "dark"], int],
 ) -> None:
     """No page scrolls sideways, and the background follows the preferred colour scheme."""
     scheme, width = look
-    for name, path in {**PAGES, "job": job_page, **dataset_pages}.items():
+    for name, path in {**PAGES, "job": job_page, **dataset_pages, **result_pages}.items():
         page = visit.open(path)
         page.locator("main [aria-busy]").first.wait_for(state="detached")
         if name in {"jobs", "job"}:
             page.locator(".plot .main-svg").first.wait_for()
         if name in {"dataset-features", "dataset-queries", "dataset-query"}:
             page.locator("tbody tr:visible").first.wait_for()
+        if name.startswith("comparison-") or name == "comparison":
+            page.locator(".two-rankings").wait_for()
+        if name == "comparisons":
+            page.locator("#compare-form:not([aria-busy])").wait_for()
         visit.photograph(f"{name}-{scheme}-{width}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
         assert (_luminance(visit) < DARK_LUMINANCE) == (scheme == "dark"), name

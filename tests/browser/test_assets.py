@@ -13,7 +13,18 @@ from fastapi import FastAPI
 from app import dashboard
 
 FOLDER = Path(dashboard.__file__).parent
-PAGES = ["/", "/jobs/job_1", "/datasets", "/datasets/ds_1", "/datasets/ds_1/queries/a/b", "/train", "/models"]
+PAGES = [
+    "/",
+    "/jobs/job_1",
+    "/datasets",
+    "/datasets/ds_1",
+    "/datasets/ds_1/queries/a/b",
+    "/train",
+    "/models",
+    "/evaluations/evl_1",
+    "/comparisons",
+    "/comparisons/cmp_1",
+]
 
 
 class Pages:

@@ -56,8 +56,9 @@ def test_an_absent_api_is_told_and_its_return_noticed(visit: Visit) -> None:
     expect(notice).to_be_visible()
     expect(page.locator("details.job").first).to_be_visible()
     visit.photograph("away")
+    with page.expect_request("**/v1/**"):
+        notice.get_by_role("button", name="Try now").click()
     page.unroute("**/v1/**")
-    notice.get_by_role("button", name="Try now").click()
     expect(notice).to_be_hidden()
 
 

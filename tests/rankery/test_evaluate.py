@@ -64,8 +64,9 @@ def test_tables_tell_what_was_left_out(folder: Path) -> None:
     runs = ("--run", str(folder / "good"), "--run", str(folder / "poor"))
     done = rankery("evaluate", "--qrels", str(folder / "qrels"), *runs)
     assert done.returncode == 0, done.stderr
-    for text in ("precision@10", "1 judged queries have no result", "1 of its queries are not judged"):
-        assert text in done.stdout
+    assert "precision@10" in done.stdout
+    assert "good: judged queries without a result, counted, as with trec_eval -c: 1" in done.stdout
+    assert "good: queries that are not judged, left out: 1" in done.stdout
     assert "poor − good" in done.stdout
 
 
@@ -78,6 +79,8 @@ def test_only_retrieved_leaves_queries_out(folder: Path) -> None:
         summary = json.loads(done.stdout)["runs"][0]["metrics"]["mrr"]
         means.append((summary["mean"], summary["queries"]))
     assert means == [(pytest.approx(2 / 3), 3), (1.0, 2)]
+    done = rankery("evaluate", *files[:-1], "--only-retrieved")
+    assert "good: judged queries without a result, left out: 1" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -85,7 +88,13 @@ def test_only_retrieved_leaves_queries_out(folder: Path) -> None:
     [
         ({"run": "q1 Q0 a 1 high me\n"}, "line 1, column 11: expected a score"),
         ({"run": "q7 Q0 a 1 1 me\n"}, "run beside qrels: ranks none of the queries"),
-        ({"qrels": "q1 0 a\n"}, "line 1"),
+        ({"qrels": "q1 0 a 1\nq1 0 b\n"}, "line 2, column 1: expected 4 words"),
+        (
+            {"qrels": "q1 0 a 1\nq1 0 a 2\n"},
+            "line 2, column 6: expected each document once a query",
+        ),
+        ({"qrels": GOOD}, "a TREC run"),
+        ({"per-query": "no/folder.csv"}, "no/folder.csv cannot be written: No such file or directory"),
         ({"metric": "ndgc"}, "unknown metric 'ndgc'"),
         ({"preset": "trec"}, "unknown preset 'trec'"),
     ],
@@ -94,7 +103,7 @@ def test_what_is_wrong_is_one_sentence(tmp_path: Path, change: dict[str, str], m
     """On standard error, with exit code 1, and no traceback."""
     for name, content in ({"qrels": QRELS, "run": GOOD} | change).items():
         (tmp_path / name).write_text(content)
-    options = [f"--{name}={value}" for name, value in change.items() if name in ("metric", "preset")]
+    options = [f"--{name}={value}" for name, value in change.items() if name not in ("qrels", "run")]
     done = rankery("evaluate", f"--qrels={tmp_path / 'qrels'}", f"--run={tmp_path / 'run'}", *options)
     assert done.returncode == 1
     assert done.stdout == ""

@@ -17,6 +17,7 @@ from core.errors import DatasetError
 from core.types import Float64Array, Int64Array
 
 MOST_PROBLEMS = 100
+MOST_FLOAT64 = float(np.finfo(np.float64).max)
 
 
 class WordColumns:
@@ -40,8 +41,8 @@ class WordColumns:
                 f"expected lines of {', '.join(names)}, but found only blank ones", file=file
             )
         self._starts, self._stops = np.empty((2, len(names), n_lines), np.int64)
-        counts = np.empty(n_lines, np.int64)
-        find_words(text, self._source.start, self._starts, self._stops, counts)
+        counts, self._numbers = np.empty((2, n_lines), np.int64)
+        find_words(text, self._source.start, self._starts, self._stops, counts, self._numbers)
         expected = f"expected {len(names)} words, {' '.join(names)}"
         self._refuse(
             counts != len(names),
@@ -54,22 +55,23 @@ class WordColumns:
         starts = self._starts[place]
         return span_texts(self._source, starts, (self._stops[place] - starts).astype(np.int32))
 
-    def numbers(self, name: str, what: str) -> Float64Array:
+    def numbers(self, name: str, what: str, largest: float = MOST_FLOAT64) -> Float64Array:
         """Return the words of a column as float64.
 
         Args:
             name: The column.
             what: What is expected, for messages.
+            largest: The largest magnitude that is taken.
 
         Raises:
-            DatasetError: For each word that is no finite number.
+            DatasetError: For each word that is no finite number, or too large.
         """
         words = self.texts(name).array
         try:
             values = pc.cast(words, pa.float64()).to_numpy()
         except pa.ArrowInvalid:
-            values = np.array([_number(word) for word in words.to_pylist()])
-        self._refuse(~np.isfinite(values), lambda line: (f"expected {what}", *self._word(name, line)))
+            values = np.array([_number(str(word)) for word in words.to_pylist()])
+        self._refuse(~(np.abs(values) <= largest), lambda line: (f"expected {what}", *self._word(name, line)))
         return values
 
     def refuse_repeated(self, queries: Int64Array, documents: Texts, name: str) -> None:
@@ -81,21 +83,22 @@ class WordColumns:
             name: The column that they are.
 
         Raises:
-            DatasetError: With the place of each that was there before.
+            DatasetError: With the place of each that was there before, and the line where it first was.
         """
         keys = pair_keys(queries, documents.array)
         order = np.argsort(keys, kind="stable")
-        again = np.flatnonzero(np.diff(keys[order]) == 0) + 1
-        if len(again):
-            repeated = np.zeros(len(keys), np.bool_)
-            repeated[order[again]] = True
-            self._refuse(
-                repeated,
-                lambda line: (
-                    "expected each document once a query",
-                    *self._word(name, line),
-                ),
-            )
+        differs = np.diff(keys[order], prepend=-1) != 0
+        if differs.all():
+            return
+        first = np.empty_like(order)
+        first[order] = order[differs][np.cumsum(differs) - 1]
+        self._refuse(
+            first != np.arange(len(first)),
+            lambda line: (
+                f"expected each document once a query (first on line {self._numbers[first[line]]})",
+                *self._word(name, line),
+            ),
+        )
 
     def _refuse(self, wrong: npt.NDArray[np.bool_], span: Callable[[int], Span]) -> None:
         lines = np.flatnonzero(wrong)
@@ -124,8 +127,9 @@ def pair_keys(queries: Int64Array, documents: Any) -> Int64Array:
     return keys
 
 
-def _number(word: str | None) -> float:
+def _number(word: str) -> float:
     try:
-        return float(word or "")
+        # Python also takes "1_000" and the digits of other scripts, which no other tool reads as numbers.
+        return float(word) if word.isascii() and "_" not in word else np.nan
     except ValueError:
         return np.nan

@@ -16,10 +16,14 @@ from core.data.trec.run import word
 
 QRELS_COLUMNS = ("qid", "iteration", "docno", "relevance")
 FORMAT = "trec-qrels"
+_MOST_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 def read_qrels(text: Bytes, file: str) -> Reading:
     """Read judgments as a dataset without features.
+
+    trec_eval takes whole relevances alone and cuts others off; here they stay as they are. Negative ones
+    stay, too: judged, but not relevant.
 
     Args:
         text: (n_bytes,) the bytes of the file.
@@ -27,10 +31,10 @@ def read_qrels(text: Bytes, file: str) -> Reading:
 
     Raises:
         DatasetError: With up to 100 mistakes, each with its place: a line without four words, a relevance
-            that is no number, a document that is judged twice for a query.
+            that is no number finite in float32, a document that is judged twice for a query.
     """
     columns = WordColumns(text, file, QRELS_COLUMNS)
-    labels = columns.numbers("relevance", "a relevance, a finite number").astype(np.float32)
+    labels = columns.numbers("relevance", "a relevance, a number finite in float32", _MOST_FLOAT32)
     queries, documents = group_queries(columns.texts("qid")), columns.texts("docno")
     columns.refuse_repeated(queries.of_row, documents, "docno")
     scattered = 0
@@ -40,7 +44,7 @@ def read_qrels(text: Bytes, file: str) -> Reading:
         labels, documents = labels[queries.order], documents.take(queries.order)
     dataset = RankingDataset(
         features=np.empty((len(labels), 0), np.float32),
-        labels=labels,
+        labels=labels.astype(np.float32),
         query_boundaries=queries.query_boundaries,
         query_ids=queries.query_ids,
         document_ids=documents,

@@ -13,11 +13,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from core.data.content import binary_kind
 from core.data.options import Limits
 from core.data.packing import mapped_bytes
 from core.data.texts import Texts
 from core.data.trec.columns import WordColumns
 from core.data.trec.grouping import Queries, group_queries
+from core.errors import DatasetError
 from core.types import Float64Array, Int64Array
 
 RUN_COLUMNS = ("qid", "Q0", "docno", "rank", "score", "tag")
@@ -75,6 +77,9 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
     """
     file = name or Path(path).name
     text = mapped_bytes(Path(path), file, (limits or Limits()).unpacked_bytes)
+    found = binary_kind(text)
+    if found:
+        raise DatasetError.at(f"expected a TREC run, but found {found}", file=file)
     columns = WordColumns(text, file, RUN_COLUMNS)
     scores = columns.numbers("score", "a score, a finite number")
     queries, documents = group_queries(columns.texts("qid")), columns.texts("docno")

@@ -23,7 +23,9 @@ def count_lines(text: Text, start: int) -> int:
 
 
 @exact_bare
-def find_words(text: Text, start: int, starts: Int64Array, stops: Int64Array, counts: Int64Array) -> None:
+def find_words(
+    text: Text, start: int, starts: Int64Array, stops: Int64Array, counts: Int64Array, numbers: Int64Array
+) -> None:
     """Note the first words of each line that holds any, and how many it holds.
 
     Args:
@@ -32,16 +34,18 @@ def find_words(text: Text, start: int, starts: Int64Array, stops: Int64Array, co
         starts: (n_columns, n_lines) receives the first byte of each word.
         stops: (n_columns, n_lines) receives the byte behind it.
         counts: (n_lines,) receives the number of words; the end of the line stands for those that miss.
+        numbers: (n_lines,) receives the line's number in the file, which counts blank lines, too.
     """
     size, at = np.uint64(len(text)), np.uint64(start)
     one = np.uint64(1)
-    line = 0
+    line, number = 0, 1
     while at < size:
         at = skip_blanks(text, at, size)
         if at >= size:
             return
         if text[at] == LINE_FEED:
             at += one
+            number += 1
             continue
         words = 0
         while at < size and text[at] != LINE_FEED:
@@ -55,6 +59,7 @@ def find_words(text: Text, start: int, starts: Int64Array, stops: Int64Array, co
             at = stop
         for missing in range(words, starts.shape[0]):
             starts[missing, line], stops[missing, line] = at, at
-        counts[line] = words
+        counts[line], numbers[line] = words, number
         line += 1
+        number += 1
         at += one

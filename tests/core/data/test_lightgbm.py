@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.data import read_dataset
 from core.data.letor import read_letor
 from core.data.lightgbm import read_lightgbm, read_query_sizes
 from core.errors import DatasetError
@@ -76,3 +77,12 @@ def test_both_forms_of_a_public_file_are_equal(shared_data: Path, part: str) -> 
     np.testing.assert_array_equal(ours.labels, letor.labels, strict=True)
     np.testing.assert_array_equal(ours.query_boundaries, letor.query_boundaries, strict=True)
     assert ours.feature_names == letor.feature_names
+
+
+def test_rows_that_look_like_judgments_are_features_beside_a_query_file(tmp_path: Path) -> None:
+    """Four whole numbers, the second 0 or 1, are TREC qrels by themselves."""
+    data, sizes = tmp_path / "rank.train", tmp_path / "rank.train.query"
+    data.write_bytes(b"2\t0\t5\t1\n0\t1\t6\t2\n")
+    sizes.write_bytes(b"2\n")
+    assert read_dataset(data, query_sizes=sizes).features.tolist() == [[0, 5, 1], [1, 6, 2]]
+    assert read_dataset(data).features.shape == (2, 0)

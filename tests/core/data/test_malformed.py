@@ -542,13 +542,31 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         b"101 0 d1 1\r\n101 0 d2 good\r\n101 0 d3 nan\n101 0 d4 inf\n",
         {"format": "trec-qrels"},
         None,
-        "file f, line 2, column 10: expected a relevance, a finite number, but found 'good' (and 2 more)",
+        "file f, line 2, column 10: expected a relevance, a number finite in float32, but found 'good' (and 2 more)",
     ),
     "TREC qrels that judge a document twice": (
         b"101 0 d1 1\n102 0 d1 1\n101 0 d2 0\n101 0 d1 0\n",
         {},
         None,
-        "file f, line 4, column 7: expected each document once a query, but found 'd1'",
+        "file f, line 4, column 7: expected each document once a query (first on line 1), but found 'd1'",
+    ),
+    "TREC qrels with a relevance too large": (
+        b"101 0 d1 1\n101 0 d2 -1e39\n",
+        {},
+        None,
+        "file f, line 2, column 10: expected a relevance, a number finite in float32, but found '-1e39'",
+    ),
+    "TREC qrels with digits of another kind": (
+        "101 0 d1 +1\n101 0 d2 1_0\n101 0 d3 ١\n",
+        {"format": "trec-qrels"},
+        None,
+        "file f, line 2, column 10: expected a relevance, a number finite in float32, but found '1_0' (and 1 more)",
+    ),
+    "TREC qrels cut off at the end": (
+        b"101 0 d1 1\n101 0 d2",
+        {},
+        None,
+        "file f, line 2, column 1: expected 4 words, qid iteration docno relevance, of which there are 3, but found '101 0 d2'",
     ),
     "TREC qrels asked for, LETOR found": (
         b"1 qid:1 1:0.5\n",
@@ -560,7 +578,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         b"101 Q0 d1 1 2.5 a\n",
         {},
         None,
-        "file f, line 1: expected LETOR, LightGBM, CSV or Parquet data or TREC qrels, plain or packed with gzip or Zstandard, but found a TREC run, which holds scores but no labels; it can be sent as a ranking",
+        "file f, line 1: expected LETOR, LightGBM, CSV or Parquet data or TREC qrels, plain or packed with gzip or Zstandard, but found a TREC run, which holds scores but no labels; it is sent as a ranking, to POST /v1/rankings",
     ),
     "words": (
         b"hello world\n",

@@ -6,12 +6,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.data import RankingDataset, read_dataset
 from core.data.trec import Run, join_run, read_run, write_qrels, write_run
 from core.errors import DatasetError, InvalidInput
+from core.evaluation import measure
+from core.metrics import conventions
 
 QRELS = b"q2 0 a 2\nq2\t0  b -1\r\nq1 0 c 0\n\nq2 0 d 1\n"
 RUN = b"q1 Q0 c 1 0.5 me\nq9 Q0 c 1 0.5 me\nq1 Q0 x 2 1e-3 me\nq2 Q0 b 9 7 me\n"
@@ -32,6 +35,20 @@ def test_qrels_are_a_dataset_without_features(tmp_path: Path) -> None:
         assert dataset.labels.tolist() == [2, -1, 1, 0]
         assert dataset.query_boundaries.tolist() == [0, 3, 4]
         assert dataset.features.shape == (4, 0)
+
+
+@pytest.mark.parametrize("query", ["<q>", "#7", "{1}", "[", "qid:1", "PAR"])
+def test_a_query_may_be_called_anything(tmp_path: Path, query: str) -> None:
+    """Qrels are told by their four words before markup, comments or LETOR are looked for."""
+    dataset = read_dataset(_file(tmp_path, f"{query} 0 #d 1\n".encode()))
+    assert (dataset.query_ids, list(dataset.document_ids)) == ((query,), ["#d"])
+
+
+def test_a_table_of_four_columns_is_no_qrels(tmp_path: Path) -> None:
+    """Its first line names the columns, though all others could be judgments."""
+    dataset = read_dataset(_file(tmp_path, b"qid\tx\tdocid\tlabel\n1\t0\t7\t2\n1\t1\t8\t0\n"))
+    assert dataset.feature_names == ("x",)
+    assert dataset.labels.tolist() == [2, 0]
 
 
 def test_a_run_is_ordered_by_its_scores_alone(tmp_path: Path) -> None:
@@ -74,9 +91,10 @@ def test_a_join_needs_a_common_query_and_ids_that_tell_documents_apart() -> None
         (b"q Q0 d 1 x me\n", "line 1, column 10: expected a score, a finite number, but found 'x'"),
         (
             b"q Q0 d 1 2 me\np Q0 d 1 2 me\n\nq Q0 d 2 1 me\n",
-            "line 4, column 6: expected each document once a query, but found 'd'",
+            "line 4, column 6: expected each document once a query (first on line 1), but found 'd'",
         ),
         (b"\n \n", "expected lines of qid, Q0, docno, rank, score, tag, but found only blank ones"),
+        (b"PK\x03\x04\x14\0", "expected a TREC run, but found a ZIP archive"),
         (b"", "the file is empty"),
     ],
 )
@@ -93,6 +111,39 @@ def test_of_many_mistakes_a_hundred_are_told(tmp_path: Path) -> None:
     with pytest.raises(DatasetError) as caught:
         read_run(_file(tmp_path, b"q Q0 d\n" * 150))
     assert (len(caught.value.problems), caught.value.more) == (100, True)
+
+
+def test_published_judgments_measure_as_in_trec_eval(shared_data: Path, tmp_path: Path) -> None:
+    """TREC News 2018 and a run with ties, unjudged documents and queries left out, down to each query."""
+    path = shared_data / "fastrank-trec-news" / "newsir18-entity.qrel"
+    judged: dict[str, dict[str, int]] = {}
+    for query, _, document, relevance in map(str.split, path.read_text().splitlines()):
+        judged.setdefault(query, {})[document] = int(relevance)
+    dataset = read_dataset(path)
+    assert dataset.query_ids == tuple(judged)
+    assert dataset.labels.tolist() == [label for labels in judged.values() for label in labels.values()]
+
+    random = np.random.default_rng(7)
+    retrieved: dict[str, dict[str, float]] = {"unknown": {"d": 1.0}}
+    for query in list(judged)[2:]:
+        candidates = [*judged[query], *(f"unjudged{number}" for number in range(8))]
+        kept = random.permutation(candidates)[: max(1, len(candidates) * 2 // 3)].tolist()
+        retrieved[query] = {document: float(random.integers(0, 6)) for document in kept}
+    lines = [
+        f"{query} Q0 {document} 0 {score} me\n"
+        for query, scores in retrieved.items()
+        for document, score in scores.items()
+    ]
+    random.shuffle(lines)
+    joined = join_run(dataset, read_run(_file(tmp_path, "".join(lines).encode())))
+    assert (joined.unknown_queries, joined.queries_without_results) == (1, 2)
+    names = {"map": "map", "mrr": "recip_rank", "ndcg": "ndcg", "ndcg@10": "ndcg_cut_10", "bpref": "bpref"}
+    names |= {"precision@10": "P_10", "recall@100": "recall_100"}
+    found = measure(joined.scores, joined, list(names), conventions("trec_eval"))
+    theirs = pytrec_eval.RelevanceEvaluator(judged, pytrec_eval.supported_measures).evaluate(retrieved)
+    for ours, name in names.items():
+        expected = [theirs.get(query, {}).get(name, 0.0) for query in dataset.query_ids]
+        np.testing.assert_allclose(found[ours], expected, atol=1e-9, err_msg=ours)
 
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min_size=1, max_size=6)

@@ -1,5 +1,5 @@
 /**
- * `/jobs/{id}`: one job, whole.
+ * `/jobs/{id}`: one job, whole. With #result it leads on to what the job found, as soon as there is something.
  * @module
  */
 import { conditionalReader } from "../parts/api.js";
@@ -8,7 +8,7 @@ import { findingsPanel } from "../parts/findings.js";
 import { timeElement } from "../parts/format.js";
 import { jobActions } from "../parts/job_actions.js";
 import { jobDetail } from "../parts/job_detail.js";
-import { isActive, KINDS, statusWord, title } from "../parts/job_words.js";
+import { isActive, KINDS, resultPage, statusWord, title } from "../parts/job_words.js";
 import { showMissing } from "../parts/missing_page.js";
 import { showTitle } from "../parts/names.js";
 import { poll } from "../parts/poll.js";
@@ -27,6 +27,7 @@ const again = poll(refresh, (problem) =>
 
 async function refresh() {
   const job = await read(`/v1/jobs/${encodeURIComponent(id)}`);
+  if (location.hash === "#result" && resultPage(job)) location.replace(resultPage(job));
   view ??= await build(job);
   await view(job);
   if (lastStatus && lastStatus !== job.status) announce(`${title(job)}: ${job.status}.`);

@@ -14,6 +14,7 @@ const TABS = [
   ["", "All"],
   ["train", "Training"],
   ["evaluate", "Evaluation"],
+  ["compare", "Comparison"],
   ["rank", "Ranking"],
   ["ingest", "Data"],
 ];

@@ -3,14 +3,18 @@
  * @module
  */
 import { conditionalReader } from "../parts/api.js";
-import { emptyState, h, problemBox, replace } from "../parts/dom.js";
+import { compareWith } from "../parts/addresses.js";
+import { emptyState, h, problemBox, replace, setAttribute, setText } from "../parts/dom.js";
 import { count, metric, size, timeElement } from "../parts/format.js";
 import { datasetName } from "../parts/names.js";
 import { apiAddress, showPager } from "../parts/pager.js";
 import { poll } from "../parts/poll.js";
 
 const list = document.getElementById("models");
+const compare = document.getElementById("compare");
 const read = conditionalReader();
+/** @type {Map<string, string>} references of the ticked models, by the time they were made */
+const ticked = new Map();
 let shown = null;
 
 poll(refresh, (problem) => replace(list, problemBox(problem)));
@@ -27,8 +31,21 @@ async function refresh() {
   return false;
 }
 
+/** Older models come first: the newer ones are set against them. */
+function tick({ created_at: made }, reference, wanted) {
+  if (wanted) ticked.set(reference, made);
+  else ticked.delete(reference);
+  const ordered = [...ticked].sort(([, one], [, other]) => one.localeCompare(other)).map(([name]) => name);
+  setText(compare, ticked.size > 1 ? `Compare ${ticked.size} models` : "Compare");
+  setAttribute(compare, "href", ticked.size > 1 && compareWith(ordered));
+  setAttribute(compare, "aria-disabled", ticked.size < 2 && "true");
+  setAttribute(compare, "title", ticked.size < 2 && "Tick two or more models");
+}
+
 function card(model) {
   const reference = `${model.name}:${model.version}`;
+  const box = h("input", { type: "checkbox", "aria-label": `Compare ${reference}`, change: () => tick(model, reference, box.checked) });
+  box.checked = ticked.has(reference);
   const facts = [
     `${count(model.best_iteration)} iterations`,
     `${count(model.feature_names.length)} features`,
@@ -40,7 +57,7 @@ function card(model) {
     h(
       "div",
       { class: "model-head" },
-      h("h2", {}, reference, ...model.aliases.map((alias) => h("span", { class: "tag" }, `@${alias}`))),
+      h("h2", {}, h("label", { class: "check" }, box, reference), ...model.aliases.map((alias) => h("span", { class: "tag" }, `@${alias}`))),
       h("p", { class: "job-meta" }, model.loss?.name || "", " · ", model.dataset_id && datasetName(model.dataset_id), " · ", timeElement(model.created_at)),
       h("p", { class: "job-meta" }, facts.join(" · ")),
     ),
@@ -48,6 +65,7 @@ function card(model) {
     h(
       "div",
       { class: "actions" },
+      model.job_id && model.metrics && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(model.job_id)}#result` }, "Evaluation"),
       model.job_id && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(model.job_id)}` }, "Job"),
       h("a", { class: "button quiet", href: `/v1/models/${encodeURIComponent(model.id)}/export?format=lightgbm`, download: "" }, "Model file"),
     ),

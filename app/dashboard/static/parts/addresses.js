@@ -1,5 +1,5 @@
 /**
- * Where a dataset and its queries are, as pages and in the API. Ids are whatever the data calls them.
+ * Where things are, as pages and in the API. Ids of queries are whatever the data calls them.
  * @module
  */
 
@@ -30,4 +30,21 @@ export function decoded(part) {
   } catch {
     return part;
   }
+}
+
+/** @param {string} id @param {string} [below] */
+export function evaluationApi(id, below = "") {
+  return `/v1/evaluations/${encodeURIComponent(id)}${below}`;
+}
+
+/** @param {string} id @param {string} [below] */
+export function comparisonApi(id, below = "") {
+  return `/v1/comparisons/${encodeURIComponent(id)}${below}`;
+}
+
+/** The form that compares, with systems and a dataset chosen. @param {string[]} systems references of models, ids of rankings */
+export function compareWith(systems, dataset = "") {
+  const chosen = new URLSearchParams(systems.map((system) => ["system", system]));
+  if (dataset) chosen.set("dataset", dataset);
+  return `/comparisons?${chosen}#compare`;
 }

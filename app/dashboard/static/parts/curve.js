@@ -71,7 +71,7 @@ export function learningCurve() {
 
 /** What there is a curve of, the loss last. */
 function metricsOf(history) {
-  const names = new Set(Object.values(history.curves).flatMap((curves) => Object.keys(curves)));
+  const names = new Set(["train", "validation"].flatMap((part) => Object.keys(history.curves[part] || {})));
   return [...names].sort((one, other) => (one === LOSS) - (other === LOSS));
 }
 

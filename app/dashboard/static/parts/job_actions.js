@@ -3,9 +3,9 @@
  * @module
  */
 import { Problem, request } from "./api.js";
-import { datasetPage } from "./addresses.js";
+import { compareWith, datasetPage } from "./addresses.js";
 import { announce, h, replace } from "./dom.js";
-import { isActive, title } from "./job_words.js";
+import { isActive, resultPage, title } from "./job_words.js";
 
 /**
  * @param {() => void} changed called after the job was changed
@@ -32,7 +32,10 @@ export function jobActions(changed, { page }) {
 function results(job) {
   const { model_id: model, ranking_id: ranking } = job.result || {};
   const link = (href, words, attributes = {}) => h("a", { class: "button quiet", href, ...attributes }, words);
+  const found = resultPage(job);
   return [
+    found && h("a", { class: job.kind === "train" ? "button quiet" : "button primary", href: found }, job.kind === "compare" ? "Comparison" : "Evaluation"),
+    job.kind === "import" && ranking && link(compareWith([ranking], job.spec.dataset_id), "Compare it"),
     model && link(`/models#${encodeURIComponent(model)}`, "Model"),
     model && link(`/v1/models/${encodeURIComponent(model)}/export?format=lightgbm`, "Model file", { download: "" }),
     ranking && link(`/v1/rankings/${encodeURIComponent(ranking)}?format=trec`, "Ranking (TREC)", { download: `${ranking}.txt` }),

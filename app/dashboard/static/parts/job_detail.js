@@ -1,9 +1,10 @@
 /**
- * The inside of a job, as an opened card and the job page show it: problem, learning curve, metrics.
+ * The inside of a job, as an opened card and the job page show it: problem, learning curve, metrics, diagnostics.
  * @module
  */
 import { get, Problem } from "./api.js";
 import { learningCurve } from "./curve.js";
+import { diagnosticsCurve } from "./diagnostics_curve.js";
 import { h, problemBox, replace } from "./dom.js";
 import { historyReader } from "./history.js";
 import { isActive } from "./job_words.js";
@@ -17,12 +18,14 @@ import { metricsTable } from "./metrics_table.js";
 export function jobDetail(first) {
   const problem = h("div", { class: "job-problem" });
   const curve = first.kind === "train" ? learningCurve() : null;
+  const diagnostics = first.kind === "train" && first.spec?.diagnostics ? diagnosticsCurve() : null;
   const table = first.kind === "train" || first.kind === "evaluate" ? metricsTable() : null;
   const node = h(
     "div",
     { class: "job-detail" },
     problem,
     (curve || table) && h("div", { class: "curve-and-metrics", "data-kind": first.kind }, curve?.node, table?.node),
+    diagnostics?.node,
   );
   const readHistory = historyReader(first.id);
   let evaluation = null;
@@ -42,7 +45,9 @@ export function jobDetail(first) {
   }
 
   async function read(job) {
-    if (curve) curve.update(job, await readHistory(job));
+    const history = curve && (await readHistory(job));
+    curve?.update(job, history);
+    await diagnostics?.update(history);
     const id = job.result?.evaluation_id;
     if (table && id && !evaluation) evaluation = await get(`/v1/evaluations/${encodeURIComponent(id)}`);
     table?.update(job, evaluation);

@@ -7,7 +7,7 @@ import { count, duration, percent } from "./format.js";
 /**
  * @typedef {object} Job
  * @property {string} id
- * @property {"ingest" | "train" | "evaluate" | "rank"} kind
+ * @property {"ingest" | "import" | "train" | "evaluate" | "rank" | "compare"} kind
  * @property {"queued" | "running" | "succeeded" | "failed" | "cancelled"} status
  * @property {Record<string, any>} spec
  * @property {{phase: string, iteration: number, total: number, eta_seconds: number | null} | null} progress
@@ -21,7 +21,7 @@ import { count, duration, percent } from "./format.js";
  * @property {string | null} finished_at
  */
 
-export const KINDS = { train: "Training", evaluate: "Evaluation", rank: "Ranking", ingest: "Reading data", compare: "Comparison" };
+export const KINDS = { train: "Training", evaluate: "Evaluation", rank: "Ranking", ingest: "Reading data", import: "Reading a run", compare: "Comparison" };
 
 /** @param {Job} job */
 export function isActive(job) {
@@ -31,7 +31,20 @@ export function isActive(job) {
 /** @param {Job} job */
 export function title(job) {
   const spec = job.spec || {};
-  return spec.model_name || spec.name || spec.model || spec.model_id || KINDS[job.kind] || job.kind;
+  if (spec.systems) return systemWords(spec.systems);
+  return spec.model_name || spec.name || spec.system || spec.model || spec.model_id || KINDS[job.kind] || job.kind;
+}
+
+/** "web:3, bm25". @param {{system?: string, model?: string, ranking_id?: string}[]} systems */
+export function systemWords(systems) {
+  return systems.map(({ system, model, ranking_id: ranking }) => system || model || ranking).join(", ");
+}
+
+/** Where what the job found is shown, for those that find something. @param {Job} job */
+export function resultPage(job) {
+  const { comparison_id: comparison, evaluation_id: evaluation } = job.result || {};
+  if (comparison) return `/comparisons/${encodeURIComponent(comparison)}`;
+  return evaluation ? `/evaluations/${encodeURIComponent(evaluation)}` : null;
 }
 
 /** @param {Job} job */
@@ -83,9 +96,12 @@ export function outcomeWords(job) {
 /** The training loss stands among the metrics of the training data under this name; it is not a metric. */
 export const LOSS = "loss";
 
+/** What metrics are measured on, where it says most first. */
+const PARTS = ["test", "validation", "train"];
+
 /** The metric to show first: what early stopping watched, else the first asked for. @param {Job} job */
 export function mainMetric(job) {
-  const known = Object.values(job.metrics || {}).flatMap((values) => Object.keys(values)).filter((name) => name !== LOSS);
+  const known = PARTS.flatMap((part) => Object.keys(job.metrics?.[part] || {})).filter((name) => name !== LOSS);
   const wanted = [job.spec?.early_stopping?.metric, ...(job.spec?.metrics || [])];
   return wanted.find((name) => known.includes(name)) || known[0] || null;
 }
@@ -93,6 +109,6 @@ export function mainMetric(job) {
 /** Its latest value where it says most: test, else validation, else training. @param {Job} job */
 export function headline(job) {
   const name = mainMetric(job);
-  const part = ["test", "validation", "train"].find((each) => typeof job.metrics?.[each]?.[name] === "number");
+  const part = PARTS.find((each) => typeof job.metrics?.[each]?.[name] === "number");
   return part ? { name, part, value: job.metrics[part][name] } : null;
 }

@@ -4,8 +4,10 @@
  */
 import { get } from "./api.js";
 import { datasetPage } from "./addresses.js";
+import { contractWords } from "./contract_words.js";
 import { h } from "./dom.js";
 import { counted, short } from "./format.js";
+import { systemWords } from "./job_words.js";
 import { datasetName } from "./names.js";
 
 /** @param {import("./job_words.js").Job} job */
@@ -33,6 +35,8 @@ function facts(entries) {
 
 function shown(name, content) {
   if (/dataset_id$/.test(name)) return h("a", { href: datasetPage(content) }, datasetName(content));
+  if (name === "systems") return systemWords(content);
+  if (name === "contract" && typeof content === "object") return contractWords(content);
   return Array.isArray(content) ? content.join(", ") : short(content);
 }
 
@@ -41,6 +45,7 @@ function flatten(value, prefix = "") {
   return Object.entries(value).flatMap(([name, content]) => {
     if (content === null || content === undefined) return [];
     if (name === "hyperparameters") return flatten(content);
+    if (name === "contract") return [[name, content.preset || content]];
     const path = prefix ? `${prefix} ${name}` : name;
     return typeof content === "object" && !Array.isArray(content) ? flatten(content, path) : [[path, content]];
   });

@@ -3,10 +3,8 @@
  * its columns, and labels to be replaced.
  * @module
  */
-import { get, Problem } from "./api.js";
-import { datasetApi } from "./addresses.js";
-import { h, replace, setText } from "./dom.js";
-import { counted } from "./format.js";
+import { chooseDataset, offerReady } from "./dataset_select.js";
+import { setText } from "./dom.js";
 import { choose, offerColumns } from "./hold_out_fields.js";
 import { offerLabelMap } from "./label_map_fields.js";
 
@@ -15,15 +13,11 @@ const PLACES = { validation: '[data-pointer="/validation/dataset_id"]', test: '[
 /** @param {HTMLFormElement} form */
 export async function offerDatasets(form) {
   const asked = new URLSearchParams(location.search).get("dataset");
-  const datasets = await readReady(asked);
+  const datasets = await offerReady(form.querySelectorAll('select[data-list="ready"]'), asked);
   document.getElementById("no-datasets").hidden = datasets.length > 0;
   form.hidden = datasets.length === 0;
-  const words = ({ name, statistics }) => (statistics ? `${name} (${counted(statistics.queries, "query", "queries")})` : name);
-  for (const select of form.querySelectorAll('select[data-list="ready"]')) {
-    replace(select, ...datasets.map((dataset) => h("option", { value: dataset.id }, words(dataset))));
-  }
   const trained = form.querySelector('[data-pointer="/dataset_id"]');
-  if (datasets.some(({ id }) => id === asked)) trained.value = asked;
+  chooseDataset([trained], asked);
 
   const byId = new Map(datasets.map((dataset) => [dataset.id, dataset]));
   const follow = () => {
@@ -34,19 +28,6 @@ export async function offerDatasets(form) {
   form.addEventListener("change", () => offerLabelMap(document.getElementById("label-map"), chosen(form, byId, trained)));
   follow();
   offerLabelMap(document.getElementById("label-map"), chosen(form, byId, trained));
-}
-
-/** The newest, and the one asked for however old it is. */
-async function readReady(asked) {
-  const { items } = await get("/v1/datasets?status=ready&limit=200");
-  if (!asked || items.some(({ id }) => id === asked)) return items;
-  try {
-    const dataset = await get(datasetApi(asked));
-    return dataset.status === "ready" ? [...items, dataset] : items;
-  } catch (error) {
-    if (error instanceof Problem && error.status === 404) return items;
-    throw error;
-  }
 }
 
 /** Chooses what came in the same upload; what was chosen so for another dataset is undone. */

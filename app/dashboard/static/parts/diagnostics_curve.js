@@ -1,0 +1,109 @@
+/**
+ * What the papers say of a loss while it trains: shares of queries in one figure, and the bounds of each paper in their order.
+ * @module
+ */
+import { isShare, readDiagnostics } from "./diagnostics_list.js";
+import { h, replace, setAttribute, setText } from "./dom.js";
+import { lossValue } from "./format.js";
+import { metricTabs } from "./metric_tabs.js";
+import { loadPlotly, onThemeChange, theme } from "./plotly.js";
+
+const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
+const SHARES = "Shares of queries";
+// One more than there are colours, so that no two of many lines look alike.
+const DASHES = ["solid", "dot", "dash", "dashdot", "longdash"];
+
+/** @returns {{node: HTMLElement, update: (history: import("./history.js").History) => void}} hidden while there is nothing to draw */
+export function diagnosticsCurve() {
+  const picker = h("div", {});
+  const plot = h("div", { class: "plot", role: "img" });
+  const note = h("p", { class: "hint" });
+  const node = h("section", { class: "curve diagnostics-curve", "aria-label": "Diagnostics", hidden: true }, h("h3", {}, "Diagnostics"), picker, plot, note);
+  let history = null;
+  let groups = null;
+  let tabs = null;
+  let chosen = null;
+
+  async function update(newHistory) {
+    const values = newHistory.curves.diagnostics;
+    if (newHistory === history || !values) return;
+    history = newHistory;
+    node.hidden = false;
+    if (!groups) {
+      groups = grouped(await readDiagnostics(), Object.keys(values));
+      tabs = metricTabs([...groups.keys()], choose, "Diagnostics drawn");
+      picker.replaceWith(tabs.node);
+    }
+    choose(groups.has(chosen) ? chosen : groups.keys().next().value);
+  }
+
+  function choose(name) {
+    chosen = name;
+    tabs.show(name);
+    draw().catch(() => setText(note, "The chart could not be drawn."));
+  }
+
+  async function draw() {
+    const group = groups.get(chosen);
+    const plotly = await loadPlotly();
+    await plotly.react(plot, traces(history, group, theme()), layout(chosen, theme()), CONFIG);
+    setAttribute(plot, "aria-label", summary(history, chosen, group));
+    setAttribute(plot, "data-lines", group.length);
+    replace(note, ...group.map(({ title, summary: words }) => h("span", {}, h("strong", {}, title), ` ${words}`)));
+  }
+
+  onThemeChange(() => history && groups && draw());
+  return { node, update };
+}
+
+/** Shares first, then each paper's costs, as the catalogue lists them. */
+function grouped(catalogue, names) {
+  const groups = new Map();
+  for (const diagnostic of catalogue.filter(({ name }) => names.includes(name))) {
+    const group = isShare(diagnostic) ? SHARES : diagnostic.source.split(",")[0];
+    groups.set(group, [...(groups.get(group) || []), diagnostic]);
+  }
+  return groups;
+}
+
+/** Those iterations alone that were looked at. */
+function points({ iterations, curves }, name) {
+  const values = curves.diagnostics[name] || [];
+  const at = values.flatMap((value, index) => (typeof value === "number" ? [index] : []));
+  return { x: at.map((index) => iterations[index]), y: at.map((index) => values[index]) };
+}
+
+function traces(history, group, { accent, best, train, ink }) {
+  const colours = [accent, best, ink, train];
+  return group.map(({ name, title }, index) => ({
+    ...points(history, name),
+    name: title,
+    mode: "lines+markers",
+    marker: { size: 5 },
+    line: { color: colours[index % colours.length], width: 1.75, dash: DASHES[index % DASHES.length] },
+    hovertemplate: "%{y:.4~g}",
+  }));
+}
+
+function layout(group, { line, muted, surface, ink, font }) {
+  const axis = { gridcolor: line, zeroline: false, linecolor: line, tickcolor: line, automargin: true };
+  return {
+    uirevision: group,
+    height: 280,
+    margin: { l: 52, r: 12, t: 8, b: 40 },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: font, size: 12, color: muted },
+    hovermode: "x unified",
+    hoverlabel: { bgcolor: surface, bordercolor: line, font: { color: ink } },
+    legend: { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom", font: { color: ink } },
+    showlegend: true,
+    xaxis: { ...axis, title: { text: "iteration", standoff: 8 }, rangemode: "tozero", tickformat: ",d", showgrid: false },
+    yaxis: { ...axis, nticks: 6, rangemode: "tozero", ...(group === SHARES ? { tickformat: ".3~p" } : {}) },
+  };
+}
+
+function summary(history, group, diagnostics) {
+  const last = ({ name, title }) => `${title} ${lossValue(points(history, name).y.at(-1))}`;
+  return `${group} while training, at the last look: ${diagnostics.map(last).join(", ")}.`;
+}

@@ -1,0 +1,53 @@
+/**
+ * The numbers of an evaluation: mean, interval, quantiles, and the contract behind each.
+ * @module
+ */
+import { h } from "./dom.js";
+import { contractWords, presetWords } from "./contract_words.js";
+import { count, metric } from "./format.js";
+import { intervalWords } from "./whiskers.js";
+
+const QUANTILES = [
+  ["p05", "5%"],
+  ["p25", "25%"],
+  ["p50", "Median"],
+  ["p75", "75%"],
+  ["p95", "95%"],
+];
+
+/** @param {any} evaluation */
+export function metricNumbers({ metrics, contract }) {
+  const names = Object.keys(metrics);
+  return h(
+    "section",
+    { class: "panel numbers" },
+    h("h2", {}, "Numbers"),
+    h("div", { class: "scroll", role: "region", "aria-label": "Numbers", tabindex: "0" }, table(names, metrics)),
+    h("h3", {}, "What they mean ", contract && h("small", {}, presetWords(contract))),
+    h("dl", { class: "conventions" }, ...names.map((name) => meaning(name, metrics[name]))),
+  );
+}
+
+function table(names, metrics) {
+  const heads = ["Metric", "Mean", "95% interval", ...QUANTILES.map(([, words]) => words), "Queries", "Left out"];
+  const head = (words, index) => h("th", { scope: "col", class: index && "number" }, words);
+  return h("table", {}, h("thead", {}, h("tr", {}, ...heads.map(head))), h("tbody", {}, ...names.map((name) => row(name, metrics[name]))));
+}
+
+function row(name, summary) {
+  const number = (value) => h("td", { class: "number" }, value);
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, name, !summary.higher_is_better && h("span", { class: "tag plain" }, "lower is better")),
+    number(h("strong", {}, metric(summary.mean))),
+    number(intervalWords(summary)),
+    ...QUANTILES.map(([key]) => number(metric(summary.quantiles?.[key]))),
+    number(count(summary.queries)),
+    number(count(summary.skipped)),
+  );
+}
+
+function meaning(name, { contract }) {
+  return h("div", {}, h("dt", {}, name), h("dd", {}, contractWords(contract) || "needs no convention"));
+}

@@ -1,0 +1,142 @@
+"""What the service has done before a page is looked at: models, an uploaded run, evaluations, comparisons."""
+
+import random
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from playwright.sync_api import APIResponse
+
+from tests.browser.visit import PATIENCE_MILLISECONDS, Visit
+
+Json = dict[str, Any]
+
+QUERIES = 90
+DOCUMENTS = 24
+COUNTRIES = ["de", "fr"]
+MISSING_FROM_RUN = "d3"
+_FEATURES = 6
+
+
+def judged_table(seed: int) -> str:
+    """Write judged queries of two countries; the features say the more of the label the later they stand."""
+    draw = random.Random(seed)
+    names = [f"f{j}" for j in range(1, _FEATURES + 1)]
+    lines = [",".join(["query_id", "document_id", "label", "country", *names])]
+    for query in range(QUERIES):
+        for document in range(DOCUMENTS if query % 3 else 6):
+            label = 0 if query == 0 else draw.choice([0, 0, 0, 1, 1, 2, 3])
+            values = [f"{label * j / _FEATURES + draw.gauss(0, 2):.3f}" for j in range(1, _FEATURES + 1)]
+            country = COUNTRIES[query % 2]
+            lines.append(",".join([f"q{query}", f"d{document}", str(label), country, *values]))
+    return "\n".join([*lines, ""])
+
+
+def run_text(table: str) -> str:
+    """Write a run that orders each query by a poor feature and leaves one document of each out."""
+    rows = [line.split(",") for line in table.splitlines()[1:]]
+    kept = [(query, name, float(values[0])) for query, name, _, _, *values in rows]
+    return "".join(
+        f"{query} Q0 {name} 1 {value} poor\n" for query, name, value in kept if name != MISSING_FROM_RUN
+    )
+
+
+@dataclass
+class Prepared:
+    """Results by what they are called in the tests, each made once."""
+
+    ids: dict[str, str] = field(default_factory=dict)
+    visit: Visit | None = None
+
+    def dataset(self, name: str, seed: int) -> str:
+        """Have judged queries uploaded and return the dataset's id."""
+        if name not in self.ids:
+            self.ids[name] = self.upload(name, judged_table(seed).encode())
+        return self.ids[name]
+
+    def upload(self, name: str, content: bytes) -> str:
+        """Upload judged data and return the dataset's id."""
+        file = {"name": name, "mimeType": "text/csv", "buffer": content}
+        created = self._post("/v1/datasets", multipart={"file": file})
+        return str(self.result_of(created["job_id"])["dataset_id"])
+
+    def test_data(self) -> str:
+        """Return the id of the dataset that everything is measured on."""
+        return self.dataset("measured.csv", 2)
+
+    def model(self, version: int) -> str:
+        """Train versions of a model, each of more trees than the one before, and return a reference."""
+        key = f"compared:{version}"
+        if key not in self.ids:
+            if version > 1:
+                self.model(version - 1)
+            self.job(
+                kind="train",
+                model_name="compared",
+                dataset_id=self.dataset("learnt from.csv", 1),
+                test_dataset_id=self.test_data(),
+                loss={"name": "lambdarank"},
+                hyperparameters={"num_iterations": 20 * version - 19, "num_leaves": 7},
+                metrics=["ndcg@10"],
+            )
+            self.ids[key] = key
+        return key
+
+    def run(self) -> str:
+        """Have a run of the test data uploaded and return the ranking's id."""
+        if "run" not in self.ids:
+            self.ids["run"] = self.upload_run("poor", self.test_data(), run_text(judged_table(2)))
+        return self.ids["run"]
+
+    def upload_run(self, name: str, dataset_id: str, text: str) -> str:
+        """Upload a run and return the ranking's id."""
+        file = {"name": f"{name}.run", "mimeType": "text/plain", "buffer": text.encode()}
+        job = self._post("/v1/rankings", multipart={"dataset_id": dataset_id, "name": name, "file": file})
+        return str(self.result_of(job["id"])["ranking_id"])
+
+    def evaluation(self, name: str, **asked: Any) -> str:
+        """Evaluate on the test data and return the evaluation's id."""
+        if name not in self.ids:
+            result = self.job(kind="evaluate", dataset_id=self.test_data(), **asked)
+            self.ids[name] = result["evaluation_id"]
+        return self.ids[name]
+
+    def comparison(self, name: str, **asked: Any) -> str:
+        """Compare on the test data and return the comparison's id."""
+        if name not in self.ids:
+            result = self.job(kind="compare", dataset_id=self.test_data(), **asked)
+            self.ids[name] = result["comparison_id"]
+        return self.ids[name]
+
+    def job(self, **request: Any) -> Json:
+        """Submit a job and return what it made."""
+        return self.result_of(self._post("/v1/jobs", data=request)["id"])
+
+    def result_of(self, job_id: str) -> Json:
+        """Wait for a job and return what it made."""
+        until = time.monotonic() + PATIENCE_MILLISECONDS / 1000
+        while time.monotonic() < until:
+            job = self.get(f"/v1/jobs/{job_id}")
+            if job["status"] not in {"queued", "running"}:
+                assert job["status"] == "succeeded", job["problem"]
+                result: Json = job["result"]
+                return result
+            time.sleep(0.1)
+        raise AssertionError(f"{job_id} does not end")
+
+    def get(self, path: str) -> Json:
+        """Ask the API."""
+        return self._answer(self._here.page.request.get(self._here.url + path))
+
+    def _post(self, path: str, **body: Any) -> Json:
+        return self._answer(self._here.page.request.post(self._here.url + path, **body))
+
+    def _answer(self, response: APIResponse) -> Json:
+        assert response.ok, response.text()
+        answer: Json = response.json()
+        return answer
+
+    @property
+    def _here(self) -> Visit:
+        assert self.visit is not None
+        return self.visit

@@ -1,0 +1,145 @@
+"""From models and runs to a comparison without leaving the dashboard."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.actions import fill_training, start_training
+from tests.browser.judged_files import table_text
+from tests.browser.prepared import Prepared, judged_table, run_text
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+INTERVAL = 5
+
+
+def test_ticked_models_are_compared(visit: Visit, prepared: Prepared) -> None:
+    """Two models are ticked, a dataset and metrics chosen, and the comparison opens when it is there."""
+    dataset_id = prepared.test_data()
+    prepared.model(2)
+    page = visit.open("/models")
+    compare = page.locator("#compare")
+    expect(compare).to_have_attribute("aria-disabled", "true")
+    page.get_by_label("Compare compared:2").check()
+    page.get_by_label("Compare compared:1").check()
+    visit.photograph("models-ticked")
+    page.get_by_role("link", name="Compare 2 models").click()
+
+    form = page.locator("#compare-form:not([aria-busy])")
+    expect(form.locator(".chosen .name"), "the older first").to_have_text(["compared:1", "compared:2"])
+    form.get_by_label("On the queries of").select_option(dataset_id)
+    form.get_by_label("Metrics").fill("map, mrr")
+    form.get_by_label("Conventions").select_option("letor")
+    expect(page.locator("#contract-words")).to_contain_text("none at ranks 1 and 2")
+    visit.photograph("compare-form")
+    form.get_by_role("button", name="Compare", exact=True).click()
+
+    page.wait_for_url(re.compile(r"/comparisons/cmp_"))
+    comparison = prepared.get(f"/v1/comparisons/{page.url.split('/')[-1].split('#')[0]}")
+    assert comparison["metrics"] == ["map", "mrr"]
+    assert comparison["contract"]["preset"] == "letor"
+    assert [system["name"] for system in comparison["systems"]] == ["compared:1", "compared:2"]
+
+    page = visit.open("/comparisons")
+    newest = page.locator(".comparison-card").first
+    expect(newest.get_by_role("heading")).to_have_text(comparison["sentence"])
+    newest.get_by_role("link").click()
+    expect(page.locator(".sentence").first).to_have_text(comparison["sentence"])
+
+
+def test_an_uploaded_run_is_compared(visit: Visit, prepared: Prepared) -> None:
+    """A run from elsewhere is uploaded, its job leads to the form, and there it is chosen already."""
+    dataset_id = prepared.test_data()
+    reference = prepared.model(1)
+    page = visit.open("/comparisons")
+    run = page.locator("#run")
+    page.locator("#compare-form:not([aria-busy])").wait_for()
+    run.get_by_label("Ranks the queries of").select_option(dataset_id)
+    content = run_text(judged_table(2)).encode()
+    run.locator('input[type="file"]').set_input_files(
+        {"name": "a.run", "mimeType": "text/plain", "buffer": content}
+    )
+    run.get_by_label("Name").fill("from elsewhere")
+    run.get_by_role("button", name="Upload").click()
+    page.wait_for_url(re.compile(r"/jobs/job_"))
+    page.get_by_role("link", name="Compare it").click()
+
+    form = page.locator("#compare-form:not([aria-busy])")
+    expect(form.locator(".chosen .name")).to_have_text(["from elsewhere"])
+    expect(form.get_by_label("On the queries of")).to_have_value(dataset_id)
+    find = form.get_by_label("Find a model or run")
+    find.fill(reference)
+    find.press("Enter")
+    expect(form.locator(".chosen .name")).to_have_text(["from elsewhere", reference])
+    form.get_by_role("button", name=f"Leave out {reference}").click()
+    expect(form.locator(".chosen .name")).to_have_text(["from elsewhere"])
+    find.fill(reference)
+    form.get_by_label(reference).check()
+    form.get_by_role("button", name="Compare", exact=True).click()
+    page.wait_for_url(re.compile(r"/comparisons/cmp_"))
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"{reference} against from elsewhere")
+
+
+def test_too_few_systems_are_refused_at_their_field(visit: Visit, prepared: Prepared) -> None:
+    """What the server refuses of the systems and the metrics is said where they are chosen."""
+    visit.refusals_expected = True
+    reference = prepared.model(1)
+    page = visit.open(f"/comparisons?system={reference}")
+    form = page.locator("#compare-form:not([aria-busy])")
+    expect(form.locator(".chosen .name")).to_have_text([reference])
+    form.get_by_label("Metrics").fill("fame")
+    form.get_by_role("button", name="Compare", exact=True).click()
+    expect(form.locator(".picker .field-error")).to_be_visible()
+    visit.photograph("compare-refused")
+    find = form.get_by_label("Find a model or run")
+    find.fill("nothing:7")
+    find.press("Enter")
+    form.get_by_label("Metrics").fill("map")
+    form.get_by_role("button", name="Compare", exact=True).click()
+    expect(form.locator(".summary")).to_contain_text("nothing:7")
+
+
+def test_labels_that_no_metric_can_use_are_replaced(visit: Visit, prepared: Prepared) -> None:
+    """A dataset with labels below 0 asks what they count as, and the comparison is told."""
+    content = table_text().encode()
+    dataset_id = prepared.upload("unusable.csv", content)
+    runs = [prepared.upload_run(name, dataset_id, "q1 Q0 d0 1 1.0 x\n") for name in ("one", "other")]
+    page = visit.open(f"/comparisons?system={runs[0]}&system={runs[1]}&dataset={dataset_id}")
+    form = page.locator("#compare-form:not([aria-busy])")
+    form.get_by_label("Label -1").fill("1")
+    form.get_by_label("Metrics").fill("mrr")
+    form.get_by_role("button", name="Compare", exact=True).click()
+    page.wait_for_url(re.compile(r"/comparisons/cmp_"))
+    expect(page.locator(".sentence")).to_contain_text("one and other are the same by mrr")
+    job_id = prepared.get(f"/v1/comparisons/{page.url.split('/')[-1].split('#')[0]}")["job_id"]
+    assert prepared.get(f"/v1/jobs/{job_id}")["spec"]["label_map"] == {"-1": 1.0, "nan": 0.0}
+
+
+def test_a_training_keeps_to_a_contract_and_is_diagnosed(visit: Visit, prepared: Prepared) -> None:
+    """Conventions and diagnostics chosen in the form reach the job, and what was found is drawn."""
+    prepared.dataset("learnt from.csv", 1)
+    page = fill_training(visit, dataset="learnt from.csv", model="diagnosed", iterations=20)
+    page.get_by_label("Conventions").select_option("lightgbm")
+    page.get_by_label("Diagnose every").fill(str(INTERVAL))
+    job_id = start_training(page)
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+    spec = prepared.get(f"/v1/jobs/{job_id}")["spec"]
+    assert spec["contract"]["preset"] == "lightgbm"
+    assert spec["diagnostics"] == {"interval": INTERVAL, "cutoff": 10}
+
+    curves = prepared.get(f"/v1/jobs/{job_id}/history")["curves"]
+    figure = page.get_by_role("region", name="Diagnostics")
+    plot = figure.locator(".plot[data-lines]")
+    plot.wait_for()
+    drawn = 0
+    for tab in figure.get_by_role("group").get_by_role("button").all():
+        tab.click()
+        expect(plot).to_have_attribute("aria-label", re.compile(rf"^{re.escape(tab.inner_text())} while"))
+        drawn += int(plot.get_attribute("data-lines") or 0)
+    assert drawn == len(curves["diagnostics"])
+    visit.photograph("diagnostics")
+    expect(page.locator(".curve").first.get_by_role("button", name="loss")).to_be_visible()
+    assert page.locator(".curve").first.get_by_role("button", name="incoherent").count() == 0
+    expect(page.locator("section.panel", has_text="Specification")).to_contain_text("lightgbm")

@@ -1,0 +1,153 @@
+"""Looking at an evaluation: baselines, numbers and their contract, slices, diagnostics, queries."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.prepared import COUNTRIES, QUERIES, Json, Prepared
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+METRICS = ["ndcg@10", "arp", "map"]
+FIRST_QUERIES = 50
+
+
+@pytest.fixture
+def evaluation(visit: Visit, prepared: Prepared) -> Json:
+    """Have an evaluation of a model with diagnostics, its page open, and return it as the API shows it."""
+    evaluation_id = prepared.evaluation(
+        "diagnosed",
+        model=prepared.model(2),
+        metrics=METRICS,
+        diagnostics={"loss": {"name": "lambdarank"}, "cutoff": 5},
+    )
+    page = visit.open(f"/evaluations/{evaluation_id}")
+    page.locator("#evaluation:not([aria-busy]) .query-values tbody tr").first.wait_for()
+    return prepared.get(f"/v1/evaluations/{evaluation_id}")
+
+
+def _numbers(summary: Json) -> str:
+    if summary["mean"] is None:
+        return "–"
+    return f"{summary['mean']:.4f} {summary['lower']:.4f} – {summary['upper']:.4f}"
+
+
+def _rows(page: Page, panel: str) -> list[tuple[str, str]]:
+    rows = page.locator("section.panel").filter(has=page.get_by_role("heading", name=panel))
+    return [
+        (
+            row.locator("th .name").inner_text(),
+            " ".join(row.locator("td.number:not(.queries)").inner_text().split()),
+        )
+        for row in rows.locator("tbody tr:not(.group)").all()
+    ]
+
+
+def test_a_model_stands_beside_its_baselines(visit: Visit, evaluation: Json) -> None:
+    """The model comes first, then the baselines, the best first; dots lie as their means do."""
+    page = visit.page
+    expect(page.get_by_role("heading", level=1)).to_have_text("compared:2 on measured.csv")
+    for metric, sign in (("ndcg@10", -1), ("arp", 1)):
+        page.get_by_role("group", name="Metric of Beside").get_by_role("button", name=metric).click()
+        baselines = sorted(evaluation["baselines"], key=lambda one: sign * one["metrics"][metric]["mean"])
+        expected = [("compared:2", evaluation["metrics"][metric])]
+        expected += [(one["name"], one["metrics"][metric]) for one in baselines]
+        assert _rows(page, "Beside what needs no training") == [
+            (name, _numbers(summary)) for name, summary in expected
+        ]
+        dots = page.locator(".whiskers").first.locator(".dot")
+        places = dots.evaluate_all("dots => dots.map(dot => parseFloat(dot.getAttribute('cx')))")
+        means = [summary["mean"] for _, summary in expected]
+        by_place = sorted(range(len(means)), key=lambda row: places[row])
+        assert by_place == sorted(range(len(means)), key=lambda row: means[row])
+    visit.photograph("evaluation")
+
+
+def test_slices_are_told_from_the_whole(visit: Visit, evaluation: Json) -> None:
+    """Each part of the queries has its row under its kind, columns of the file among them."""
+    page = visit.page
+    panel = page.locator("section.panel").filter(has=page.get_by_role("heading", name="By parts"))
+    kinds = list(dict.fromkeys(each["by"] for each in evaluation["slices"]))
+    expect(panel.locator(".group")).to_have_text(kinds)
+    assert "country" in kinds
+    page.get_by_role("group", name="Metric of By parts").get_by_role("button", name="map").click()
+    assert _rows(page, "By parts of the queries") == [
+        (each["value"], _numbers(each["metrics"]["map"])) for each in evaluation["slices"]
+    ]
+    assert [each["value"] for each in evaluation["slices"] if each["by"] == "country"] == COUNTRIES
+    assert panel.locator(".reference").count() == len(evaluation["slices"])
+
+
+def test_every_number_has_its_contract_in_words(visit: Visit, prepared: Prepared) -> None:
+    """The conventions that matter for a metric stand beside it, and the preset that they are."""
+    evaluation_id = prepared.evaluation(
+        "of a run", ranking_id=prepared.run(), metrics=["ndcg@10", "map"], contract="trec_eval"
+    )
+    page = visit.open(f"/evaluations/{evaluation_id}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("poor on measured.csv")
+    meaning = page.locator(".conventions > div")
+    expect(meaning.nth(0)).to_contain_text("gain y")
+    expect(meaning.nth(0)).to_contain_text("ties by document id, the larger first")
+    expect(meaning.nth(1)).to_contain_text("queries without relevant documents count as 0")
+    expect(meaning.nth(1)).not_to_contain_text("gain")
+    expect(page.get_by_role("heading", name="What they mean")).to_contain_text("preset trec_eval")
+    expect(page.locator(".numbers tbody tr").first.locator("td").last).to_have_text("0")
+
+
+def test_diagnostics_come_with_what_they_are(visit: Visit, evaluation: Json) -> None:
+    """Each diagnostic has its title, value and source."""
+    entries = visit.page.locator(".diagnostic")
+    expect(entries).to_have_count(len(evaluation["diagnostics"]["values"]))
+    first = entries.first
+    expect(first.locator("dt")).to_have_text("Incoherent")
+    expect(first.locator(".value")).to_have_text(re.compile(r"%$"))
+    expect(first).to_contain_text("Marcuzzi et al. 2023")
+    expect(visit.page.locator(".diagnostics > .hint")).to_contain_text("top 5")
+
+
+def test_queries_are_read_page_after_page(visit: Visit, prepared: Prepared, evaluation: Json) -> None:
+    """All queries come after one more page, and each leads to its documents."""
+    page = visit.page
+    rows = page.locator(".query-values tbody tr")
+    expect(rows).to_have_count(FIRST_QUERIES)
+    page.get_by_role("button", name="Show more").click()
+    expect(rows).to_have_count(QUERIES)
+    expect(page.get_by_role("button", name="Show more")).to_have_count(0)
+    query = prepared.get(f"/v1/evaluations/{evaluation['id']}/queries?limit=2")["items"][1]
+    expect(rows.nth(1).locator("td")).to_have_text([f"{query['values'][name]:.4f}" for name in METRICS])
+    rows.nth(1).get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Query {query['query_id']}")
+
+
+def test_the_job_leads_to_its_evaluation_and_that_to_files(visit: Visit, evaluation: Json) -> None:
+    """An evaluation is found from its job; ranking and judgments are downloaded from it."""
+    page = visit.open(f"/jobs/{evaluation['job_id']}")
+    page.get_by_role("link", name="Evaluation", exact=True).click()
+    page.get_by_text("Download", exact=True).click()
+    visit.photograph("evaluation-downloads")
+    with page.expect_download() as ranking:
+        page.get_by_role("link", name="Ranking (TREC run)").click()
+    assert ranking.value.path().read_text().split()[1] == "Q0"
+    with page.expect_download() as judgments:
+        page.get_by_role("link", name="Judgments (TREC qrels)").click()
+    query, iteration, *_ = judgments.value.path().read_text().split()
+    assert (query, iteration) == ("q0", "0")
+
+
+def test_a_tested_model_leads_to_its_evaluation(visit: Visit, prepared: Prepared) -> None:
+    """From the list of models one comes to the test of each."""
+    reference = prepared.model(1)
+    page = visit.open("/models")
+    card = page.locator("article.model").filter(has=page.get_by_role("heading", name=reference))
+    card.get_by_role("link", name="Evaluation").click()
+    page.wait_for_url(re.compile(r"/evaluations/evl_"))
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"{reference} on measured.csv")
+
+
+def test_an_unknown_evaluation_is_told(visit: Visit) -> None:
+    """The page of an evaluation that does not exist says so and leads on."""
+    visit.refusals_expected = True
+    page = visit.open("/evaluations/evl_00000000000000000000")
+    expect(page.get_by_role("heading", name="There is no such evaluation")).to_be_visible()
