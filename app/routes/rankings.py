@@ -15,9 +15,9 @@ from app.idempotency import UseOnce
 from app.result_files import ranking_batches, read_queries
 from app.routes.route import JsonRoute
 from app.run_uploads import RUN_BODY, RUN_FILES, RUN_TEXTS, RunUpload, receiving_run, register_run
-from app.schemas.base import Cursor, Limit
+from app.schemas.base import PRINTABLE, Cursor, Limit
 from app.schemas.jobs import Job
-from app.schemas.rankings import RankedDocument, Ranking, RankingItem
+from app.schemas.rankings import RankedDocument, Ranking, RankingItem, RankingPage
 from app.services import UseServices
 from app.uploads import receive_upload, refuse_declared_size
 from core.data.trec import write_run
@@ -68,6 +68,24 @@ async def upload_run(request: Request, services: UseServices, once: UseOnce) -> 
         )
         upload = RunUpload.of(received, upload_id)
     return await run_in_threadpool(register_run, services, once, upload)
+
+
+@router.get("", summary="List rankings", responses={**NOT_MODIFIED, **problems(422)})
+def list_rankings(
+    services: UseServices,
+    dataset_id: Annotated[
+        str | None, Query(max_length=64, pattern=PRINTABLE, description="Only those of its queries")
+    ] = None,
+    uploaded: Annotated[
+        bool | None, Query(description="Only runs from elsewhere, or only the rankings of models")
+    ] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> RankingPage:
+    """List the rankings of models and of uploaded runs, newest first."""
+    with services.store.read() as tx:
+        page = tx.rankings.page(cursor, limit, dataset_id=dataset_id, uploaded=uploaded)
+    return RankingPage.model_validate(page)
 
 
 @router.get(

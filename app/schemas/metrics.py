@@ -1,6 +1,6 @@
 """Metrics as catalogue entries."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -30,6 +30,7 @@ class DiagnosticDescription(ResponseModel):
     title: str = Field(examples=["Queries with an incoherent gradient"])
     summary: str
     source: str = Field(examples=["Marcuzzi et al. 2023, Definition 3.1"])
+    unit: Literal["share", "mean"] = Field(description="A share of queries, 0 to 1, or a mean over queries")
 
 
 class MetricCatalogue(ResponseModel):

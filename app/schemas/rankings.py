@@ -1,5 +1,6 @@
 """Scoring requests, their answers, and stored rankings."""
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
@@ -84,6 +85,28 @@ class RankResponse(ResponseModel):
 
     model: RankingModel
     queries: list[RankedQuery]
+
+
+class RankingEntry(ResponseModel):
+    """A stored ranking in a list."""
+
+    id: str = Field(examples=["rnk_01k9x3b1d5f8g2h4j6m2"])
+    job_id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
+    system: str = Field(description="What ranks", examples=["web:3"])
+    model_id: str | None = Field(
+        description="Null for a run from elsewhere", examples=["mdl_01k9x3a7d5f8g2h4j6k9"]
+    )
+    dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
+    queries: int = Field(examples=[6099])
+    documents: int = Field(description="Over all queries", examples=[731880])
+    created_at: datetime
+
+
+class RankingPage(ResponseModel):
+    """A page of rankings, newest first."""
+
+    items: list[RankingEntry]
+    next_cursor: NextCursor
 
 
 class RankedDocument(ResponseModel):

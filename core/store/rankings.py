@@ -5,6 +5,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import NotFound
 from core.store import ids
+from core.store.pages import Page, Span
 from core.store.systems import System
 from core.store.tables import Ranking
 
@@ -49,6 +50,27 @@ class Rankings:
         if ranking is None:
             raise NotFound("ranking", id)
         return ranking
+
+    def page(
+        self, cursor: str | None, limit: int, *, dataset_id: str | None = None, uploaded: bool | None = None
+    ) -> Page[Ranking]:
+        """List rankings, newest first.
+
+        Args:
+            cursor: Where to go on.
+            limit: How many.
+            dataset_id: Only those of its queries.
+            uploaded: Only runs from elsewhere, or only the rankings of models.
+
+        Raises:
+            InvalidInput: The cursor is not of this list.
+        """
+        rows = select(Ranking)
+        if dataset_id is not None:
+            rows = rows.where(Ranking.dataset_id == dataset_id)
+        if uploaded is not None:
+            rows = rows.where(Ranking.model_id.is_(None) if uploaded else Ranking.model_id.is_not(None))
+        return Span(cursor, limit).take(self._session, rows, Ranking.id, ids.RANKING)
 
     def of_job(self, job_id: str) -> list[Ranking]:
         """List the rankings that a job made, oldest first."""

@@ -66,4 +66,4 @@ def test_every_diagnostic_is_listed(client: TestClient) -> None:
     """With what it says and where it comes from."""
     listed = client.get("/v1/metrics").json()["diagnostics"]
     assert [found["name"] for found in listed] == list(DIAGNOSTICS)
-    assert all(found["title"] and found["summary"] and found["source"] for found in listed)
+    assert all(found[part] for found in listed for part in ("title", "summary", "source", "unit"))

@@ -81,6 +81,28 @@ def test_a_ranking_is_paged_by_queries(client: TestClient, ranking_id: str) -> N
     assert second["next_cursor"] is None
 
 
+def test_rankings_are_listed_newest_first(
+    client: TestClient, store: Store, ranking_id: str, add_model: Callable[[str], Model]
+) -> None:
+    """Of models and of runs from elsewhere; `dataset_id` picks those of its queries."""
+    job_id = add_model("other").job_id
+    with store.begin() as tx:
+        run = tx.rankings.add(
+            job_id=job_id, system=System("bm25"), dataset_id="ds_other", queries=1, documents=2
+        )
+    items = client.get("/v1/rankings").json()["items"]
+    assert [(item["id"], item["system"]) for item in items] == [(run.id, "bm25"), (ranking_id, "web:1")]
+    assert items[0]["model_id"] is None
+    (found,) = client.get("/v1/rankings?dataset_id=ds_other").json()["items"]
+    assert (found["id"], found["queries"], found["documents"]) == (run.id, 1, 2)
+    for uploaded, expected in (("true", run.id), ("false", ranking_id)):
+        (found,) = client.get(f"/v1/rankings?uploaded={uploaded}").json()["items"]
+        assert found["id"] == expected
+    first = client.get("/v1/rankings?limit=1").json()
+    (second,) = client.get(f"/v1/rankings?limit=1&cursor={first['next_cursor']}").json()["items"]
+    assert second["id"] == ranking_id
+
+
 @pytest.mark.parametrize("cursor", ["-1", "7", "x", "1e3", "²", "9" * 30])
 def test_a_made_up_cursor_is_refused(client: TestClient, ranking_id: str, cursor: str) -> None:
     """Only what a page carried is a cursor."""

@@ -8,7 +8,7 @@ import { lossValue, percent } from "./format.js";
 import { loaded } from "./loaded.js";
 
 /**
- * @typedef {{name: string, title: string, summary: string, source: string}} Diagnostic
+ * @typedef {{name: string, title: string, summary: string, source: string, unit: string}} Diagnostic
  */
 
 /** @returns {Promise<Diagnostic[]>} */
@@ -17,8 +17,8 @@ export async function readDiagnostics() {
 }
 
 /** Whether it is a share of queries, 0 to 1; the others are costs. @param {Diagnostic} diagnostic */
-export function isShare({ summary }) {
-  return summary.startsWith("Share ");
+export function isShare({ unit }) {
+  return unit === "share";
 }
 
 /** @param {{loss: Record<string, any>, cutoff: number, values: Record<string, number | null>}} diagnostics */

@@ -70,13 +70,13 @@ export async function systemPicker(place) {
 }
 
 async function readOffered() {
-  const [models, runs] = await Promise.all([get(`/v1/models?limit=${PAGE}`), get(`/v1/jobs?kind=import&status=succeeded&limit=${PAGE}`)]);
+  const [models, runs] = await Promise.all([get(`/v1/models?limit=${PAGE}`), get(`/v1/rankings?uploaded=true&limit=${PAGE}`)]);
   return [
     ...models.items.map(({ name, version, aliases, loss }) => ({
       reference: `${name}:${version}`,
       name: `${name}:${version}`,
       detail: [loss?.name, ...aliases.map((alias) => `@${alias}`)].filter(Boolean).join(" "),
     })),
-    ...runs.items.map(({ spec, result }) => ({ reference: result.ranking_id, name: spec.name, detail: "uploaded run" })),
+    ...runs.items.map(({ id, system }) => ({ reference: id, name: system, detail: "uploaded run" })),
   ];
 }
