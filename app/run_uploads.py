@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -15,10 +14,9 @@ from app.idempotency import Once
 from app.schemas.jobs import Job
 from app.services import Services
 from app.submission.checks import require_ready
-from app.uploads import ReceivedUpload, Reception
+from app.uploads import ReceivedUpload
 from core.errors import InputProblem, InvalidInput
-from core.store.artifacts import Artifacts
-from core.store.result_keys import run_folder, run_key
+from core.store.result_keys import run_folder
 
 RUN_FILES = ("file",)
 RUN_TEXTS: Mapping[str, int] = MappingProxyType({"dataset_id": 64, "name": 4_096})
@@ -109,17 +107,6 @@ class RunUpload:
             "name": self.name,
             "filename": self.filename,
         }
-
-
-@contextmanager
-def receiving_run(artifacts: Artifacts, upload_id: str, max_bytes: int) -> Iterator[Reception]:
-    """Keep what arrives; an interrupted upload leaves not even an empty folder."""
-    try:
-        with Reception(artifacts, lambda _: run_key(upload_id), max_bytes) as reception:
-            yield reception
-    except BaseException:
-        artifacts.delete(run_folder(upload_id))
-        raise
 
 
 def register_run(services: Services, once: Once, upload: RunUpload) -> Response:

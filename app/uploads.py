@@ -2,7 +2,7 @@
 
 import contextlib
 import hashlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -135,6 +135,27 @@ class _ArrivingFile:
 
     def received(self) -> ReceivedFile:
         return ReceivedFile(self._filename, self.size_bytes, self._hash.hexdigest())
+
+
+@contextlib.contextmanager
+def receiving(
+    artifacts: Artifacts, key_of: Callable[[str], str], folders: Sequence[str], max_bytes: int
+) -> Iterator[Reception]:
+    """Keep what arrives; an interrupted upload leaves not even an empty folder.
+
+    Args:
+        artifacts: Where it goes.
+        key_of: The key of each part's file.
+        folders: All folders that these keys may lie in.
+        max_bytes: The most bytes of all files together.
+    """
+    try:
+        with Reception(artifacts, key_of, max_bytes) as reception:
+            yield reception
+    except BaseException:
+        for folder in folders:
+            artifacts.delete(folder)
+        raise
 
 
 def refuse_declared_size(headers: Headers, max_bytes: int) -> None:

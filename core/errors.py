@@ -32,6 +32,10 @@ class InvalidInput(RankeryError):
         """Build the error for a single place."""
         return cls(InputProblem(pointer, detail))
 
+    def below(self, pointer: str) -> "InvalidInput":
+        """Return the same problems of a part that stands at `pointer` in the whole payload."""
+        return InvalidInput(*(InputProblem(pointer + found.pointer, found.detail) for found in self.problems))
+
 
 @dataclass(frozen=True)
 class DatasetProblem:

@@ -21,14 +21,12 @@ class Ranked:
     """What a system makes of a dataset.
 
     Attributes:
-        system: What ranks.
         dataset: The queries, with the features that the model uses.
         judgments: What the scores are measured by: the dataset, or its documents and those that the ranking
             retrieved.
         scores: (n_documents,) by the judgments; NaN where a document was not retrieved.
     """
 
-    system: System
     dataset: RankingDataset
     judgments: Judgments
     scores: Float64Array
@@ -52,9 +50,9 @@ def rank_by(run: JobRun, system: System, dataset: RankingDataset) -> Ranked:
     if system.model_id is not None:
         model = load_model(run.store, system.model_id)
         fitted = fit_features(dataset, model.feature_names)
-        return Ranked(system, fitted, fitted, model.forest.score(fitted.features, run.threads))
+        return Ranked(fitted, fitted, model.forest.score(fitted.features, run.threads))
     joined = join_run(dataset, _stored_run(run.store, str(system.ranking_id)))
-    return Ranked(system, dataset, joined, joined.scores)
+    return Ranked(dataset, joined, joined.scores)
 
 
 def _stored_run(store: Store, ranking_id: str) -> Run:

@@ -44,7 +44,7 @@ def run_training(run: JobRun) -> None:
     with run.writing(model_key(model_id)) as file:
         file.write(text)
     test = data.test.dataset if data.test else None
-    judged = _judge(run, model_id, ranker.model_text, test)
+    judged = _judge(run, ranker.model_text, test)
     metrics = watch.metrics_at_best | ({"test": judged.evaluation.means} if judged else {})
     run.report(metrics=metrics)
     result = {"model_id": model_id} | (judged.result if judged else {})
@@ -119,11 +119,10 @@ class _Watch:
         return round(per_iteration * (report.total - report.iteration), 1)
 
 
-def _judge(run: JobRun, model_id: str, model_text: str, test: RankingDataset | None) -> _Judged | None:
+def _judge(run: JobRun, model_text: str, test: RankingDataset | None) -> _Judged | None:
     if test is None:
         return None
     run.phase("scoring")
     scores = Forest.parse(model_text).score(test.features, run.threads)
-    system = System(run.spec["model_name"], model_id)
-    evaluation = store_evaluation(run, Ranked(system, test, test, scores))
+    evaluation = store_evaluation(run, Ranked(test, test, scores))
     return _Judged(evaluation, store_ranking(run, scores, test))

@@ -7,7 +7,7 @@ from typing import Any
 from core.data import RankingDataset
 from core.data.hold_out import hold_out
 from core.doctor import compare
-from core.errors import InputProblem, InvalidInput
+from core.errors import InvalidInput
 from core.losses import Loss
 from core.training import KeptBins, TrainingSpec
 from worker.datasets import NamedDataset, load_dataset
@@ -97,6 +97,4 @@ def _apart(
     try:
         return training.part(hold_out(wanted), seed)
     except InvalidInput as invalid:
-        raise InvalidInput(
-            *(InputProblem(f"/{role}{problem.pointer}", problem.detail) for problem in invalid.problems)
-        ) from invalid
+        raise invalid.below(f"/{role}") from invalid

@@ -1,7 +1,5 @@
 """Uploading, making, showing and deleting datasets."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Query, Request
@@ -19,7 +17,7 @@ from app.schemas.datasets import Dataset, DatasetPage, SyntheticDatasetRequest
 from app.schemas.findings import FeatureProfiles
 from app.schemas.queries import JudgedQuery, QueryPage
 from app.services import Services, UseServices
-from app.uploads import Reception, receive_upload, refuse_declared_size
+from app.uploads import receive_upload, receiving, refuse_declared_size
 from core.data.options import FORMATS
 from core.store import Dataset as DatasetRow
 from core.store import Job, Transaction
@@ -123,21 +121,11 @@ async def upload_dataset(request: Request, services: UseServices, once: UseOnce)
     places = Places()
     content_type = request.headers.get("content-type", "")
     artifacts = services.store.artifacts
-    async with contextmanager_in_threadpool(_receiving(artifacts, places, limit)) as reception:
+    receiver = receiving(artifacts, places.key_of, places.folders(), limit)
+    async with contextmanager_in_threadpool(receiver) as reception:
         received = await receive_upload(request.stream(), content_type, reception, FILES, TEXTS, limit)
         upload = DatasetUpload.of(received)
     return await run_in_threadpool(_register, services, once, upload, places)
-
-
-@contextmanager
-def _receiving(artifacts: Artifacts, places: Places, max_bytes: int) -> Iterator[Reception]:
-    """Keep what arrives; an interrupted upload leaves not even an empty folder."""
-    try:
-        with Reception(artifacts, places.key_of, max_bytes) as reception:
-            yield reception
-    except BaseException:
-        _remove(artifacts, places.folders())
-        raise
 
 
 def _register(services: Services, once: Once, upload: DatasetUpload, places: Places) -> Response:

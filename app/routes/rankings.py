@@ -14,16 +14,16 @@ from app.documentation import NOT_MODIFIED, problems
 from app.idempotency import UseOnce
 from app.result_files import ranking_batches, read_queries
 from app.routes.route import JsonRoute
-from app.run_uploads import RUN_BODY, RUN_FILES, RUN_TEXTS, RunUpload, receiving_run, register_run
+from app.run_uploads import RUN_BODY, RUN_FILES, RUN_TEXTS, RunUpload, register_run
 from app.schemas.base import PRINTABLE, Cursor, Limit
 from app.schemas.jobs import Job
 from app.schemas.rankings import RankedDocument, Ranking, RankingItem, RankingPage
 from app.services import UseServices
-from app.uploads import receive_upload, refuse_declared_size
+from app.uploads import receive_upload, receiving, refuse_declared_size
 from core.data.trec import write_run
 from core.store import Ranking as RankingRow
 from core.store import new_id
-from core.store.result_keys import ranking_key
+from core.store.result_keys import ranking_key, run_folder, run_key
 
 router = APIRouter(prefix="/rankings", tags=["results"], route_class=JsonRoute)
 
@@ -60,9 +60,11 @@ async def upload_run(request: Request, services: UseServices, once: UseOnce) -> 
     limit = services.settings.max_upload_bytes
     refuse_declared_size(request.headers, limit)
     upload_id = new_id("run_")
-    artifacts = services.store.artifacts
     content_type = request.headers.get("content-type", "")
-    async with contextmanager_in_threadpool(receiving_run(artifacts, upload_id, limit)) as reception:
+    receiver = receiving(
+        services.store.artifacts, lambda _: run_key(upload_id), [run_folder(upload_id)], limit
+    )
+    async with contextmanager_in_threadpool(receiver) as reception:
         received = await receive_upload(
             request.stream(), content_type, reception, RUN_FILES, RUN_TEXTS, limit
         )

@@ -43,7 +43,7 @@ def contract_of(given: str | ContractRequest, problems: list[InputProblem]) -> C
     try:
         return conventions(given if isinstance(given, str) else given.model_dump(exclude_none=True))
     except InvalidInput as invalid:
-        problems += [InputProblem(f"/contract{found.pointer}", found.detail) for found in invalid.problems]
+        problems += invalid.below("/contract").problems
         return DEFAULT
 
 
@@ -59,6 +59,11 @@ def require_ready(tx: Transaction, dataset_ids: Iterable[str]) -> list[Dataset]:
         if dataset.status != "ready":
             raise WrongState("dataset", dataset.id, dataset.status, "a job needs it to be ready")
     return datasets
+
+
+def is_bare(dataset: Dataset) -> bool:
+    """Tell whether a dataset holds judgments without features."""
+    return (dataset.statistics or {}).get("features") == 0
 
 
 def check_dataset_labels(

@@ -1,5 +1,7 @@
 """Requests to evaluate, rank and compare."""
 
+from collections.abc import Iterable
+
 from app.schemas.base import Json
 from app.schemas.job_requests import (
     CompareRequest,
@@ -11,6 +13,7 @@ from app.schemas.job_requests import (
 from app.submission.checks import (
     check_dataset_labels,
     contract_of,
+    is_bare,
     label_map_problems,
     repeated_metrics,
     require_ready,
@@ -103,18 +106,18 @@ def _check_data(
 
 def _check_features(dataset: Dataset, systems: list[Json]) -> None:
     """Refuse a model on bare judgments."""
-    if (dataset.statistics or {}).get("features") == 0 and any("model_id" in system for system in systems):
+    if is_bare(dataset) and any("model_id" in system for system in systems):
         raise InvalidInput.at(
             "/dataset_id", "has judgments without features, which no model can score; name rankings"
         )
 
 
-def _loss_problems(loss: Json) -> list[InputProblem]:
+def _loss_problems(loss: Json) -> Iterable[InputProblem]:
     try:
         make_loss(**loss)
     except InvalidInput as invalid:
-        return [InputProblem(f"/diagnostics/loss{found.pointer}", found.detail) for found in invalid.problems]
-    return []
+        return invalid.below("/diagnostics/loss").problems
+    return ()
 
 
 def _model(tx: Transaction, asked: ModelSystem) -> Json:

@@ -8,6 +8,7 @@ from app.schemas.job_requests import TrainRequest
 from app.submission.checks import (
     check_dataset_labels,
     contract_of,
+    is_bare,
     label_map_problems,
     repeated_metrics,
     require_ready,
@@ -30,7 +31,10 @@ def training(tx: Transaction, request: TrainRequest) -> Resolved:
     parsed, contract = _parsed(request)
     dataset_ids = _dataset_ids(request)
     datasets = require_ready(tx, dataset_ids)
-    _check_features(datasets[0])
+    if is_bare(datasets[0]):
+        raise InvalidInput.at(
+            "/dataset_id", "has judgments without features; rankings can be measured by it, not trained on it"
+        )
     _check_parts(request, datasets[0])
     for dataset in datasets:
         loss = parsed.loss if dataset is datasets[0] else None
@@ -81,13 +85,6 @@ def _data_problems(request: TrainRequest) -> Iterable[InputProblem]:
     for name, part in (("validation", request.validation), ("test", request.test)):
         if isinstance(part, HeldOutFold) and part.fold > part.folds:
             yield InputProblem(f"/{name}/fold", f"must be at most folds, {part.folds}")
-
-
-def _check_features(dataset: Dataset) -> None:
-    if (dataset.statistics or {}).get("features") == 0:
-        raise InvalidInput.at(
-            "/dataset_id", "has judgments without features; rankings can be measured by it, not trained on it"
-        )
 
 
 def _check_parts(request: TrainRequest, dataset: Dataset) -> None:

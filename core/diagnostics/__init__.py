@@ -2,7 +2,7 @@
 
 from core.diagnostics.bounds import BOUNDS, Bound
 from core.diagnostics.coherency import incoherent_queries, strictly_incoherent_queries
-from core.diagnostics.diagnosis import broken_bounds, diagnose
+from core.diagnostics.diagnosis import diagnose
 from core.diagnostics.ranked_query import RankedQuery
 from core.diagnostics.registry import DIAGNOSTICS, Diagnostic
 
@@ -12,7 +12,6 @@ __all__ = [
     "Bound",
     "Diagnostic",
     "RankedQuery",
-    "broken_bounds",
     "diagnose",
     "incoherent_queries",
     "strictly_incoherent_queries",

@@ -1,12 +1,10 @@
 """What the papers say of a loss at given scores."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
-from core.diagnostics import essential_loss as essential
-from core.diagnostics import lambdaloss_bounds as lambdaloss
-from core.diagnostics import softmax_bounds as softmax
 from core.diagnostics.bounds import BOUNDS
 from core.diagnostics.coherency import incoherent_queries, strictly_incoherent_queries
 from core.diagnostics.jacobian import LONGEST, asymmetric_share, asymmetries
@@ -16,6 +14,20 @@ from core.types import FloatArray, Int64Array
 
 SAMPLE = 256  # queries on which bounds are looked at
 _ROUNDING = 1e-9
+_LOWER, _UPPER = 0, 1
+_SIDES: Mapping[str, tuple[str, int]] = MappingProxyType(
+    {
+        "ndcg-cost": ("ndcg-loss2", _LOWER),
+        "lambdarank-metric": ("lambdarank-metric", _UPPER),
+        "ndcg-loss2": ("ndcg-loss2", _UPPER),
+        "ndcg-error": ("essential-ndcg", _LOWER),
+        "essential-loss": ("essential-ndcg", _UPPER),
+        "w-listmle-bound": ("w-listmle", _UPPER),
+        "rr-error": ("softmax-rr", _LOWER),
+        "binary-ndcg-error": ("softmax-ndcg", _LOWER),
+        "softmax-loss": ("softmax-ndcg", _UPPER),
+    }
+)
 
 Values = dict[str, float | None]
 
@@ -66,36 +78,17 @@ def diagnose(
 
 
 def _bounds(queries: Sequence[RankedQuery]) -> Values:
-    def mean(values: Sequence[float]) -> float | None:
-        return float(np.mean(values)) if values else None
-
-    errors, losses = (
-        [essential.essential_loss_bounds_ndcg(query)[side] for query in queries] for side in (0, 1)
-    )
+    if not queries:
+        return dict.fromkeys((*_SIDES, "broken-bounds"))
+    sides = {name: np.array([bound.sides(query) for query in queries]) for name, bound in BOUNDS.items()}
+    broken = [
+        ~(lower <= upper + _ROUNDING * np.maximum(1.0, np.abs(upper)))  # NaN is broken, too
+        for lower, upper in map(np.transpose, sides.values())
+    ]
     return {
-        "ndcg-cost": mean([lambdaloss.ndcg_cost(query) for query in queries]),
-        "lambdarank-metric": mean([lambdaloss.lambdarank_metric(query) for query in queries]),
-        "ndcg-loss2": mean([lambdaloss.ndcg_loss2(query) for query in queries]),
-        "ndcg-error": mean(errors),
-        "essential-loss": mean(losses),
-        "w-listmle-bound": mean(
-            [essential.weighted_listmle_bounds_essential_loss(query)[1] for query in queries]
-        ),
-        "rr-error": mean([softmax.softmax_bounds_reciprocal_rank(query)[0] for query in queries]),
-        "binary-ndcg-error": mean([softmax.softmax_bounds_ndcg(query)[0] for query in queries]),
-        "softmax-loss": mean([softmax.softmax_loss(query) for query in queries]),
-        "broken-bounds": mean([float(bool(broken_bounds(query))) for query in queries]),
+        **{name: float(sides[bound][:, side].mean()) for name, (bound, side) in _SIDES.items()},
+        "broken-bounds": float(np.any(broken, axis=0).mean()),
     }
-
-
-def broken_bounds(query: RankedQuery) -> list[str]:
-    """Name the bounds that do not hold for a query with a relevant document, rounding aside."""
-    broken = []
-    for name, bound in BOUNDS.items():
-        lower, upper = bound.sides(query)
-        if not lower <= upper + _ROUNDING * max(1.0, abs(upper)):
-            broken.append(name)
-    return broken
 
 
 def _symmetry(

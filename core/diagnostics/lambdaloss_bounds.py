@@ -72,11 +72,6 @@ def lambdarank_metric_bounds_ndcg_cost(query: RankedQuery) -> Sides:
     return ndcg_cost(query), lambdarank_metric(query)
 
 
-def ndcg_loss2(query: RankedQuery) -> float:
-    """NDCG-Loss2 with its constants: what bounds NDCGcost."""
-    return ndcg_loss2_bounds_ndcg_cost(query)[1]
-
-
 def _loss1(query: RankedQuery, weights: Float64Array) -> float:
     """Σ_i w_i Σ_{j ≠ i} log2(1 + e^−(s_i − s_j)), weights (n,)."""
     logistic = query.log2_logistic.sum(axis=1) - query.log2_logistic.diagonal()

@@ -112,7 +112,7 @@ def _part(problems: list[InputProblem], pointer: str, make: Any) -> Any:
     try:
         return make()
     except InvalidInput as invalid:
-        problems += [InputProblem(pointer + problem.pointer, problem.detail) for problem in invalid.problems]
+        problems += invalid.below(pointer).problems
         return None
 
 
