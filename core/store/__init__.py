@@ -7,11 +7,15 @@ from core.store.settings import StoreSettings
 from core.store.store import Store, Transaction
 from core.store.systems import System
 from core.store.tables import (
+    ApiKey,
+    AuditEntry,
+    BrowserSession,
     Comparison,
     Dataset,
     Evaluation,
     IdempotencyRecord,
     Job,
+    JobAttempt,
     JobIteration,
     Model,
     ModelAlias,
@@ -22,11 +26,15 @@ from core.store.wakeups import RUN_JOB, WakeUps
 __all__ = [
     "MODEL_NAME",
     "RUN_JOB",
+    "ApiKey",
+    "AuditEntry",
+    "BrowserSession",
     "Comparison",
     "Dataset",
     "Evaluation",
     "IdempotencyRecord",
     "Job",
+    "JobAttempt",
     "JobIteration",
     "Model",
     "ModelAlias",

@@ -11,6 +11,8 @@ MODEL = "mdl_"
 EVALUATION = "evl_"
 RANKING = "rnk_"
 COMPARISON = "cmp_"
+API_KEY = "key_"
+AUDIT_ENTRY = "aud_"
 
 LENGTH = 20
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32, lower case

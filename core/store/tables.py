@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, String, Text, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, Double, ForeignKey, Index, MetaData, String, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from core.store.clock import utc_now
@@ -47,6 +47,9 @@ class Job(Base):
         result: Ids of what the job made, or None.
         problem: `{"title", "detail"}` of a job that did not succeed, or None.
         findings: What is to be said about its datasets beside each other, or None before they were compared.
+        priority: Jobs of a greater one are taken first.
+        key_id: The API key that submitted it, None where no key was needed.
+        checkpoint: Where an unfinished training goes on, `{"key", "iteration"}`, or None.
         attempt: How often it was claimed.
         token: Fencing token, one more at each claim.
         lease_expires_at: When a silent worker is taken for lost.
@@ -59,6 +62,7 @@ class Job(Base):
         Index(None, "kind", "id"),
         Index(None, "status", "woken_at"),
         Index(None, "status", "lease_expires_at"),
+        Index(None, "key_id", "status"),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
@@ -70,6 +74,9 @@ class Job(Base):
     result: Mapped[dict[str, Any] | None]
     problem: Mapped[dict[str, Any] | None]
     findings: Mapped[list[dict[str, Any]] | None]
+    priority: Mapped[int] = mapped_column(default=0, server_default="0")
+    key_id: Mapped[str | None] = mapped_column(ID)
+    checkpoint: Mapped[dict[str, Any] | None]
     attempt: Mapped[int] = mapped_column(default=0)
     token: Mapped[int] = mapped_column(BigInteger, default=0)
     lease_expires_at: Mapped[datetime | None]
@@ -79,6 +86,30 @@ class Job(Base):
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
+
+
+class JobAttempt(Base):
+    """One claim of a job.
+
+    Attributes:
+        token: The fencing token of the claim.
+        attempt: Its number among the attempts that count.
+        ending: `succeeded`, `failed`, `cancelled`, `lost`, `handed_back`, or None while it runs.
+        detail: Why it ended so, where there is something to say.
+        resumed_from: Iteration of the checkpoint that it went on from, or None.
+    """
+
+    __tablename__ = "job_attempts"
+
+    job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    token: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    attempt: Mapped[int]
+    worker: Mapped[str] = mapped_column(NAME)
+    started_at: Mapped[datetime]
+    ended_at: Mapped[datetime | None]
+    ending: Mapped[str | None] = mapped_column(WORD)
+    detail: Mapped[str | None] = mapped_column(Text)
+    resumed_from: Mapped[int | None]
 
 
 class JobIteration(Base):
@@ -104,6 +135,7 @@ class Dataset(Base):
         statistics: See `core.data.dataset_statistics`.
         findings: What is to be said about it, see `core.doctor`. None until it is ready.
         parts: The datasets that came in the same upload, `{"train": "ds_…", "test": "ds_…"}`, or None.
+        key_id: The API key that sent it, None where no key was needed.
         problem: `{"title", "detail", "errors"}` of an invalid one.
     """
 
@@ -122,6 +154,7 @@ class Dataset(Base):
     statistics: Mapped[dict[str, Any] | None]
     findings: Mapped[list[dict[str, Any]] | None]
     parts: Mapped[dict[str, str] | None]
+    key_id: Mapped[str | None] = mapped_column(ID, index=True)
     problem: Mapped[dict[str, Any] | None]
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
     updated_at: Mapped[datetime] = mapped_column(default=utc_now, onupdate=utc_now)
@@ -258,3 +291,78 @@ class IdempotencyRecord(Base):
     body: Mapped[dict[str, Any]]
     headers: Mapped[dict[str, Any]]
     created_at: Mapped[datetime] = mapped_column(default=utc_now, index=True)
+
+
+class ApiKey(Base):
+    """What lets a caller in.
+
+    Attributes:
+        secret_sha256: SHA-256 of the secret, in hexadecimal; the secret itself is not kept.
+        hint: The first characters of the secret, to tell keys apart in a list.
+        scopes: `read`, `score`, `write`, `admin`.
+        created_by: The key that made it, None for one made at the command line.
+        max_active_jobs: Its own bound on jobs that have not ended, None for the setting's.
+        max_stored_bytes: Its own bound on the bytes of its datasets, None for the setting's.
+    """
+
+    __tablename__ = "api_keys"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    name: Mapped[str] = mapped_column(NAME)
+    secret_sha256: Mapped[str] = mapped_column(SHA256, unique=True)
+    hint: Mapped[str] = mapped_column(WORD)
+    scopes: Mapped[list[str]]
+    max_active_jobs: Mapped[int | None]
+    max_stored_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    created_by: Mapped[str | None] = mapped_column(ID)
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+    expires_at: Mapped[datetime | None]
+    revoked_at: Mapped[datetime | None]
+    last_used_at: Mapped[datetime | None]
+
+
+class BrowserSession(Base):
+    """A browser that signed in with a key."""
+
+    __tablename__ = "sessions"
+
+    token_sha256: Mapped[str] = mapped_column(SHA256, primary_key=True)
+    key_id: Mapped[str] = mapped_column(ID, ForeignKey("api_keys.id", ondelete="CASCADE"), index=True)
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class AuditEntry(Base):
+    """A request that would change something, and what became of it.
+
+    Attributes:
+        key_id: The key it came with, None where there was none.
+        status: HTTP status of the answer.
+        address: Where it came from.
+    """
+
+    __tablename__ = "audit_entries"
+    __table_args__ = (Index(None, "key_id", "id"),)
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    at: Mapped[datetime] = mapped_column(default=utc_now)
+    key_id: Mapped[str | None] = mapped_column(ID)
+    method: Mapped[str] = mapped_column(WORD)
+    path: Mapped[str] = mapped_column(Text)
+    status: Mapped[int]
+    request_id: Mapped[str] = mapped_column(NAME)
+    address: Mapped[str | None] = mapped_column(NAME)
+
+
+class Tally(Base):
+    """A counter that only grows, shared by all processes.
+
+    Attributes:
+        labels: JSON with sorted keys, `{}` for none.
+    """
+
+    __tablename__ = "tallies"
+
+    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+    labels: Mapped[str] = mapped_column(NAME, primary_key=True)
+    value: Mapped[float] = mapped_column(Double)
