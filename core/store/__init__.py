@@ -1,6 +1,7 @@
 """The one part of core that reads and writes: rows, artifacts, wake-ups."""
 
 from core.store.ids import new_id
+from core.store.lanes import LANES
 from core.store.models import MODEL_NAME
 from core.store.pages import Page
 from core.store.settings import StoreSettings
@@ -21,9 +22,10 @@ from core.store.tables import (
     ModelAlias,
     Ranking,
 )
-from core.store.wakeups import RUN_JOB, WakeUps
+from core.store.wakeups import RUN_JOB, WakeUps, queue_of
 
 __all__ = [
+    "LANES",
     "MODEL_NAME",
     "RUN_JOB",
     "ApiKey",
@@ -46,4 +48,5 @@ __all__ = [
     "Transaction",
     "WakeUps",
     "new_id",
+    "queue_of",
 ]

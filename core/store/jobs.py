@@ -1,11 +1,11 @@
 """The jobs on record: who may work on one, and what became of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from core.errors import LeaseLost, NotFound, WrongState
@@ -13,9 +13,15 @@ from core.store import ids, job_states
 from core.store.clock import utc_now
 from core.store.job_states import CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED
 from core.store.pages import Page, Span
-from core.store.tables import Dataset, Job, JobDataset, JobIteration
+from core.store.tables import Dataset, Job, JobAttempt, JobDataset, JobIteration
 
 CANCELLED_PROBLEM = {"title": "Cancelled", "detail": "The job was cancelled."}
+
+LOST = "lost"
+HANDED_BACK = "handed_back"
+
+# At most so many wake-ups a sweep: what waits in a long queue is found by those who finish something.
+WAKE_UPS = 64
 
 _FRESH = {"populate_existing": True, "synchronize_session": False}
 
@@ -40,14 +46,20 @@ class Jobs:
         self._session = session
 
     def add(
-        self, kind: str, spec: dict[str, Any], dataset_ids: Iterable[str] = (), *, id: str | None = None
+        self,
+        kind: str,
+        spec: dict[str, Any],
+        dataset_ids: Iterable[str] = (),
+        *,
+        id: str | None = None,
+        key_id: str | None = None,
     ) -> Job:
-        """Queue a job, and hold the datasets it uses until it ends.
+        """Queue a job, of a key where one is needed, and hold the datasets it uses until it ends.
 
         Raises:
             NotFound: One of the datasets does not exist.
         """
-        job = Job(id=id or ids.new_id(ids.JOB), kind=kind, status=QUEUED, spec=spec)
+        job = Job(id=id or ids.new_id(ids.JOB), kind=kind, status=QUEUED, spec=spec, key_id=key_id)
         self._session.add(job)
         self._session.flush()
         # Locked, so that nobody deletes a dataset between this look and the commit; in one order everywhere,
@@ -91,10 +103,36 @@ class Jobs:
         rows = select(JobIteration).where(JobIteration.job_id == id, JobIteration.iteration > after)
         return list(self._session.scalars(rows.order_by(JobIteration.iteration)))
 
-    def claim(self, id: str, worker: str, lease_seconds: float) -> Job | None:
-        """Take a queued job, or return None where there is nothing to take.
+    def attempts(self, *job_ids: str) -> dict[str, list[JobAttempt]]:
+        """Return the claims of some jobs so far, by job, in order."""
+        rows = select(JobAttempt).where(JobAttempt.job_id.in_(job_ids)).order_by(JobAttempt.token)
+        found: dict[str, list[JobAttempt]] = {job_id: [] for job_id in job_ids}
+        for attempt in self._session.scalars(rows):
+            found[attempt.job_id].append(attempt)
+        return found
 
-        A later attempt starts from nothing: the iterations of the one before are dropped.
+    def claim_next(self, kinds: Collection[str], worker: str, lease_seconds: float) -> Job | None:
+        """Take the queued job of these kinds whose turn it is, or return None where none waits.
+
+        The greatest priority first; among equals the key that was served the longest ago; then the oldest.
+        """
+        waiting = select(Job.id).where(Job.status == QUEUED, Job.kind.in_(kinds))
+        served = (
+            select(Job.key_id, func.max(Job.started_at).label("at"))
+            .where(Job.kind.in_(kinds), Job.started_at.is_not(None))
+            .group_by(Job.key_id)
+            .subquery()
+        )
+        turns = waiting.outerjoin(served, Job.key_id.is_not_distinct_from(served.c.key_id)).order_by(
+            Job.priority.desc(), served.c.at.asc().nulls_first(), Job.id
+        )
+        job_id = self._session.scalar(turns.limit(1).with_for_update(of=Job, skip_locked=True))
+        return None if job_id is None else self.claim(job_id, worker, lease_seconds)
+
+    def claim(self, id: str, worker: str, lease_seconds: float) -> Job | None:
+        """Take a queued job, or return None where it does not wait any more.
+
+        A later attempt goes on from the checkpoint of the one before: what was recorded after it is dropped.
         """
         now = utc_now()
         job = self._move(
@@ -110,9 +148,41 @@ class Jobs:
             metrics=None,
             findings=None,
         )
-        if job is not None and job.attempt > 1:
-            self._session.execute(delete(JobIteration).where(JobIteration.job_id == id))
+        if job is None:
+            return None
+        resumed_from = job.checkpoint["iteration"] if job.checkpoint else None
+        if job.token > 1:
+            after = JobIteration.iteration > (resumed_from or 0)
+            self._session.execute(delete(JobIteration).where(JobIteration.job_id == id, after))
+        self._session.add(
+            JobAttempt(
+                job_id=id,
+                token=job.token,
+                attempt=job.attempt,
+                worker=worker,
+                started_at=now,
+                resumed_from=resumed_from,
+            )
+        )
+        self._session.flush()
         return job
+
+    def running_on(self, worker: str) -> list[Job]:
+        """List the running jobs of the workers whose names begin so."""
+        rows = select(Job).where(Job.status == RUNNING, Job.worker.startswith(worker, autoescape=True))
+        return list(self._session.scalars(rows))
+
+    def stop_requested(self, id: str, token: int) -> bool:
+        """Tell whether the user asked for a running job to stop.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        mine = (Job.id == id, Job.token == token, Job.status == RUNNING)
+        asked = self._session.scalar(select(Job.cancel_requested).where(*mine))
+        if asked is None:
+            raise LeaseLost(id)
+        return asked
 
     def renew(self, id: str, token: int, lease_seconds: float) -> bool:
         """Keep the lease for a while longer; returns whether the user asked for the job to stop.
@@ -156,13 +226,30 @@ class Jobs:
             self._replace_iterations(id, dict(iterations))
         return job.cancel_requested
 
+    def keep_checkpoint(self, id: str, token: int, checkpoint: dict[str, Any]) -> None:
+        """Let a later attempt go on from a checkpoint, `{"key", "sha256", "iteration", "total"}`.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        self._write(id, token, {"checkpoint": checkpoint})
+
+    def drop_checkpoint(self, id: str, token: int) -> None:
+        """Let the job begin anew: its checkpoint cannot be used.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        self._write(id, token, {"checkpoint": None})
+        self._session.execute(delete(JobIteration).where(JobIteration.job_id == id))
+
     def succeed(self, id: str, token: int, result: dict[str, Any]) -> Job:
         """End the job with the ids of what it made.
 
         Raises:
             LeaseLost: The token is no longer the job's.
         """
-        return self._finish(id, token, SUCCEEDED, result=result)
+        return self._finish(id, token, SUCCEEDED, SUCCEEDED, result=result)
 
     def fail(self, id: str, token: int, problem: dict[str, Any]) -> Job:
         """End the job with what went wrong.
@@ -170,7 +257,7 @@ class Jobs:
         Raises:
             LeaseLost: The token is no longer the job's.
         """
-        return self._finish(id, token, FAILED, problem=problem)
+        return self._finish(id, token, FAILED, FAILED, problem.get("detail"), problem=problem)
 
     def cancelled(self, id: str, token: int) -> Job:
         """End the job as its user asked.
@@ -178,7 +265,7 @@ class Jobs:
         Raises:
             LeaseLost: The token is no longer the job's.
         """
-        return self._finish(id, token, CANCELLED, problem=CANCELLED_PROBLEM)
+        return self._finish(id, token, CANCELLED, CANCELLED, problem=CANCELLED_PROBLEM)
 
     def release(self, id: str, token: int) -> Job:
         """Hand a running job back unharmed: it is queued again and the attempt does not count.
@@ -186,7 +273,9 @@ class Jobs:
         Raises:
             LeaseLost: The token is no longer the job's.
         """
-        return self._finish(id, token, QUEUED, attempt=Job.attempt - 1)
+        return self._finish(
+            id, token, QUEUED, HANDED_BACK, "The worker was shutting down.", attempt=Job.attempt - 1
+        )
 
     def request_cancel(self, id: str) -> Job:
         """Stop a job: at once where it is queued, else by asking its worker.
@@ -207,42 +296,60 @@ class Jobs:
             raise WrongState("job", id, job.status, "it has already ended")
         return job
 
-    def requeue_expired(self, now: datetime, attempts: int) -> Settled:
+    def requeue_expired(self, now: datetime, attempts: int, gone: Collection[str] = ()) -> Settled:
         """Settle the running jobs whose worker fell silent.
 
         One that its user cancelled is cancelled, one that had `attempts` claims has failed, any other is
         queued again.
 
+        Args:
+            now: Leases that ended before are lost.
+            attempts: How often a job is claimed at most.
+            gone: Names of workers that are known to be gone, whatever their leases say.
+
         Returns:
             What became of each; `to_wake` names those queued again too, as their last wake-up is forgotten.
         """
-        lost = Job.lease_expires_at < now
+        lost = or_(Job.lease_expires_at < now, Job.worker.in_(gone))
         expired = self._session.scalars(select(Job).where(Job.status == RUNNING, lost).order_by(Job.id)).all()
         settled = Settled()
         for job in expired:
+            worker = job.worker
             target, problem = _after_loss(job, attempts)
             # Guarded again: the worker may have renewed its lease since the rows were read.
             guards = (lost, Job.token == job.token)
             moved = self._move(job.id, RUNNING, target, *guards, problem=problem)
             if moved is None:
                 continue
+            self._end_attempt(moved, LOST, f"The worker {worker} stopped answering.")
             if target == QUEUED:
                 settled.requeued.append(job.id)
             else:
                 settled.ended.append(moved)
         return settled
 
-    def to_wake(self, now: datetime, older_than_seconds: float) -> list[str]:
-        """Name the queued jobs that need a wake-up, oldest first, and note that they got one."""
+    def to_wake(self, now: datetime, older_than_seconds: float) -> list[Job]:
+        """List queued jobs that need a wake-up, the oldest few, and note that they got one."""
         silent = or_(Job.woken_at.is_(None), Job.woken_at < now - timedelta(seconds=older_than_seconds))
-        woken = update(Job).where(Job.status == QUEUED, silent).values(woken_at=now).returning(Job.id)
-        return sorted(self._session.scalars(woken, execution_options={"synchronize_session": False}))
+        oldest = select(Job.id).where(Job.status == QUEUED, silent).order_by(Job.id).limit(WAKE_UPS)
+        woken = update(Job).where(Job.id.in_(oldest), Job.status == QUEUED).values(woken_at=now)
+        found = self._session.scalars(woken.returning(Job), execution_options=_FRESH)
+        return sorted(found, key=lambda job: job.id)
 
-    def _finish(self, id: str, token: int, target: str, **values: Any) -> Job:
+    def _finish(
+        self, id: str, token: int, target: str, ending: str, detail: str | None = None, **values: Any
+    ) -> Job:
         job = self._move(id, RUNNING, target, Job.token == token, **values)
         if job is None:
             raise LeaseLost(id)
+        self._end_attempt(job, ending, detail)
         return job
+
+    def _end_attempt(self, job: Job, ending: str, detail: str | None) -> None:
+        # An attempt that a worker of an earlier release began has no row.
+        mine = (JobAttempt.job_id == job.id, JobAttempt.token == job.token)
+        ended = update(JobAttempt).where(*mine).values(ended_at=utc_now(), ending=ending, detail=detail)
+        self._session.execute(ended, execution_options={"synchronize_session": False})
 
     def _write(self, id: str, token: int, values: dict[str, Any]) -> Job:
         mine = (Job.id == id, Job.token == token, Job.status == RUNNING)
@@ -264,7 +371,7 @@ class Jobs:
         if target == QUEUED:
             values |= {"worker": None, "woken_at": None}
         if target in job_states.TERMINAL:
-            values["finished_at"] = utc_now()
+            values |= {"finished_at": utc_now(), "checkpoint": None}
         moved = update(Job).where(Job.id == id, Job.status == source, *guards).values(values).returning(Job)
         job = self._session.scalars(moved, execution_options=_FRESH).one_or_none()
         if job is not None and job.kind == "ingest" and job.problem is not None:

@@ -1,7 +1,7 @@
 """What a job that is never carried out to its end leaves among the artifacts."""
 
 from core.store.dataset_keys import claims_folders, upload_folder
-from core.store.result_keys import run_folder
+from core.store.result_keys import checkpoint_folder, run_folder
 from core.store.tables import Job
 
 
@@ -11,4 +11,6 @@ def leavings(job: Job) -> list[str]:
         return [upload_folder(dataset_id), *claims_folders(job.id, job.token)]
     if job.kind == "import" and (upload_id := job.spec.get("upload_id")):
         return [run_folder(upload_id)]
+    if job.kind == "train":
+        return [checkpoint_folder(job.id)]
     return []

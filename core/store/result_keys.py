@@ -24,3 +24,13 @@ def run_folder(upload_id: str) -> str:
 def run_key(upload_id: str) -> str:
     """Return the key of a run as it was sent."""
     return f"{run_folder(upload_id)}/upload"
+
+
+def checkpoint_folder(job_id: str) -> str:
+    """Return where the checkpoints of a training are until it has ended."""
+    return f"checkpoints/{job_id}"
+
+
+def checkpoint_key(job_id: str, token: int, iteration: int) -> str:
+    """Return the key of a checkpoint."""
+    return f"{checkpoint_folder(job_id)}/{token}-{iteration}.npz"

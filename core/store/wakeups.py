@@ -5,12 +5,19 @@ from typing import Any
 
 from celery import Celery
 
+from core.store.faults import in_few_words
+from core.store.lanes import lane_of
 from core.store.settings import DEFAULT_BROKER_URL
 
 RUN_JOB = "rankery.run_job"
 TIMEOUT_SECONDS = 1.0
 
 _log = logging.getLogger(__name__)
+
+
+def queue_of(lane: str) -> str:
+    """Return the name of the broker's queue that wakes the workers of a lane."""
+    return f"rankery.{lane}"
 
 
 class WakeUps:
@@ -31,23 +38,24 @@ class WakeUps:
             },
         )
 
-    def send(self, job_id: str) -> bool:
-        """Ask a worker to look at a job; returns whether the broker took the message."""
+    def send(self, job_id: str, kind: str) -> bool:
+        """Ask a worker to look for a job of this kind; returns whether the broker took the message."""
         try:
-            self._celery.send_task(RUN_JOB, [job_id], retry=False, ignore_result=True)
+            queue = queue_of(lane_of(kind))
+            self._celery.send_task(RUN_JOB, [job_id], queue=queue, retry=False, ignore_result=True)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with the broker, the job is safe
             _log.warning("no wake-up sent for %s: %s", job_id, error)
             return False
         return True
 
-    def ping(self) -> bool:
-        """Tell whether the broker answers."""
+    def fault(self) -> str | None:
+        """Ask the broker whether it answers; returns what is wrong with it, without addresses, or None."""
         try:
             with self._celery.connection_for_write() as connection:
                 connection.ensure_connection(max_retries=0, timeout=TIMEOUT_SECONDS)
-        except Exception:  # noqa: BLE001 - each transport has its own errors
-            return False
-        return True
+        except Exception as error:  # noqa: BLE001 - each transport has its own errors
+            return in_few_words(error)
+        return None
 
     def close(self) -> None:
         """Give up the connections."""

@@ -12,31 +12,16 @@ from core.diagnostics import diagnose
 from core.errors import InvalidInput
 from core.jit import use_threads
 from core.losses import DocumentWeightedLoss, Loss, Objective
-from core.metrics import ideal_labels, parse_metric, rank_labels
+from core.metrics import parse_metric
 from core.training.binning import Binning, KeptBins
+from core.training.checkpoint import Checkpoint, prepend_trees
+from core.training.measure import Measure, present_scores
+from core.training.report import IterationReport
+from core.training.sampling import Sampling, fixed_seeds
 from core.training.spec import TrainingSpec
 from core.types import Float32Array, Float64Array
 
-Values = Mapping[str, Mapping[str, float | None]]
-
-
-@dataclass(frozen=True)
-class IterationReport:
-    """What is known after an iteration.
-
-    Attributes:
-        iteration: 1-based number of the iteration.
-        total: Iterations asked for.
-        values: Mean metrics, by dataset ("train", "validation") and spelling, None where undefined; with
-            "loss", the mean loss of the training queries. Nothing where the iteration is not measured.
-            "diagnostics" hold what the papers say of the gradient that the iteration's tree follows.
-        best_iteration: Best iteration so far on validation, the present one without validation data.
-    """
-
-    iteration: int
-    total: int
-    values: Values
-    best_iteration: int
+Snapshot = Callable[[], Checkpoint]
 
 
 @dataclass(frozen=True)
@@ -60,22 +45,26 @@ def train(
     spec: TrainingSpec,
     train_dataset: RankingDataset,
     validation_dataset: RankingDataset | None = None,
-    on_iteration: Callable[[IterationReport], None] | None = None,
+    on_iteration: Callable[[IterationReport, Snapshot], None] | None = None,
     threads: int = 1,
     kept_bins: KeptBins | None = None,
+    resume: Checkpoint | None = None,
 ) -> TrainedRanker:
     """Train a ranker.
 
-    The same specification and data give the same model text, byte for byte, on any number of threads.
+    The same specification and data give the same model text, byte for byte, on any number of threads, and
+    however often the training was interrupted and resumed.
 
     Args:
         spec: What to do.
         train_dataset: Data to learn from.
         validation_dataset: Data that picks the best iteration; all iterations are kept without it.
-        on_iteration: Called after each iteration; whatever it raises ends the training.
+        on_iteration: Called after each iteration with what is known and with what takes a checkpoint;
+            whatever it raises ends the training.
         threads: Threads for LightGBM and the loss.
         kept_bins: Binned features of earlier trainings, and the place for those of this one. The model is the
             same with and without.
+        resume: Where to go on, from a training of the same specification and data.
 
     Raises:
         InvalidInput: When early stopping has no validation data, the datasets' features differ, or LightGBM
@@ -84,52 +73,127 @@ def train(
     _check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)
     try:
-        return _boost(spec, train_dataset, validation_dataset, on_iteration, threads, kept_bins)
+        training = _Training(spec, train_dataset, validation_dataset, threads, kept_bins, resume)
+        return training.run(on_iteration)
     except lightgbm.basic.LightGBMError as error:
         raise InvalidInput.at("/dataset_id", _refusal(str(error))) from error
 
 
-def _boost(
-    spec: TrainingSpec,
-    train_dataset: RankingDataset,
-    validation_dataset: RankingDataset | None,
-    on_iteration: Callable[[IterationReport], None] | None,
-    threads: int,
-    kept_bins: KeptBins | None,
-) -> TrainedRanker:
-    objective = _prepare(spec.loss, train_dataset)
-    booster, measures = _start(spec, train_dataset, validation_dataset, objective, threads, kept_bins)
-    history: list[IterationReport] = []
-    best_iteration, best_value = 0, -np.inf
-    prefers_higher = parse_metric(spec.selection_metric).higher_is_better
-    total = spec.hyperparameters.num_iterations
-    for iteration in range(1, total + 1):
-        gradients = _Gradients(objective, iteration - 1, spec, train_dataset)
-        finished = booster.update(fobj=gradients)
-        if finished and iteration > 1:
-            break  # no split gains anything any more: LightGBM has added no tree
-        measured = iteration % spec.metric_interval == 0 or iteration == total
-        values: dict[str, Mapping[str, float | None]] = (
-            {name: measure(booster) for name, measure in measures.items()} if measured else {}
+class _Training:
+    """A booster on its way, with all that decides how it goes on."""
+
+    def __init__(
+        self,
+        spec: TrainingSpec,
+        train_dataset: RankingDataset,
+        validation: RankingDataset | None,
+        threads: int,
+        kept_bins: KeptBins | None,
+        resume: Checkpoint | None,
+    ) -> None:
+        self._spec = spec
+        self._dataset = train_dataset
+        self._objective = _prepare(spec.loss, train_dataset)
+        self._total = spec.hyperparameters.num_iterations
+        self._sampling = Sampling(spec.hyperparameters, spec.seed)
+        self._diagnosed: Mapping[str, float | None] | None = None
+        self._prefers_higher = parse_metric(spec.selection_metric).higher_is_better
+        self._history: list[IterationReport] = list(resume.history) if resume else []
+        self._best_iteration = resume.best_iteration if resume else 0
+        self._best_value = resume.best_value if resume else -np.inf
+        parameters = spec.hyperparameters.lightgbm(spec.seed, threads) | fixed_seeds(spec.seed)
+        binning = Binning(spec.hyperparameters, parameters, kept_bins)
+        data = binning.training(train_dataset)
+        others = {} if validation is None else {"validation": binning.validation(validation, data)}
+        if resume is not None:
+            for name, binned in {"train": data, **others}.items():
+                binned.set_init_score(resume.scores[name])
+        self._booster = lightgbm.Booster(parameters, data)
+        self._measures = {"train": Measure(spec, train_dataset, self._objective)}
+        if validation is not None:
+            self._booster.add_valid(others["validation"], "validation")
+            self._measures["validation"] = Measure(spec, validation)
+        if resume is not None:
+            prepend_trees(self._booster, resume.model_text)
+
+    def run(self, on_iteration: Callable[[IterationReport, Snapshot], None] | None) -> TrainedRanker:
+        for iteration in range(len(self._history) + 1, self._total + 1):
+            if self._is_stalled():
+                break
+            finished = self._booster.update(fobj=self._derivatives)
+            if finished and iteration > 1:
+                break  # no split gains anything any more: LightGBM has added no tree
+            if not finished:
+                self._sampling.grown()
+            report = self._report(iteration)
+            self._history.append(report)
+            if on_iteration is not None:
+                on_iteration(report, self._checkpoint)
+        best_iteration = self._best_iteration or self._booster.num_trees()
+        self._sampling.finish(self._booster)
+        text = self._booster.model_to_string(num_iteration=best_iteration)
+        return TrainedRanker(
+            _without_thread_count(text), best_iteration, self._dataset.feature_names, self._history
         )
-        if gradients.diagnosed is not None:
-            values["diagnostics"] = gradients.diagnosed
-        selected = values["validation"][spec.selection_metric] if "validation" in values else None
-        if selected is not None and not prefers_higher:
-            selected = -selected
-        if validation_dataset is None:
-            best_iteration = iteration
-        elif selected is not None and selected > best_value:
-            best_iteration, best_value = iteration, selected
-        report = IterationReport(iteration, total, values, max(best_iteration, 1))
-        history.append(report)
-        if on_iteration is not None:
-            on_iteration(report)
-        if _is_stalled(spec, iteration, best_iteration):
-            break
-    best_iteration = best_iteration or booster.num_trees()
-    text = booster.model_to_string(num_iteration=best_iteration)
-    return TrainedRanker(_without_thread_count(text), best_iteration, train_dataset.feature_names, history)
+
+    def _derivatives(self, scores: Float64Array, _: lightgbm.Dataset) -> tuple[Float32Array, Float32Array]:
+        """Return what the next tree follows, in the form in which LightGBM asks for it."""
+        done = len(self._history)
+        self._sampling.restart(self._booster, done)
+        gradient, hessian = self._objective(scores, done)
+        self._diagnosed = self._diagnose(scores, gradient)
+        return gradient, hessian
+
+    def _diagnose(self, scores: Float64Array, gradient: Float32Array) -> Mapping[str, float | None] | None:
+        plan, done = self._spec.diagnostics, len(self._history)
+        is_last = done + 1 == self._total
+        if plan is None or not (done % plan.interval == 0 or is_last):
+            return None
+        return diagnose(
+            self._spec.loss,
+            scores,
+            self._dataset.labels,
+            self._dataset.query_boundaries,
+            cutoff=plan.cutoff,
+            iteration=done,
+            seed=self._spec.seed,
+            gradient=gradient,
+        )
+
+    def _report(self, iteration: int) -> IterationReport:
+        values: dict[str, Mapping[str, float | None]] = {}
+        if iteration % self._spec.metric_interval == 0 or iteration == self._total:
+            for name, measure in self._measures.items():
+                values[name] = measure(present_scores(self._booster, name), iteration)
+        if self._diagnosed is not None:
+            values["diagnostics"] = self._diagnosed
+        self._select(iteration, values)
+        return IterationReport(iteration, self._total, values, max(self._best_iteration, 1))
+
+    def _select(self, iteration: int, values: Mapping[str, Mapping[str, float | None]]) -> None:
+        """Note whether the iteration is the best so far."""
+        if "validation" not in self._measures:
+            self._best_iteration = iteration
+            return
+        selected = values.get("validation", {}).get(self._spec.selection_metric)
+        if selected is None:
+            return
+        value = selected if self._prefers_higher else -selected
+        if value > self._best_value:
+            self._best_iteration, self._best_value = iteration, value
+
+    def _is_stalled(self) -> bool:
+        stopping = self._spec.early_stopping
+        return stopping is not None and len(self._history) - self._best_iteration >= stopping.rounds
+
+    def _checkpoint(self) -> Checkpoint:
+        return Checkpoint(
+            self._booster.model_to_string(num_iteration=-1),
+            {name: present_scores(self._booster, name).copy() for name in self._measures},
+            self._best_iteration,
+            self._best_value,
+            list(self._history),
+        )
 
 
 def _check_fit(spec: TrainingSpec, train_dataset: RankingDataset, validation: RankingDataset | None) -> None:
@@ -148,106 +212,6 @@ def _prepare(loss: Loss, dataset: RankingDataset) -> Objective:
     if isinstance(loss, DocumentWeightedLoss):
         return loss.prepare(*judgments, dataset.document_weights)
     return loss.prepare(*judgments)
-
-
-def _start(
-    spec: TrainingSpec,
-    train_dataset: RankingDataset,
-    validation: RankingDataset | None,
-    objective: Objective,
-    threads: int,
-    kept_bins: KeptBins | None,
-) -> tuple[lightgbm.Booster, dict[str, "_Measure"]]:
-    parameters = spec.hyperparameters.lightgbm(spec.seed, threads)
-    binning = Binning(spec.hyperparameters, parameters, kept_bins)
-    data = binning.training(train_dataset)
-    booster = lightgbm.Booster(parameters, data)
-    measures = {"train": _Measure(spec, train_dataset, objective)}
-    if validation is not None:
-        booster.add_valid(binning.validation(validation, data), "validation")
-        measures["validation"] = _Measure(spec, validation)
-    return booster, measures
-
-
-class _Gradients:
-    """An objective at one iteration, in the form LightGBM calls.
-
-    Attributes:
-        diagnosed: What the papers say of the gradient; None where it was not to be looked at.
-    """
-
-    def __init__(
-        self, objective: Objective, iteration: int, spec: TrainingSpec, dataset: RankingDataset
-    ) -> None:
-        self.diagnosed: Mapping[str, float | None] | None = None
-        self._objective = objective
-        self._iteration = iteration
-        self._spec = spec
-        self._dataset = dataset
-
-    def __call__(self, scores: Float64Array, _: lightgbm.Dataset) -> tuple[Float32Array, Float32Array]:
-        gradient, hessian = self._objective(scores, self._iteration)
-        plan = self._spec.diagnostics
-        is_last = self._iteration + 1 == self._spec.hyperparameters.num_iterations
-        if plan is not None and (self._iteration % plan.interval == 0 or is_last):
-            self.diagnosed = diagnose(
-                self._spec.loss,
-                scores,
-                self._dataset.labels,
-                self._dataset.query_boundaries,
-                cutoff=plan.cutoff,
-                iteration=self._iteration,
-                seed=self._spec.seed,
-                gradient=gradient,
-            )
-        return gradient, hessian
-
-
-class _Measure:
-    """Mean metrics of a booster's present scores on one dataset; with the objective, also the mean loss."""
-
-    def __init__(
-        self, spec: TrainingSpec, dataset: RankingDataset, objective: Objective | None = None
-    ) -> None:
-        self._ties = spec.conventions.ties
-        self._metrics = {name: parse_metric(name, spec.conventions) for name in spec.followed_metrics}
-        self._dataset = dataset
-        self._objective = objective
-        self._iteration = 0
-        self._by_label = ideal_labels(dataset.labels, dataset.query_boundaries)
-        self._values: dict[str, float | None] = {}
-
-    def __call__(self, booster: lightgbm.Booster) -> dict[str, float | None]:
-        self._iteration = booster.current_iteration()
-        # The evaluation hook is LightGBM's only public way to the live scores of a dataset.
-        if self._objective is not None:
-            booster.eval_train(self._read)
-        else:
-            booster.eval_valid(self._read)
-        return self._values
-
-    def _read(self, scores: Float64Array, _: lightgbm.Dataset) -> list[tuple[str, float, bool]]:
-        dataset = self._dataset
-        ranked = rank_labels(
-            scores,
-            dataset.labels,
-            dataset.query_boundaries,
-            self._by_label,
-            ties=self._ties,
-            document_ids=dataset.document_ids,
-        )
-        self._values = {}
-        if self._objective is not None:
-            self._values["loss"] = float(self._objective.terms(scores, self._iteration).value.mean())
-        for spelling, metric in self._metrics.items():
-            values = metric.of_ranked(ranked)
-            defined = values[~np.isnan(values)]
-            self._values[spelling] = float(defined.mean()) if defined.size else None
-        return []
-
-
-def _is_stalled(spec: TrainingSpec, iteration: int, best_iteration: int) -> bool:
-    return spec.early_stopping is not None and iteration - best_iteration >= spec.early_stopping.rounds
 
 
 def _without_thread_count(model_text: str) -> str:

@@ -12,7 +12,7 @@ from core.evaluation import evaluate
 from core.losses import LOSSES
 from core.metrics import PRESETS
 from core.scoring import Forest
-from core.training import IterationReport, TrainingSpec, train, training_spec
+from core.training import IterationReport, Snapshot, TrainingSpec, train, training_spec
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_a_callback_can_stop_the_training(datasets: tuple[RankingDataset, Rankin
     """What the callback raises ends the training at once: that is how a job is cancelled."""
     seen = []
 
-    def stop_at_three(report: IterationReport) -> None:
+    def stop_at_three(report: IterationReport, _: Snapshot) -> None:
         seen.append(report.iteration)
         if report.iteration == 3:
             raise JobCancelled("job_1")

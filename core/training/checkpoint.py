@@ -1,0 +1,101 @@
+"""A training that can go on later, in another process: to the same model, byte for byte."""
+
+import io
+import json
+import zipfile
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import lightgbm
+import numpy as np
+from lightgbm import basic
+
+from core.errors import RankeryError
+from core.training.report import IterationReport
+from core.types import Float64Array
+
+_FORMAT = 1
+_SCORES = "scores/"
+
+
+class CheckpointError(RankeryError):
+    """A checkpoint is damaged, or of another version."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The state of a training after an iteration.
+
+    Attributes:
+        model_text: The trees so far, in LightGBM's text form.
+        scores: Present scores of the documents by dataset, "train" and "validation"; float64.
+        best_iteration: Best iteration so far, 0 before there is one.
+        best_value: Value of the selection metric there, the greater the better.
+        history: One report an iteration.
+    """
+
+    model_text: str
+    scores: dict[str, Float64Array]
+    best_iteration: int
+    best_value: float
+    history: list[IterationReport]
+
+    @property
+    def iteration(self) -> int:
+        """Iterations done."""
+        return len(self.history)
+
+    def to_bytes(self) -> bytes:
+        """Return the checkpoint as the content of a file: a NumPy archive without pickled objects."""
+        state = {
+            "format": _FORMAT,
+            "lightgbm": lightgbm.__version__,
+            "best_iteration": self.best_iteration,
+            "best_value": self.best_value if self.best_iteration else None,
+            "history": [asdict(report) for report in self.history],
+        }
+        file = io.BytesIO()
+        texts = {"state": json.dumps(state), "model_text": self.model_text}
+        np.savez(
+            file,
+            allow_pickle=False,
+            **{name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items()},
+            **{_SCORES + name: scores for name, scores in self.scores.items()},
+        )
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> "Checkpoint":
+        """Read what `to_bytes` returned.
+
+        Raises:
+            CheckpointError: It cannot be understood, or was written by another version of LightGBM.
+        """
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+                state: dict[str, Any] = json.loads(archive["state"].tobytes())
+                model_text = archive["model_text"].tobytes().decode()
+                scores = {
+                    name.removeprefix(_SCORES): archive[name].astype(np.float64, copy=False)
+                    for name in archive.files
+                    if name.startswith(_SCORES)
+                }
+            if (state["format"], state["lightgbm"]) != (_FORMAT, lightgbm.__version__):
+                raise CheckpointError("the checkpoint was written by another version")
+            best_iteration = state["best_iteration"]
+            best_value = state["best_value"] if best_iteration else -np.inf
+            history = [IterationReport(**report) for report in state["history"]]
+        except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
+            raise CheckpointError("the checkpoint is damaged") from error
+        return cls(model_text, scores, best_iteration, best_value, history)
+
+
+def prepend_trees(booster: lightgbm.Booster, model_text: str) -> None:
+    """Put the trees of a model before those that a new booster will grow; its scores stay as they are.
+
+    LightGBM's `LGBM_BoosterMerge`, which its Python package calls for `init_model` only, where it also scores
+    the data anew.
+    """
+    earlier = lightgbm.Booster(model_str=model_text)
+    library: Any = basic
+    library._safe_call(library._LIB.LGBM_BoosterMerge(booster._handle, earlier._handle))

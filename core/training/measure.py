@@ -1,0 +1,61 @@
+"""What a booster's present scores are worth."""
+
+import lightgbm
+import numpy as np
+
+from core.data import RankingDataset
+from core.losses import Objective
+from core.metrics import ideal_labels, parse_metric, rank_labels
+from core.training.spec import TrainingSpec
+from core.types import Float64Array
+
+
+def present_scores(booster: lightgbm.Booster, name: str) -> Float64Array:
+    """Return a booster's scores of the data that it learns from ("train") or is validated on ("validation").
+
+    LightGBM reuses the array for the next call. Its evaluation hook is the only public way to them.
+    """
+    found: list[Float64Array] = []
+
+    def look(scores: Float64Array, _: lightgbm.Dataset) -> list[tuple[str, float, bool]]:
+        found.append(scores)
+        return []
+
+    if name == "train":
+        booster.eval_train(look)
+    else:
+        booster.eval_valid(look)
+    return found[0]
+
+
+class Measure:
+    """Mean metrics of scores of one dataset; with the objective, also the mean loss."""
+
+    def __init__(
+        self, spec: TrainingSpec, dataset: RankingDataset, objective: Objective | None = None
+    ) -> None:
+        self._ties = spec.conventions.ties
+        self._metrics = {name: parse_metric(name, spec.conventions) for name in spec.followed_metrics}
+        self._dataset = dataset
+        self._objective = objective
+        self._by_label = ideal_labels(dataset.labels, dataset.query_boundaries)
+
+    def __call__(self, scores: Float64Array, iteration: int) -> dict[str, float | None]:
+        """Measure the scores after an iteration."""
+        dataset = self._dataset
+        ranked = rank_labels(
+            scores,
+            dataset.labels,
+            dataset.query_boundaries,
+            self._by_label,
+            ties=self._ties,
+            document_ids=dataset.document_ids,
+        )
+        means: dict[str, float | None] = {}
+        if self._objective is not None:
+            means["loss"] = float(self._objective.terms(scores, iteration).value.mean())
+        for spelling, metric in self._metrics.items():
+            values = metric.of_ranked(ranked)
+            defined = values[~np.isnan(values)]
+            means[spelling] = float(defined.mean()) if defined.size else None
+        return means

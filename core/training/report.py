@@ -1,0 +1,25 @@
+"""What is known after an iteration."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Values = Mapping[str, Mapping[str, float | None]]
+
+
+@dataclass(frozen=True)
+class IterationReport:
+    """What is known after an iteration.
+
+    Attributes:
+        iteration: 1-based number of the iteration.
+        total: Iterations asked for.
+        values: Mean metrics, by dataset ("train", "validation") and spelling, None where undefined; with
+            "loss", the mean loss of the training queries. Nothing where the iteration is not measured.
+            "diagnostics" hold what the papers say of the gradient that the iteration's tree follows.
+        best_iteration: Best iteration so far on validation, the present one without validation data.
+    """
+
+    iteration: int
+    total: int
+    values: Values
+    best_iteration: int

@@ -1,0 +1,91 @@
+"""LightGBM's random choices, drawn so that a training that was cut in two makes the same ones.
+
+LightGBM's generators run on from tree to tree, and their state can be neither read nor set. Here they are
+started anew before each tree, from the seed of the training and the number of the iteration.
+"""
+
+from typing import Any
+
+import lightgbm
+import numpy as np
+
+from core.training.hyperparameters import Hyperparameters
+
+_BAGGING, _FEATURES, _THRESHOLDS = range(3)
+_SEEDS = 2**31
+
+
+def fixed_seeds(seed: int) -> dict[str, Any]:
+    """Return the parameters that a model is written with; `Sampling` changes them while it grows."""
+    return {
+        "bagging_seed": _seed(seed, _BAGGING, 0),
+        "feature_fraction_seed": _seed(seed, _FEATURES, 0),
+        "extra_seed": _seed(seed, _THRESHOLDS, 0),
+        "pos_bagging_fraction": 1.0,
+    }
+
+
+class Sampling:
+    """Restarts a booster's generators.
+
+    Args:
+        hyperparameters: Decide what is drawn at random.
+        seed: The seed of the training.
+    """
+
+    def __init__(self, hyperparameters: Hyperparameters, seed: int) -> None:
+        self._seed = seed
+        self._bagging_freq = hyperparameters.bagging_freq if hyperparameters.bagging_fraction < 1 else 0
+        self._draws = (
+            self._bagging_freq > 0
+            or hyperparameters.feature_fraction < 1
+            or hyperparameters.feature_fraction_bynode < 1
+            or hyperparameters.extra_trees
+        )
+        self._grown = 0
+        self._flipped = False
+
+    def restart(self, booster: lightgbm.Booster, iteration: int) -> None:
+        """Prepare the draws of a tree; to be called while LightGBM asks for the gradients of it.
+
+        Before, `Booster.update` may set parameters of its own, at which LightGBM draws features already.
+
+        Args:
+            booster: The booster that is about to grow the tree.
+            iteration: 0-based number of the iteration.
+        """
+        if not self._draws:
+            return
+        parameters: dict[str, Any] = {
+            "feature_fraction_seed": _seed(self._seed, _FEATURES, iteration),
+            "extra_seed": _seed(self._seed, _THRESHOLDS, iteration),
+        }
+        if self._draws_documents(iteration):
+            # LightGBM takes a new seed only where a fraction has changed. This one concerns nothing here: it
+            # is that of documents of positive labels in its own binary objective.
+            self._flipped = not self._flipped
+            parameters["pos_bagging_fraction"] = 0.5 if self._flipped else 1.0
+            parameters["bagging_seed"] = _seed(self._seed, _BAGGING, iteration // self._bagging_freq)
+        booster.reset_parameter(parameters)
+
+    def grown(self) -> None:
+        """Note that the booster has grown the tree."""
+        self._grown += 1
+
+    def finish(self, booster: lightgbm.Booster) -> None:
+        """Give the booster the parameters with which the model is written."""
+        booster.reset_parameter(fixed_seeds(self._seed))
+
+    def _draws_documents(self, iteration: int) -> bool:
+        """Tell whether the documents are to be drawn: a new share, or LightGBM is about to draw by its count.
+
+        It counts the trees of this booster, which after a resumption are fewer than the iterations.
+        """
+        freq = self._bagging_freq
+        return freq > 0 and (iteration % freq == 0 or self._grown % freq == 0)
+
+
+def _seed(seed: int, purpose: int, index: int) -> int:
+    # Mixed, not added: LightGBM's generators run alike for neighbouring seeds, which it gives itself to
+    # neighbouring blocks of documents.
+    return int(np.random.SeedSequence([seed, purpose, index]).generate_state(1)[0]) % _SEEDS

@@ -1,0 +1,153 @@
+"""Trainings cut in two: the same model, byte for byte, as without the cut."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.data import RankingDataset, split_queries, synthetic_dataset
+from core.errors import JobCancelled
+from core.training import (
+    Checkpoint,
+    CheckpointError,
+    IterationReport,
+    Snapshot,
+    TrainedRanker,
+    TrainingSpec,
+    train,
+    training_spec,
+)
+
+ITERATIONS = 14
+SAMPLING: dict[str, dict[str, Any]] = {
+    "none": {},
+    "documents": {"bagging_fraction": 0.8, "bagging_freq": 1},
+    "documents, as a subset": {"bagging_fraction": 0.4, "bagging_freq": 1},
+    "documents, every third iteration": {"bagging_fraction": 0.8, "bagging_freq": 3},
+    "features": {"feature_fraction": 0.8},
+    "features by split": {"feature_fraction_bynode": 0.7},
+    "thresholds": {"extra_trees": True},
+    "all": {"bagging_fraction": 0.8, "bagging_freq": 2, "feature_fraction": 0.8, "extra_trees": True},
+}
+
+
+@pytest.fixture(scope="module")
+def datasets() -> tuple[RankingDataset, RankingDataset]:
+    """Two blocks of LightGBM's bagging, 1,024 documents each, and held-out queries."""
+    return split_queries(synthetic_dataset(160, seed=1), fraction=0.33, seed=1)
+
+
+def spec_of(loss: str = "lambdarank", **hyperparameters: Any) -> TrainingSpec:
+    """A quick training."""
+    shape = {"num_iterations": ITERATIONS, "num_leaves": 15, "min_data_in_leaf": 5}
+    return training_spec(
+        {"loss": {"name": loss}, "hyperparameters": shape | hyperparameters, "metrics": ["ndcg@5"]}
+    )
+
+
+def until(
+    iteration: int,
+    spec: TrainingSpec,
+    training: RankingDataset,
+    validation: RankingDataset | None = None,
+    resume: Checkpoint | None = None,
+) -> Checkpoint:
+    """Train until an iteration and return the checkpoint there, as it comes back from a file."""
+    taken: list[bytes] = []
+
+    def stop(report: IterationReport, snapshot: Snapshot) -> None:
+        if report.iteration == iteration:
+            taken.append(snapshot().to_bytes())
+            raise JobCancelled("job_1")
+
+    with pytest.raises(JobCancelled):
+        train(spec, training, validation, on_iteration=stop, resume=resume)
+    return Checkpoint.from_bytes(taken[0])
+
+
+def same(one: TrainedRanker, other: TrainedRanker) -> bool:
+    """Whether nothing tells two rankers apart."""
+    return (one.model_text, one.best_iteration, one.history) == (
+        other.model_text,
+        other.best_iteration,
+        other.history,
+    )
+
+
+@pytest.mark.parametrize("sampling", SAMPLING.values(), ids=SAMPLING.keys())
+def test_resumed_at_any_iteration(
+    sampling: dict[str, Any], datasets: tuple[RankingDataset, RankingDataset]
+) -> None:
+    """Whatever is drawn at random: model text, best iteration and history are those of one piece."""
+    spec = spec_of(**sampling)
+    whole = train(spec, *datasets)
+    for iteration in range(1, ITERATIONS):
+        resumed = train(spec, *datasets, resume=until(iteration, spec, *datasets))
+        assert same(resumed, whole), iteration
+
+
+def test_sampling_draws_anew() -> None:
+    """Each tree has documents of its own, which are as many as asked for."""
+    dataset = synthetic_dataset(160, seed=1)
+    spec = spec_of(bagging_fraction=0.5, bagging_freq=1, num_leaves=2)
+    texts = train(spec, dataset).model_text.split("Tree=")[1:]
+    counts = [line for text in texts for line in text.splitlines() if line.startswith("internal_count=")]
+    drawn = [int(line.removeprefix("internal_count=")) for line in counts]
+    assert len(set(drawn)) > ITERATIONS / 2
+    assert np.mean(drawn) == pytest.approx(dataset.n_documents / 2, rel=0.05)
+
+
+def test_resumed_many_times_on_other_threads(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+    """A training that is cut again and again comes to the same end."""
+    spec = spec_of("xe-ndcg", **SAMPLING["all"])
+    checkpoint = None
+    for iteration in (2, 3, 7, 11):
+        checkpoint = until(iteration, spec, *datasets, resume=checkpoint)
+    resumed = train(spec, *datasets, resume=checkpoint, threads=2)
+    assert same(resumed, train(spec, *datasets))
+
+
+def test_early_stopping_goes_on_counting(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+    """Iterations without improvement before the cut count after it."""
+    spec = training_spec(
+        {
+            "loss": {"name": "lambdarank"},
+            "hyperparameters": {
+                "num_iterations": 300,
+                "learning_rate": 0.5,
+                "bagging_fraction": 0.8,
+                "bagging_freq": 1,
+            },
+            "metrics": ["ndcg@5"],
+            "early_stopping": {"metric": "ndcg@3", "rounds": 6},
+        }
+    )
+    whole = train(spec, *datasets)
+    assert len(whole.history) == whole.best_iteration + 6
+    for iteration in (whole.best_iteration, whole.best_iteration + 3, len(whole.history)):
+        assert same(train(spec, *datasets, resume=until(iteration, spec, *datasets)), whole)
+
+
+def test_diagnostics_look_at_the_same_iterations(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+    """What is followed of the loss is the same before and after the cut."""
+    spec = training_spec(
+        {
+            "loss": {"name": "ndcg-loss2++"},
+            "hyperparameters": {"num_iterations": 7},
+            "metrics": ["ndcg@5"],
+            "metric_interval": 3,
+            "diagnostics": {"interval": 2},
+        }
+    )
+    resumed = train(spec, datasets[0], resume=until(4, spec, datasets[0]))
+    assert same(resumed, train(spec, datasets[0]))
+    assert [report.iteration for report in resumed.history if "diagnostics" in report.values] == [1, 3, 5, 7]
+
+
+def test_a_damaged_checkpoint_is_told(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+    """Cut, altered or foreign bytes are refused; nothing is ever unpickled."""
+    content = until(2, spec_of(), *datasets).to_bytes()
+    other_version = content.replace(b'"format": 1', b'"format": 9')
+    for damaged in (b"", b"PK", content[:-40], content[: len(content) // 2], b"x" * 100, other_version):
+        with pytest.raises(CheckpointError):
+            Checkpoint.from_bytes(damaged)
