@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+class Lane(StrEnum):
+    """Which jobs a worker carries out."""
+
+    training = "training"
+    quick = "quick"
+
 
 _DataDir = Annotated[
     Path,
@@ -64,8 +73,10 @@ def serve(
     """
     from rankery.embedded.serve import serve as run
     from rankery.embedded.stack import EmbeddedStack
+    from rankery.keys import require_key_beyond_loopback
 
     with _one_sentence_errors():
+        require_key_beyond_loopback(host, data_dir)
         run(EmbeddedStack(data_dir, host, port), lambda line: typer.echo(f"rankery: {line}"))
 
 
@@ -88,8 +99,12 @@ def api(
 
 @app.command()
 def worker(
+    lane: Annotated[
+        Lane | None,
+        typer.Option(help="Jobs to carry out  [default: a process for each lane]", show_default=False),
+    ] = None,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Jobs at the same time  [default: 1]", show_default=False)
+        int | None, typer.Option(min=1, help="Trainings at the same time  [default: 1]", show_default=False)
     ] = None,
     threads: Annotated[
         int | None,
@@ -97,11 +112,21 @@ def worker(
     ] = None,
     data_dir: _DataDir = Path("rankery-data"),
 ) -> None:
-    """Run a worker alone, which carries out the jobs; needs the same servers and storage as the API."""
+    """Run a worker alone, which carries out the jobs; needs the same servers and storage as the API.
+
+    Trainings and the jobs that are quick beside them, such as reading datasets and evaluating, have lanes of
+    their own, so that none of the latter waits behind one of the former.
+    """
+    from rankery.lanes import run_lanes
     from rankery.processes import run_worker
 
+    given = {"--concurrency": concurrency, "--threads": threads, "--data-dir": data_dir}
+    arguments = [word for name, value in given.items() if value is not None for word in (name, str(value))]
     with _one_sentence_errors():
-        run_worker(data_dir, concurrency=concurrency, threads=threads)
+        if lane is None:
+            run_lanes(arguments)
+        else:
+            run_worker(data_dir, lane.value, concurrency=concurrency, threads=threads)
 
 
 @app.command()
@@ -180,6 +205,63 @@ def evaluate(
             typer.echo(as_json(found))
         else:
             show(found, Console())
+
+
+keys = typer.Typer(
+    help="Make, list and revoke API keys; with the service running or not.", no_args_is_help=True
+)
+app.add_typer(keys, name="keys")
+
+
+@keys.command("create")
+def create_key(
+    name: Annotated[str, typer.Argument(help="What people call it.")],
+    scope: Annotated[
+        list[str],
+        typer.Option(
+            help="read shows, write also submits and deletes, score ranks documents and nothing else, admin"
+            " does everything; may be given several times."
+        ),
+    ],
+    expires_in: Annotated[
+        str | None, typer.Option(help="How long it is accepted: 90d, 12h, 30m.", show_default="for ever")
+    ] = None,
+    data_dir: _DataDir = Path("rankery-data"),
+) -> None:
+    """Make a key and print its secret, which is shown this once.
+
+    The secret alone goes to standard output. From the first key on the service lets nobody in without one,
+    and may listen on other addresses than loopback.
+    """
+    from rankery.keys import create_key as create
+
+    with _one_sentence_errors():
+        created = create(data_dir, name, scope, expires_in)
+    typer.echo(f"rankery: {created.sentence}", err=True)
+    typer.echo(created.secret)
+
+
+@keys.command("list")
+def list_keys(data_dir: _DataDir = Path("rankery-data")) -> None:
+    """List all keys, newest first, without their secrets."""
+    from rich.console import Console
+
+    from rankery.keys import key_table
+
+    with _one_sentence_errors():
+        Console().print(key_table(data_dir))
+
+
+@keys.command("revoke")
+def revoke_key(
+    id: Annotated[str, typer.Argument(help="The key's id, key_…")],
+    data_dir: _DataDir = Path("rankery-data"),
+) -> None:
+    """Let a key in no more; a running service refuses it within a second."""
+    from rankery.keys import revoke_key as revoke
+
+    with _one_sentence_errors():
+        typer.echo(f"rankery: {revoke(data_dir, id)}")
 
 
 @contextmanager

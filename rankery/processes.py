@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rankery.errors import InvalidSettings, ProcessFailed
+from rankery.keys import require_key_beyond_loopback
 
 # Within the embedded service's grace, so that a slow upload does not turn a stop into a kill.
 _OPEN_REQUESTS_SECONDS = 5
@@ -17,11 +18,15 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
 
     Raises:
         InvalidSettings: A `RANKERY_…` variable is out of bounds.
+        KeyMissing: The address is not loopback, and there is no API key.
+        StoreUnusable: The address is not loopback, and the database cannot be asked for one.
     """
     _prepare_environment()
+    require_key_beyond_loopback(host, data_dir)
     import uvicorn
 
     from app import create_app
+    from app.limits.connections import server_options
     from app.settings import ApiSettings
 
     with _readable_settings():
@@ -33,12 +38,16 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         port=port,
         access_log=False,
         log_config=None,
+        server_header=False,
         timeout_graceful_shutdown=_OPEN_REQUESTS_SECONDS,
+        **server_options(settings),
     )
 
 
-def run_worker(data_dir: Path, *, concurrency: int | None = None, threads: int | None = None) -> None:
-    """Run a worker until SIGINT or SIGTERM.
+def run_worker(
+    data_dir: Path, lane: str, *, concurrency: int | None = None, threads: int | None = None
+) -> None:
+    """Run the worker of one lane until SIGINT or SIGTERM.
 
     Raises:
         InvalidSettings: A `RANKERY_…` variable is out of bounds.
@@ -54,7 +63,7 @@ def run_worker(data_dir: Path, *, concurrency: int | None = None, threads: int |
     with _readable_settings():
         settings = WorkerSettings(**given)
     try:
-        run(settings)
+        run(settings, lane)
     except RankeryError as error:
         raise ProcessFailed(str(error)) from error
 

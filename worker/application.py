@@ -7,7 +7,8 @@ from typing import Any
 import structlog
 from celery import Celery, signals
 
-from core.store import RUN_JOB, Store
+from core.store import RUN_JOB, Store, queue_of
+from core.store.lanes import TRAINING
 from worker.logs import configure_logging
 from worker.pool import PoolProcess
 from worker.settings import WorkerSettings
@@ -22,20 +23,22 @@ _POOL_START_SECONDS = 900.0
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
-def make_celery(settings: WorkerSettings) -> Any:
-    """Build the Celery application with its one task, `rankery.run_job`."""
+def make_celery(settings: WorkerSettings, lane: str) -> Any:
+    """Build the Celery application of a lane with its one task, `rankery.run_job`."""
     celery = Celery("rankery", broker=settings.broker_url, set_as_current=False)
     celery.conf.update(
         task_serializer="json",
         accept_content=["json"],
         task_ignore_result=True,
         result_backend=None,
+        task_default_queue=queue_of(lane),
+        # With one message a process taken in advance, none waits at a busy worker while another is idle.
         task_acks_late=True,
         # The lease decides about a job whose process was killed, so its message may go.
         task_reject_on_worker_lost=False,
         task_track_started=False,
         worker_prefetch_multiplier=1,
-        worker_concurrency=settings.worker_concurrency,
+        worker_concurrency=concurrency_of(settings, lane),
         worker_send_task_events=False,
         worker_enable_remote_control=False,
         worker_hijack_root_logger=False,
@@ -47,20 +50,27 @@ def make_celery(settings: WorkerSettings) -> Any:
         broker_transport_options={"visibility_timeout": _VISIBILITY_SECONDS},
     )
     stop = StopFlag()
-    process = PoolProcess(settings, stop, f"{socket.gethostname()}:{os.getpid()}")
-    celery.task(name=RUN_JOB)(process.run_job)
-    _connect(settings, stop, process, Sweeper(settings))
+    worker = f"{socket.gethostname()}:{os.getpid()}"
+    process = PoolProcess(settings, stop, worker, lane)
+    celery.task(name=RUN_JOB)(process.run_jobs)
+    _connect(settings, stop, process, Sweeper(settings, worker))
     return celery
 
 
-def run(settings: WorkerSettings) -> None:
-    """Run a worker in this process until SIGINT or SIGTERM; a running job is handed back to the queue."""
+def concurrency_of(settings: WorkerSettings, lane: str) -> int:
+    """Return how many jobs of a lane run at the same time."""
+    return settings.worker_concurrency if lane == TRAINING else settings.quick_concurrency
+
+
+def run(settings: WorkerSettings, lane: str) -> None:
+    """Run the worker of a lane in this process until SIGINT or SIGTERM; a running job is handed back."""
     configure_logging(settings)
     store = Store.open(settings)
     store.migrate()
     store.close()
-    _LOG.info("worker.starting", concurrency=settings.worker_concurrency, threads=settings.threads_per_job)
-    celery = make_celery(settings)
+    concurrency, threads = concurrency_of(settings, lane), settings.threads_per_job
+    _LOG.info("worker.starting", lane=lane, concurrency=concurrency, threads=threads)
+    celery = make_celery(settings, lane)
     worker = celery.Worker(
         pool="prefork",
         loglevel=settings.log_level.upper(),

@@ -2,15 +2,16 @@
 
 import math
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import structlog
 
 from core.data.options import Limits
-from core.errors import JobCancelled, LeaseLost, RankeryError, StoreUnavailable
+from core.errors import JobCancelled, RankeryError, StoreUnavailable
 from core.store import Job, Store, Transaction
+from worker.bounds import Bounds
 from worker.caches import Caches
 from worker.settings import WorkerSettings
 
@@ -20,7 +21,7 @@ Values = dict[str, Any]
 
 
 class WorkerStopping(Exception):
-    """The worker is shutting down and has handed the job back to the queue."""
+    """The worker is shutting down; the job goes back to the queue."""
 
 
 class JobRun:
@@ -29,40 +30,57 @@ class JobRun:
     Attributes:
         id: The job.
         token: The fencing number of this claim; a later claim has a greater one.
+        attempt: Number of this claim among those that count.
         kind: What to do: `ingest`, `train`, `evaluate` or `rank`.
         spec: The job as it was submitted.
+        checkpoint: Where an earlier attempt was, as `core.store.Jobs.keep_checkpoint` took it, or None.
         store: Where everything is kept.
         threads: The threads that this job may use.
         limits: How large what it reads may become.
         caches: What this worker has at hand.
+        bounds: How long it may run, and with how much memory.
+        checkpoint_seconds: Time from one checkpoint to the next.
     """
 
-    def __init__(self, job: Job, store: Store, settings: WorkerSettings) -> None:
+    def __init__(self, job: Job, store: Store, settings: WorkerSettings, spent_seconds: float = 0.0) -> None:
         self.id = job.id
         self.token = job.token
+        self.attempt = job.attempt
         self.kind = job.kind
         self.spec: dict[str, Any] = job.spec
+        self.checkpoint = job.checkpoint
         self.store = store
         self.threads = settings.threads_per_job
-        self.limits = Limits(settings.max_unpacked_bytes, settings.max_cells)
+        self.limits = Limits(
+            unpacked_bytes=settings.max_unpacked_bytes,
+            unpacked_ratio=settings.max_unpacked_ratio,
+            documents=settings.max_documents,
+            features=settings.max_features,
+            cells=settings.max_cells,
+        )
         self.caches = Caches.of(settings)
-        self._lease_seconds = settings.lease_seconds
-        self._report_seconds = settings.report_seconds
+        self.bounds = Bounds(job.spec.get("limits"), settings, spent_seconds)
+        self.checkpoint_seconds = settings.checkpoint_seconds
+        self._settings = settings
         self._reported_at = -math.inf
-        self._progress: Values | None = None
+        self._progress: Values | None = self._where_it_was()
         self._metrics: Values | None = None
         self._findings: list[Values] | None = None
         self._iterations: list[tuple[int, Values]] = []
         self._made: list[str] = []
         self._consumed: list[str] = []
         self._interruption: Exception | None = None
+        self._interrupted_at = math.inf
 
     @classmethod
-    def claim(cls, store: Store, settings: WorkerSettings, job_id: str, worker: str) -> "JobRun | None":
-        """Take a queued job, or return None where there is nothing to do: taken, ended or unknown."""
+    def claim_next(
+        cls, store: Store, settings: WorkerSettings, kinds: Collection[str], worker: str
+    ) -> "JobRun | None":
+        """Take the queued job of these kinds whose turn it is, or return None where none waits."""
         with store.begin() as tx:
-            job = tx.jobs.claim(job_id, worker, settings.lease_seconds)
-        return None if job is None else cls(job, store, settings)
+            job = tx.jobs.claim_next(kinds, worker, settings.lease_seconds)
+            spent_seconds = 0.0 if job is None else _spent_seconds(tx, job)
+        return None if job is None else cls(job, store, settings, spent_seconds)
 
     def phase(self, name: str, *, afresh: bool = False) -> None:
         """Say what the job does next. Written at once, and a moment at which it can be stopped.
@@ -109,7 +127,7 @@ class JobRun:
         self._findings = self._findings if findings is None else findings
         self._iterations.extend(iterations)
         self.check()
-        if at_once or time.monotonic() - self._reported_at >= self._report_seconds:
+        if at_once or time.monotonic() - self._reported_at >= self._settings.report_seconds:
             try:
                 self.flush()
             except StoreUnavailable:
@@ -122,37 +140,81 @@ class JobRun:
         self.check()
         with self.store.begin() as tx:
             self._record(tx)
-            cancelled = tx.jobs.renew(self.id, self.token, self._lease_seconds)
+            cancelled = tx.jobs.renew(self.id, self.token, self._settings.lease_seconds)
         self._iterations.clear()
         self._reported_at = time.monotonic()
         if cancelled:
-            self._interruption = JobCancelled(self.id)
+            self.interrupt(JobCancelled(self.id))
         self.check()
+
+    def interrupt(self, error: Exception) -> None:
+        """Have the job stop at its next `check`; the first reason counts."""
+        if self._interruption is None:
+            self._interruption = error
+            self._interrupted_at = time.monotonic()
 
     def check(self) -> None:
         """Raise what has come in the job's way, noticed here or by the heartbeat."""
         if self._interruption is not None:
+            self._interrupted_at = math.inf  # it is heard
             raise self._interruption
 
+    def ignored_interruption(self) -> Exception | None:
+        """Return what the job should have stopped for by now, or None."""
+        stopping = isinstance(self._interruption, WorkerStopping)
+        grace = self._settings.stop_grace_seconds if stopping else self._settings.cancel_grace_seconds
+        return self._interruption if time.monotonic() - self._interrupted_at > grace else None
+
     def renew(self) -> None:
-        """Keep the job with this worker for another lease; called by the heartbeat's thread."""
-        try:
-            with self.store.begin() as tx:
-                cancelled = tx.jobs.renew(self.id, self.token, self._lease_seconds)
-        except LeaseLost as error:
-            self._interruption = error
-        else:
-            if cancelled:
-                self._interruption = JobCancelled(self.id)
+        """Keep the job with this worker for another lease; called by the heartbeat's thread.
+
+        Raises:
+            LeaseLost: It was given to another worker.
+        """
+        with self.store.begin() as tx:
+            if tx.jobs.renew(self.id, self.token, self._settings.lease_seconds):
+                self.interrupt(JobCancelled(self.id))
+
+    def look(self) -> None:
+        """See whether the user asked for the job to stop; called by the heartbeat's thread.
+
+        Raises:
+            LeaseLost: It was given to another worker.
+        """
+        with self.store.read() as tx:
+            if tx.jobs.stop_requested(self.id, self.token):
+                self.interrupt(JobCancelled(self.id))
+
+    def keep_checkpoint(self, checkpoint: Values) -> None:
+        """Let a later attempt go on from a checkpoint; all that was reported until then is kept with it."""
+        with self.store.begin() as tx:
+            self._record(tx)
+            tx.jobs.keep_checkpoint(self.id, self.token, checkpoint)
+        self._iterations.clear()
+
+    def begin_anew(self) -> None:
+        """Forget the checkpoint, which cannot be used."""
+        self._progress = None
+        with self.store.begin() as tx:
+            tx.jobs.drop_checkpoint(self.id, self.token)
 
     def release(self) -> None:
-        """Give the job back for another worker to take; called by the heartbeat's thread.
+        """Give the job back for another worker to take; the attempt does not count.
 
         The next sweep of any worker sends its wake-up.
         """
-        self._interruption = WorkerStopping()
-        with suppress(LeaseLost), self.store.begin() as tx:
+        with self.store.begin() as tx:
+            self._record(tx)
             tx.jobs.release(self.id, self.token)
+
+    def put_off(self, problem: Values) -> str:
+        """Queue the job again for what may pass, or fail it with the problem after its last attempt."""
+        if self.attempt >= self._settings.attempts:
+            self.fail(problem)
+            return "failed"
+        with self.store.begin() as tx:
+            tx.jobs.put_off(self.id, self.token, problem["detail"])
+        return "put_off"
 
     def consumes(self, path: str) -> None:
         """Name artifacts that nobody needs once the job has ended, however it ends.
@@ -216,6 +278,11 @@ class JobRun:
         while self._consumed:
             self.remove(self._consumed.pop())
 
+    def _where_it_was(self) -> Values | None:
+        if self.checkpoint is None:
+            return None
+        return {name: self.checkpoint[name] for name in ("iteration", "total")} | {"phase": "resuming"}
+
     def _enter(self, phase: str) -> None:
         counts = self._progress or {"iteration": 0, "total": 0}
         self._progress = {**counts, "phase": phase, "eta_seconds": None}
@@ -229,3 +296,8 @@ class JobRun:
             findings=self._findings,
             iterations=list(self._iterations),
         )
+
+
+def _spent_seconds(tx: Transaction, job: Job) -> float:
+    earlier = tx.jobs.attempts(job.id)[job.id]
+    return sum((past.ended_at - past.started_at).total_seconds() for past in earlier if past.ended_at)

@@ -20,5 +20,13 @@ def configure_logging(settings: WorkerSettings) -> None:
     # Celery warns root about pickle, which is never accepted here; containers do run as root.
     warnings.filterwarnings("ignore", category=SecurityWarning)
     # They announce every step, task and message; a job's own lines say more.
-    for name in ("alembic", "celery.worker.strategy", "celery.app.trace", "kombu", "numba"):
+    for name in (
+        "aiobotocore",
+        "alembic",
+        "botocore",
+        "celery.worker.strategy",
+        "celery.app.trace",
+        "kombu",
+        "numba",
+    ):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -33,5 +33,5 @@ def load_model(store: Store, model_id: str) -> LoadedModel:
     """
     with store.read() as tx:
         row = tx.models.get(model_id)
-    forest = Forest.parse(store.artifacts.read_bytes(model_key(model_id)).decode())
+    forest = Forest.parse(store.artifacts.read_bytes(model_key(model_id)))
     return LoadedModel(forest, tuple(row.feature_names))

@@ -14,11 +14,11 @@ import pyarrow
 import structlog
 
 from core.jit import kernel_cache
-from core.store import Store
+from core.store import LANES, Store
 from core.warm_up import warm_up
 from worker.settings import WorkerSettings
 from worker.stopping import StopFlag
-from worker.tasks import run_job
+from worker.tasks import run_jobs
 
 _PR_SET_PDEATHSIG = 1
 _STOP_POLL_SECONDS = 0.1
@@ -32,12 +32,14 @@ class PoolProcess:
         settings: The worker's settings.
         stop: Set when the worker shuts down.
         worker: What jobs call this worker, followed by the pool process's own id.
+        lane: The jobs that it carries out.
     """
 
-    def __init__(self, settings: WorkerSettings, stop: StopFlag, worker: str) -> None:
+    def __init__(self, settings: WorkerSettings, stop: StopFlag, worker: str, lane: str) -> None:
         self._settings = settings
         self._stop = stop
         self._worker = worker
+        self._kinds = LANES[lane]
         self._parent_pid = os.getpid()
         self._store: Store | None = None
 
@@ -53,11 +55,14 @@ class PoolProcess:
             warm_up()
         _LOG.info("worker.ready", worker=self._worker)
 
-    def run_job(self, job_id: str) -> None:
-        """Carry out one job; the body of the task."""
+    def run_jobs(self, job_id: str) -> None:
+        """Carry out what waits; the body of the task.
+
+        The job that a wake-up was sent for need not be the one whose turn it is.
+        """
         if self._store is None:
             raise RuntimeError("jobs run in pool processes only; use the prefork pool")
-        run_job(self._store, self._settings, self._stop, f"{self._worker}/{os.getpid()}", job_id)
+        run_jobs(self._store, self._settings, self._stop, f"{self._worker}/{os.getpid()}", self._kinds)
 
 
 def _die_with_parent(parent_pid: int) -> None:

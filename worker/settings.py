@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from core.data.options import MAX_BYTES, MAX_CELLS
+from core.data.options import MAX_BYTES, MAX_CELLS, MAX_DOCUMENTS, MAX_FEATURES, MAX_RATIO
 from core.store import StoreSettings
 
 GIBIBYTE = 2**30
@@ -17,21 +17,42 @@ class WorkerSettings(StoreSettings):
     Every field is also an environment variable: `lease_seconds` is `RANKERY_LEASE_SECONDS`.
     """
 
-    worker_concurrency: int = Field(1, ge=1, le=256, description="Jobs that run at the same time")
+    storage_patience_seconds: float = Field(
+        30.0, ge=0, description="How long an artifact storage on the network that fails is asked again"
+    )
+    worker_concurrency: int = Field(1, ge=1, le=256, description="Trainings that run at the same time")
+    quick_concurrency: int = Field(
+        1, ge=1, le=256, description="Jobs of other kinds, which do not wait for trainings, at the same time"
+    )
     threads: int | None = Field(
         None, ge=1, description="Threads of one job; the machine's cores shared among the jobs where unset"
     )
     lease_seconds: float = Field(
-        15.0, gt=0, description="How long a job stays with a worker that has stopped answering"
+        8.0, gt=0, description="How long a job stays with a worker that has stopped answering"
     )
-    heartbeat_seconds: float = Field(4.0, gt=0, description="How often a running job's lease is renewed")
+    heartbeat_seconds: float = Field(2.0, gt=0, description="How often a running job's lease is renewed")
     sweep_seconds: float = Field(
-        5.0, gt=0, description="How often jobs of lost workers are returned to the queue"
+        2.0, gt=0, description="How often jobs of lost workers are returned to the queue"
     )
     wake_seconds: float = Field(
-        60.0, gt=0, description="After how long a job that still waits is announced to the workers again"
+        15.0, gt=0, description="After how long a job that still waits is announced to the workers again"
     )
     attempts: int = Field(3, ge=1, description="How often a job is started before a lost worker fails it")
+    checkpoint_seconds: float = Field(
+        30.0, ge=0, description="Time from one checkpoint of a training to the next"
+    )
+    cancel_grace_seconds: float = Field(
+        0.6, ge=0, description="How long a job that is to end may take to do so before its process is ended"
+    )
+    stop_grace_seconds: float = Field(
+        4.0, ge=0, description="How long a job may take to keep a checkpoint when the worker shuts down"
+    )
+    job_seconds: float | None = Field(
+        None, gt=0, description="Longest time that a job may run; without a bound where unset"
+    )
+    job_memory_bytes: int | None = Field(
+        None, ge=1, description="Most memory that a job may take; 85% of the machine's where unset"
+    )
     report_seconds: float = Field(0.5, ge=0, description="Shortest time between two reports of progress")
     array_cache_bytes: int = Field(
         16 * GIBIBYTE, ge=0, description="Disk for datasets kept at hand as arrays; 0 keeps none"
@@ -42,6 +63,11 @@ class WorkerSettings(StoreSettings):
     max_unpacked_bytes: int = Field(
         MAX_BYTES, ge=1, description="Largest size that a compressed dataset file may unpack to"
     )
+    max_unpacked_ratio: int = Field(
+        MAX_RATIO, ge=1, description="Times its size that a compressed file may unpack to, beyond 64 MiB"
+    )
+    max_documents: int = Field(MAX_DOCUMENTS, ge=1, description="Most documents of a dataset")
+    max_features: int = Field(MAX_FEATURES, ge=1, description="Most features of a dataset")
     max_cells: int = Field(
         MAX_CELLS, ge=1, description="Most documents times features of a dataset, of 4 bytes each"
     )

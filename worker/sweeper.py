@@ -1,12 +1,13 @@
 """Returning the jobs of lost workers to the queue, and announcing again what nobody came for."""
 
+import os
 from datetime import UTC, datetime
 from typing import Any
 
 import structlog
 
 from core.errors import RankeryError
-from core.store import Job, Store, WakeUps
+from core.store import Job, Store, Transaction, WakeUps
 from core.store.leavings import leavings
 from worker.settings import WorkerSettings
 
@@ -18,10 +19,15 @@ class Sweeper:
 
     Not from a thread: the parent forks pool processes, and a fork while a thread holds one of SQLite's locks
     would leave the child without it. For the same reason a store is open only during a sweep.
+
+    Args:
+        settings: The worker's settings.
+        worker: What jobs call this worker, before the id of a pool process.
     """
 
-    def __init__(self, settings: WorkerSettings) -> None:
+    def __init__(self, settings: WorkerSettings, worker: str) -> None:
         self._settings = settings
+        self._worker = worker
         self._wake_ups = WakeUps(settings.broker_url)
         self._swept = False
 
@@ -37,20 +43,20 @@ class Sweeper:
         except Exception:  # noqa: BLE001 - the next sweep tries again, whatever it was
             _LOG.exception("sweep.failed")
             return
-        for job_id in woken:
-            if not self._wake_ups.send(job_id):
+        for job in woken:
+            if not self._wake_ups.send(job.id, job.kind):
                 # The broker is away; all that waits is announced again when it is back.
                 self._swept = False
                 return
 
-    def _settle(self) -> list[str]:
+    def _settle(self) -> list[Job]:
         now = datetime.now(UTC)
         # A new worker announces every waiting job: what was announced before may be lost with the broker.
         older_than_seconds = self._settings.wake_seconds if self._swept else 0.0
         store = Store.open(self._settings)
         try:
             with store.begin() as tx:
-                settled = tx.jobs.requeue_expired(now, self._settings.attempts)
+                settled = tx.jobs.requeue_expired(now, self._settings.attempts, self._gone(tx))
                 woken = tx.jobs.to_wake(now, older_than_seconds)
             for job_id in settled.requeued:
                 _LOG.warning("job.requeued", job_id=job_id, reason="its worker stopped answering")
@@ -60,6 +66,22 @@ class Sweeper:
             store.close()
         self._swept = True
         return woken
+
+    def _gone(self, tx: Transaction) -> list[str]:
+        """Name those of this worker's pool processes that have a job and are no more.
+
+        Their leases need not be waited for.
+        """
+        names = {job.worker for job in tx.jobs.running_on(f"{self._worker}/") if job.worker}
+        return sorted(name for name in names if not _is_alive(int(name.rpartition("/")[2])))
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _remove_leavings(store: Store, job: Job) -> None:

@@ -1,12 +1,13 @@
-"""The one task: claim a job, carry it out, and write how it ended."""
+"""The one task: claim jobs, carry them out, and write how they ended."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
 import structlog
 
-from core.errors import JobCancelled, LeaseLost
+from core.errors import JobCancelled, LeaseLost, StoreUnavailable
 from core.store import Store
+from worker.bounds import LimitReached
 from worker.comparison import run_comparison
 from worker.evaluation import run_evaluation
 from worker.heartbeat import Heartbeat
@@ -32,41 +33,62 @@ RUNNERS: Mapping[str, Callable[[JobRun], None]] = MappingProxyType(
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
-def run_job(store: Store, settings: WorkerSettings, stop: StopFlag, worker: str, job_id: str) -> None:
-    """Carry out a job if it still waits; do nothing where another worker has it or it has ended."""
-    if stop.is_set():
-        return
-    run = JobRun.claim(store, settings, job_id, worker)
-    if run is None:
-        _LOG.info("job.nothing_to_do", job_id=job_id)
-        return
-    with structlog.contextvars.bound_contextvars(job_id=run.id, kind=run.kind):
-        _LOG.info("job.started", token=run.token)
-        with Heartbeat(run, stop, settings.heartbeat_seconds):
+def run_jobs(
+    store: Store, settings: WorkerSettings, stop: StopFlag, worker: str, kinds: Collection[str]
+) -> None:
+    """Carry out jobs of these kinds, each in its turn, until none waits."""
+    while not stop.is_set():
+        run = JobRun.claim_next(store, settings, kinds, worker)
+        if run is None:
+            return
+        run_job(run, settings, stop)
+
+
+def run_job(run: JobRun, settings: WorkerSettings, stop: StopFlag) -> None:
+    """Carry out a claimed job and write how it ended."""
+    with structlog.contextvars.bound_contextvars(job_id=run.id, kind=run.kind, attempt=run.attempt):
+        resumed_from = run.checkpoint["iteration"] if run.checkpoint else None
+        _LOG.info("job.started", token=run.token, resumed_from=resumed_from)
+        with Heartbeat(run, stop, settings.heartbeat_seconds, settle):
             ending = _carry_out(run)
         _LOG.info(f"job.{ending}")
 
 
 def _carry_out(run: JobRun) -> str:
     try:
-        return _settle(run)
-    except (LeaseLost, WorkerStopping) as error:
-        # The job is no longer ours: not a word about it may be written.
-        run.discard_artifacts()
-        return "lost" if isinstance(error, LeaseLost) else "handed_back"
-
-
-def _settle(run: JobRun) -> str:
-    try:
         RUNNERS[run.kind](run)
-    except (LeaseLost, WorkerStopping):
-        raise
-    except JobCancelled:
-        run.discard_artifacts()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the job must end with it
+        return settle(run, error)
+    return "succeeded"
+
+
+def settle(run: JobRun, error: Exception) -> str:
+    """Write how a job ends that stopped on an error, and return it in a word.
+
+    A job that is no longer ours is left alone: not a word about it may be written.
+    """
+    run.discard_artifacts()
+    try:
+        return _end(run, error)
+    except LeaseLost:
+        return "lost"
+    except StoreUnavailable:
+        # The lease runs out, and whoever finds the database again queues the job.
+        _LOG.exception("job.ending_not_written")
+        return "lost"
+
+
+def _end(run: JobRun, error: Exception) -> str:
+    if isinstance(error, LeaseLost):
+        raise error
+    if isinstance(error, WorkerStopping):
+        run.release()
+        return "handed_back"
+    if isinstance(error, JobCancelled):
         run.cancel()
         return "cancelled"
-    except Exception as error:  # noqa: BLE001 - whatever it is, the job must end with it
-        run.discard_artifacts()
-        run.fail(problem_of(error))
-        return "failed"
-    return "succeeded"
+    problem = error.problem if isinstance(error, LimitReached) else problem_of(error)
+    if isinstance(error, StoreUnavailable):
+        return run.put_off(problem)
+    run.fail(problem)
+    return "failed"

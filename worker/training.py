@@ -10,8 +10,9 @@ from core.data import RankingDataset
 from core.parameters import values_of
 from core.scoring import Forest
 from core.store import System, new_id
-from core.training import IterationReport, train, training_spec
-from worker.jobs import JobRun
+from core.training import IterationReport, Snapshot, TrainedRanker, train, training_spec
+from worker.checkpoints import Checkpoints
+from worker.jobs import JobRun, WorkerStopping
 from worker.models import model_key
 from worker.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
 from worker.systems import Ranked
@@ -30,7 +31,8 @@ def run_training(run: JobRun) -> None:
     loaded = TrainingData.load(run, spec)
     data = loaded.fitted()
     run.phase("training")
-    watch = _Watch(run, lambda: run.report(findings=loaded.findings(run.threads)))
+    checkpoints = Checkpoints(run, run.checkpoint_seconds)
+    watch = _Watch(run, checkpoints, lambda: run.report(findings=loaded.findings(run.threads)))
     ranker = train(
         spec,
         data.training.dataset,
@@ -38,6 +40,7 @@ def run_training(run: JobRun) -> None:
         on_iteration=watch.on_iteration,
         threads=run.threads,
         kept_bins=data.kept_bins(run),
+        resume=checkpoints.load(),
     )
     run.phase("storing")
     model_id, text = new_id("mdl_"), ranker.model_text.encode()
@@ -45,7 +48,7 @@ def run_training(run: JobRun) -> None:
         file.write(text)
     test = data.test.dataset if data.test else None
     judged = _judge(run, ranker.model_text, test)
-    metrics = watch.metrics_at_best | ({"test": judged.evaluation.means} if judged else {})
+    metrics = _metrics_at_best(ranker) | ({"test": judged.evaluation.means} if judged else {})
     run.report(metrics=metrics)
     result = {"model_id": model_id} | (judged.result if judged else {})
     with run.succeeding(result) as tx:
@@ -84,20 +87,28 @@ class _Watch:
 
     Args:
         run: The job.
+        checkpoints: Where it goes on when it is interrupted.
         after_first: What can wait until the training is seen to have begun.
     """
 
-    def __init__(self, run: JobRun, after_first: Callable[[], None]) -> None:
+    def __init__(self, run: JobRun, checkpoints: Checkpoints, after_first: Callable[[], None]) -> None:
         self._run = run
+        self._checkpoints = checkpoints
         self._after_first = after_first
+        self._first: int | None = None
         self._first_ended_at = 0.0
-        self.metrics_at_best: dict[str, Any] = {}
 
-    def on_iteration(self, report: IterationReport) -> None:
+    def on_iteration(self, report: IterationReport, snapshot: Snapshot) -> None:
+        try:
+            self._tell(report)
+        except WorkerStopping:
+            self._checkpoints.keep(snapshot)
+            raise
+        if self._checkpoints.is_due():
+            self._checkpoints.keep(snapshot)
+
+    def _tell(self, report: IterationReport) -> None:
         values = {name: dict(metrics) for name, metrics in report.values.items()}
-        means = {name: metrics for name, metrics in values.items() if name != "diagnostics"}
-        if means and report.best_iteration == report.iteration:
-            self.metrics_at_best = means
         progress = {
             "phase": "training",
             "iteration": report.iteration,
@@ -105,18 +116,30 @@ class _Watch:
             "eta_seconds": self._eta_seconds(report),
         }
         measured = [(report.iteration, values)] if values else []
-        is_first = report.iteration == 1
-        self._run.report(progress=progress, metrics=means or None, iterations=measured, at_once=is_first)
+        is_first = self._first is None
+        self._first = self._first or report.iteration
+        metrics = _means(report) or None
+        self._run.report(progress=progress, metrics=metrics, iterations=measured, at_once=is_first)
         if is_first:
             self._after_first()
             self._first_ended_at = time.monotonic()
 
     def _eta_seconds(self, report: IterationReport) -> float | None:
         # The first iteration also prepares the data, so it says nothing about those to come.
-        if report.iteration == 1:
+        if self._first is None or report.iteration == self._first:
             return None
-        per_iteration = (time.monotonic() - self._first_ended_at) / (report.iteration - 1)
+        per_iteration = (time.monotonic() - self._first_ended_at) / (report.iteration - self._first)
         return round(per_iteration * (report.total - report.iteration), 1)
+
+
+def _means(report: IterationReport) -> dict[str, Any]:
+    return {name: dict(values) for name, values in report.values.items() if name != "diagnostics"}
+
+
+def _metrics_at_best(ranker: TrainedRanker) -> dict[str, Any]:
+    """Return the means at the last measured iteration that was the best when it was made."""
+    best = [_means(report) for report in ranker.history if report.iteration == report.best_iteration]
+    return next((means for means in reversed(best) if means), {})
 
 
 def _judge(run: JobRun, model_text: str, test: RankingDataset | None) -> _Judged | None:

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query
 from starlette.responses import Response
 
+from app.access.caller import UseCaller
 from app.answers import ACCEPTED, accepted
 from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.idempotency import BodySha256, UseOnce
@@ -12,7 +13,7 @@ from app.learning_curves import learning_curves
 from app.routes.route import JsonRoute
 from app.schemas.base import Cursor, Limit
 from app.schemas.job_requests import REQUEST_EXAMPLES, JobRequest
-from app.schemas.jobs import Job, JobHistory, JobKind, JobPage, JobStatus
+from app.schemas.jobs import Job, JobHistory, JobKind, JobPage, JobStatus, JobWithAttempts
 from app.services import UseServices
 from app.submission import submit
 from core.store.leavings import leavings
@@ -30,6 +31,7 @@ router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=JsonRoute)
 def create_job(
     body: Annotated[JobRequest, Body(openapi_examples=REQUEST_EXAMPLES)],
     services: UseServices,
+    caller: UseCaller,
     once: UseOnce,
     body_sha256: BodySha256,
 ) -> Response:
@@ -41,10 +43,11 @@ def create_job(
     with services.store.begin() as tx:
         if answer := once.earlier_answer(tx, body_sha256):
             return answer
-        job = submit(tx, body)
+        tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
+        job = submit(tx, body, caller.key_id)
         created = accepted(Job.model_validate(job), f"/v1/jobs/{job.id}")
         once.keep(tx, body_sha256, created)
-    services.wake_ups.send(job.id)
+    services.wake_ups.send(job.id, job.kind)
     return created
 
 
@@ -63,11 +66,12 @@ def list_jobs(
 
 
 @router.get("/{job_id}", summary="Show a job", responses={**NOT_MODIFIED, **problems(404)})
-def get_job(job_id: str, services: UseServices) -> Job:
-    """Show a job's status, progress, latest metrics, and its result or problem once it has ended."""
+def get_job(job_id: str, services: UseServices) -> JobWithAttempts:
+    """Show a job's status, progress, latest metrics, attempts, and its result or problem once it ended."""
     with services.store.read() as tx:
         job = tx.jobs.get(job_id)
-    return Job.model_validate(job)
+        attempts = tx.jobs.attempts(job_id)[job_id]
+    return JobWithAttempts.of(job, attempts)
 
 
 @router.get(

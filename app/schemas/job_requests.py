@@ -27,6 +27,7 @@ MetricNames = Annotated[
         examples=[["ndcg@5", "ndcg@10", "map", "mrr"]],
     ),
 ]
+Priority = Literal["low", "normal", "high"]
 Seed = Annotated[
     int, Field(ge=0, le=2**31 - 1, description="Decides every random choice; same seed, same result")
 ]
@@ -53,7 +54,27 @@ class LossDiagnosticsRequest(RequestModel):
     cutoff: int = Field(10, ge=1, le=10_000, description="k of the top k that is looked at")
 
 
-class TrainRequest(RequestModel):
+class LimitsRequest(RequestModel):
+    """End the job as failed when it takes more than this; the workers' own limits hold as well."""
+
+    seconds: float | None = Field(
+        None, gt=0, le=31_536_000, description="Running time over all attempts", examples=[3600]
+    )
+    memory_bytes: int | None = Field(
+        None, ge=2**20, le=2**50, description="Memory that it takes in a worker", examples=[8_589_934_592]
+    )
+
+
+class QueuedRequest(RequestModel):
+    """What all jobs have in common."""
+
+    priority: Priority = Field(
+        "normal", description="Jobs of a higher one go first; among equals, keys take turns"
+    )
+    limits: LimitsRequest | None = None
+
+
+class TrainRequest(QueuedRequest):
     """Train a new version of a model."""
 
     kind: Literal["train"]
@@ -79,7 +100,7 @@ class TrainRequest(RequestModel):
     )
 
 
-class EvaluateRequest(RequestModel):
+class EvaluateRequest(QueuedRequest):
     """Measure a model, or a ranking from elsewhere, on a dataset."""
 
     kind: Literal["evaluate"]
@@ -95,7 +116,7 @@ class EvaluateRequest(RequestModel):
     seed: Seed = 42
 
 
-class RankDatasetRequest(RequestModel):
+class RankDatasetRequest(QueuedRequest):
     """Order a dataset's documents by a model."""
 
     kind: Literal["rank"]
@@ -132,7 +153,7 @@ SystemRequest = Annotated[
 ]
 
 
-class CompareRequest(RequestModel):
+class CompareRequest(QueuedRequest):
     """Compare models and rankings, query by query, on one dataset."""
 
     kind: Literal["compare"]

@@ -1,14 +1,19 @@
 """Jobs as shown."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, field_validator
 
 from app.schemas.base import FailureReason, Json, NextCursor, ResponseModel
 from app.schemas.findings import Finding
+from core.store import Job as JobRow
+from core.store import JobAttempt
 
 JobKind = Literal["ingest", "import", "train", "evaluate", "rank", "compare"]
+PRIORITIES: Mapping[str, int] = MappingProxyType({"low": -1, "normal": 0, "high": 1})
 JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 
@@ -21,6 +26,22 @@ class Progress(ResponseModel):
     iteration: int | None = Field(None, description="Steps of the phase done", examples=[120])
     total: int | None = Field(None, description="Steps of the phase in all", examples=[500])
     eta_seconds: float | None = Field(None, description="Estimated time to the end", examples=[41.5])
+
+
+class Attempt(ResponseModel):
+    """One claim of a job by a worker."""
+
+    number: int = Field(
+        validation_alias="attempt", description="1 for the first; one that was handed back does not count"
+    )
+    worker: str = Field(description="Machine and process", examples=["trainer-2:41/57"])
+    started_at: datetime
+    ended_at: datetime | None
+    ending: Literal["succeeded", "failed", "cancelled", "lost", "handed_back"] | None = Field(
+        description="Null while it runs"
+    )
+    detail: str | None = Field(description="Why it ended so, where there is something to say")
+    resumed_from: int | None = Field(description="Iteration of the checkpoint that it went on from")
 
 
 class Job(ResponseModel):
@@ -45,7 +66,10 @@ class Job(ResponseModel):
                     "result": None,
                     "problem": None,
                     "findings": None,
+                    "priority": "normal",
+                    "key_id": "key_01k9x2m4q7c8v5n3b6r9",
                     "attempt": 1,
+                    "resumable_from": None,
                     "cancel_requested": False,
                     "created_at": "2026-01-05T09:58:00Z",
                     "started_at": "2026-01-05T09:58:01Z",
@@ -68,11 +92,39 @@ class Job(ResponseModel):
     findings: list[Finding] | None = Field(
         description="What the doctor says of its datasets beside each other; null before they were compared"
     )
+    priority: Literal["low", "normal", "high"]
+    key_id: str | None = Field(description="The API key that submitted it; null where none was needed")
     attempt: int = Field(description="How often a worker has claimed it")
+    resumable_from: int | None = Field(
+        validation_alias="checkpoint", description="Iteration that a later attempt would go on from"
+    )
     cancel_requested: bool
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+
+    @field_validator("priority", mode="before")
+    @classmethod
+    def _in_a_word(cls, value: Any) -> Any:
+        words = {number: word for word, number in PRIORITIES.items()}
+        return words.get(value, value)
+
+    @field_validator("resumable_from", mode="before")
+    @classmethod
+    def _iteration(cls, value: Any) -> Any:
+        return value["iteration"] if isinstance(value, dict) else value
+
+
+class JobWithAttempts(Job):
+    """A job, and who has worked on it."""
+
+    attempts: list[Attempt] = Field(description="Oldest first")
+
+    @classmethod
+    def of(cls, job: JobRow, attempts: Sequence[JobAttempt]) -> "JobWithAttempts":
+        """Show a job on record with its claims."""
+        shown = dict(Job.model_validate(job))
+        return cls.model_construct(**shown, attempts=[Attempt.model_validate(row) for row in attempts])
 
 
 class JobPage(ResponseModel):

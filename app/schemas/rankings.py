@@ -7,7 +7,6 @@ from pydantic import Discriminator, Field, Tag
 
 from app.schemas.base import NextCursor, RequestModel, ResponseModel
 
-MAX_QUERIES = 1000
 CallerId = Annotated[str, Field(max_length=1024)]
 
 
@@ -18,7 +17,9 @@ def _features_form(value: Any) -> str | None:
 
 
 Features = Annotated[
-    Annotated[dict[str, float | None], Tag("object")] | Annotated[list[float | None], Tag("array")],
+    # One mistake a document is told: each of a million values may be one.
+    Annotated[dict[str, float | None], Field(fail_fast=True), Tag("object")]
+    | Annotated[list[float | None], Field(fail_fast=True), Tag("array")],
     Discriminator(
         _features_form,
         custom_error_type="features_form",
@@ -49,7 +50,7 @@ class CandidateQuery(RequestModel):
 class RankRequest(RequestModel):
     """Candidate documents of one or more queries."""
 
-    queries: list[CandidateQuery] = Field(min_length=1, max_length=MAX_QUERIES)
+    queries: list[CandidateQuery] = Field(min_length=1)
     top_k: int | None = Field(
         None, ge=1, le=2**31 - 1, description="Documents returned a query; all when null"
     )

@@ -1,6 +1,7 @@
 """What must hold before a job is queued, so that a worker never starts one that cannot end well."""
 
 from app.schemas.job_requests import CompareRequest, EvaluateRequest, RankDatasetRequest, TrainRequest
+from app.schemas.jobs import PRIORITIES
 from app.submission.measuring import comparison, evaluation, ranking
 from app.submission.resolved import Resolved
 from app.submission.training import training
@@ -8,9 +9,11 @@ from core.store import Job, Transaction
 
 
 def submit(
-    tx: Transaction, request: TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest
+    tx: Transaction,
+    request: TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest,
+    key_id: str | None = None,
 ) -> Job:
-    """Check a job request in full and queue it, its stored spec complete and resolved.
+    """Check a job request of a key in full and queue it, its stored spec complete and resolved.
 
     Raises:
         InvalidInput: For what is wrong with the request by itself.
@@ -18,7 +21,13 @@ def submit(
         WrongState: When a dataset is not ready.
     """
     resolved = _resolve(tx, request)
-    return tx.jobs.add(request.kind, resolved.spec, dataset_ids=resolved.dataset_ids)
+    return tx.jobs.add(
+        request.kind,
+        resolved.spec,
+        dataset_ids=resolved.dataset_ids,
+        priority=PRIORITIES[request.priority],
+        key_id=key_id,
+    )
 
 
 def _resolve(

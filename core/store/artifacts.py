@@ -1,31 +1,43 @@
 """Large bytes under keys: in a local folder, on S3, or wherever else fsspec reaches."""
 
 import contextlib
+import errno
 import os
 import secrets
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
-import fsspec
-from fsspec.implementations.local import LocalFileSystem
+from core.errors import NotFound, StoreFull, StoreUnavailable
+from core.store.faults import in_few_words
+from core.store.file_systems import FileSystem
+from core.store.remote_files import open_ranges
 
-from core.errors import NotFound, StoreUnavailable
+PATIENCE_SECONDS = 5.0
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Artifacts:
     """Named bytes, each written whole or not at all.
 
-    A key is a relative path with forward slashes, such as `models/mdl_…/model.txt`.
+    A key is a relative path with forward slashes, such as `models/mdl_…/model.txt`. Safe to share between
+    threads, and with forked processes.
+
+    Args:
+        storage_url: Where they are, a URL that fsspec knows.
+        patience_seconds: For how long a storage that is not local and fails is asked again.
+
+    Raises:
+        StoreUnavailable: The URL is not one that fsspec knows.
     """
 
-    def __init__(self, storage_url: str) -> None:
-        try:
-            self._files, self._root = fsspec.core.url_to_fs(storage_url)
-        except (ValueError, ImportError) as error:
-            raise StoreUnavailable(f"the artifact storage cannot be opened: {error}") from error
-        self._is_local = isinstance(self._files, LocalFileSystem)
+    def __init__(self, storage_url: str, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self._files = FileSystem(storage_url, patience_seconds)
+        self._is_local = self._files.is_local
+        self._root = self._files.root
 
     @contextlib.contextmanager
     def writing(self, key: str) -> Iterator[BinaryIO]:
@@ -33,8 +45,9 @@ class Artifacts:
 
         Raises:
             StoreUnavailable: The storage does not take it.
+            StoreFull: There is no room for it.
         """
-        with self._at(key) as path:
+        with self._at(key, writing=True) as path:
             temporary = self._temporary(path)
             file = temporary.open("xb")
         try:
@@ -43,8 +56,12 @@ class Artifacts:
                 file.flush()
                 if self._is_local:
                     os.fsync(file.fileno())
-            with self._at(key) as path:
+            with self._at(key, writing=True) as path:
                 self._publish(temporary, path)
+        except OSError as error:
+            if error.errno in _FULL:
+                raise StoreFull(f"there is no room for {key}: {error}") from error
+            raise
         finally:
             temporary.unlink(missing_ok=True)
 
@@ -53,9 +70,12 @@ class Artifacts:
 
         Raises:
             NotFound: There is none.
+            StoreUnavailable: The storage does not answer, now or at any later read.
         """
+        if not self._is_local:
+            return open_ranges(self.size(key), lambda start, stop: self._range(key, start, stop))
         with self._at(key) as path:
-            return cast("BinaryIO", self._files.open(path, "rb"))
+            return Path(path).open("rb")
 
     @contextlib.contextmanager
     def local(self, key: str) -> Iterator[Path]:
@@ -71,7 +91,7 @@ class Artifacts:
                 else:
                     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rankery-"))
                     file = Path(folder) / PurePosixPath(path).name
-                    self._files.get_file(path, str(file))
+                    self._files.run(lambda files: files.get_file(path, str(file)))
                 if not file.is_file():
                     raise FileNotFoundError(path)
             yield file
@@ -83,7 +103,7 @@ class Artifacts:
             NotFound: There is none.
         """
         with self._at(key) as path:
-            return cast("bytes", self._files.cat_file(path))
+            return self._files.run(lambda files: cast("bytes", files.cat_file(path)))
 
     def write_bytes(self, key: str, content: bytes) -> None:
         """Store bytes under a key, in the place of what was there."""
@@ -93,7 +113,7 @@ class Artifacts:
     def exists(self, key: str) -> bool:
         """Tell whether there is an artifact or folder of that key."""
         with self._at(key) as path:
-            return bool(self._files.exists(path))
+            return self._files.run(lambda files: bool(files.exists(path)))
 
     def size(self, key: str) -> int:
         """Return an artifact's size in bytes.
@@ -102,30 +122,48 @@ class Artifacts:
             NotFound: There is none.
         """
         with self._at(key) as path:
-            return int(self._files.size(path))
+            return self._files.run(lambda files: int(files.size(path)))
 
     def delete(self, key: str) -> None:
         """Remove an artifact, or a folder with all below it; nothing happens where there is none."""
         with self._at(key) as path, contextlib.suppress(FileNotFoundError):
-            self._files.rm(path, recursive=True)
+            self._files.run(lambda files: files.rm(path, recursive=True))
 
-    def ping(self) -> bool:
-        """Tell whether the storage answers."""
+    def free_bytes(self) -> int:
+        """Return the space that is left on the disk that artifacts are written to, or wait on to be sent."""
+        folder = Path(self._root) if self._is_local else Path(tempfile.gettempdir())
+        while not folder.exists():
+            folder = folder.parent
+        return shutil.disk_usage(folder).free
+
+    def fault(self) -> str | None:
+        """Ask the storage whether it answers; returns what is wrong with it, without addresses, or None."""
         try:
-            self._files.exists(self._root)
-        except Exception:  # noqa: BLE001 - each file system has its own errors
-            return False
-        return True
+            self._files.look()
+        except Exception as error:  # noqa: BLE001 - each file system has its own errors
+            return in_few_words(error)
+        if self._is_local and Path(self._root).exists() and not os.access(self._root, os.W_OK):
+            return "cannot be written to"
+        return None
+
+    def _range(self, key: str, start: int, stop: int) -> bytes:
+        with self._at(key) as path:
+            return self._files.run(lambda files: cast("bytes", files.cat_file(path, start=start, end=stop)))
 
     @contextlib.contextmanager
-    def _at(self, key: str) -> Iterator[str]:
+    def _at(self, key: str, *, writing: bool = False) -> Iterator[str]:
         path = f"{self._root}/{_checked(key)}"
         try:
             yield path
-        except FileNotFoundError as error:
-            raise NotFound("artifact", key) from error
         except Exception as error:  # each file system has its own errors
-            raise StoreUnavailable(f"the artifact storage failed on {key}: {error}") from error
+            # What is not there when something is written is the folder or bucket to hold it.
+            if isinstance(error, FileNotFoundError) and not writing:
+                raise NotFound("artifact", key) from error
+            kind = StoreFull if isinstance(error, OSError) and error.errno in _FULL else StoreUnavailable
+            raise kind(f"the artifact storage {self._words(error)}, needed for {key}") from error
+
+    def _words(self, error: Exception) -> str:
+        return f"failed: {error}" if self._is_local else in_few_words(error)
 
     def _temporary(self, path: str) -> Path:
         # Beside its final place, so that the move is a rename; what goes elsewhere is sent from here.
@@ -137,8 +175,7 @@ class Artifacts:
         if self._is_local:
             temporary.replace(path)
         else:
-            # An object store shows an upload only when it is complete.
-            self._files.put_file(str(temporary), path)
+            self._files.send(str(temporary), path)
 
 
 def _checked(key: str) -> str:

@@ -36,6 +36,7 @@ class Datasets:
         size_bytes: int | None = None,
         sha256: str | None = None,
         parts: Mapping[str, str] | None = None,
+        key_id: str | None = None,
     ) -> Dataset:
         """Record a dataset that is still to be ingested.
 
@@ -46,6 +47,7 @@ class Datasets:
             size_bytes: Size of the bytes as sent.
             sha256: Checksum of the bytes as sent, in hexadecimal.
             parts: The ids of all datasets of one upload, this one's among them: `{"train": "ds_…", …}`.
+            key_id: The API key that sent it, None where none was needed.
         """
         dataset = Dataset(
             id=id or ids.new_id(ids.DATASET),
@@ -54,6 +56,7 @@ class Datasets:
             size_bytes=size_bytes,
             sha256=sha256,
             parts=None if parts is None else dict(parts),
+            key_id=key_id,
         )
         self._session.add(dataset)
         self._session.flush()

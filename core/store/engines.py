@@ -1,21 +1,46 @@
 """Connections to the database, with the transactions Rankery relies on."""
 
+import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from core.errors import StoreUnavailable
 from core.store.columns import to_json
+from core.store.faults import in_few_words
 
 BUSY_SECONDS = 30
 CONNECT_SECONDS = 5
+STATEMENT_SECONDS = 60
+IDLE_SECONDS = 30
 POOL_SIZE = 5
 MAX_OVERFLOW = 59  # above the 40 threads that serve requests: a thread waits for the database, not the pool
 
+_POSTGRESQL: Mapping[str, Any] = MappingProxyType(
+    {
+        "connect_timeout": CONNECT_SECONDS,
+        # A server that is cut off is noticed after about as long, instead of after the kernel's two hours.
+        "keepalives_idle": 5,
+        "keepalives_interval": 3,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 15_000,  # milliseconds
+        # Poolers between us and the server may give the next transaction to another session, which knows
+        # nothing of a statement prepared in this one; nor may one outlive a migration.
+        "prepare_threshold": None,
+    }
+)
+# A process that stopped in the middle of a transaction must not hold its rows for ever.
+_POSTGRESQL_SESSION = (
+    f"SET lock_timeout = '{BUSY_SECONDS}s'; SET statement_timeout = '{STATEMENT_SECONDS}s';"
+    f" SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'"
+)
 _WRITES = "rankery_writes"
+_FULL = ("SQLITE_FULL", "53100")  # the latter is SQL's disk_full
 
 
 def open_engine(database_url: str) -> Engine:
@@ -37,6 +62,19 @@ def open_engine(database_url: str) -> Engine:
     raise StoreUnavailable(f"the database is {url.drivername}; sqlite and postgresql are supported")
 
 
+def is_full(error: DBAPIError) -> bool:
+    """Tell whether the database failed for want of space."""
+    name = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None)
+    return name in _FULL
+
+
+def words_of(error: DBAPIError) -> str:
+    """Say what the database did, for anybody to read: what PostgreSQL says may hold addresses and users."""
+    if isinstance(error.orig, sqlite3.Error):
+        return f"failed: {error.orig}"
+    return f"{in_few_words(error)} ({type(error.orig).__name__})"
+
+
 def sqlite_path(engine: Engine) -> Path:
     """Return the file of a SQLite database."""
     return Path(str(engine.url.database))
@@ -55,14 +93,22 @@ def for_reading(engine: Engine) -> Engine:
 
 
 def _open_postgresql(url: URL) -> Engine:
-    return create_engine(
+    engine = create_engine(
         url,
         json_serializer=to_json,
         pool_size=POOL_SIZE,
         max_overflow=MAX_OVERFLOW,
         pool_pre_ping=True,
-        connect_args={"connect_timeout": CONNECT_SECONDS},
+        isolation_level="READ COMMITTED",
+        connect_args={name: value for name, value in _POSTGRESQL.items() if name not in url.query},
     )
+    event.listen(engine, "connect", _prepare_postgresql)
+    return engine
+
+
+def _prepare_postgresql(connection: Any, _record: Any) -> None:
+    connection.execute(_POSTGRESQL_SESSION)
+    connection.commit()
 
 
 def _open_sqlite(url: URL) -> Engine:

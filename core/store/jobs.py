@@ -12,8 +12,10 @@ from core.errors import LeaseLost, NotFound, WrongState
 from core.store import ids, job_states
 from core.store.clock import utc_now
 from core.store.job_states import CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED
+from core.store.job_tallies import count_attempt, count_job
 from core.store.pages import Page, Span
 from core.store.tables import Dataset, Job, JobAttempt, JobDataset, JobIteration
+from core.store.tallies import Tallies
 
 CANCELLED_PROBLEM = {"title": "Cancelled", "detail": "The job was cancelled."}
 
@@ -42,8 +44,9 @@ class Settled:
 class Jobs:
     """Jobs within one transaction."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, tallies: Tallies) -> None:
         self._session = session
+        self._tallies = tallies
 
     def add(
         self,
@@ -52,14 +55,30 @@ class Jobs:
         dataset_ids: Iterable[str] = (),
         *,
         id: str | None = None,
+        priority: int = 0,
         key_id: str | None = None,
     ) -> Job:
-        """Queue a job, of a key where one is needed, and hold the datasets it uses until it ends.
+        """Queue a job, and hold the datasets it uses until it ends.
+
+        Args:
+            kind: What to do.
+            spec: All that the worker needs to know.
+            dataset_ids: The datasets that it reads or makes.
+            id: Its id, a new one where left out.
+            priority: Jobs of a greater one are taken first.
+            key_id: The API key that submits it, where one is needed.
 
         Raises:
             NotFound: One of the datasets does not exist.
         """
-        job = Job(id=id or ids.new_id(ids.JOB), kind=kind, status=QUEUED, spec=spec, key_id=key_id)
+        job = Job(
+            id=id or ids.new_id(ids.JOB),
+            kind=kind,
+            status=QUEUED,
+            spec=spec,
+            priority=priority,
+            key_id=key_id,
+        )
         self._session.add(job)
         self._session.flush()
         # Locked, so that nobody deletes a dataset between this look and the commit; in one order everywhere,
@@ -277,6 +296,14 @@ class Jobs:
             id, token, QUEUED, HANDED_BACK, "The worker was shutting down.", attempt=Job.attempt - 1
         )
 
+    def put_off(self, id: str, token: int, detail: str) -> Job:
+        """Queue a running job again because of something that may pass; the attempt counts.
+
+        Raises:
+            LeaseLost: The token is no longer the job's.
+        """
+        return self._finish(id, token, QUEUED, HANDED_BACK, detail)
+
     def request_cancel(self, id: str) -> Job:
         """Stop a job: at once where it is queued, else by asking its worker.
 
@@ -350,6 +377,11 @@ class Jobs:
         mine = (JobAttempt.job_id == job.id, JobAttempt.token == job.token)
         ended = update(JobAttempt).where(*mine).values(ended_at=utc_now(), ending=ending, detail=detail)
         self._session.execute(ended, execution_options={"synchronize_session": False})
+        count_attempt(self._tallies, job.kind, ending)
+        if job.finished_at is not None:
+            first = select(func.min(JobAttempt.started_at)).where(JobAttempt.job_id == job.id)
+            started_at = self._session.scalar(first) or job.started_at or job.finished_at
+            count_job(self._tallies, job.kind, job.status, (job.finished_at - started_at).total_seconds())
 
     def _write(self, id: str, token: int, values: dict[str, Any]) -> Job:
         mine = (Job.id == id, Job.token == token, Job.status == RUNNING)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, text
 
-from core.store.engines import for_writing, sqlite_path
+from core.store.engines import BUSY_SECONDS, for_writing, sqlite_path
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -23,7 +23,7 @@ def upgrade(engine: Engine) -> None:
             _use_wal(engine)
         with for_writing(engine).begin() as connection:
             if engine.dialect.name == "postgresql":
-                connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _POSTGRESQL_LOCK})
+                _wait_on_postgresql(connection)
             config = migrations_config()
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
@@ -46,6 +46,15 @@ def _alone(engine: Engine) -> Iterator[None]:
     with path.with_name(f"{path.name}.migrating").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def _wait_on_postgresql(connection: Connection) -> None:
+    """Wait for another process that migrates, however long it takes; never for long for one that works."""
+    for name in ("statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout"):
+        connection.execute(text(f"SET LOCAL {name} = 0"))
+    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _POSTGRESQL_LOCK})
+    # Whoever comes after a migration that waits for a table waits as well.
+    connection.execute(text(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'"))
 
 
 def _use_wal(engine: Engine) -> None:

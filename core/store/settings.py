@@ -24,7 +24,8 @@ class StoreSettings(BaseSettings):
         data_dir: Folder of the embedded database and artifacts; also the home of caches.
         database_url: `sqlite:///path` or `postgresql://…`; a SQLite file in `data_dir` if unset.
         storage_url: Any URL that fsspec knows, `file://…` or `s3://bucket/prefix`; a folder in `data_dir`
-            if unset.
+            if unset. Credentials, region and endpoint of S3 are read where every AWS library reads them.
+        storage_patience_seconds: How long a storage on the network that fails is asked again.
         broker_url: The Redis that carries wake-up messages.
     """
 
@@ -40,5 +41,8 @@ class StoreSettings(BaseSettings):
     storage_url: str = Field(
         default_factory=_storage_url,
         description="Artifact storage, a URL fsspec knows; unset: artifacts in the data folder",
+    )
+    storage_patience_seconds: float = Field(
+        default=5.0, ge=0, description="How long an artifact storage on the network that fails is asked again"
     )
     broker_url: str = Field(default=DEFAULT_BROKER_URL, description="Redis that carries wake-up messages")

@@ -5,21 +5,29 @@ from collections.abc import Iterator
 from typing import Self
 
 from sqlalchemy import Engine, text
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
-from core.errors import StoreUnavailable
+from core.errors import StoreFull, StoreUnavailable
 from core.store import engines, schema
+from core.store.api_keys import ApiKeys
 from core.store.artifacts import Artifacts
+from core.store.audit import Audit
 from core.store.comparisons import Comparisons
 from core.store.datasets import Datasets
 from core.store.evaluations import Evaluations
+from core.store.faults import in_few_words
+from core.store.figures import Figures
 from core.store.forking import ForkGuard
 from core.store.idempotency import Idempotency
 from core.store.jobs import Jobs
 from core.store.models import Models
+from core.store.quotas import Quotas
 from core.store.rankings import Rankings
+from core.store.sessions import Sessions
 from core.store.settings import StoreSettings
+from core.store.tallies import Tallies
 
 
 class Transaction:
@@ -33,16 +41,28 @@ class Transaction:
         rankings: The rankings.
         comparisons: The comparisons.
         idempotency: The answers kept for repeated requests.
+        quotas: What a key may have at a time.
+        api_keys: What lets callers in.
+        sessions: The browsers that signed in.
+        audit: Who changed what.
+        tallies: What is counted for good.
+        figures: How much there is of everything.
     """
 
     def __init__(self, session: Session) -> None:
         self.datasets = Datasets(session)
-        self.jobs = Jobs(session)
+        self.tallies = Tallies(session)
+        self.jobs = Jobs(session, self.tallies)
         self.models = Models(session)
         self.evaluations = Evaluations(session)
         self.rankings = Rankings(session)
         self.comparisons = Comparisons(session)
         self.idempotency = Idempotency(session)
+        self.quotas = Quotas(session)
+        self.api_keys = ApiKeys(session)
+        self.sessions = Sessions(session)
+        self.audit = Audit(session)
+        self.figures = Figures(session)
 
 
 class Store:
@@ -70,7 +90,8 @@ class Store:
             StoreUnavailable: A URL cannot be understood or the folder cannot be made.
         """
         try:
-            return cls(engines.open_engine(settings.database_url), Artifacts(settings.storage_url))
+            artifacts = Artifacts(settings.storage_url, settings.storage_patience_seconds)
+            return cls(engines.open_engine(settings.database_url), artifacts)
         except OSError as error:
             raise StoreUnavailable(f"the data folder cannot be used: {error}") from error
 
@@ -98,7 +119,9 @@ class Store:
             StoreUnavailable: The database cannot be reached or is busy for too long.
         """
         with self._session(self._writing) as session:
-            yield Transaction(session)
+            tx = Transaction(session)
+            yield tx
+            tx.tallies.write()
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Transaction]:
@@ -110,14 +133,14 @@ class Store:
         with self._session(self._reading) as session:
             yield Transaction(session)
 
-    def ping(self) -> bool:
-        """Tell whether the database answers."""
+    def fault(self) -> str | None:
+        """Ask the database whether it answers; returns what is wrong with it, without addresses, or None."""
         try:
             with self._guard.inside(), self._reading.connect() as connection:
                 connection.execute(text("SELECT 1"))
-        except (OperationalError, InterfaceError):
-            return False
-        return True
+        except (OperationalError, InterfaceError) as error:
+            return in_few_words(error)
+        return None
 
     @contextlib.contextmanager
     def _session(self, engine: Engine) -> Iterator[Session]:
@@ -130,5 +153,8 @@ class Store:
 def _reported() -> Iterator[None]:
     try:
         yield
-    except (OperationalError, InterfaceError) as error:
-        raise StoreUnavailable(f"the database failed: {error.orig}") from error
+    except (OperationalError, InterfaceError, InternalError) as error:
+        kind = StoreFull if engines.is_full(error) else StoreUnavailable
+        raise kind(f"the database {engines.words_of(error)}") from error
+    except PoolTimeout as error:
+        raise StoreUnavailable("the database has too many connections from here") from error

@@ -1,0 +1,38 @@
+"""Why a server or a disk cannot be used, in a few words that anybody may read.
+
+Messages of drivers hold addresses, users, paths and at times more; none of their text is passed on.
+"""
+
+from collections.abc import Iterator
+
+_WORDS = (
+    ("refuses connections", ("connection refused", "connect call failed", "errno 111")),
+    ("refuses the credentials", ("password", "authentication", "noauth", "access denied", "accessdenied")),
+    ("refuses the credentials", ("invalidaccesskeyid", "access key", "signature", "forbidden")),
+    ("cuts connections", ("closed the connection", "connection reset", "terminating connection")),
+    ("is not found by its host name", ("name or service not known", "resolve", "translate host name")),
+    ("is not found by its host name", ("name resolution", "nodename nor servname")),
+    ("is starting or stopping", ("starting up", "shutting down", "loading the dataset")),
+    ("has no room left", ("no space left", "disk is full", "disk full", "quota exceeded")),
+    ("has too many connections", ("too many clients", "too many connections", "connection slots")),
+    ("is busy", ("locked", "busy", "slow down", "service unavailable", "serviceunavailable")),
+    ("does not exist", ("does not exist", "no such bucket", "nosuchbucket")),
+    ("cannot be opened", ("unable to open", "permission denied", "read-only", "readonly")),
+    ("does not answer in time", ("timeout", "timed out")),
+)
+
+
+def in_few_words(error: BaseException) -> str:
+    """Say what is wrong with the part of the service that raised an error."""
+    texts = " ".join(_texts(error)).lower()
+    return next((words for words, marks in _WORDS if any(mark in texts for mark in marks)), "fails")
+
+
+def _texts(error: BaseException) -> Iterator[str]:
+    """List what an error and those behind it say, and their names."""
+    seen: set[int] = set()
+    behind: BaseException | None = error
+    while behind is not None and id(behind) not in seen:
+        seen.add(id(behind))
+        yield f"{type(behind).__name__}: {behind}"
+        behind = behind.__cause__ or behind.__context__

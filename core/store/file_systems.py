@@ -1,0 +1,152 @@
+"""The file system of the artifacts: one a process, and patient where it is on the other side of a network."""
+
+import errno
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import fsspec
+from fsspec.asyn import AsyncFileSystem, sync
+from fsspec.implementations.local import LocalFileSystem
+
+from core.errors import StoreUnavailable
+
+T = TypeVar("T")
+
+MEBIBYTE = 2**20
+LOOK_SECONDS = 3.0
+FIRST_PAUSE_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 2.0
+
+_OPTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "s3": {
+            # What another process wrote or removed must be seen.
+            "use_listings_cache": False,
+            # Four parts of a large object are under way at once, which bounds the memory they take.
+            "max_concurrency": 4,
+            "default_block_size": 8 * MEBIBYTE,
+            # The patience is ours, so that its end can be relied on.
+            "config_kwargs": {
+                "connect_timeout": 3,
+                "read_timeout": 10,
+                "retries": {"mode": "standard", "total_max_attempts": 1},
+            },
+        }
+    }
+)
+_SENDING: Mapping[str, Mapping[str, Any]] = MappingProxyType({"s3": {"chunksize": 16 * MEBIBYTE}})
+_FINAL = (
+    FileNotFoundError,
+    FileExistsError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+    ValueError,
+    TypeError,
+)
+_FINAL_NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EINVAL, errno.EPERM)
+
+_log = logging.getLogger(__name__)
+
+
+class FileSystem:
+    """Where fsspec reaches under a URL.
+
+    A forked child opens its own: connections and the event loop that serves them are the parent's. What the
+    child inherited is kept unused, since even to close it would take the parent's sockets from its loop.
+
+    Args:
+        url: A URL that fsspec knows.
+        patience_seconds: How long an action is tried again while a storage that is not local fails.
+
+    Attributes:
+        root: What the paths of all artifacts begin with.
+        is_local: Whether the paths are files of this machine.
+
+    Raises:
+        StoreUnavailable: The URL is not one that fsspec knows.
+    """
+
+    def __init__(self, url: str, patience_seconds: float) -> None:
+        self._url = url
+        self._patience_seconds = patience_seconds
+        self._inherited: list[Any] = []
+        try:
+            self._files, self.root = self._opened()
+        except (ValueError, ImportError) as error:
+            raise StoreUnavailable(f"the artifact storage cannot be opened: {error}") from error
+        self._pid = os.getpid()
+        self.is_local = isinstance(self._files, LocalFileSystem)
+
+    def run(self, action: Callable[[Any], T]) -> T:
+        """Carry out an action that may be repeated, until it succeeds, is refused or patience ends.
+
+        Args:
+            action: Called with the file system.
+
+        Raises:
+            Exception: Whatever it raised at last; each file system has its own errors.
+        """
+        deadline = time.monotonic() + self._patience_seconds
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                return action(self._present())
+            except Exception as error:
+                if self._is_final(error) or time.monotonic() + pause > deadline:
+                    raise
+                _log.warning("the artifact storage failed and is tried again: %s", error)
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    def send(self, file: str, path: str) -> None:
+        """Copy a file of this machine to a path; it appears there when it is complete."""
+        options = _SENDING.get(_protocol(self._url), {})
+        self.run(lambda files: files.put_file(file, path, **options))
+
+    def look(self) -> None:
+        """Look at it once, for a moment at most; nothing happens where it answers.
+
+        Raises:
+            Exception: It does not, or not in time; each file system has its own errors.
+        """
+        files = self._present()
+        try:
+            if isinstance(files, AsyncFileSystem):
+                sync(files.loop, files._ls, self.root, detail=False, refresh=True, timeout=LOOK_SECONDS)
+            else:
+                files.ls(self.root, detail=False)
+        except FileNotFoundError as error:
+            # A folder comes with the first artifact. Of a bucket that is not there the server told.
+            if error.__cause__ is not None:
+                raise
+
+    def _opened(self) -> tuple[Any, str]:
+        options = _OPTIONS.get(_protocol(self._url), {})
+        # An instance of its own: those that fsspec shares are closed by every child that forks.
+        files, root = fsspec.core.url_to_fs(self._url, skip_instance_cache=True, **options)
+        if "s3" in _protocols(files):
+            files.retries = 1  # attempts, that is
+        return files, str(root)
+
+    def _present(self) -> Any:
+        if self._pid != os.getpid():
+            self._inherited.append(self._files)
+            self._files, self._pid = self._opened()[0], os.getpid()
+        return self._files
+
+    def _is_final(self, error: Exception) -> bool:
+        refused = isinstance(error, OSError) and error.errno in _FINAL_NUMBERS
+        return self.is_local or refused or isinstance(error, _FINAL)
+
+
+def _protocol(url: str) -> str:
+    return url.partition("://")[0]
+
+
+def _protocols(files: Any) -> tuple[str, ...]:
+    return (files.protocol,) if isinstance(files.protocol, str) else tuple(files.protocol)
