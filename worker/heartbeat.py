@@ -1,5 +1,6 @@
 """The thread beside a running job: keeps its lease, and sees what comes in its way."""
 
+import contextvars
 import os
 import threading
 import time
@@ -43,7 +44,11 @@ class Heartbeat:
         self._settle = settle
         self._renewed_at = time.monotonic()
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{run.id}", daemon=True)
+        # Its log lines are the job's: they carry what is bound here.
+        beat = contextvars.copy_context().run
+        self._thread = threading.Thread(
+            target=beat, args=(self._beat,), name=f"heartbeat-{run.id}", daemon=True
+        )
 
     def __enter__(self) -> "Heartbeat":
         self._thread.start()
@@ -63,7 +68,7 @@ class Heartbeat:
                 self._run.interrupt(error)
             except Exception:  # noqa: BLE001 - a missed beat must not end the heartbeat
                 # The database may be away for a moment; the lease has room for several misses.
-                _LOG.warning("job.heartbeat_missed", job_id=self._run.id, exc_info=True)
+                _LOG.warning("job.heartbeat_missed", exc_info=True)
 
     def _look(self) -> None:
         ignored = self._run.ignored_interruption()
@@ -86,5 +91,5 @@ class Heartbeat:
         ending = self._settle(self._run, interruption)
         if ending == "lost" and self._ended.wait(_END_SECONDS):
             return  # it came to its end at the same moment
-        _LOG.warning(f"job.{ending}", job_id=self._run.id, reason="it did not stop by itself in time")
+        _LOG.warning(f"job.{ending}", reason="it did not stop by itself in time")
         os._exit(1)

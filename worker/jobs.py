@@ -13,6 +13,7 @@ from core.errors import JobCancelled, RankeryError, StoreUnavailable
 from core.store import Job, Store, Transaction
 from worker.bounds import Bounds
 from worker.caches import Caches
+from worker.counts import JobCounts
 from worker.settings import WorkerSettings
 
 _LOG = structlog.stdlib.get_logger(__name__)
@@ -31,6 +32,7 @@ class JobRun:
         id: The job.
         token: The fencing number of this claim; a later claim has a greater one.
         attempt: Number of this claim among those that count.
+        worker: What this worker is called.
         kind: What to do: `ingest`, `train`, `evaluate` or `rank`.
         spec: The job as it was submitted.
         checkpoint: Where an earlier attempt was, as `core.store.Jobs.keep_checkpoint` took it, or None.
@@ -38,6 +40,7 @@ class JobRun:
         threads: The threads that this job may use.
         limits: How large what it reads may become.
         caches: What this worker has at hand.
+        counts: What it adds to the service's counters.
         bounds: How long it may run, and with how much memory.
         checkpoint_seconds: Time from one checkpoint to the next.
     """
@@ -46,6 +49,7 @@ class JobRun:
         self.id = job.id
         self.token = job.token
         self.attempt = job.attempt
+        self.worker = job.worker
         self.kind = job.kind
         self.spec: dict[str, Any] = job.spec
         self.checkpoint = job.checkpoint
@@ -59,6 +63,7 @@ class JobRun:
             cells=settings.max_cells,
         )
         self.caches = Caches.of(settings)
+        self.counts = JobCounts(self.caches)
         self.bounds = Bounds(job.spec.get("limits"), settings, spent_seconds)
         self.checkpoint_seconds = settings.checkpoint_seconds
         self._settings = settings
@@ -141,7 +146,7 @@ class JobRun:
         with self.store.begin() as tx:
             self._record(tx)
             cancelled = tx.jobs.renew(self.id, self.token, self._settings.lease_seconds)
-        self._iterations.clear()
+        self._recorded()
         self._reported_at = time.monotonic()
         if cancelled:
             self.interrupt(JobCancelled(self.id))
@@ -150,8 +155,8 @@ class JobRun:
     def interrupt(self, error: Exception) -> None:
         """Have the job stop at its next `check`; the first reason counts."""
         if self._interruption is None:
-            self._interruption = error
             self._interrupted_at = time.monotonic()
+            self._interruption = error  # last: whoever sees it has heard it
 
     def check(self) -> None:
         """Raise what has come in the job's way, noticed here or by the heartbeat."""
@@ -190,7 +195,7 @@ class JobRun:
         with self.store.begin() as tx:
             self._record(tx)
             tx.jobs.keep_checkpoint(self.id, self.token, checkpoint)
-        self._iterations.clear()
+        self._recorded()
 
     def begin_anew(self) -> None:
         """Forget the checkpoint, which cannot be used."""
@@ -296,6 +301,12 @@ class JobRun:
             findings=self._findings,
             iterations=list(self._iterations),
         )
+        self.counts.add_to(tx.tallies)
+
+    def _recorded(self) -> None:
+        """Forget the news that a committed transaction holds."""
+        self._iterations.clear()
+        self.counts.committed()
 
 
 def _spent_seconds(tx: Transaction, job: Job) -> float:

@@ -14,6 +14,7 @@ from core.errors import (
     ModelError,
     NotFound,
     RankeryError,
+    StoreFull,
     StoreUnavailable,
     WrongState,
 )
@@ -25,6 +26,7 @@ TITLES: Mapping[type[RankeryError], str] = MappingProxyType(
         ModelError: "Model cannot be used",
         NotFound: "Not found",
         WrongState: "Wrong state",
+        StoreFull: "Storage full",
         StoreUnavailable: "Storage unavailable",
         RankeryError: "Job failed",
     }

@@ -61,6 +61,9 @@ class Sweeper:
             for job_id in settled.requeued:
                 _LOG.warning("job.requeued", job_id=job_id, reason="its worker stopped answering")
             for job in settled.ended:
+                _LOG.warning(
+                    f"job.{job.status}", job_id=job.id, kind=job.kind, reason="its worker stopped answering"
+                )
                 _remove_leavings(store, job)
         finally:
             store.close()

@@ -1,5 +1,6 @@
 """The one task: claim jobs, carry them out, and write how they ended."""
 
+import time
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
@@ -46,12 +47,17 @@ def run_jobs(
 
 def run_job(run: JobRun, settings: WorkerSettings, stop: StopFlag) -> None:
     """Carry out a claimed job and write how it ended."""
-    with structlog.contextvars.bound_contextvars(job_id=run.id, kind=run.kind, attempt=run.attempt):
-        resumed_from = run.checkpoint["iteration"] if run.checkpoint else None
-        _LOG.info("job.started", token=run.token, resumed_from=resumed_from)
+    with structlog.contextvars.bound_contextvars(
+        job_id=run.id, kind=run.kind, attempt=run.attempt, token=run.token, worker=run.worker
+    ):
+        started = time.monotonic()
+        if run.checkpoint:
+            _LOG.info("job.resumed", iteration=run.checkpoint["iteration"])
+        else:
+            _LOG.info("job.started")
         with Heartbeat(run, stop, settings.heartbeat_seconds, settle):
             ending = _carry_out(run)
-        _LOG.info(f"job.{ending}")
+        _LOG.info(f"job.{ending}", duration_seconds=round(time.monotonic() - started, 3))
 
 
 def _carry_out(run: JobRun) -> str:

@@ -108,6 +108,7 @@ class _Watch:
             self._checkpoints.keep(snapshot)
 
     def _tell(self, report: IterationReport) -> None:
+        self._run.counts.iterated()
         values = {name: dict(metrics) for name, metrics in report.values.items()}
         progress = {
             "phase": "training",

@@ -47,7 +47,7 @@ def create_job(
         job = submit(tx, body, caller.key_id)
         created = accepted(Job.model_validate(job), f"/v1/jobs/{job.id}")
         once.keep(tx, body_sha256, created)
-    services.wake_ups.send(job.id, job.kind)
+    services.submitted(job)
     return created
 
 

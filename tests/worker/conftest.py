@@ -1,21 +1,26 @@
-"""A real store in a temporary folder, and jobs claimed from it."""
+"""A real store, and jobs claimed from it."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.store import Store
+from tests.servers.fixtures import Places
 from worker import WorkerSettings
 from worker.jobs import JobRun
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> WorkerSettings:
+def settings(places: Places) -> WorkerSettings:
     """Settings of a worker whose every report is written at once and whose broker is away."""
     return WorkerSettings(
-        data_dir=tmp_path, broker_url="redis://127.0.0.1:1/0", report_seconds=0.0, lease_seconds=30.0
+        **places,
+        broker_url="redis://127.0.0.1:1/0",
+        report_seconds=0.0,
+        lease_seconds=30.0,
+        cancel_grace_seconds=60.0,  # a job that was too slow would end the process of the tests
+        stop_grace_seconds=60.0,
     )
 
 
@@ -23,7 +28,6 @@ def settings(tmp_path: Path) -> WorkerSettings:
 def store(settings: WorkerSettings) -> Iterator[Store]:
     """An empty store."""
     store = Store.open(settings)
-    store.migrate()
     yield store
     store.close()
 
@@ -43,8 +47,9 @@ def queue_job(store: Store) -> Callable[..., str]:
 def claim_job(store: Store, settings: WorkerSettings, queue_job: Callable[..., str]) -> Callable[..., JobRun]:
     """Queue a job and claim it."""
 
-    def claim(kind: str = "train", **changed: Any) -> JobRun:
-        claimed = JobRun.claim(store, settings.model_copy(update=changed), queue_job(kind), "w1")
+    def claim(kind: str = "train", limits: dict[str, Any] | None = None, **changed: Any) -> JobRun:
+        queue_job(kind, limits=limits)
+        claimed = JobRun.claim_next(store, settings.model_copy(update=changed), {kind}, "w1")
         assert claimed is not None
         return claimed
 

@@ -1,16 +1,25 @@
 """The thread beside a running job."""
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from core.errors import JobCancelled, RankeryError
+import worker
+from core.errors import JobCancelled, LeaseLost, RankeryError
 from core.store import Store
+from worker.bounds import LimitReached
 from worker.heartbeat import Heartbeat
 from worker.jobs import JobRun, WorkerStopping
 from worker.stopping import StopFlag
+from worker.tasks import settle
 
 Claim = Callable[..., JobRun]
 
@@ -21,7 +30,7 @@ def interruption(run: JobRun, limit_seconds: float = 10.0) -> Exception:
     while time.monotonic() < deadline:
         try:
             run.check()
-        except (RankeryError, WorkerStopping) as error:
+        except (RankeryError, WorkerStopping, LimitReached) as error:
             return error
         time.sleep(0.01)
     raise AssertionError("nothing came in the job's way")
@@ -30,7 +39,7 @@ def interruption(run: JobRun, limit_seconds: float = 10.0) -> Exception:
 def test_the_lease_is_renewed_while_the_job_works(store: Store, claim_job: Claim) -> None:
     """A job that reports nothing for longer than its lease keeps it."""
     run = claim_job(lease_seconds=2.0)
-    with Heartbeat(run, StopFlag(), 0.1):
+    with Heartbeat(run, StopFlag(), 0.1, settle):
         time.sleep(2.5)
         with store.begin() as tx:
             assert tx.jobs.requeue_expired(datetime.now(UTC), attempts=3).requeued == []
@@ -41,23 +50,83 @@ def test_a_cancel_is_noticed_without_a_report(store: Store, claim_job: Claim) ->
     run = claim_job()
     with store.begin() as tx:
         tx.jobs.request_cancel(run.id)
-    with Heartbeat(run, StopFlag(), 0.05):
+    with Heartbeat(run, StopFlag(), 0.05, settle):
         assert isinstance(interruption(run), JobCancelled)
 
 
-def test_a_shutdown_hands_the_job_back(store: Store, claim_job: Claim) -> None:
-    """The job can be taken by another worker at once."""
+def test_a_shutdown_is_told_to_the_job(claim_job: Claim) -> None:
+    """The job can keep a checkpoint before it is handed back."""
     run, stop = claim_job(), StopFlag()
     stop.set()
-    with Heartbeat(run, stop, 0.05):
+    with Heartbeat(run, stop, 0.05, settle):
         assert isinstance(interruption(run), WorkerStopping)
+
+
+def test_a_job_that_was_given_away_is_told_so(store: Store, claim_job: Claim) -> None:
+    """Whoever lost the lease learns of it while it works."""
+    run = claim_job()
     with store.begin() as tx:
-        assert tx.jobs.to_wake(datetime.now(UTC), 3600) == [run.id]
+        tx.jobs.requeue_expired(datetime.now(UTC) + timedelta(days=1), attempts=3)
+    with Heartbeat(run, StopFlag(), 0.05, settle):
+        assert isinstance(interruption(run), LeaseLost)
+
+
+@pytest.mark.parametrize(
+    ("limits", "title"),
+    [
+        ({"seconds": 0.2, "memory_bytes": None}, "Time limit"),
+        ({"seconds": None, "memory_bytes": 2**24}, "Memory limit"),
+    ],
+)
+def test_a_limit_interrupts_the_job(claim_job: Claim, limits: dict[str, Any], title: str) -> None:
+    """Time and memory are looked at while the job works; what it holds already does not count."""
+    run = claim_job(limits=limits)
+    with Heartbeat(run, StopFlag(), 0.05, settle):
+        held = np.ones(2**23)
+        reached = interruption(run)
+    assert held.all()
+    assert isinstance(reached, LimitReached)
+    assert reached.problem["title"] == title
+    assert "limit" in reached.problem["detail"]
+
+
+DEAF = """
+import pathlib, sys, time
+from core.errors import JobCancelled
+from core.store import Store
+from worker import WorkerSettings
+from worker.heartbeat import Heartbeat
+from worker.jobs import JobRun
+from worker.stopping import StopFlag
+from worker.tasks import settle
+
+settings = WorkerSettings(cancel_grace_seconds=0.2, **eval(sys.argv[1]))
+store = Store.open(settings)
+run = JobRun.claim_next(store, settings, {"train"}, "w1")
+with store.begin() as tx:
+    tx.jobs.request_cancel(run.id)
+with Heartbeat(run, StopFlag(), 0.05, settle):
+    time.sleep(60)
+"""
+
+
+def test_a_job_that_does_not_listen_ends_with_its_process(
+    store: Store, places: dict[str, Any], queue_job: Callable[..., str]
+) -> None:
+    """What does not stop within its grace is settled all the same, and its process is gone."""
+    job_id = queue_job()
+    environment = os.environ | {"PYTHONPATH": str(Path(worker.__file__).parents[1])}
+    command = [sys.executable, "-c", DEAF, repr({name: str(value) for name, value in places.items()})]
+    assert subprocess.run(command, env=environment, timeout=50).returncode == 1
+    with store.read() as tx:
+        job = tx.jobs.get(job_id)
+        (attempt,) = tx.jobs.attempts(job_id)[job_id]
+    assert (job.status, attempt.ending) == ("cancelled", "cancelled")
 
 
 def test_the_thread_ends_with_the_block(claim_job: Claim) -> None:
     """An idle process has no heartbeat left, even where the interval is long."""
     started_at = time.monotonic()
-    with pytest.raises(ValueError, match="work"), Heartbeat(claim_job(), StopFlag(), 3600.0):
+    with pytest.raises(ValueError, match="work"), Heartbeat(claim_job(), StopFlag(), 3600.0, settle):
         raise ValueError("work")
     assert time.monotonic() - started_at < 2.0

@@ -18,13 +18,14 @@ from core.data.query_index import QueryIndex
 from core.errors import JobCancelled
 from core.store import Dataset, Job, Store, new_id
 from core.store.dataset_keys import features_key, new_data_key, queries_key, query_sizes_key, upload_key
+from tests.servers.fixtures import artifact_keys
 from worker import WorkerSettings
 from worker.caches import Caches
 from worker.ingestion import run_ingestion
 from worker.jobs import JobRun
 from worker.stopping import StopFlag
 from worker.sweeper import Sweeper
-from worker.tasks import run_job
+from worker.tasks import RUNNERS, run_jobs
 
 TEXT = "1 qid:1 1:2 2:7\n0 qid:1 1:1 2:7\n2 qid:2 1:3 2:8\n"
 BAD_TEXT = "1 qid:1 1:2\n0 qid:1 1:?\n0 qid:1 2:!\n"
@@ -54,8 +55,8 @@ class Uploads:
 
     def ingest(self, content: bytes | str, sizes: str | None = None, **source: Any) -> Dataset:
         """Send an upload, carry out its job and return what became of it."""
-        dataset_id, job_id = self.send(content, sizes, **source)
-        run_job(self.store, self.settings, StopFlag(), "w1", job_id)
+        dataset_id, _ = self.send(content, sizes, **source)
+        run_jobs(self.store, self.settings, StopFlag(), "w1", RUNNERS)
         return self.dataset(dataset_id)
 
     def dataset(self, dataset_id: str) -> Dataset:
@@ -70,16 +71,14 @@ class Uploads:
 
     def claim(self, job_id: str) -> JobRun:
         """Claim a job without carrying it out."""
-        run = JobRun.claim(self.store, self.settings, job_id, "w1")
+        run = JobRun.claim_next(self.store, self.settings, RUNNERS, "w1")
         assert run is not None
         return run
 
     @property
     def artifacts(self) -> list[str]:
         """All artifacts there are, and empty folders."""
-        root = self.settings.data_dir / "artifacts"
-        leaves = (path for path in root.rglob("*") if path.is_file() or not any(path.iterdir()))
-        return sorted(str(path.relative_to(root)) for path in leaves if path.name not in ("datasets", "data"))
+        return [key for key in artifact_keys(self.settings.storage_url) if key not in ("datasets", "data")]
 
 
 @pytest.fixture
@@ -146,8 +145,8 @@ def test_a_synthetic_dataset_is_made(uploads: Uploads) -> None:
     for _ in range(2):
         with uploads.store.begin() as tx:
             dataset = tx.datasets.add("toy", source)
-            job = tx.jobs.add("ingest", {"dataset_id": dataset.id}, [dataset.id])
-        run_job(uploads.store, uploads.settings, StopFlag(), "w1", job.id)
+            tx.jobs.add("ingest", {"dataset_id": dataset.id}, [dataset.id])
+        run_jobs(uploads.store, uploads.settings, StopFlag(), "w1", RUNNERS)
         made = uploads.dataset(dataset.id)
         assert (made.status, made.source) == ("ready", source)
         keys.add(made.data_key)
@@ -159,7 +158,7 @@ def test_the_same_content_is_stored_once(uploads: Uploads) -> None:
     first = uploads.ingest(TEXT)
     before = uploads.artifacts
     dataset_id, job_id = uploads.send(TEXT)
-    run_job(uploads.store, uploads.settings, StopFlag(), "w1", job_id)
+    run_jobs(uploads.store, uploads.settings, StopFlag(), "w1", RUNNERS)
     second = uploads.dataset(dataset_id)
     assert uploads.artifacts == before
     for name in ("status", "data_key", "digest", "statistics", "findings", "source"):
@@ -177,10 +176,10 @@ def test_the_same_content_is_stored_once(uploads: Uploads) -> None:
 def test_a_known_content_is_not_read_again(uploads: Uploads) -> None:
     """The checksum that was taken as it arrived is enough: the bytes are not looked at."""
     first = uploads.ingest(TEXT)
-    dataset_id, job_id = uploads.send("not what its checksum says")
+    dataset_id, _ = uploads.send("not what its checksum says")
     with uploads.store.begin() as tx:
         tx.datasets.get(dataset_id).sha256 = sha256(TEXT.encode()).hexdigest()
-    run_job(uploads.store, uploads.settings, StopFlag(), "w1", job_id)
+    run_jobs(uploads.store, uploads.settings, StopFlag(), "w1", RUNNERS)
     assert uploads.dataset(dataset_id).data_key == first.data_key
 
 
@@ -251,7 +250,7 @@ class CancelledWhileWriting(JobRun):
 def test_a_cancel_while_storing_leaves_nothing(uploads: Uploads) -> None:
     """A job can be stopped between any two blocks of rows that it writes."""
     _, job_id = uploads.send(TEXT)
-    run = CancelledWhileWriting.claim(uploads.store, uploads.settings, job_id, "w1")
+    run = CancelledWhileWriting.claim_next(uploads.store, uploads.settings, {"ingest"}, "w1")
     assert run is not None
     with pytest.raises(JobCancelled):
         run_ingestion(run)
@@ -274,7 +273,7 @@ def test_reading_tells_how_far_it_is_and_can_be_cancelled(uploads: Uploads, tmp_
     """Percents come while the file is read, and a request to stop ends the reading itself."""
     dataset_id, job_id = large_upload(uploads, tmp_path, copies=25)
     thread = threading.Thread(
-        target=run_job, args=(uploads.store, uploads.settings, StopFlag(), "w1", job_id)
+        target=run_jobs, args=(uploads.store, uploads.settings, StopFlag(), "w1", RUNNERS)
     )
     thread.start()
     seen: list[dict[str, Any]] = []
@@ -309,8 +308,8 @@ def test_the_next_attempt_clears_up_after_a_dead_worker(uploads: Uploads) -> Non
     """What a dead worker had written goes, and what was sent is still there to be read."""
     dataset_id, job_id = uploads.send(TEXT)
     die_while_storing(uploads, job_id)
-    Sweeper(uploads.settings).sweep()
-    run_job(uploads.store, uploads.settings, StopFlag(), "w2", job_id)
+    Sweeper(uploads.settings, "host:1").sweep()
+    run_jobs(uploads.store, uploads.settings, StopFlag(), "w2", RUNNERS)
     dataset = uploads.dataset(dataset_id)
     assert dataset.status == "ready"
     assert dataset.data_key is not None
@@ -322,7 +321,7 @@ def test_a_job_given_up_leaves_nothing(uploads: Uploads) -> None:
     """The sweep that fails a job for good removes what was sent and what was written."""
     dataset_id, job_id = uploads.send(TEXT)
     die_while_storing(uploads, job_id)
-    Sweeper(uploads.settings.model_copy(update={"attempts": 1})).sweep()
+    Sweeper(uploads.settings.model_copy(update={"attempts": 1}), "host:1").sweep()
     assert uploads.job(job_id).status == "failed"
     assert uploads.dataset(dataset_id).status == "invalid"
     assert uploads.artifacts == []
@@ -333,7 +332,7 @@ def test_a_job_handed_back_keeps_what_was_sent(uploads: Uploads) -> None:
     dataset_id, job_id = uploads.send(TEXT)
     run = uploads.claim(job_id)
     run.release()
-    run_job(uploads.store, uploads.settings, StopFlag(), "w1", job_id)
+    run_jobs(uploads.store, uploads.settings, StopFlag(), "w1", RUNNERS)
     assert uploads.dataset(dataset_id).status == "ready"
 
 

@@ -1,5 +1,6 @@
 """A claimed job: reports, interruptions and endings."""
 
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -9,6 +10,7 @@ from core.errors import JobCancelled, LeaseLost
 from core.store import Store
 from worker import WorkerSettings
 from worker.jobs import JobRun, WorkerStopping
+from worker.tasks import RUNNERS
 
 Claim = Callable[..., JobRun]
 
@@ -24,9 +26,9 @@ def test_only_one_claim_of_a_job_succeeds(
     store: Store, settings: WorkerSettings, queue_job: Callable[..., str]
 ) -> None:
     """A message delivered twice starts a job once."""
-    job_id = queue_job()
-    assert JobRun.claim(store, settings, job_id, "w1") is not None
-    assert JobRun.claim(store, settings, job_id, "w2") is None
+    queue_job()
+    assert JobRun.claim_next(store, settings, RUNNERS, "w1") is not None
+    assert JobRun.claim_next(store, settings, RUNNERS, "w2") is None
 
 
 def test_reports_are_throttled_and_nothing_is_lost(store: Store, claim_job: Claim) -> None:
@@ -95,26 +97,71 @@ def test_a_lost_lease_undoes_the_result(store: Store, claim_job: Claim) -> None:
         assert tx.jobs.get(run.id).status == "running"
 
 
-def test_the_heartbeats_renewal_notices_what_happened(store: Store, claim_job: Claim) -> None:
-    """A renewal never raises in its own thread; the work finds out at its next step."""
+def test_the_heartbeat_notices_what_happened(store: Store, claim_job: Claim) -> None:
+    """A job that was given to another worker is told so by the next look and the next renewal."""
     run = claim_job()
     run.renew()
+    run.look()
     run.check()
     take_away(store, run)
-    run.renew()
     with pytest.raises(LeaseLost):
+        run.renew()
+    with pytest.raises(LeaseLost):
+        run.look()
+
+
+def test_the_first_interruption_counts(claim_job: Claim) -> None:
+    """A job that was cancelled is cancelled, even where the worker shuts down a moment later."""
+    run = claim_job()
+    run.interrupt(JobCancelled(run.id))
+    run.interrupt(WorkerStopping())
+    with pytest.raises(JobCancelled):
         run.check()
+
+
+def test_an_interruption_is_ignored_for_a_while_only(claim_job: Claim) -> None:
+    """What the job has not heard within its grace is said again, to the heartbeat; what it heard is not."""
+    run = claim_job(cancel_grace_seconds=0.05, stop_grace_seconds=3600.0)
+    stopping = claim_job(cancel_grace_seconds=0.05, stop_grace_seconds=3600.0)
+    run.interrupt(JobCancelled(run.id))
+    stopping.interrupt(WorkerStopping())
+    assert run.ignored_interruption() is None
+    time.sleep(0.1)
+    assert isinstance(run.ignored_interruption(), JobCancelled)
+    assert stopping.ignored_interruption() is None
+    with pytest.raises(JobCancelled):
+        run.check()
+    assert run.ignored_interruption() is None
 
 
 def test_a_released_job_goes_to_the_next_sweep(store: Store, claim_job: Claim) -> None:
-    """On a shutdown the job does not wait for its lease to run out, and this worker may not go on."""
+    """On a shutdown the job does not wait for its lease to run out, and the attempt does not count."""
     run = claim_job()
+    run.report(iterations=[(1, {"train": {"ndcg@5": 0.5}})])
     run.release()
-    with pytest.raises(WorkerStopping):
-        run.check()
     with store.begin() as tx:
-        assert tx.jobs.to_wake(datetime.now(UTC), 3600) == [run.id]
+        assert tx.jobs.to_wake(datetime.now(UTC), 3600)[0].id == run.id
         assert tx.jobs.get(run.id).attempt == 0
+        (attempt,) = tx.jobs.attempts(run.id)[run.id]
+    assert (attempt.attempt, attempt.ending) == (1, "handed_back")
+    with pytest.raises(LeaseLost):
+        run.flush()
+
+
+def test_what_may_pass_is_tried_again(store: Store, settings: WorkerSettings, claim_job: Claim) -> None:
+    """A storage that is away costs an attempt; after the last one the job fails with what was wrong."""
+    problem = {"title": "Storage unavailable", "detail": "away"}
+    run = claim_job(attempts=2)
+    assert run.put_off(problem) == "put_off"
+    with store.read() as tx:
+        assert tx.jobs.get(run.id).status == "queued"
+    again = JobRun.claim_next(store, settings.model_copy(update={"attempts": 2}), RUNNERS, "w2")
+    assert again is not None
+    assert again.put_off(problem) == "failed"
+    with store.read() as tx:
+        assert tx.jobs.get(run.id).problem == problem
+        endings = [(row.ending, row.detail) for row in tx.jobs.attempts(run.id)[run.id]]
+    assert endings == [("handed_back", "away"), ("failed", "away")]
 
 
 def test_artifacts_of_a_job_without_result_are_removed(store: Store, claim_job: Claim) -> None:

@@ -12,7 +12,8 @@ def test_every_error_of_ours_has_a_title() -> None:
         for kind in vars(core.errors).values()
         if isinstance(kind, type) and issubclass(kind, RankeryError)
     }
-    endings = {core.errors.LeaseLost, core.errors.JobCancelled}
+    endings: set[type] = {core.errors.LeaseLost, core.errors.JobCancelled}
+    endings |= {core.errors.JobQuotaExceeded, core.errors.ByteQuotaExceeded}  # answers of the API
     assert kinds - endings == set(TITLES)
 
 

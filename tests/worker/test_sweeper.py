@@ -1,11 +1,14 @@
 """Returning jobs to the queue."""
 
+import os
+import subprocess
 from collections.abc import Callable
 
 from core.store import Store
 from worker import WorkerSettings
 from worker.jobs import JobRun
 from worker.sweeper import Sweeper
+from worker.tasks import RUNNERS
 
 
 def lose(store: Store, run: JobRun) -> None:
@@ -20,19 +23,35 @@ def test_a_sweep_returns_the_jobs_of_lost_workers(
     """A job whose lease has run out is queued again; one whose worker lives is not touched."""
     lost, alive = claim_job(), claim_job()
     lose(store, lost)
-    Sweeper(settings).sweep()
+    Sweeper(settings, "host:1").sweep()
     with store.read() as tx:
         assert tx.jobs.get(lost.id).status == "queued"
         assert tx.jobs.get(alive.id).status == "running"
+
+
+def test_a_dead_process_of_this_worker_need_not_be_waited_for(
+    store: Store, settings: WorkerSettings, queue_job: Callable[..., str]
+) -> None:
+    """A pool process that is gone is known to be so long before its lease ends; other workers' are not."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    jobs = {}
+    for worker in (f"host:1/{ended.pid}", f"host:1/{os.getpid()}", f"host:2/{ended.pid}"):
+        jobs[worker] = queue_job()
+        assert JobRun.claim_next(store, settings, RUNNERS, worker) is not None
+    Sweeper(settings, "host:1").sweep()
+    with store.read() as tx:
+        found = [tx.jobs.get(job_id).status for job_id in jobs.values()]
+    assert found == ["queued", "running", "running"]
 
 
 def test_a_job_lost_too_often_fails(
     store: Store, settings: WorkerSettings, queue_job: Callable[..., str]
 ) -> None:
     """A job that kills its workers does not go on for ever."""
-    job_id, sweeper = queue_job(), Sweeper(settings)
+    job_id, sweeper = queue_job(), Sweeper(settings, "host:1")
     for _ in range(settings.attempts):
-        run = JobRun.claim(store, settings, job_id, "w1")
+        run = JobRun.claim_next(store, settings, RUNNERS, "w1")
         assert run is not None
         lose(store, run)
         sweeper.sweep()
@@ -45,4 +64,5 @@ def test_a_job_lost_too_often_fails(
 
 def test_a_sweep_survives_a_broken_database(settings: WorkerSettings) -> None:
     """A database that is away is left to the next sweep."""
-    Sweeper(settings.model_copy(update={"database_url": "sqlite:////nonexistent/folder/x.db"})).sweep()
+    broken = settings.model_copy(update={"database_url": "sqlite:////nonexistent/folder/x.db"})
+    Sweeper(broken, "host:1").sweep()

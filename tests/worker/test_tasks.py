@@ -8,14 +8,14 @@ import pytest
 from core.store import Store
 from worker import WorkerSettings
 from worker.stopping import StopFlag
-from worker.tasks import RUNNERS, run_job
+from worker.tasks import RUNNERS, run_jobs
 
 Queue = Callable[..., str]
 
 
 def outcome(store: Store, settings: WorkerSettings, job_id: str) -> dict[str, object]:
     """Run a job in this process and return how it ended."""
-    run_job(store, settings, StopFlag(), "w1", job_id)
+    run_jobs(store, settings, StopFlag(), "w1", RUNNERS)
     with store.read() as tx:
         job = tx.jobs.get(job_id)
     return {"status": job.status, "problem": job.problem, "attempt": job.attempt}
@@ -40,7 +40,7 @@ def test_a_job_that_is_gone_or_ended_is_left_alone(
     store: Store, settings: WorkerSettings, queue_job: Queue
 ) -> None:
     """A message may be late or come twice; it then does nothing."""
-    run_job(store, settings, StopFlag(), "w1", "job_00000000000000000000")
+    run_jobs(store, settings, StopFlag(), "w1", RUNNERS)
     job_id = queue_job()
     with store.begin() as tx:
         tx.jobs.request_cancel(job_id)
@@ -54,7 +54,7 @@ def test_nothing_is_claimed_during_a_shutdown(
     stop = StopFlag()
     stop.set()
     job_id = queue_job()
-    run_job(store, settings, stop, "w1", job_id)
+    run_jobs(store, settings, stop, "w1", RUNNERS)
     with store.read() as tx:
         assert tx.jobs.get(job_id).status == "queued"
 

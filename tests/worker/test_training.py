@@ -16,7 +16,7 @@ from worker import WorkerSettings
 from worker.jobs import JobRun
 from worker.models import load_model, model_key
 from worker.stopping import StopFlag
-from worker.tasks import run_job
+from worker.tasks import RUNNERS, run_jobs
 from worker.training import run_training
 
 SMALL = {"num_iterations": 5, "num_leaves": 7, "min_data_in_leaf": 5}
@@ -43,7 +43,7 @@ class Workshop:
         """Carry out a job and return it as it ended."""
         with self.store.begin() as tx:
             job = tx.jobs.add(kind, {"kind": kind, "dataset_id": dataset_id, **spec})
-        run_job(self.store, self.settings, StopFlag(), "w1", job.id)
+        run_jobs(self.store, self.settings, StopFlag(), "w1", RUNNERS)
         with self.store.read() as tx:
             return tx.jobs.get(job.id)
 

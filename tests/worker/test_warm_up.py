@@ -19,7 +19,7 @@ from core.store.dataset_keys import query_sizes_key, upload_key
 from core.store.result_keys import run_key
 from worker import WorkerSettings
 from worker.stopping import StopFlag
-from worker.tasks import run_job
+from worker.tasks import RUNNERS, run_jobs
 
 def compiled():
     kernels = (thing for thing in gc.get_objects() if isinstance(thing, Dispatcher))
@@ -34,7 +34,7 @@ store.migrate()
 def run(kind, **spec):
     with store.begin() as tx:
         job = tx.jobs.add(kind, {"metrics": ["ndcg@5", "map", "mrr"], **spec})
-    run_job(store, settings, StopFlag(), "w1", job.id)
+    run_jobs(store, settings, StopFlag(), "w1", RUNNERS)
     with store.read() as tx:
         job = tx.jobs.get(job.id)
     assert job.status == "succeeded", job.problem

@@ -1,13 +1,13 @@
 """Claiming, leasing, recording and ending jobs."""
 
 import threading
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
 
 import pytest
 
 from core.errors import LeaseLost, NotFound, WrongState
-from core.store import Dataset, Job, Store
+from core.store import LANES, Dataset, Job, Store, Transaction
 from core.store.clock import utc_now
 from core.store.jobs import Jobs, Settled
 
@@ -196,7 +196,7 @@ def test_a_lost_job_is_queued_again(store: Store, claimed: Job) -> None:
         assert tx.jobs.requeue_expired(utc_now() + LATER, attempts=2) == Settled(requeued=[claimed.id])
         lost = tx.jobs.get(claimed.id)
         assert (lost.status, lost.worker, lost.lease_expires_at) == ("queued", None, None)
-        assert tx.jobs.to_wake(utc_now(), 60) == [claimed.id]
+        assert [job.id for job in tx.jobs.to_wake(utc_now(), 60)] == [claimed.id]
 
 
 def test_the_last_attempt_fails(store: Store, claimed: Job) -> None:
@@ -220,16 +220,21 @@ def test_a_lost_job_that_was_to_stop(store: Store, claimed: Job) -> None:
         assert [(job.id, job.status) for job in ended] == [(claimed.id, "cancelled")]
 
 
+def woken(tx: Transaction, now: datetime) -> list[str]:
+    """Ids of the jobs that get a wake-up, those woken half a minute ago included."""
+    return [job.id for job in tx.jobs.to_wake(now, 30)]
+
+
 def test_to_wake(store: Store) -> None:
     """Queued jobs never woken, or not for a while, are named once, oldest first."""
     now = utc_now()
     with store.begin() as tx:
         first, second, running = (tx.jobs.add("train", {}).id for _ in range(3))
         tx.jobs.claim(running, "w1", 15)
-        assert tx.jobs.to_wake(now, 30) == [first, second]
-        assert tx.jobs.to_wake(now + timedelta(seconds=29), 30) == []
+        assert woken(tx, now) == [first, second]
+        assert woken(tx, now + timedelta(seconds=29)) == []
         tx.jobs.claim(first, "w1", 15)
-        assert tx.jobs.to_wake(now + timedelta(seconds=31), 30) == [second]
+        assert woken(tx, now + timedelta(seconds=31)) == [second]
 
 
 def test_pages_by_status_and_kind(store: Store, claimed: Job) -> None:
@@ -317,3 +322,101 @@ def test_a_released_job_is_queued_again_and_its_attempt_does_not_count(store: St
         assert (released.status, released.attempt, released.woken_at) == ("queued", 0, None)
     with store.begin() as tx, pytest.raises(LeaseLost):
         tx.jobs.release(job_id, released.token)
+
+
+def turns(store: Store, kinds: Collection[str] = ("train",)) -> list[str]:
+    """Claim until nothing waits and return the ids in their order."""
+    claimed: list[str] = []
+    while True:
+        with store.begin() as tx:
+            job = tx.jobs.claim_next(kinds, "w1", 15)
+        if job is None:
+            return claimed
+        claimed.append(job.id)
+
+
+def test_priority_goes_before_age(store: Store) -> None:
+    """The greatest priority first, then the oldest."""
+    with store.begin() as tx:
+        low, first, second, high = (
+            tx.jobs.add("train", {}, priority=priority).id for priority in (-1, 0, 0, 1)
+        )
+    assert turns(store) == [high, first, second, low]
+
+
+def test_keys_take_turns(store: Store) -> None:
+    """A key that queued many jobs before anyone else does not keep the others waiting for all of them."""
+    with store.begin() as tx:
+        many = [tx.jobs.add("train", {}, key_id="key_a").id for _ in range(4)]
+        other = [tx.jobs.add("train", {}, key_id="key_b").id for _ in range(2)]
+        nobodys = tx.jobs.add("train", {}).id
+    assert turns(store) == [many[0], other[0], nobodys, many[1], other[1], many[2], many[3]]
+
+
+def test_a_worker_takes_the_kinds_of_its_lane(store: Store) -> None:
+    """What another lane carries out stays."""
+    with store.begin() as tx:
+        training, reading = tx.jobs.add("train", {}).id, tx.jobs.add("ingest", {}).id
+    assert turns(store, LANES["quick"]) == [reading]
+    assert turns(store, LANES["training"]) == [training]
+    assert sorted(kind for kinds in LANES.values() for kind in kinds) == sorted(
+        ["train", "ingest", "import", "evaluate", "rank", "compare"]
+    )
+
+
+def test_every_claim_is_remembered(store: Store, claimed: Job) -> None:
+    """Who had the job, when, and how it ended, whether its worker said so or not."""
+    with store.begin() as tx:
+        tx.jobs.requeue_expired(utc_now() + LATER, attempts=3)
+        again = tx.jobs.claim(claimed.id, "w2", 15)
+        assert again is not None
+        tx.jobs.succeed(again.id, again.token, {})
+    with store.read() as tx:
+        lost, done = tx.jobs.attempts(claimed.id)[claimed.id]
+    assert (lost.attempt, lost.worker, lost.ending, lost.detail) == (
+        *(1, "w1", "lost"),
+        "The worker w1 stopped answering.",
+    )
+    assert (done.attempt, done.worker, done.ending) == (2, "w2", "succeeded")
+    assert lost.ended_at is not None
+    assert lost.started_at <= lost.ended_at <= done.started_at
+
+
+def test_a_worker_that_is_gone_need_not_be_waited_for(store: Store, claimed: Job) -> None:
+    """Jobs of a process that is known to be dead are queued again before their lease ends."""
+    with store.begin() as tx:
+        assert [job.id for job in tx.jobs.running_on("w")] == [claimed.id]
+        assert tx.jobs.running_on("x") == tx.jobs.running_on("%") == []
+        assert tx.jobs.requeue_expired(utc_now(), attempts=3, gone=["w2"]) == Settled()
+        assert tx.jobs.requeue_expired(utc_now(), attempts=3, gone=["w1"]).requeued == [claimed.id]
+
+
+def test_a_later_attempt_goes_on_from_the_checkpoint(store: Store, claimed: Job) -> None:
+    """What was recorded after the checkpoint is dropped, what was before it stays."""
+    checkpoint = {"key": "checkpoints/a/1-2.npz", "sha256": "0", "iteration": 2, "total": 9}
+    curve = [(number, {"train": {"ndcg@5": number / 10}}) for number in range(1, 5)]
+    with store.begin() as tx:
+        tx.jobs.record(claimed.id, claimed.token, iterations=curve)
+        tx.jobs.keep_checkpoint(claimed.id, claimed.token, checkpoint)
+        tx.jobs.requeue_expired(utc_now() + LATER, attempts=3)
+        again = tx.jobs.claim(claimed.id, "w2", 15)
+        assert again is not None
+        assert again.checkpoint == checkpoint
+        assert [row.iteration for row in tx.jobs.iterations(claimed.id)] == [1, 2]
+        assert tx.jobs.attempts(claimed.id)[claimed.id][1].resumed_from == 2
+        with pytest.raises(LeaseLost):
+            tx.jobs.keep_checkpoint(claimed.id, claimed.token, checkpoint)
+        tx.jobs.drop_checkpoint(again.id, again.token)
+        assert tx.jobs.iterations(claimed.id) == []
+        tx.jobs.keep_checkpoint(again.id, again.token, checkpoint)
+        assert tx.jobs.succeed(again.id, again.token, {}).checkpoint is None
+
+
+def test_asking_whether_to_stop(store: Store, claimed: Job) -> None:
+    """A look at the row tells of a cancel, and of a lease that is lost."""
+    with store.begin() as tx:
+        assert not tx.jobs.stop_requested(claimed.id, claimed.token)
+        tx.jobs.request_cancel(claimed.id)
+        assert tx.jobs.stop_requested(claimed.id, claimed.token)
+        with pytest.raises(LeaseLost):
+            tx.jobs.stop_requested(claimed.id, claimed.token + 1)

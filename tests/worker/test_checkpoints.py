@@ -1,0 +1,135 @@
+"""Trainings that go on where an earlier attempt was."""
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from core.data import synthetic_dataset, write_parquet
+from core.store import Job, Store
+from core.store.result_keys import checkpoint_folder
+from worker import WorkerSettings
+from worker.jobs import JobRun
+from worker.models import model_key
+from worker.stopping import StopFlag
+from worker.tasks import RUNNERS, run_jobs
+
+ITERATIONS = 150
+SPEC = {
+    "kind": "train",
+    "loss": {"name": "lambdarank"},
+    "hyperparameters": {
+        "num_iterations": ITERATIONS,
+        "bagging_fraction": 0.8,
+        "bagging_freq": 1,
+        "feature_fraction": 0.8,
+    },
+    "metrics": ["ndcg@5"],
+    "validation": {"fraction": 0.3},
+}
+Submit = Callable[..., str]
+
+
+@pytest.fixture
+def submit(store: Store) -> Submit:
+    """Queue the training, under a name."""
+    with store.artifacts.writing("data/d/data.parquet") as file:
+        write_parquet(synthetic_dataset(80, seed=1), file)
+    with store.begin() as tx:
+        dataset_id = tx.datasets.add("d", {"kind": "upload"}).id
+        tx.datasets.mark_ready(dataset_id, statistics={}, digest="d", data_key="data/d/data.parquet")
+
+    def queue(name: str) -> str:
+        with store.begin() as tx:
+            return tx.jobs.add("train", {**SPEC, "model_name": name, "dataset_id": dataset_id}).id
+
+    return queue
+
+
+def look(store: Store, job_id: str) -> Job:
+    """Return the job as it is."""
+    with store.read() as tx:
+        return tx.jobs.get(job_id)
+
+
+def interrupt(store: Store, settings: WorkerSettings, job_id: str, iteration: int) -> Job:
+    """Let a worker train until an iteration, then shut it down; return the job as it left it."""
+    stop = StopFlag()
+    worker = threading.Thread(target=run_jobs, args=(store, settings, stop, "w1", RUNNERS))
+    worker.start()
+    while worker.is_alive() and ((look(store, job_id).progress or {}).get("iteration") or 0) < iteration:
+        time.sleep(0.01)
+    stop.set()
+    worker.join()
+    return look(store, job_id)
+
+
+def finish(store: Store, settings: WorkerSettings, job_id: str) -> tuple[str, list[Any], Any]:
+    """Carry the job out; return model text, learning curves and metrics."""
+    run_jobs(store, settings, StopFlag(), "w2", RUNNERS)
+    job = look(store, job_id)
+    assert job.status == "succeeded", job.problem
+    assert job.result is not None
+    with store.read() as tx:
+        curves = [(row.iteration, row.values) for row in tx.jobs.iterations(job_id)]
+    return store.artifacts.read_bytes(model_key(job.result["model_id"])).decode(), curves, job.metrics
+
+
+def test_a_shutdown_costs_nothing(store: Store, settings: WorkerSettings, submit: Submit) -> None:
+    """A training that was handed back goes on from where it was, to the same model, curves and metrics."""
+    undisturbed = finish(store, settings, submit("web"))
+    job_id = submit("web")
+    job = interrupt(store, settings, job_id, 20)
+    assert (job.status, job.attempt) == ("queued", 0)
+    assert job.checkpoint is not None
+    assert 20 <= job.checkpoint["iteration"] < ITERATIONS
+    assert finish(store, settings, job_id) == undisturbed
+    with store.read() as tx:
+        attempts = tx.jobs.attempts(job_id)[job_id]
+    assert [(row.ending, row.resumed_from) for row in attempts] == [
+        ("handed_back", None),
+        ("succeeded", job.checkpoint["iteration"]),
+    ]
+    assert look(store, job_id).checkpoint is None
+    assert not store.artifacts.exists(checkpoint_folder(job_id))
+
+
+def test_a_lost_worker_costs_what_came_after_the_checkpoint(
+    store: Store, settings: WorkerSettings, submit: Submit
+) -> None:
+    """A checkpoint is kept every so often, and only the last one."""
+    undisturbed = finish(store, settings, submit("web"))
+    job_id = submit("web")
+    often = settings.model_copy(update={"checkpoint_seconds": 0.0, "attempts": 9})
+    kept = []
+    for iteration in (10, 60):
+        job = interrupt(store, often, job_id, iteration)
+        assert job.checkpoint is not None
+        kept.append(job.checkpoint["key"])
+    assert not store.artifacts.exists(kept[0])
+    assert store.artifacts.exists(kept[1])
+    # A worker that claims and is never heard of again.
+    assert JobRun.claim_next(store, settings.model_copy(update={"lease_seconds": -1.0}), {"train"}, "w3")
+    with store.begin() as tx:
+        assert tx.jobs.requeue_expired(job.created_at + timedelta(days=1), 9).requeued == [job_id]
+    assert finish(store, often, job_id) == undisturbed
+
+
+@pytest.mark.parametrize("damage", ["gone", "altered"])
+def test_a_checkpoint_that_cannot_be_used_is_no_loss(
+    store: Store, settings: WorkerSettings, submit: Submit, damage: str
+) -> None:
+    """The training begins anew, and ends as it would have."""
+    undisturbed = finish(store, settings, submit("web"))
+    job_id = submit("web")
+    job = interrupt(store, settings, job_id, 20)
+    assert job.checkpoint is not None
+    key = job.checkpoint["key"]
+    if damage == "gone":
+        store.artifacts.delete(key)
+    else:
+        store.artifacts.write_bytes(key, store.artifacts.read_bytes(key)[:-1] + b"\0")
+    assert finish(store, settings, job_id) == undisturbed

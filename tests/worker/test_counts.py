@@ -1,0 +1,87 @@
+"""What a job adds to the service's counters."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from core.errors import LeaseLost
+from core.store import Store
+from tests.worker.test_jobs import take_away
+from worker.jobs import JobRun
+
+Claim = Callable[..., JobRun]
+
+
+def _tallies(store: Store) -> dict[str, float]:
+    with store.read() as tx:
+        return {
+            " ".join([tally.name, *tally.labels.values()]): tally.value
+            for tally in tx.tallies.all()
+            if not tally.name.startswith("job_")
+        }
+
+
+def test_iterations_are_counted_once(store: Store, claim_job: Claim) -> None:
+    """However often a job reports, and with its end."""
+    run = claim_job()
+    for _ in range(3):
+        run.counts.iterated()
+        run.flush()
+    assert _tallies(store)["training_iterations"] == 3
+    run.counts.iterated()
+    run.fail({"title": "t", "detail": "d"})
+    assert _tallies(store)["training_iterations"] == 4
+
+
+def test_the_first_iteration_takes_no_time(store: Store, claim_job: Claim) -> None:
+    """Seconds are those between iterations: the first one also prepares the data."""
+    run = claim_job()
+    run.counts.iterated()
+    run.flush()
+    assert "training_seconds" not in _tallies(store)
+    time.sleep(0.05)
+    run.counts.iterated()
+    run.flush()
+    assert 0.05 <= _tallies(store)["training_seconds"] < 30
+
+
+def test_two_trainings_add_up(store: Store, claim_job: Claim) -> None:
+    """The counters are the service's, not a job's."""
+    for _ in range(2):
+        run = claim_job()
+        run.counts.iterated()
+        run.cancel()
+    assert _tallies(store)["training_iterations"] == 2
+
+
+def test_caches(store: Store, claim_job: Claim) -> None:
+    """An entry that is there is a hit, one that is not a miss, by cache."""
+    run = claim_job()
+    assert run.caches.dataset("x") is None
+    with run.caches.binned.adding("y") as folder:
+        (folder / "bins").write_bytes(b"x")
+    assert run.caches.binned.find("y") is not None
+    run.flush()
+    assert _tallies(store) == {"cache_misses arrays": 1, "cache_hits binned": 1}
+
+
+def test_what_could_not_be_written_is_counted_later(store: Store, claim_job: Claim) -> None:
+    """A transaction that came to nothing takes its counts with it, and the next one brings them again."""
+    run = claim_job()
+    run.counts.iterated()
+    with pytest.raises(RuntimeError), run.succeeding({}):
+        raise RuntimeError
+    assert _tallies(store) == {}
+    run.fail({"title": "t", "detail": "d"})
+    assert _tallies(store) == {"training_iterations": 1}
+
+
+def test_a_lost_job_counts_for_nothing(store: Store, claim_job: Claim) -> None:
+    """What a worker did after its lease was lost is not the service's work."""
+    run = claim_job()
+    take_away(store, run)
+    run.counts.iterated()
+    with pytest.raises(LeaseLost):
+        run.flush()
+    assert _tallies(store) == {}

@@ -1,0 +1,92 @@
+"""What a worker's log says of a job."""
+
+import io
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import structlog
+
+from core.store import Store
+from worker import WorkerSettings
+from worker.heartbeat import Heartbeat
+from worker.jobs import JobRun
+from worker.logs import configure_logging
+from worker.stopping import StopFlag
+from worker.tasks import run_job, settle
+
+Claim = Callable[..., JobRun]
+Lines = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def lines(settings: WorkerSettings) -> Iterator[Lines]:
+    """The worker's log so far, one object a line."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    configure_logging(settings.model_copy(update={"log_format": "json"}))
+    stream = io.StringIO()
+    (handler,) = root.handlers
+    assert isinstance(handler, logging.StreamHandler)
+    handler.setStream(stream)
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+def test_a_job_is_a_line_when_it_starts_and_one_when_it_ends(
+    store: Store, settings: WorkerSettings, queue_job: Callable[..., str], lines: Lines
+) -> None:
+    """Both say which job, attempt and worker it is; the last one how long it took."""
+    queue_job("ingest", dataset_id="ds_gone")
+    run = JobRun.claim_next(store, settings, {"ingest"}, "w1")
+    assert run is not None
+    run_job(run, settings, StopFlag())
+    told = [line for line in lines() if str(line["event"]).startswith("job.")]
+    assert [line["event"] for line in told] == ["job.started", "job.failed"]
+    for line in told:
+        assert line["job_id"] == run.id
+        assert (line["kind"], line["attempt"], line["token"], line["worker"]) == ("ingest", 1, 1, "w1")
+    assert told[1]["duration_seconds"] >= 0
+
+
+def test_a_job_that_goes_on_says_from_where(
+    store: Store, settings: WorkerSettings, claim_job: Claim, lines: Lines
+) -> None:
+    """A claim with a checkpoint is not a start."""
+    run = claim_job("train")
+    checkpoint = {"key": "checkpoints/gone", "sha256": "0" * 64, "iteration": 12, "total": 50}
+    run.keep_checkpoint(checkpoint)
+    run.release()
+    again = JobRun.claim_next(store, settings, {"train"}, "w2")
+    assert again is not None
+    run_job(again, settings, StopFlag())
+    (resumed,) = [line for line in lines() if line["event"] == "job.resumed"]
+    assert (resumed["iteration"], resumed["token"], resumed["worker"]) == (12, 2, "w2")
+
+
+def test_lines_of_the_heartbeat_are_the_jobs(
+    store: Store, settings: WorkerSettings, claim_job: Claim, lines: Lines
+) -> None:
+    """What the thread beside a job logs carries the job's id, too."""
+    run = claim_job("train")
+    with (
+        structlog.contextvars.bound_contextvars(job_id=run.id),
+        Heartbeat(run, StopFlag(), 0.01, settle),
+    ):
+        store.close()
+        run.store = Store.open(settings.model_copy(update={"database_url": "postgresql://127.0.0.1:1/x"}))
+        _wait_for(lambda: any(line["event"] == "job.heartbeat_missed" for line in lines()))
+    missed = next(line for line in lines() if line["event"] == "job.heartbeat_missed")
+    assert missed["job_id"] == run.id
+
+
+def _wait_for(happened: Callable[[], bool]) -> None:
+    until = time.monotonic() + 20
+    while not happened():
+        assert time.monotonic() < until
+        time.sleep(0.02)
