@@ -37,6 +37,18 @@ test: install ## run all tests: unit, integration with real processes, browser
 test-kill: install ## kill the service at ten random moments; nothing may be left or lost
 	RANKERY_KILLS=10 $(BIN)/pytest tests/integration/test_kill.py
 
+.PHONY: test-faults
+test-faults: install ## FAULTS_JOBS= jobs under kills, flushes, restarts, a full disk and an absent store, with a table
+	$(BIN)/python -m tests.faults $(if $(FAULTS_JOBS),--jobs $(FAULTS_JOBS))
+
+.PHONY: test-resume
+test-resume: install ## kill a training at twenty random iterations; each must make the same model
+	$(BIN)/python -m tests.faults --only resume
+
+.PHONY: test-api-fuzz
+test-api-fuzz: install ## schemathesis over the whole OpenAPI document: 5,000 requests, with and without a key
+	$(BIN)/python -m tests.security.api_fuzz --requests 5000
+
 .PHONY: fuzz-datasets
 fuzz-datasets: install ## read 100,000 mutated files of every format; each is read or refused with its place
 	$(BIN)/python -m tests.core.data.fuzz --files 100000
@@ -57,6 +69,10 @@ bench-datasets: install ## read a LETOR file of 500 MB beside scikit-learn, then
 .PHONY: bench-evaluation
 bench-evaluation: install ## all metrics beside ranx and pytrec_eval, the randomisation test beside SciPy
 	$(BIN)/python -m benchmarks.evaluation
+
+.PHONY: bench-polling
+bench-polling: install ## 200 requests a second of job polling for a minute beside a running training
+	$(BIN)/python -m benchmarks.polling
 
 .PHONY: bench-coherency
 bench-coherency: install ## share of queries with an incoherent gradient by iteration, as the 2023 paper's Figure 3

@@ -22,7 +22,8 @@ class AccessLog:
     """ASGI middleware that names each request, logs it once and turns a stray exception into a 500.
 
     A caller's own `X-Request-ID` is kept when it is plain text of up to 128 characters, so that one id
-    follows a request through proxies; it is on every log line written while the request is handled.
+    follows a request through proxies; it is on every log line written while the request is handled, and so
+    is the id of the caller's key once that is known.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -62,6 +63,7 @@ class AccessLog:
                     status=status,
                     duration_ms=round((time.perf_counter() - started) * 1000, 1),
                 )
+                structlog.contextvars.unbind_contextvars("key_id")
 
 
 def _request_id(headers: Headers) -> str:

@@ -9,9 +9,32 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi_offline import FastAPIOffline
 
 from app import dashboard, documentation, problems
+from app.access.doorkeeper import Doorkeeper
+from app.access.gate import Gate
+from app.access.headers import SecurityHeaders
+from app.access.keyring import Keyring
+from app.access.network import refuse_open_network
+from app.access.recorder import Recorder
 from app.access_log import AccessLog
+from app.limits.heads import HeadLimit
+from app.limits.patience import BodyPatience
+from app.limits.rates import RateLimit
 from app.logs import configure_logging
-from app.routes import catalogue, comparisons, datasets, evaluations, health, jobs, models, rankings
+from app.metrics import Metrics, RequestMetrics
+from app.probes import Probe
+from app.routes import (
+    audit,
+    catalogue,
+    comparisons,
+    datasets,
+    evaluations,
+    health,
+    jobs,
+    keys,
+    models,
+    monitoring,
+    rankings,
+)
 from app.scoring import ForestCache
 from app.services import Services
 from app.settings import ApiSettings
@@ -26,6 +49,8 @@ _V1 = (
     comparisons.router,
     rankings.router,
     catalogue.router,
+    keys.router,
+    audit.router,
 )
 
 
@@ -40,13 +65,25 @@ def create_app(settings: ApiSettings) -> FastAPI:
         try:
             await run_in_threadpool(store.migrate)
             forests = ForestCache(store.artifacts, settings.model_cache_size)
-            application.state.services = Services(settings, store, wake_ups, forests)
+            doorkeeper = Doorkeeper(Keyring(store), settings.wrong_keys_per_minute)
+            await refuse_open_network(settings.host, doorkeeper)
+            metrics = Metrics(store, forests, _version())
+            parts = {
+                "database": Probe(store.fault),
+                "storage": Probe(store.artifacts.fault),
+                "broker": Probe(wake_ups.fault),
+            }
+            application.state.services = Services(
+                settings, store, wake_ups, forests, doorkeeper, metrics, parts
+            )
             yield
         finally:
             wake_ups.close()
             store.close()
 
     application = FastAPIOffline(
+        docs_url=None,  # a page of the dashboard, without the script that stands in the one of this package
+        redoc_url=None,  # loads a picture from elsewhere
         title="Rankery",
         version=_version(),
         summary="Learning to rank over HTTP",
@@ -61,9 +98,19 @@ def create_app(settings: ApiSettings) -> FastAPI:
         v1.include_router(router)
     application.include_router(v1)
     application.include_router(health.router)
+    application.include_router(monitoring.router)
     application.include_router(dashboard.router)
+    application.include_router(dashboard.sign_in_router)
     dashboard.mount_static(application)
+    # The last one added is the first to see a request.
+    application.add_middleware(BodyPatience, settings=settings)
+    application.add_middleware(RateLimit, settings=settings)
+    application.add_middleware(Gate, settings=settings)
+    application.add_middleware(Recorder)
+    application.add_middleware(HeadLimit)
     application.add_middleware(AccessLog)
+    application.add_middleware(SecurityHeaders)
+    application.add_middleware(RequestMetrics)
     problems.install(application)
     documentation.install(application)
     return application

@@ -9,18 +9,28 @@ from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope
 
+# An empty array or object takes three bytes of a body and eighty of memory.
+MAX_CONTAINERS = 100_000
+
 
 class JsonRequest(Request):
     """A request whose JSON body has a largest size and follows RFC 8259 to the letter.
 
-    Python's own parser takes `NaN`, half a surrogate pair and any nesting until the stack ends, all of
-    which would fail much later and as a fault of ours.
+    Args:
+        scope: The request.
+        receive: Where its body comes from.
+        max_bytes: The longest body.
+        max_containers: The most arrays and objects in it.
     """
 
-    def __init__(self, scope: Scope, receive: Receive, max_bytes: int) -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, max_bytes: int, max_containers: int = MAX_CONTAINERS
+    ) -> None:
         super().__init__(scope, receive)
         self._max_bytes = max_bytes
+        self._max_containers = max_containers
         self._content: bytes | None = None
+        self._parsed: list[Any] = []
 
     async def body(self) -> bytes:
         """Read the body once, at most `max_bytes` of it.
@@ -41,16 +51,14 @@ class JsonRequest(Request):
         return self._content
 
     async def json(self) -> Any:
-        """Parse the body.
+        """Parse the body, once.
 
         Raises:
             JSONDecodeError: When it is not JSON; FastAPI makes a validation error of this type alone.
         """
-        content = await self.body()
-        try:
-            return from_json(content, allow_inf_nan=False)
-        except ValueError as error:
-            raise JSONDecodeError(str(error), "", 0) from error
+        if not self._parsed:
+            self._parsed.append(parse_json(await self.body(), self._max_containers))
+        return self._parsed[0]
 
     def require_json(self) -> None:
         """Refuse a body of another media type.
@@ -69,6 +77,29 @@ class JsonRequest(Request):
 
     def _has_body(self) -> bool:
         return self.headers.get("content-length", "0") != "0" or "transfer-encoding" in self.headers
+
+
+def parse_json(content: bytes | str, max_containers: int = MAX_CONTAINERS) -> Any:
+    """Parse JSON of a stranger: nesting, the digits of a number and the count of containers are bounded.
+
+    Python's own parser takes `NaN`, half a surrogate pair, any digits and any nesting until the stack ends,
+    all of which would fail much later and as a fault of ours. Pydantic's gives up 200 levels deep, before it
+    has built more, and at 4,300 digits. Of members of one name the last counts, as everywhere in Python.
+
+    Args:
+        content: What was sent.
+        max_containers: The most arrays and objects, brackets within texts counted with them.
+
+    Raises:
+        JSONDecodeError: When it is not JSON, or too much of it.
+    """
+    openings = content.count(b"[") + content.count(b"{") if isinstance(content, bytes) else 0
+    if openings > max_containers:
+        raise JSONDecodeError(f"more than {max_containers} arrays and objects", "", 0)
+    try:
+        return from_json(content, allow_inf_nan=False)
+    except ValueError as error:
+        raise JSONDecodeError(str(error), "", 0) from error
 
 
 def too_large(max_bytes: int) -> HTTPException:

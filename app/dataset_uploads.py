@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from app.bodies import parse_json
 from app.schemas.datasets import dataset_name
 from app.uploads import ReceivedFile, ReceivedUpload
 from core.data.options import reading_options
@@ -76,7 +77,7 @@ class DatasetUpload:
         for name in _JSON_TEXTS:
             if name in options:
                 try:
-                    options[name] = json.loads(options[name])
+                    options[name] = parse_json(options[name].encode())
                 except ValueError as error:
                     problems.append(InputProblem(f"/{name}", f"must be JSON: {error}"))
                     del options[name]
@@ -105,13 +106,25 @@ class DatasetUpload:
             return self.received.files[part].filename
         return given if part == FILE or not given else f"{given} {part}"
 
-    def add(self, tx: Transaction, places: Places) -> list[Dataset]:
-        """Record a dataset for each part."""
+    @property
+    def size_bytes(self) -> int:
+        """Length of the files that are datasets."""
+        return sum(self.received.files[part].size_bytes for part in self.parts)
+
+    def add(self, tx: Transaction, places: Places, key_id: str | None = None) -> list[Dataset]:
+        """Record a dataset for each part, of the key that they came with."""
         ids = {part: places.ids[part] for part in self.parts}
         together = None if self.parts == (FILE,) else ids
-        return [self._add(tx, part, ids[part], together) for part in self.parts]
+        return [self._add(tx, part, ids[part], together, key_id) for part in self.parts]
 
-    def _add(self, tx: Transaction, part: str, dataset_id: str, together: dict[str, str] | None) -> Dataset:
+    def _add(
+        self,
+        tx: Transaction,
+        part: str,
+        dataset_id: str,
+        together: dict[str, str] | None,
+        key_id: str | None,
+    ) -> Dataset:
         file = self.received.files[part]
         source = {"kind": "upload", "filename": file.filename, "format": self.format, "options": self.options}
         sizes = self.received.files.get(part + _SIZES)
@@ -124,6 +137,7 @@ class DatasetUpload:
             size_bytes=file.size_bytes,
             sha256=file.sha256,
             parts=together,
+            key_id=key_id,
         )
 
 

@@ -8,6 +8,7 @@ from fastapi import Depends, Header, Request
 from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
+from app.access.caller import UseCaller
 from app.schemas.base import PRINTABLE
 from core.errors import InvalidInput
 from core.store import Transaction
@@ -72,8 +73,10 @@ class Once:
         )
 
 
-def _once(request: Request, idempotency_key: IdempotencyKey = None) -> Once:
-    return Once(idempotency_key, f"{request.method} {request.url.path}")
+def _once(request: Request, caller: UseCaller, idempotency_key: IdempotencyKey = None) -> Once:
+    # Callers do not see each other's answers, whatever they choose for keys.
+    caller_id = f"{caller.key_id} " if caller.key_id else ""
+    return Once(idempotency_key, f"{caller_id}{request.method} {request.url.path}")
 
 
 async def _body_sha256(request: Request) -> str:

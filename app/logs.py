@@ -4,8 +4,8 @@ import logging
 
 from core.logs import LogFormat, log_formatter
 
-# alembic greets at every start; python_multipart warns of bodies that the client is told about anyway.
-_CHATTY = ("alembic", "python_multipart")
+# alembic and botocore greet at every start; python_multipart warns of bodies that the client is told about.
+_CHATTY = ("alembic", "aiobotocore", "botocore", "python_multipart")
 
 
 def configure_logging(level: str, log_format: LogFormat) -> None:

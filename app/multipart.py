@@ -17,7 +17,7 @@ MAX_FILENAME_CHARACTERS = 255
 class Part:
     """One part of the body so far."""
 
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[bytes, bytes] = field(default_factory=dict)
     name: str = ""
     is_file: bool = False
     text: bytearray = field(default_factory=bytearray)
@@ -102,12 +102,12 @@ class UploadParser:
         self._part = Part()
 
     def _end_header(self) -> None:
-        self._part.headers[_text(self._header_name).lower()] = _text(self._header_value)
+        self._part.headers[bytes(self._header_name).lower()] = bytes(self._header_value)
         self._header_name.clear()
         self._header_value.clear()
 
     def _open_part(self) -> None:
-        disposition, options = parse_options_header(_header(self._part, "content-disposition"))
+        disposition, options = parse_options_header(self._part.headers.get(b"content-disposition"))
         self._part.name = _text(options.get(b"name", b""))
         if disposition != b"form-data" or not self._part.name:
             raise InvalidInput.at("", 'a part without Content-Disposition: form-data; name="…"')
@@ -161,10 +161,6 @@ def _boundary(content_type: str) -> bytes:
     if not 1 <= len(boundary) <= 70:
         raise InvalidInput.at("", "the Content-Type needs a boundary of 1 to 70 characters")
     return boundary
-
-
-def _header(part: Part, name: str) -> str:
-    return part.headers.get(name, "")
 
 
 def _text(value: bytes | bytearray) -> str:

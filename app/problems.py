@@ -15,19 +15,25 @@ from starlette.routing import Match
 
 from app.pointers import input_problems
 from core.errors import (
+    ByteQuotaExceeded,
     DatasetError,
     InputProblem,
     InvalidInput,
     JobCancelled,
+    JobQuotaExceeded,
     LeaseLost,
     ModelError,
     NotFound,
     RankeryError,
+    StoreFull,
     StoreUnavailable,
     WrongState,
 )
 
 MEDIA_TYPE = "application/problem+json"
+MAX_PROBLEMS = 100  # told of one request; the rest would only fill the answer
+# A job ends in seconds or in hours; whoever waits may ask this often.
+_JOB_QUOTA_SECONDS = 5
 _METHODS = ("GET", "POST", "PUT", "DELETE")
 
 
@@ -61,6 +67,13 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
         WrongState: ProblemKind(HTTPStatus.CONFLICT, "wrong-state", "The present state does not allow this"),
         LeaseLost: ProblemKind(HTTPStatus.CONFLICT, "lease-lost", "Another worker has taken the job over"),
         JobCancelled: ProblemKind(HTTPStatus.CONFLICT, "job-cancelled", "The job was cancelled"),
+        JobQuotaExceeded: ProblemKind(
+            HTTPStatus.TOO_MANY_REQUESTS, "too-many-jobs", "Too many jobs wait or run"
+        ),
+        ByteQuotaExceeded: ProblemKind(HTTPStatus.CONFLICT, "quota-exceeded", "Too much is stored"),
+        StoreFull: ProblemKind(
+            HTTPStatus.INSUFFICIENT_STORAGE, "insufficient-storage", "There is no room for this"
+        ),
         StoreUnavailable: ProblemKind(
             HTTPStatus.SERVICE_UNAVAILABLE, "store-unavailable", "Storage cannot be reached"
         ),
@@ -75,9 +88,15 @@ _HTTP_KINDS: Mapping[int, ProblemKind] = MappingProxyType(
             ProblemKind(HTTPStatus.BAD_REQUEST, "bad-request", "The request cannot be understood"),
             ProblemKind(HTTPStatus.NOT_FOUND, "no-such-path", "There is nothing at this path"),
             ProblemKind(HTTPStatus.METHOD_NOT_ALLOWED, "method-not-allowed", "The path has no such method"),
+            ProblemKind(HTTPStatus.REQUEST_TIMEOUT, "too-slow", "The request arrives too slowly"),
             ProblemKind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large"),
+            ProblemKind(HTTPStatus.REQUEST_URI_TOO_LONG, "address-too-long", "The address is too long"),
             ProblemKind(
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "The media type is not accepted"
+            ),
+            ProblemKind(HTTPStatus.TOO_MANY_REQUESTS, "too-many-requests", "There are too many requests"),
+            ProblemKind(
+                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers-too-large", "The headers are too large"
             ),
             ProblemKind(HTTPStatus.INTERNAL_SERVER_ERROR, "internal-error", "Something failed on our side"),
             ProblemKind(HTTPStatus.SERVICE_UNAVAILABLE, "not-ready", "The service is not ready"),
@@ -119,9 +138,9 @@ def internal_error() -> Response:
     return http_problem(HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
-def not_ready(parts: Sequence[str]) -> Response:
+def not_ready(faults: Sequence[str]) -> Response:
     """Answer that parts of the service are down, naming them."""
-    return http_problem(HTTPStatus.SERVICE_UNAVAILABLE, f"not answering: {', '.join(parts)}")
+    return http_problem(HTTPStatus.SERVICE_UNAVAILABLE, "; ".join(faults))
 
 
 def http_problem(
@@ -143,14 +162,17 @@ def _on_rankery_error(_: Request, error: Exception) -> Response:
     if kind is None:
         raise error
     if isinstance(error, InvalidInput):
-        return problem(kind, _summary(error.problems), error.problems)
-    return problem(kind, str(error))
+        return _invalid_input(error.problems, len(error.problems))
+    waiting = isinstance(error, JobQuotaExceeded)
+    return problem(kind, str(error), headers={"Retry-After": str(_JOB_QUOTA_SECONDS)} if waiting else None)
 
 
 def _on_validation_error(_: Request, error: Exception) -> Response:
     invalid = cast("RequestValidationError", error)
-    problems = input_problems(invalid.errors(), invalid.body)
-    return problem(KINDS[InvalidInput], _summary(problems), problems)
+    errors = invalid.errors()
+    # Translated up to a bound: a body of a few megabytes can be wrong in a million places.
+    problems = input_problems(errors[:MAX_PROBLEMS], invalid.body)
+    return _invalid_input(problems, max(len(problems), len(errors) if len(errors) > MAX_PROBLEMS else 0))
 
 
 def _on_http_exception(request: Request, error: Exception) -> Response:
@@ -172,6 +194,7 @@ def _allowed_methods(request: Request) -> list[str]:
     ]
 
 
-def _summary(problems: Sequence[InputProblem]) -> str:
+def _invalid_input(problems: Sequence[InputProblem], total: int) -> Response:
     first = f"{problems[0].pointer}: {problems[0].detail}" if problems[0].pointer else problems[0].detail
-    return first if len(problems) == 1 else f"{len(problems)} problems; the first is {first}"
+    detail = first if total == 1 else f"{total} problems; the first is {first}"
+    return problem(KINDS[InvalidInput], detail, problems[:MAX_PROBLEMS])

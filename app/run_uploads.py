@@ -27,6 +27,7 @@ RUN_BODY: dict[str, Any] = {
         "multipart/form-data": {
             "schema": {
                 "type": "object",
+                "additionalProperties": False,
                 "required": ["file", "dataset_id"],
                 "properties": {
                     "file": {
@@ -109,10 +110,11 @@ class RunUpload:
         }
 
 
-def register_run(services: Services, once: Once, upload: RunUpload) -> Response:
-    """Queue the job that reads a run.
+def register_run(services: Services, key_id: str | None, once: Once, upload: RunUpload) -> Response:
+    """Queue the job that reads a run, for the key that it came with.
 
     Raises:
+        JobQuotaExceeded: The key has too many jobs.
         NotFound: There is no such dataset.
         WrongState: It is not ready.
     """
@@ -122,12 +124,13 @@ def register_run(services: Services, once: Once, upload: RunUpload) -> Response:
             if answer := once.earlier_answer(tx, upload.sha256):
                 return answer
             require_ready(tx, [upload.dataset_id])
-            job = tx.jobs.add("import", upload.spec(), dataset_ids=[upload.dataset_id])
+            tx.quotas.allow_jobs(key_id, services.settings.max_active_jobs)
+            job = tx.jobs.add("import", upload.spec(), dataset_ids=[upload.dataset_id], key_id=key_id)
             created = accepted(Job.model_validate(job), f"/v1/jobs/{job.id}")
             once.keep(tx, upload.sha256, created)
         kept = True
     finally:
         if not kept:
             services.store.artifacts.delete(run_folder(upload.upload_id))
-    services.wake_ups.send(job.id)
+    services.submitted(job)
     return created

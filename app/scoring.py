@@ -1,6 +1,7 @@
 """Scoring candidate documents with models kept in memory."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -22,6 +23,21 @@ def model_key(model_id: str) -> str:
     return f"models/{model_id}/model.txt"
 
 
+@dataclass(frozen=True)
+class CacheUsage:
+    """How often what a cache was asked for was there.
+
+    Attributes:
+        hits: Times that it was.
+        misses: Times that it was not.
+        models: How many are there now.
+    """
+
+    hits: int
+    misses: int
+    models: int
+
+
 class ForestCache:
     """Parsed models by id, the least recently used given up first; safe between threads."""
 
@@ -37,8 +53,13 @@ class ForestCache:
         """
         return self._load(model_id)
 
+    def usage(self) -> CacheUsage:
+        """Tell how often a model was at hand."""
+        hits, misses, _, models = self._load.cache_info()
+        return CacheUsage(hits, misses, models)
+
     def _parse(self, model_id: str) -> Forest:
-        return Forest.parse(self._artifacts.read_bytes(model_key(model_id)).decode("utf-8"))
+        return Forest.parse(self._artifacts.read_bytes(model_key(model_id)))
 
 
 def rank_queries(
@@ -91,10 +112,10 @@ def _feature_matrix(feature_names: Sequence[str], queries: Sequence[CandidateQue
             seen.add(document.id)
             problems += _fill(features[row], document.features, columns, f"{place}/features")
             row += 1
-        if len(problems) >= MAX_PROBLEMS:
-            break
+            if len(problems) >= MAX_PROBLEMS:
+                raise InvalidInput(*problems[:MAX_PROBLEMS])
     if problems:
-        raise InvalidInput(*problems[:MAX_PROBLEMS])
+        raise InvalidInput(*problems)
     return features.astype(np.float64)
 
 
@@ -114,7 +135,8 @@ def _fill(
     else:
         unknown = [name for name in values if name not in columns]
         if unknown:
-            return [InputProblem(place + pointer_of(name), "not a feature of this model") for name in unknown]
+            shown = unknown[:MAX_PROBLEMS]
+            return [InputProblem(place + pointer_of(name), "not a feature of this model") for name in shown]
         items = [(name, columns[name], value) for name, value in values.items()]
     problems = []
     for part, column, value in items:

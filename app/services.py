@@ -1,14 +1,21 @@
 """What the application is composed of, made once when it starts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
+import structlog
 from fastapi import Depends, Request
 
+from app.access.doorkeeper import Doorkeeper
+from app.metrics import Metrics
+from app.probes import Probe
 from app.scoring import ForestCache
 from app.settings import ApiSettings
-from core.store import Store
+from core.store import Job, Store
 from core.store.wakeups import WakeUps
+
+_log = structlog.stdlib.get_logger("rankery.jobs")
 
 
 @dataclass(frozen=True)
@@ -20,12 +27,23 @@ class Services:
         store: Rows and artifacts.
         wake_ups: Tells workers that a job is waiting; never fails.
         forests: Parsed models, kept for scoring.
+        doorkeeper: Tells callers by their keys.
+        metrics: What Prometheus is told.
+        parts: What the service needs, and how to ask each whether something is wrong with it.
     """
 
     settings: ApiSettings
     store: Store
     wake_ups: WakeUps
     forests: ForestCache
+    doorkeeper: Doorkeeper
+    metrics: Metrics
+    parts: Mapping[str, Probe[str | None]]
+
+    def submitted(self, job: Job) -> None:
+        """Log a job that is now on record, with the request that submitted it, and wake a worker for it."""
+        _log.info("job.submitted", job_id=job.id, kind=job.kind)
+        self.wake_ups.send(job.id, job.kind)
 
 
 def services_of(request: Request) -> Services:

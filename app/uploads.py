@@ -11,6 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 
 from app.bodies import too_large
+from app.limits.disk import require_room
 from app.multipart import UploadParser
 from core.errors import InvalidInput
 from core.store.artifacts import Artifacts
@@ -56,12 +57,16 @@ class Reception:
         artifacts: Where they go.
         key_of: The key of each part's file.
         max_bytes: The most bytes of all files together.
+        min_free_bytes: The space that stays free on the disk.
     """
 
-    def __init__(self, artifacts: Artifacts, key_of: Callable[[str], str], max_bytes: int) -> None:
+    def __init__(
+        self, artifacts: Artifacts, key_of: Callable[[str], str], max_bytes: int, min_free_bytes: int = 0
+    ) -> None:
         self._artifacts = artifacts
         self._key_of = key_of
         self._max_bytes = max_bytes
+        self._min_free_bytes = min_free_bytes
         self._open_files = contextlib.ExitStack()
         self._arriving: dict[str, _ArrivingFile] = {}
         self._blocks: list[tuple[_ArrivingFile, bytearray]] = []
@@ -113,6 +118,7 @@ class Reception:
 
     def _write(self, blocks: "list[tuple[_ArrivingFile, bytearray]]") -> None:
         for file, block in blocks:
+            require_room(self._artifacts, self._min_free_bytes, len(block))
             if file.stream is None:
                 file.stream = self._open_files.enter_context(self._artifacts.writing(file.key))
             file.write(block)
@@ -139,7 +145,11 @@ class _ArrivingFile:
 
 @contextlib.contextmanager
 def receiving(
-    artifacts: Artifacts, key_of: Callable[[str], str], folders: Sequence[str], max_bytes: int
+    artifacts: Artifacts,
+    key_of: Callable[[str], str],
+    folders: Sequence[str],
+    max_bytes: int,
+    min_free_bytes: int = 0,
 ) -> Iterator[Reception]:
     """Keep what arrives; an interrupted upload leaves not even an empty folder.
 
@@ -148,9 +158,13 @@ def receiving(
         key_of: The key of each part's file.
         folders: All folders that these keys may lie in.
         max_bytes: The most bytes of all files together.
+        min_free_bytes: The space that stays free on the disk.
+
+    Raises:
+        StoreFull: There is no room for it.
     """
     try:
-        with Reception(artifacts, key_of, max_bytes) as reception:
+        with Reception(artifacts, key_of, max_bytes, min_free_bytes) as reception:
             yield reception
     except BaseException:
         for folder in folders:
@@ -158,15 +172,18 @@ def receiving(
         raise
 
 
-def refuse_declared_size(headers: Headers, max_bytes: int) -> None:
-    """Refuse an upload whose Content-Length already says that it is too large.
+def refuse_declared_size(headers: Headers, max_bytes: int, artifacts: Artifacts, min_free_bytes: int) -> None:
+    """Refuse an upload whose Content-Length already says that it is too large, or has no room.
 
     Raises:
         HTTPException: 413.
+        StoreFull: There is no room for it.
     """
     declared = headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > max_bytes + ENVELOPE_BYTES:
+    coming_bytes = int(declared) if declared.isdecimal() else 0
+    if coming_bytes > max_bytes + ENVELOPE_BYTES:
         raise too_large(max_bytes)
+    require_room(artifacts, min_free_bytes, coming_bytes)
 
 
 async def receive_upload(

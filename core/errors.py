@@ -133,5 +133,25 @@ class JobCancelled(RankeryError):
         super().__init__(f"{job_id} was cancelled")
 
 
+class JobQuotaExceeded(RankeryError):
+    """A key has as many jobs that wait or run as it may."""
+
+    def __init__(self, bound: int) -> None:
+        self.bound = bound
+        super().__init__(f"at most {bound:,} jobs may wait or run at a time; try again when one has ended")
+
+
+class ByteQuotaExceeded(RankeryError):
+    """A key has as many bytes of datasets as it may."""
+
+    def __init__(self, bound: int) -> None:
+        self.bound = bound
+        super().__init__(f"at most {bound:,} bytes of datasets may be stored; delete some first")
+
+
 class StoreUnavailable(RankeryError):
     """The database or the artifact store cannot be opened or reached."""
+
+
+class StoreFull(StoreUnavailable):
+    """There is no room for what was to be stored."""

@@ -1,10 +1,11 @@
 """One log format for every process: our own messages and the libraries' alike."""
 
+import re
 import sys
-from typing import Literal, TextIO
+from typing import Any, Literal, TextIO
 
 import structlog
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor, WrappedLogger
 
 LogFormat = Literal["console", "json"]
 
@@ -14,10 +15,25 @@ _SHARED: tuple[Processor, ...] = (
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 )
+# Texts of several lines, which must not pass for lines of their own.
+_TRACES = ("exception", "stack")
+_SECRETS = (
+    (re.compile(r"(?<=://)[^\s/@]*:[^\s/]*(?=@)"), "***"),  # user and password of a URL
+    (re.compile(r"\brk_[A-Za-z0-9_-]{5,}"), "rk_***"),  # API keys
+    (re.compile(r"(?i)\b(bearer|basic) +[A-Za-z0-9+/._~=-]{8,}"), r"\1 ***"),
+    (
+        re.compile(r"(?i)\b((?:set-)?cookie|authorization|password|passwd|secret)(['\"]?[:=] *)[^\s,;}]+"),
+        r"\1\2***",
+    ),
+)
 
 
 def log_formatter(log_format: LogFormat, stream: TextIO = sys.stderr) -> structlog.stdlib.ProcessorFormatter:
-    """Configure structlog to end in the standard library, and return the formatter for its handlers."""
+    """Configure structlog to end in the standard library, and return the formatter for its handlers.
+
+    Whatever is logged, a message stays one line in JSON, and on a console one line with the lines of a
+    traceback indented below it. What looks like a secret is left out.
+    """
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -29,11 +45,57 @@ def log_formatter(log_format: LogFormat, stream: TextIO = sys.stderr) -> structl
         cache_logger_on_first_use=False,
     )
     renderer: list[Processor] = (
-        [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+        [structlog.processors.JSONRenderer()]
         if log_format == "json"
-        else [structlog.dev.ConsoleRenderer(colors=stream.isatty(), sort_keys=False)]
+        else [
+            _on_one_line,
+            structlog.dev.ConsoleRenderer(
+                colors=stream.isatty(),
+                sort_keys=False,
+                exception_formatter=structlog.dev.plain_traceback,
+            ),
+        ]
     )
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=_SHARED,
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderer],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            # The console's own way shows every local variable: secrets among them, and slowly.
+            structlog.processors.format_exc_info,
+            _without_secrets,
+            *renderer,
+        ],
     )
+
+
+def _without_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    return {name: _masked(value) for name, value in event.items()}
+
+
+def _masked(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, dict):
+        return {name: _masked(item) for name, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_masked(item) for item in value]
+    text = value if isinstance(value, str) else repr(value)
+    for pattern, mask in _SECRETS:
+        text = pattern.sub(mask, text)
+    return text
+
+
+def _on_one_line(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """Escape what could break out of a line; the renderer quotes what could pass for another field."""
+    for name, value in event.items():
+        if name in _TRACES:
+            event[name] = "\n".join(f"    {_printable(line)}" for line in str(value).split("\n"))
+        elif isinstance(value, str):
+            event[name] = _printable(value)
+    return event
+
+
+def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

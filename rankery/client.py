@@ -1,6 +1,7 @@
 """A small typed client of the HTTP interface."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -11,7 +12,7 @@ from urllib.parse import quote
 
 import httpx
 
-from rankery.errors import JobFailed, RankeryApiError, ServiceUnreachable
+from rankery.errors import InvalidSettings, JobFailed, KeyRefused, RankeryApiError, ServiceUnreachable
 
 Document: TypeAlias = dict[str, Any]
 
@@ -23,12 +24,14 @@ class Client:
     """Talk to one Rankery service; use it as a context manager or call `close`.
 
     Every method returns the service's JSON as plain dictionaries and raises `RankeryApiError` with the
-    problem that the service reported, or `ServiceUnreachable`.
+    problem that the service reported (`KeyRefused` where it wants another key), or `ServiceUnreachable`.
 
     Args:
         base_url: Where the service is, such as `http://127.0.0.1:8000`.
         timeout_seconds: How long to wait for one answer. Uploads may take an hour.
         transport: Another httpx transport, to reach an application inside this process.
+        api_key: The secret of a key, `rk_…`; that of RANKERY_API_KEY where left out. None is needed while
+            the service has no key at all.
     """
 
     def __init__(
@@ -36,8 +39,14 @@ class Client:
         base_url: str,
         timeout_seconds: float = 30.0,
         transport: httpx.BaseTransport | None = None,
+        *,
+        api_key: str | None = None,
     ) -> None:
-        self._http = httpx.Client(base_url=base_url, timeout=timeout_seconds, transport=transport)
+        secret = (os.environ.get("RANKERY_API_KEY", "") if api_key is None else api_key).strip()
+        self._has_key = bool(secret)
+        self._http = httpx.Client(
+            base_url=base_url, timeout=timeout_seconds, transport=transport, headers=_authorization(secret)
+        )
 
     def __enter__(self) -> "Client":
         return self
@@ -238,9 +247,19 @@ class Client:
         except httpx.HTTPError as error:
             address = self._http.base_url
             raise ServiceUnreachable(f"no answer from the service at {address}: {error}") from error
+        if response.status_code == httpx.codes.UNAUTHORIZED:
+            raise KeyRefused(response.status_code, _problem(response), has_key=self._has_key)
         if response.is_error:
             raise RankeryApiError(response.status_code, _problem(response))
         return response
+
+
+def _authorization(secret: str) -> dict[str, str]:
+    if not secret:
+        return {}
+    if not (secret.isascii() and secret.isprintable()) or " " in secret:
+        raise InvalidSettings("the API key holds characters that no key has; give the whole secret, rk_…")
+    return {"Authorization": f"Bearer {secret}"}
 
 
 def _problem(response: httpx.Response) -> Document:

@@ -51,6 +51,23 @@ class RankeryApiError(UserError):
 
 
 @dataclass
+class KeyRefused(RankeryApiError):
+    """The service lets nobody in without an API key, or not with this one.
+
+    Attributes:
+        has_key: Whether one was sent.
+    """
+
+    has_key: bool
+
+    def __str__(self) -> str:
+        """Return what to do, in one sentence."""
+        if not self.has_key:
+            return "the service wants an API key: pass api_key, or set RANKERY_API_KEY to its secret"
+        return f"the service did not accept the API key: {super().__str__()}"
+
+
+@dataclass
 class JobFailed(UserError):
     """A job that was waited for failed or was cancelled.
 

@@ -10,6 +10,8 @@ from hypothesis import settings
 settings.register_profile("rankery", deadline=None)
 settings.load_profile("rankery")
 
+pytest_plugins = ["tests.servers.fixtures"]
+
 _REPOSITORY = Path(__file__).parents[1]
 
 

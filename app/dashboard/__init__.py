@@ -2,5 +2,6 @@
 
 from app.dashboard.assets import mount_static
 from app.dashboard.routes import router
+from app.dashboard.sign_in import router as sign_in_router
 
-__all__ = ["mount_static", "router"]
+__all__ = ["mount_static", "router", "sign_in_router"]

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.templating import Jinja2Templates
 
 if TYPE_CHECKING:
     import os
@@ -48,6 +49,12 @@ def mount_static(app: Starlette) -> None:
         ]
     )
     app.mount("/static", files, name="static")
+
+
+@cache
+def templates() -> Jinja2Templates:
+    """The frames of the pages."""
+    return Jinja2Templates(directory=Path(__file__).parent / "templates")
 
 
 def plotly_url() -> str:

@@ -1,15 +1,12 @@
 """The dashboard's pages. Each is a frame; its script fetches what it shows from `/v1`."""
 
-from functools import cache
-from pathlib import Path
-
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.templating import Jinja2Templates
 
-from app.dashboard.assets import plotly_url
+from app.access.caller import caller_in
+from app.dashboard.assets import plotly_url, templates
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -74,15 +71,23 @@ def comparison_page(request: Request, comparison_id: str) -> Response:
     return _page(request, "comparison", comparison_id, section="comparisons")
 
 
+@router.get("/docs")
+def documentation_page(request: Request) -> Response:
+    """Show the documentation of the interface, drawn by Swagger UI from an installed package."""
+    return _page(request, "docs", "Interface")
+
+
 def _page(request: Request, page: str, title: str, section: str | None = None) -> Response:
-    return _templates().TemplateResponse(
+    caller = caller_in(request.scope)
+    return templates().TemplateResponse(
         request,
         f"{page}.html",
-        {"page": page, "title": title, "section": section, "plotly_url": plotly_url()},
+        {
+            "page": page,
+            "title": title,
+            "section": section,
+            "plotly_url": plotly_url(),
+            "signed_in_with": caller.name if caller.session_sha256 else None,
+        },
         headers={"cache-control": "no-cache"},
     )
-
-
-@cache
-def _templates() -> Jinja2Templates:
-    return Jinja2Templates(directory=Path(__file__).parent / "templates")

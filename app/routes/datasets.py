@@ -6,10 +6,11 @@ from fastapi import APIRouter, Body, Query, Request
 from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
+from app.access.caller import UseCaller
 from app.answers import ACCEPTED, accepted
 from app.dataset_files import DatasetFiles
 from app.dataset_uploads import FILE, FILES, PARTS, TEXTS, DatasetUpload, Places
-from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.idempotency import BodySha256, Once, UseOnce
 from app.routes.route import JsonRoute
 from app.schemas.base import Cursor, Limit
@@ -70,7 +71,7 @@ _UPLOAD_BODY: dict[str, Any] = {
     "required": True,
     "content": {
         "multipart/form-data": {
-            "schema": {"type": "object", "properties": _UPLOAD_PROPERTIES},
+            "schema": {"type": "object", "properties": _UPLOAD_PROPERTIES, "additionalProperties": False},
             "examples": {
                 "letor": {
                     "summary": "One LETOR file",
@@ -107,35 +108,41 @@ _SYNTHETIC_EXAMPLES: Any = {
     summary="Upload a dataset",
     status_code=ACCEPTED,
     response_model=Dataset,
-    responses=problems(409, 413, 422),
+    responses=problems(*UPLOAD_PROBLEMS),
     openapi_extra={"requestBody": _UPLOAD_BODY},
 )
-async def upload_dataset(request: Request, services: UseServices, once: UseOnce) -> Response:
+async def upload_dataset(
+    request: Request, services: UseServices, caller: UseCaller, once: UseOnce
+) -> Response:
     """Store the files as they arrive and queue a job that reads each.
 
     A dataset is `pending` until then, and `invalid` with up to 100 mistakes by line and column when it cannot
     be read. Of several parts the first one's dataset is returned; `parts` names them all.
     """
-    limit = services.settings.max_upload_bytes
-    refuse_declared_size(request.headers, limit)
+    limit, reserve = services.settings.max_upload_bytes, services.settings.min_free_bytes
+    artifacts = services.store.artifacts
+    refuse_declared_size(request.headers, limit, artifacts, reserve)
     places = Places()
     content_type = request.headers.get("content-type", "")
-    artifacts = services.store.artifacts
-    receiver = receiving(artifacts, places.key_of, places.folders(), limit)
+    receiver = receiving(artifacts, places.key_of, places.folders(), limit, reserve)
     async with contextmanager_in_threadpool(receiver) as reception:
         received = await receive_upload(request.stream(), content_type, reception, FILES, TEXTS, limit)
         upload = DatasetUpload.of(received)
-    return await run_in_threadpool(_register, services, once, upload, places)
+    return await run_in_threadpool(_register, services, caller.key_id, once, upload, places)
 
 
-def _register(services: Services, once: Once, upload: DatasetUpload, places: Places) -> Response:
-    kept = False
+def _register(
+    services: Services, key_id: str | None, once: Once, upload: DatasetUpload, places: Places
+) -> Response:
+    kept, settings = False, services.settings
     try:
         with services.store.begin() as tx:
             if answer := once.earlier_answer(tx, upload.sha256()):
                 return answer
-            datasets = upload.add(tx, places)
-            jobs = [_queue_ingestion(tx, dataset) for dataset in datasets]
+            tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, upload.size_bytes)
+            tx.quotas.allow_jobs(key_id, settings.max_active_jobs, len(upload.parts))
+            datasets = upload.add(tx, places, key_id)
+            jobs = [_queue_ingestion(tx, dataset, key_id) for dataset in datasets]
             first = datasets[0]
             created = accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}")
             once.keep(tx, upload.sha256(), created)
@@ -144,7 +151,7 @@ def _register(services: Services, once: Once, upload: DatasetUpload, places: Pla
         if not kept:
             _remove(services.store.artifacts, places.folders())
     for job in jobs:
-        services.wake_ups.send(job.id)
+        services.submitted(job)
     return created
 
 
@@ -158,6 +165,7 @@ def _register(services: Services, once: Once, upload: DatasetUpload, places: Pla
 def create_synthetic_dataset(
     body: Annotated[SyntheticDatasetRequest, Body(openapi_examples=_SYNTHETIC_EXAMPLES)],
     services: UseServices,
+    caller: UseCaller,
     once: UseOnce,
     body_sha256: BodySha256,
 ) -> Response:
@@ -170,11 +178,13 @@ def create_synthetic_dataset(
     with services.store.begin() as tx:
         if answer := once.earlier_answer(tx, body_sha256):
             return answer
-        dataset = tx.datasets.add(body.name or f"synthetic, {body.queries} queries, seed {body.seed}", source)
-        job = _queue_ingestion(tx, dataset)
+        tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
+        name = body.name or f"synthetic, {body.queries} queries, seed {body.seed}"
+        dataset = tx.datasets.add(name, source, key_id=caller.key_id)
+        job = _queue_ingestion(tx, dataset, caller.key_id)
         created = accepted(Dataset.model_validate(dataset), f"/v1/datasets/{dataset.id}")
         once.keep(tx, body_sha256, created)
-    services.wake_ups.send(job.id)
+    services.submitted(job)
     return created
 
 
@@ -272,7 +282,7 @@ def _remove(artifacts: Artifacts, folders: list[str]) -> None:
         artifacts.delete(folder)
 
 
-def _queue_ingestion(tx: Transaction, dataset: DatasetRow) -> Job:
-    job = tx.jobs.add("ingest", {"dataset_id": dataset.id}, dataset_ids=[dataset.id])
+def _queue_ingestion(tx: Transaction, dataset: DatasetRow, key_id: str | None) -> Job:
+    job = tx.jobs.add("ingest", {"dataset_id": dataset.id}, dataset_ids=[dataset.id], key_id=key_id)
     tx.datasets.attach_job(dataset.id, job.id)
     return job

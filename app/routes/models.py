@@ -6,6 +6,7 @@ from fastapi import APIRouter, Body, Path, Query
 from starlette.responses import Response
 
 from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.limits.scoring import check_cells
 from app.routes.route import JsonRoute, ScoringRoute
 from app.schemas.base import PRINTABLE, Cursor, Limit
 from app.schemas.models import AliasRequest, Model, ModelPage
@@ -105,6 +106,8 @@ def rank_candidates(
     """Score candidate documents and order them, best first; equal scores keep the order they came in."""
     with services.store.read() as tx:
         model = tx.models.resolve(ref)
+    n_documents = sum(len(query.documents) for query in body.queries)
+    check_cells(n_documents, len(model.feature_names), services.settings)
     forest = services.forests.get(model.id)
     return RankResponse(
         model=RankingModel(id=model.id, name=model.name, version=model.version),
@@ -122,13 +125,18 @@ def export(
     ref: Reference,
     services: UseServices,
     format: Annotated[
-        str, Query(description=f"One of {', '.join(EXPORTS)}", examples=["lightgbm"])
+        str,
+        Query(
+            description=f"One of {', '.join(EXPORTS)}",
+            examples=["lightgbm"],
+            json_schema_extra={"enum": list(EXPORTS)},
+        ),
     ] = "lightgbm",
 ) -> Response:
     """Download a model in the form that another engine reads."""
     with services.store.read() as tx:
         model = tx.models.resolve(ref)
-    model_text = services.store.artifacts.read_bytes(model_key(model.id)).decode("utf-8")
+    model_text = services.store.artifacts.read_bytes(model_key(model.id))
     exported = export_model(model_text, format)
     filename = f"{model.name}-{model.version}-{exported.filename}"
     return Response(

@@ -9,8 +9,9 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
+from app.access.caller import UseCaller
 from app.answers import ACCEPTED
-from app.documentation import NOT_MODIFIED, problems
+from app.documentation import NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.idempotency import UseOnce
 from app.result_files import ranking_batches, read_queries
 from app.routes.route import JsonRoute
@@ -48,28 +49,27 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     summary="Upload a run",
     status_code=ACCEPTED,
     response_model=Job,
-    responses=problems(404, 409, 413, 422),
+    responses=problems(404, *UPLOAD_PROBLEMS),
     openapi_extra={"requestBody": RUN_BODY},
 )
-async def upload_run(request: Request, services: UseServices, once: UseOnce) -> Response:
+async def upload_run(request: Request, services: UseServices, caller: UseCaller, once: UseOnce) -> Response:
     """Store a TREC run, the ranking of any other system, and queue a job that reads it.
 
     Its queries and documents are those of the dataset by their ids. Once the job has made a ranking of it, it
     can be evaluated and compared like a model.
     """
-    limit = services.settings.max_upload_bytes
-    refuse_declared_size(request.headers, limit)
+    limit, reserve = services.settings.max_upload_bytes, services.settings.min_free_bytes
+    artifacts = services.store.artifacts
+    refuse_declared_size(request.headers, limit, artifacts, reserve)
     upload_id = new_id("run_")
     content_type = request.headers.get("content-type", "")
-    receiver = receiving(
-        services.store.artifacts, lambda _: run_key(upload_id), [run_folder(upload_id)], limit
-    )
+    receiver = receiving(artifacts, lambda _: run_key(upload_id), [run_folder(upload_id)], limit, reserve)
     async with contextmanager_in_threadpool(receiver) as reception:
         received = await receive_upload(
             request.stream(), content_type, reception, RUN_FILES, RUN_TEXTS, limit
         )
         upload = RunUpload.of(received, upload_id)
-    return await run_in_threadpool(register_run, services, once, upload)
+    return await run_in_threadpool(register_run, services, caller.key_id, once, upload)
 
 
 @router.get("", summary="List rankings", responses={**NOT_MODIFIED, **problems(422)})

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from core.errors import InputProblem, InvalidInput
+from core.errors import DatasetError, InputProblem, InvalidInput
 
 FORMATS = ("auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels")
 CHOICES = MappingProxyType(
@@ -18,7 +18,11 @@ CHOICES = MappingProxyType(
 ROLES = ("label", "query", "document", "query_weight", "document_weight")
 COLUMN_LISTS = ("query_columns", "features", "ignore")
 MAX_BYTES = 2**35  # 32 GiB of text, eight times MSLR-WEB30K
+MAX_RATIO = 200  # LETOR text packs four to ten times, columns of few values fifty times
+FREE_BYTES = 2**26  # what is unpacked to no more is not measured by the ratio
 MAX_CELLS = 2**31  # 8 GiB of float32; MSLR-WEB30K has 5e8
+MAX_DOCUMENTS = 2**27  # thirty times MSLR-WEB30K
+MAX_FEATURES = 100_000
 
 
 @dataclass(frozen=True)
@@ -105,10 +109,30 @@ class Limits:
     Attributes:
         unpacked_bytes: The most bytes that a compressed file may unpack to.
         cells: The most documents times features to make room for.
+        unpacked_ratio: The most times its own size that a compressed file may unpack to, beyond 64 MiB.
+        documents: The most documents.
+        features: The most features, which is the largest feature id of LETOR text, and columns of a table.
     """
 
     unpacked_bytes: int = MAX_BYTES
     cells: int = MAX_CELLS
+    unpacked_ratio: int = MAX_RATIO
+    documents: int = MAX_DOCUMENTS
+    features: int = MAX_FEATURES
+
+    def unpacked(self, packed_bytes: int) -> int:
+        """Return the most bytes that a compressed file of this size may unpack to."""
+        return min(self.unpacked_bytes, max(FREE_BYTES, self.unpacked_ratio * packed_bytes))
+
+    def check_documents(self, documents: int, file: str) -> None:
+        """Refuse more documents than there may be, before room is made for them.
+
+        Raises:
+            DatasetError: There are.
+        """
+        if documents > self.documents:
+            expected = f"expected at most {self.documents:,} documents, but found {documents:,}"
+            raise DatasetError.at(expected, file=file)
 
 
 def reading_options(values: Mapping[str, Any]) -> ReadingOptions:

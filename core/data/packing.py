@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from core.data.options import Limits
 from core.errors import DatasetError
 
 Bytes = npt.NDArray[np.uint8]
@@ -34,7 +35,7 @@ _PACKINGS = (
 )
 
 
-def mapped_bytes(path: Path, file: str, max_bytes: int, on_progress: Progress | None = None) -> Bytes:
+def mapped_bytes(path: Path, file: str, limits: Limits, on_progress: Progress | None = None) -> Bytes:
     """Map a file read-only; gzip and Zstandard data, told by their content, are unpacked first.
 
     What is unpacked goes to a temporary file that has no name, so that no memory is held for it and nothing
@@ -43,7 +44,7 @@ def mapped_bytes(path: Path, file: str, max_bytes: int, on_progress: Progress | 
     Args:
         path: Where the file is. A plain file is mapped itself and must not be cut while its bytes are used.
         file: Its name for messages.
-        max_bytes: The most bytes that packed data may unpack to.
+        limits: How large packed data may become.
         on_progress: Told the packed bytes read so far and their number.
 
     Raises:
@@ -58,7 +59,7 @@ def mapped_bytes(path: Path, file: str, max_bytes: int, on_progress: Progress | 
         if packing is None:
             return _mapped(stream)
         with tempfile.TemporaryFile() as unpacked:
-            size = _unpack(packing, path, unpacked, file, max_bytes, on_progress)
+            size = _unpack(packing, path, unpacked, file, limits, on_progress)
             if size == 0:
                 raise DatasetError.at(
                     f"expected judged documents, but the {packing.name} data are empty", file=file
@@ -89,16 +90,16 @@ def _unpack(
     path: Path,
     unpacked: IO[bytes],
     file: str,
-    max_bytes: int,
+    limits: Limits,
     on_progress: Progress | None,
 ) -> int:
     written = 0
     with pa.OSFile(str(path), "r") as source, pa.CompressedInputStream(source, packing.codec) as stream:
+        most = limits.unpacked(source.size())
         while chunk := _read(stream, packing, file):
             written += len(chunk)
-            if written > max_bytes:
-                limit = f"expected {packing.name} data that unpack to at most {max_bytes:,} bytes"
-                raise DatasetError.at(f"{limit}, but found more", file=file)
+            if written > most:
+                raise _too_much(packing, file, most, limits)
             unpacked.write(chunk)
             if on_progress is not None:
                 on_progress(source.tell(), source.size())
@@ -114,6 +115,12 @@ def _read(stream: pa.CompressedInputStream, packing: _Packing, file: str) -> byt
             raise
         # Arrow reports damage as an OSError that no system call raised.
         raise DatasetError.at(_damage(packing, str(error)), file=file) from error
+
+
+def _too_much(packing: _Packing, file: str, most: int, limits: Limits) -> DatasetError:
+    times = "" if most == limits.unpacked_bytes else f", {limits.unpacked_ratio} times their size"
+    limit = f"expected {packing.name} data that unpack to at most {most:,} bytes{times}"
+    return DatasetError.at(f"{limit}, but found more", file=file)
 
 
 def _damage(packing: _Packing, reported: str) -> str:

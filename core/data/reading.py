@@ -79,7 +79,7 @@ def read_file(
         OSError: When the file cannot be opened.
     """
     options, limits = options or ReadingOptions(), limits or Limits()
-    text = mapped_bytes(file.path, file.name, limits.unpacked_bytes, on_progress)
+    text = mapped_bytes(file.path, file.name, limits, on_progress)
     content = content_of(text, file.name, has_query_sizes=file.query_sizes is not None)
     chosen = _format(content, file, options)
     if chosen == "letor":
@@ -93,7 +93,7 @@ def read_file(
         table = DelimitedTable(text, file.name, content.delimiter, has_header=_has_header(content))
         return read_table(table, options, limits, query_sizes=sizes, on_progress=on_progress)
     if chosen == "trec-qrels":
-        return read_qrels(text, file.name)
+        return read_qrels(text, file.name, limits)
     if chosen == "parquet":
         return read_table(ParquetTable(text, file.name), options, limits, on_progress=on_progress)
     delimited = DelimitedTable(text, file.name, content.delimiter or ",")
@@ -134,7 +134,7 @@ def _query_sizes(file: JudgedFile, limits: Limits) -> Any:
             file=file.name,
         )
     name = file.query_sizes_name or file.query_sizes.name
-    return read_query_sizes(mapped_bytes(file.query_sizes, name, limits.unpacked_bytes), name)
+    return read_query_sizes(mapped_bytes(file.query_sizes, name, limits), name)
 
 
 def _format(content: Content, file: JudgedFile, options: ReadingOptions) -> str:

@@ -125,17 +125,19 @@ class Rows:
         self.first_id = 0 if not self._has_queries and int(shape[:, 3].min()) == 0 else 1
         widest = int(np.argmax(shape[:, 1]))
         n_features = max(int(shape[widest, 1]) + 1 - self.first_id, 0)
-        self._check_size(n_rows, n_features, int(shape[widest, 2]), limits.cells)
+        limits.check_documents(n_rows, self._source.file)
+        self._check_size(n_rows, n_features, int(shape[widest, 2]), limits)
         return first_rows, n_features
 
-    def _check_size(self, n_rows: int, n_features: int, largest_at: int, max_cells: int) -> None:
+    def _check_size(self, n_rows: int, n_features: int, largest_at: int, limits: Limits) -> None:
         expected = None
-        if n_features > MAX_FEATURE_ID:
-            expected = f"expected feature ids of at most {MAX_FEATURE_ID:,}"
-        elif n_rows * n_features > max_cells:
+        most_features = min(limits.features, MAX_FEATURE_ID)
+        if n_features > most_features:
+            expected = f"expected feature ids of at most {most_features - 1 + self.first_id:,}"
+        elif n_rows * n_features > limits.cells:
             expected = (
-                f"expected at most {max_cells:,} cells, but {n_rows:,} documents by {n_features:,} features"
-                f" are {n_rows * n_features:,}; the largest feature id is here"
+                f"expected at most {limits.cells:,} cells, but {n_rows:,} documents by {n_features:,}"
+                f" features are {n_rows * n_features:,}; the largest feature id is here"
             )
         if expected is not None:
             rest = self._source.slice(largest_at, largest_at + 400)
@@ -194,11 +196,8 @@ class Rows:
 
     def _read_again(self, row: int, at: int) -> Iterator[Span]:
         """Read a row's numbers with Python's own float, which rounds every one of them correctly."""
-        text = self._source.text
-        stop = at
-        while stop < text.size and text[stop] != ord("\n"):
-            stop += 1
-        for place, token in _tokens(text[at:stop].tobytes(), self._has_queries):
+        line = self._source.text[at : self._source.line_start(at + 1)]
+        for place, token in _tokens(line.tobytes(), self._has_queries):
             name, colon, number = token.rpartition(b":")
             with np.errstate(over="ignore"):
                 value = np.float32(float(number))

@@ -13,6 +13,7 @@ Span = tuple[str, int, int]  # what was expected, and the first byte found and t
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TEXT_SHOWN = 40
+_BYTES_SHOWN = 4 * (_TEXT_SHOWN + 1)  # a character takes four at most
 _WINDOW = 2**22  # bytes counted in one step; bounds temporary masks
 _LINE_WINDOW = 2**14  # bytes searched in one step; most lines are shorter
 
@@ -45,7 +46,7 @@ class Source:
         size = self.text.size
         cuts = [self.start]
         while cuts[-1] < size:
-            cuts.append(self._line_start(min(cuts[-1] + step, size)))
+            cuts.append(self.line_start(min(cuts[-1] + step, size)))
         return np.array(cuts, np.int64)
 
     def errors(self, spans: Iterable[Span]) -> list[DatasetProblem]:
@@ -58,7 +59,7 @@ class Source:
                 if len(feeds):
                     lines, line_start = lines + len(feeds), first + int(feeds[-1]) + 1
             counted = max(counted, start)
-            found = _shortened(self.slice(start, stop))
+            found = _shortened(self.slice(start, min(stop, start + _BYTES_SHOWN)))
             shown = repr(found) if found else "the end of the line"
             problems.append(
                 DatasetProblem(
@@ -71,8 +72,8 @@ class Source:
         """Build the error for one place."""
         return DatasetError(*self.errors([(expected, start, stop)]))
 
-    def _line_start(self, at: int) -> int:
-        """Return the start of the first line that begins at or behind `at`."""
+    def line_start(self, at: int) -> int:
+        """Return the start of the first line that begins at or behind `at`, or where the text ends."""
         for first in range(max(at - 1, self.start), self.text.size, _LINE_WINDOW):
             feeds = np.flatnonzero(self.text[first : first + _LINE_WINDOW] == LINE_FEED)
             if len(feeds):

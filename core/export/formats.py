@@ -23,20 +23,21 @@ class Export:
     content: bytes
 
 
-def export_lightgbm(model_text: str) -> Export:
+def export_lightgbm(model_text: str | bytes) -> Export:
     """Return the model as LightGBM's own text, which `lightgbm.Booster(model_str=…)` reads.
 
     Raises:
         ModelError: When the text is no LightGBM model.
     """
     Forest.parse(model_text)
-    return Export("model.txt", "text/plain; charset=utf-8", model_text.encode())
+    content = model_text.encode() if isinstance(model_text, str) else model_text
+    return Export("model.txt", "text/plain; charset=utf-8", content)
 
 
-EXPORTS: Mapping[str, Callable[[str], Export]] = MappingProxyType({"lightgbm": export_lightgbm})
+EXPORTS: Mapping[str, Callable[[str | bytes], Export]] = MappingProxyType({"lightgbm": export_lightgbm})
 
 
-def export_model(model_text: str, format: str) -> Export:
+def export_model(model_text: str | bytes, format: str) -> Export:
     """Convert a model.
 
     Raises:

@@ -1,15 +1,11 @@
 """A trained forest as a scoring function."""
 
-import re
-
 import lightgbm
 import numpy as np
 
 from core.errors import ModelError
+from core.scoring.model_text import ModelText
 from core.types import Float64Array, FloatArray
-
-# A cheap look before LightGBM's parser, which ends the process on some texts it does not understand.
-_HEADER = re.compile(r"\Atree\nversion=v\d+\n")
 
 
 class Forest:
@@ -24,16 +20,19 @@ class Forest:
         self.n_trees: int = booster.num_trees()
 
     @classmethod
-    def parse(cls, model_text: str) -> "Forest":
+    def parse(cls, model_text: str | bytes) -> "Forest":
         """Read a model from LightGBM's text form.
 
         Raises:
-            ModelError: When the text is no such model.
+            ModelError: When the text is no such model, or was damaged.
         """
-        if _HEADER.match(model_text) is None or "end of trees" not in model_text:
-            raise ModelError("this is not a complete LightGBM text model")
         try:
-            return cls(lightgbm.Booster(model_str=model_text))
+            text = model_text if isinstance(model_text, str) else model_text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ModelError("the model text is not UTF-8") from error
+        checked = ModelText.read(text).write()
+        try:
+            return cls(lightgbm.Booster(model_str=checked))
         except lightgbm.basic.LightGBMError as error:
             raise ModelError(f"LightGBM cannot read the model: {error}") from error
 

@@ -25,11 +25,17 @@ class LocalCache:
     Args:
         folder: Where the entries are; made where it is missing.
         max_bytes: What all entries together may take; one that is larger by itself is not kept.
+
+    Attributes:
+        hits: Entries found through this object.
+        misses: Entries looked for that were not there.
     """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
+        self.hits = 0
+        self.misses = 0
 
     def takes(self, size_bytes: int) -> bool:
         """Tell whether an entry of this size would be kept."""
@@ -41,7 +47,9 @@ class LocalCache:
         try:
             _mark_used(entry)
         except OSError:  # there is none, or nothing can be kept here at all
+            self.misses += 1
             return None
+        self.hits += 1
         return entry
 
     @contextlib.contextmanager

@@ -3,7 +3,6 @@
 import logging
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import lightgbm
@@ -16,6 +15,7 @@ from starlette.exceptions import StarletteDeprecationWarning
 from app import ApiSettings, create_app
 from app.scoring import model_key
 from core.store import Model, Store
+from tests.servers.fixtures import Places
 
 with warnings.catch_warnings():
     # httpx is what the client library uses as well; starlette would rather have its successor.
@@ -31,10 +31,10 @@ FEATURE_NAMES = ["bm25", "pagerank", "age/days"]
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> ApiSettings:
-    """Settings of an API process in a folder of its own, with small limits."""
+def settings(places: Places) -> ApiSettings:
+    """Settings of an API process with a store of its own and small limits."""
     return ApiSettings(
-        data_dir=tmp_path / "data",
+        **places,
         broker_url=NO_BROKER,
         max_upload_bytes=MAX_UPLOAD_BYTES,
         max_json_bytes=20_000,
@@ -53,7 +53,7 @@ def client(application: FastAPI) -> Iterator[TestClient]:
     """A client of the running application."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
-    with TestClient(application, raise_server_exceptions=False) as client:
+    with TestClient(application, base_url="http://127.0.0.1", raise_server_exceptions=False) as client:
         yield client
     root.handlers[:] = handlers
     root.setLevel(level)

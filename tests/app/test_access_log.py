@@ -4,6 +4,7 @@ import io
 import json
 import logging
 import re
+from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
@@ -11,6 +12,8 @@ from fastapi import FastAPI
 from app import ApiSettings, create_app
 from app.logs import configure_logging
 from tests.app.conftest import TestClient
+
+pytestmark = pytest.mark.embedded
 
 
 @pytest.fixture
@@ -68,14 +71,14 @@ def test_a_fault_of_ours_is_logged_with_its_traceback(
     def fail() -> None:
         raise RuntimeError("the disk is on fire")
 
-    application.add_api_route("/fail", fail)
-    client.get("/fail")
+    application.add_api_route("/v1/fail", fail)
+    client.get("/v1/fail")
     (line,) = _lines(log, "unhandled exception")
     assert "RuntimeError: the disk is on fire" in str(line["exception"])
     assert _lines(log, "request")[0]["status"] == 500
 
 
-def test_nothing_is_opened_before_the_start(settings: ApiSettings) -> None:
+def test_nothing_is_opened_before_the_start(tmp_path: Path) -> None:
     """Building the application touches neither disk nor network."""
-    create_app(settings)
-    assert not settings.data_dir.exists()
+    create_app(ApiSettings(data_dir=tmp_path / "data"))
+    assert not (tmp_path / "data").exists()

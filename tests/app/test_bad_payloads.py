@@ -6,6 +6,8 @@ import pytest
 
 from tests.app.conftest import TestClient
 
+pytestmark = pytest.mark.embedded
+
 TRAIN: dict[str, Any] = {
     "kind": "train",
     "model_name": "web",

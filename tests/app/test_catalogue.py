@@ -2,11 +2,15 @@
 
 from typing import Any
 
+import pytest
+
 from core.diagnostics import DIAGNOSTICS
 from core.losses import LOSSES, make_loss
 from core.metrics import METRICS, PRESETS, conventions, parse_metric
 from core.parameters import parameters_of
 from tests.app.conftest import TestClient
+
+pytestmark = pytest.mark.embedded
 
 
 def _items(client: TestClient, noun: str) -> list[dict[str, Any]]:

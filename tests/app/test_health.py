@@ -1,7 +1,50 @@
 """Liveness and readiness."""
 
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from app import ApiSettings, create_app
 from app.routes.health import readiness
-from tests.app.conftest import TestClient
+from tests.app.conftest import NO_BROKER, TestClient
+from tests.servers import Gate, PostgresServer, S3Server
+from tests.servers.fixtures import Places
+
+
+@pytest.fixture
+def database_gate(postgres: PostgresServer) -> Iterator[Gate]:
+    """What stands between the application and PostgreSQL."""
+    with Gate(postgres.port) as gate:
+        yield gate
+
+
+@pytest.fixture
+def storage_gate(s3: S3Server) -> Iterator[Gate]:
+    """What stands between the application and S3."""
+    with Gate(s3.port) as gate:
+        yield gate
+
+
+@pytest.fixture
+def remote(
+    places: Places,
+    postgres: PostgresServer,
+    database_gate: Gate,
+    storage_gate: Gate,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[TestClient]:
+    """A client of an application whose database and storage can be put out of reach."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{storage_gate.port}")
+    database_url = places["database_url"].replace(f":{postgres.port}/", f":{database_gate.port}/")
+    settings = ApiSettings(**places | {"database_url": database_url, "broker_url": NO_BROKER})
+    with TestClient(create_app(settings), base_url="http://127.0.0.1") as client:
+        yield client
+        # Whatever is still being asked gets its answer before the application closes.
+        for gate in (database_gate, storage_gate):
+            gate.unblock()
+            gate.open()
 
 
 def test_the_process_is_alive_whatever_else_is_down(client: TestClient) -> None:
@@ -11,18 +54,54 @@ def test_the_process_is_alive_whatever_else_is_down(client: TestClient) -> None:
 
 
 def test_readiness_names_what_is_down(client: TestClient) -> None:
-    """Without a broker the answer is a 503 that names it alone."""
+    """Without a broker the answer is a 503 that names it alone, and why."""
     response = client.get("/readyz")
     assert response.status_code == 503
     assert response.headers["content-type"] == "application/problem+json"
-    assert response.json()["detail"] == "not answering: broker"
+    assert response.json()["detail"] == "the broker refuses connections"
 
 
 def test_ready_when_all_parts_answer() -> None:
     """Each part is listed."""
-    response = readiness({"database": True, "storage": True, "broker": True})
+    response = readiness({"database": None, "storage": None, "broker": None})
     assert response.status_code == 200
     assert response.body == b'{"status":"ready","checks":{"database":"ok","storage":"ok","broker":"ok"}}'
+
+
+def test_all_that_is_down_is_named() -> None:
+    """The parts that answer are not mentioned."""
+    response = readiness({"database": "is busy", "storage": None, "broker": "refuses connections"})
+    assert (
+        json.loads(bytes(response.body))["detail"] == "the database is busy; the broker refuses connections"
+    )
+
+
+@pytest.mark.servers
+def test_servers_out_of_reach(remote: TestClient, database_gate: Gate, storage_gate: Gate) -> None:
+    """Servers that are away are named without their addresses, and ready again when they are back."""
+    assert remote.get("/readyz").json()["detail"] == "the broker refuses connections"
+    database_gate.shut()
+    storage_gate.shut()
+    answer = remote.get("/readyz").json()["detail"]
+    assert answer.startswith("the database refuses connections; the storage ")
+    assert "127.0.0.1" not in answer
+    assert str(database_gate.port) not in answer
+    database_gate.open()
+    storage_gate.open()
+    assert remote.get("/readyz").json()["detail"] == "the broker refuses connections"
+
+
+@pytest.mark.servers
+def test_servers_that_hang(remote: TestClient, database_gate: Gate, storage_gate: Gate) -> None:
+    """A database and a storage that take connections and say nothing hold the answer up for 2 s together."""
+    database_gate.block()
+    storage_gate.block()
+    for _ in range(2):
+        began = time.monotonic()
+        answer = remote.get("/readyz").json()["detail"]
+        assert answer.startswith("the database does not answer within 2 s; the storage does not answer ")
+        assert time.monotonic() - began < 4
+        assert remote.get("/healthz").status_code == 200
 
 
 def test_jobs_are_accepted_without_a_broker(client: TestClient) -> None:

@@ -8,14 +8,18 @@ from pydantic import TypeAdapter
 
 from app import ApiSettings, create_app
 from app.problems import MEDIA_TYPE
+from app.schemas.audit import AuditEntry
 from app.schemas.datasets import Dataset, SyntheticDatasetRequest
 from app.schemas.evaluations import Evaluation
 from app.schemas.job_requests import REQUEST_EXAMPLES, JobRequest
 from app.schemas.jobs import Job
+from app.schemas.keys import Key, KeyRequest, NewKey
 from app.schemas.models import AliasRequest, Model
 from app.schemas.rankings import RankRequest
 from core.losses import LOSSES
 from core.training import training_spec
+
+pytestmark = pytest.mark.embedded
 
 PATHS = {
     "/v1/datasets": {"get", "post"},
@@ -45,6 +49,9 @@ PATHS = {
     "/v1/rankings/{ranking_id}": {"get"},
     "/v1/losses": {"get"},
     "/v1/metrics": {"get"},
+    "/v1/keys": {"get", "post"},
+    "/v1/keys/{key_id}": {"delete"},
+    "/v1/audit": {"get"},
     "/healthz": {"get"},
     "/readyz": {"get"},
 }
@@ -85,7 +92,7 @@ def test_operations_are_named_and_described(operations: dict[str, dict[str, Any]
 def test_request_bodies_have_examples(operations: dict[str, dict[str, Any]]) -> None:
     """Every body can be tried out as documented."""
     bodies = [operation["requestBody"] for operation in operations.values() if "requestBody" in operation]
-    assert len(bodies) == 6
+    assert len(bodies) == 7
     for body in bodies:
         (content,) = body["content"].values()
         assert body["required"]
@@ -111,7 +118,7 @@ def test_problems_are_documented(operations: dict[str, dict[str, Any]], document
 def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -> None:
     """Everything listed or shown below /v1 is conditional."""
     polled = [name for name in operations if re.match("(get|list)_", name)]
-    assert len(polled) == 21
+    assert len(polled) == 23
     assert all("304" in operations[name]["responses"] for name in polled)
 
 
@@ -157,6 +164,7 @@ def test_job_examples_are_valid(name: str) -> None:
     [
         ("create_synthetic_dataset", SyntheticDatasetRequest),
         ("set_alias", AliasRequest),
+        ("create_key", KeyRequest),
         ("rank_candidates", RankRequest),
     ],
 )
@@ -169,7 +177,7 @@ def test_other_examples_are_valid(
         model.model_validate(example["value"])
 
 
-@pytest.mark.parametrize("model", [Dataset, Job, Model, Evaluation])
+@pytest.mark.parametrize("model", [Dataset, Job, Model, Evaluation, Key, NewKey, AuditEntry])
 def test_response_examples_are_complete(model: type[Any]) -> None:
     """An example answer has exactly the fields that answers have."""
     (example,) = model.model_config["json_schema_extra"]["examples"]

@@ -79,8 +79,8 @@ def test_our_own_fault_tells_the_log_and_not_the_caller(application: FastAPI, cl
     def fail() -> None:
         raise RuntimeError("the password is 1234")
 
-    application.add_api_route("/fail", fail)
-    response = client.get("/fail", headers={"X-Request-ID": "r-17"})
+    application.add_api_route("/v1/fail", fail)
+    response = client.get("/v1/fail", headers={"X-Request-ID": "r-17"})
     assert response.status_code == 500
     assert response.json() == {
         "type": "/problems/internal-error",

@@ -6,6 +6,7 @@ from app import ApiSettings
 from core.store import Store
 from core.store.result_keys import run_key
 from tests.app.conftest import MAX_UPLOAD_BYTES, TestClient
+from tests.servers.fixtures import artifact_keys
 
 RUN = b"q1 Q0 a 1 2.5 bm25\nq1 Q0 b 2 1.5 bm25\n"
 
@@ -62,4 +63,4 @@ def test_what_is_missing_or_unfit_is_named_and_nothing_is_kept(
     assert client.post("/v1/rankings", files=file, data={"dataset_id": "ds_none"}).status_code == 404
     large = {"file": ("bm25.run", b"x" * (MAX_UPLOAD_BYTES + 1))}
     assert client.post("/v1/rankings", files=large, data={"dataset_id": dataset_id}).status_code == 413
-    assert not [path for path in settings.data_dir.rglob("runs/*") if path.is_dir()]
+    assert [key for key in artifact_keys(settings.storage_url) if key.startswith("runs/")] == []

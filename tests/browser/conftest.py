@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Route, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from rankery.embedded.stack import EmbeddedStack
 from tests.browser.prepared import Prepared
@@ -22,8 +22,6 @@ CHROMIUM_FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-# What the pages must live with; plotly.js writes style elements and draws icons from data URLs.
-CONTENT_SECURITY_POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
 
 
 @pytest.fixture(scope="session")
@@ -50,9 +48,15 @@ def browser(chromium_path: str) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def service_url(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def service_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that holds everything of the service."""
+    return tmp_path_factory.mktemp("service")
+
+
+@pytest.fixture(scope="package")
+def service_url(chromium_path: str, service_folder: Path) -> Iterator[str]:
     """Start the service once for all browser tests."""
-    with EmbeddedStack(tmp_path_factory.mktemp("service"), host="127.0.0.1", port=0) as stack:
+    with EmbeddedStack(service_folder, host="127.0.0.1", port=0) as stack:
         yield stack.url
 
 
@@ -87,21 +91,11 @@ def visit(
     page.on("request", visit.watch_request)
     page.on("console", visit.watch_console)
     page.on("pageerror", lambda error: visit.complaints.append(str(error)))
-    page.route(lambda url: url.startswith(service_url) and "/v1/" not in url, _with_policy)
     yield visit
     page.unroute_all(behavior="ignoreErrors")
     context.close()
     assert visit.complaints == []
     assert visit.foreign_requests() == []
-
-
-def _with_policy(route: Route) -> None:
-    if route.request.resource_type != "document":
-        route.continue_()
-        return
-    response = route.fetch()
-    headers = {**response.headers, "content-security-policy": CONTENT_SECURITY_POLICY}
-    route.fulfill(response=response, headers=headers)
 
 
 @pytest.fixture(scope="package")

@@ -9,12 +9,14 @@ from rankery.client import Client, Document
 from rankery.embedded.stack import EmbeddedStack
 from tests.integration.requests import train_job
 from tests.integration.services import QUICK_RECOVERY, Service
+from tests.servers.fixtures import ServicePlaces
 
 
 @pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+def stack(service_places: ServicePlaces) -> Iterator[EmbeddedStack]:
     """The service that tests share; they make their own datasets and models in it."""
-    with EmbeddedStack(tmp_path_factory.mktemp("service"), environment=QUICK_RECOVERY) as stack:
+    environment = QUICK_RECOVERY | service_places.environment
+    with EmbeddedStack(service_places.data_dir, environment=environment) as stack:
         yield stack
 
 

@@ -9,6 +9,8 @@ import pytest
 from rankery.client import Client, Document
 from rankery.errors import JobFailed
 
+pytestmark = pytest.mark.embedded
+
 TIMEOUT = 200
 ROWS = [(query, document, (query + document) % 3) for query in range(30) for document in range(8)]
 

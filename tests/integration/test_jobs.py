@@ -176,6 +176,7 @@ def test_a_job_that_cannot_end_well_says_why(
     assert failed.value.job["problem"]["title"] == "Invalid specification"
 
 
+@pytest.mark.embedded
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_the_model_does_not_depend_on_the_number_of_threads(
     client: Client, trained: Document, tmp_path: Path, threads: str
@@ -197,6 +198,7 @@ def test_the_model_does_not_depend_on_the_number_of_threads(
     assert model["sha256"] == client.model(trained["result"]["model_id"])["sha256"]
 
 
+@pytest.mark.embedded
 def test_every_loss_trains_through_the_service(client: Client, datasets: dict[str, str]) -> None:
     """Each registered loss, by its name and with its defaults, makes a model and a falling loss curve."""
     jobs = {

@@ -13,6 +13,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+@pytest.mark.embedded
 def test_five_minutes_with_curl(stack: EmbeddedStack) -> None:
     """The session ends with two ranked documents, and nothing in it fails."""
     (session,) = re.findall(r"```bash\n(.*?)```", README.read_text(), re.DOTALL)

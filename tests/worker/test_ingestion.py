@@ -249,7 +249,7 @@ class CancelledWhileWriting(JobRun):
 
 def test_a_cancel_while_storing_leaves_nothing(uploads: Uploads) -> None:
     """A job can be stopped between any two blocks of rows that it writes."""
-    _, job_id = uploads.send(TEXT)
+    uploads.send(TEXT)
     run = CancelledWhileWriting.claim_next(uploads.store, uploads.settings, {"ingest"}, "w1")
     assert run is not None
     with pytest.raises(JobCancelled):

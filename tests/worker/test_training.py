@@ -247,8 +247,8 @@ def test_the_first_iteration_is_told_at_once(workshop: Workshop, dataset: Rankin
     settings = workshop.settings.model_copy(update={"report_seconds": 3600.0})
     spec = {"dataset_id": workshop.add(dataset, "d1"), "model_name": "web", "hyperparameters": SMALL}
     with workshop.store.begin() as tx:
-        job = tx.jobs.add("train", {**spec, "loss": {"name": "mse"}})
-    run = Watched.claim(workshop.store, settings, job.id, "w1")
+        tx.jobs.add("train", {**spec, "loss": {"name": "mse"}})
+    run = Watched.claim_next(workshop.store, settings, RUNNERS, "w1")
     assert isinstance(run, Watched)
     run_training(run)
     assert run.seen[: SMALL["num_iterations"]] == (1,) * SMALL["num_iterations"]  # the others wait

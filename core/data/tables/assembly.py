@@ -49,6 +49,11 @@ def read_table(
         InvalidInput: When `feature_names` names a column that is no feature.
     """
     options, limits = options or ReadingOptions(), limits or Limits()
+    limits.check_documents(table.n_rows, table.file)
+    if len(table.names) > limits.features:
+        raise DatasetError.at(
+            f"expected at most {limits.features:,} columns, but found {len(table.names):,}", file=table.file
+        )
     columns = _columns(table, options, query_sizes is not None)
     names = _feature_names(table, columns.features, options)
     cells = table.n_rows * len(columns.features)

@@ -135,9 +135,18 @@ class DelimitedTable:
 
     def _fields(self, start: int) -> tuple[str, ...]:
         stop, _, _ = record_stop(self._text, start, ord(self._delimiter))
+        if stop - start > _LARGEST_RECORD:
+            raise self._too_long("a first row", stop - start)
         header = self._text[start:stop].tobytes().decode(errors="backslashreplace")
-        (fields,) = csv.reader([header], delimiter=self._delimiter)
+        try:
+            (fields,) = csv.reader([header], delimiter=self._delimiter)
+        except csv.Error as error:  # a name of more than 128 KiB
+            raise self._refusal(str(error)) from error
         return tuple(field.strip() for field in fields)
+
+    def _too_long(self, what: str, found: int) -> DatasetError:
+        limit = f"expected {what} of at most {_LARGEST_RECORD:,} bytes, but found {found:,}"
+        return DatasetError.at(f"{limit}, perhaps after a stray quote", file=self.file)
 
     def _error(self, detail: str, row: int) -> DatasetError:
         return DatasetError.at(detail, file=self.file, line=self.lines([row])[0])
@@ -150,6 +159,8 @@ class DelimitedTable:
     def _check_utf8(self) -> None:
         source = Source(self._text, self.file)
         for start, stop in pairwise(source.cuts(_BLOCK_BYTES).tolist()):
+            if stop - start > _BLOCK_BYTES + _LARGEST_RECORD:
+                raise self._too_long("rows", stop - start)
             try:
                 self._text[start:stop].tobytes().decode()
             except UnicodeDecodeError as error:

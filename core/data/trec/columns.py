@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from core.data.options import Limits
 from core.data.packing import Bytes
 from core.data.source import Source, Span
 from core.data.spans import span_texts
@@ -27,12 +28,13 @@ class WordColumns:
         text: (n_bytes,) the bytes of the file.
         file: Its name for messages.
         names: What the words of a line are.
+        limits: How many lines there may be.
 
     Raises:
         DatasetError: When a line holds another number of words, or no line holds any.
     """
 
-    def __init__(self, text: Bytes, file: str, names: Sequence[str]) -> None:
+    def __init__(self, text: Bytes, file: str, names: Sequence[str], limits: Limits) -> None:
         self._source = Source(text, file)
         self._names = tuple(names)
         n_lines = count_lines(text, self._source.start)
@@ -40,6 +42,7 @@ class WordColumns:
             raise DatasetError.at(
                 f"expected lines of {', '.join(names)}, but found only blank ones", file=file
             )
+        limits.check_documents(n_lines, file)
         self._starts, self._stops = np.empty((2, len(names), n_lines), np.int64)
         counts, self._numbers = np.empty((2, n_lines), np.int64)
         find_words(text, self._source.start, self._starts, self._stops, counts, self._numbers)

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from core.data.dataset import RankingDataset
 from core.data.labels import label_text
+from core.data.options import Limits
 from core.data.packing import Bytes
 from core.data.result import MAX_EXAMPLES, Reading
 from core.data.trec.columns import WordColumns
@@ -19,7 +20,7 @@ FORMAT = "trec-qrels"
 _MOST_FLOAT32 = float(np.finfo(np.float32).max)
 
 
-def read_qrels(text: Bytes, file: str) -> Reading:
+def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
     """Read judgments as a dataset without features.
 
     trec_eval takes whole relevances alone and cuts others off; here they stay as they are. Negative ones
@@ -28,12 +29,13 @@ def read_qrels(text: Bytes, file: str) -> Reading:
     Args:
         text: (n_bytes,) the bytes of the file.
         file: Its name for messages.
+        limits: How many judgments there may be.
 
     Raises:
         DatasetError: With up to 100 mistakes, each with its place: a line without four words, a relevance
             that is no number finite in float32, a document that is judged twice for a query.
     """
-    columns = WordColumns(text, file, QRELS_COLUMNS)
+    columns = WordColumns(text, file, QRELS_COLUMNS, limits or Limits())
     labels = columns.numbers("relevance", "a relevance, a number finite in float32", _MOST_FLOAT32)
     queries, documents = group_queries(columns.texts("qid")), columns.texts("docno")
     columns.refuse_repeated(queries.of_row, documents, "docno")

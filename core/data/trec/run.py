@@ -76,11 +76,12 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
         OSError: When the file cannot be opened.
     """
     file = name or Path(path).name
-    text = mapped_bytes(Path(path), file, (limits or Limits()).unpacked_bytes)
+    limits = limits or Limits()
+    text = mapped_bytes(Path(path), file, limits)
     found = binary_kind(text)
     if found:
         raise DatasetError.at(f"expected a TREC run, but found {found}", file=file)
-    columns = WordColumns(text, file, RUN_COLUMNS)
+    columns = WordColumns(text, file, RUN_COLUMNS, limits)
     scores = columns.numbers("score", "a score, a finite number")
     queries, documents = group_queries(columns.texts("qid")), columns.texts("docno")
     columns.refuse_repeated(queries.of_row, documents, "docno")

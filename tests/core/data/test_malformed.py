@@ -131,7 +131,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         "1 qid:1 1000001:1",
         {},
         None,
-        "file f, line 1, column 9: expected feature ids of at most 1,000,000, but found '1000001:1'",
+        "file f, line 1, column 9: expected feature ids of at most 100,000, but found '1000001:1'",
     ),
     "letor value empty": (
         OK + "1 qid:1 1:",

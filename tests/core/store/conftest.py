@@ -1,24 +1,29 @@
-"""A store on a real SQLite file, and rows to start from."""
+"""A store in real files or on real servers, and rows to start from."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from core.store import Dataset, Job, Model, Store, StoreSettings
+from tests.servers.fixtures import Places
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> StoreSettings:
-    """Settings of a store in a folder of its own."""
-    return StoreSettings(data_dir=tmp_path / "data")
+def settings(places: Places) -> StoreSettings:
+    """Settings of a store of this test's own, whose database is migrated."""
+    return StoreSettings(**places)
+
+
+@pytest.fixture
+def unmigrated_settings(unmigrated_places: Places) -> StoreSettings:
+    """Settings of a store of this test's own, whose database holds nothing at all."""
+    return StoreSettings(**unmigrated_places)
 
 
 @pytest.fixture
 def store(settings: StoreSettings) -> Iterator[Store]:
     """A migrated, empty store."""
     store = Store.open(settings)
-    store.migrate()
     yield store
     store.close()
 

@@ -135,9 +135,9 @@ def test_local_copies_are_removed() -> None:
     assert artifacts.exists(KEY)
 
 
-def test_ping(artifacts: Artifacts) -> None:
+def test_fault(artifacts: Artifacts) -> None:
     """A storage that can be looked at answers."""
-    assert artifacts.ping()
+    assert artifacts.fault() is None
 
 
 def test_unusable_storage(tmp_path: Path) -> None:

@@ -45,8 +45,8 @@ def broker(tmp_path: Path) -> Iterator[str]:
 def test_a_message_names_the_task_and_the_job(broker: str) -> None:
     """A wake-up is a Celery message in JSON with the task's name and the job's id, and asks for no result."""
     wakeups = WakeUps(broker)
-    assert wakeups.ping()
-    assert wakeups.send("job_1") is True
+    assert wakeups.fault() is None
+    assert wakeups.send("job_1", "train") is True
     wakeups.close()
     with redis.Redis.from_url(broker) as client:
         raw = cast("bytes", client.lpop("celery"))
@@ -63,8 +63,8 @@ def test_no_broker(caplog: pytest.LogCaptureFixture) -> None:
     wakeups = WakeUps(f"redis://127.0.0.1:{_free_port()}/0")
     began = time.monotonic()
     with caplog.at_level(logging.WARNING):
-        assert wakeups.send("job_1") is False
-    assert wakeups.ping() is False
+        assert wakeups.send("job_1", "train") is False
+    assert wakeups.fault() == "refuses connections"
     assert time.monotonic() - began < 5
     assert "job_1" in caplog.text
     wakeups.close()
@@ -74,9 +74,12 @@ def test_a_broker_that_hangs() -> None:
     """A broker that takes connections but never answers costs about a second."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         wakeups = WakeUps(f"redis://127.0.0.1:{listener.getsockname()[1]}/0")
-        for act in (wakeups.ping, lambda: wakeups.send("job_1")):
+        for act, answer in (
+            (wakeups.fault, "does not answer in time"),
+            (lambda: wakeups.send("job_1", "train"), False),
+        ):
             began = time.monotonic()
-            assert act() is False
+            assert act() == answer
             assert time.monotonic() - began < 5
         wakeups.close()
 
@@ -84,8 +87,8 @@ def test_a_broker_that_hangs() -> None:
 def test_a_broker_that_comes_back(tmp_path: Path, broker: str) -> None:
     """After a restart of the broker wake-ups are sent again; one may be lost on the dead connection."""
     wakeups = WakeUps(broker)
-    assert wakeups.send("job_1")
+    assert wakeups.send("job_1", "train")
     with redis.Redis.from_url(broker) as client:
         client.client_kill_filter(_type="normal", skipme=True)
-    assert any(wakeups.send("job_2") for _ in range(3))
+    assert any(wakeups.send("job_2", "train") for _ in range(3))
     wakeups.close()

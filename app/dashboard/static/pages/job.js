@@ -3,12 +3,13 @@
  * @module
  */
 import { conditionalReader } from "../parts/api.js";
+import { attemptsPanel } from "../parts/attempts.js";
 import { announce, h, replace, setAttribute, setText } from "../parts/dom.js";
 import { findingsPanel } from "../parts/findings.js";
 import { timeElement } from "../parts/format.js";
 import { jobActions } from "../parts/job_actions.js";
 import { jobDetail } from "../parts/job_detail.js";
-import { isActive, KINDS, resultPage, statusWord, title } from "../parts/job_words.js";
+import { isActive, KINDS, limitWords, marks, resultPage, statusWord, title } from "../parts/job_words.js";
 import { showMissing } from "../parts/missing_page.js";
 import { showTitle } from "../parts/names.js";
 import { poll } from "../parts/poll.js";
@@ -40,19 +41,22 @@ async function build(first) {
   const heading = h("h1");
   showTitle(heading, first);
   const status = h("span", { class: "status" });
+  const unusual = h("span", { class: "job-marks" });
   const meta = h("p", { class: "job-meta" });
   const bar = progressBar();
   const detail = jobDetail(first);
   const actions = jobActions(() => again(), { page: false });
   const asked = await specification(first);
+  const attempts = attemptsPanel();
   const found = h("div", { class: "job-findings" });
   place.removeAttribute("aria-busy");
   replace(
     place,
-    h("div", { class: "page-head" }, h("div", { class: "job-heading" }, heading, status), actions.node),
+    h("div", { class: "page-head" }, h("div", { class: "job-heading" }, heading, status, unusual), actions.node),
     meta,
     bar.node,
     h("div", { class: "panel", hidden: !["train", "evaluate"].includes(first.kind) && !first.problem }, detail.node),
+    attempts.node,
     found,
     asked,
   );
@@ -64,12 +68,14 @@ async function build(first) {
       meta,
       `${KINDS[job.kind] || job.kind} · `,
       timeElement(job.created_at),
-      job.attempt > 1 && ` · attempt ${job.attempt}`,
+      limitWords(job) && ` · ${limitWords(job)}`,
       " · ",
       h("code", {}, job.id),
     );
+    replace(unusual, ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)));
     bar.update(job);
     actions.update(job);
+    attempts.update(job);
     showFindings(found, job);
     await detail.update(job);
   };

@@ -33,6 +33,7 @@ export async function request(path, { method = "GET", json, headers = {} } = {})
   } catch {
     throw new Away("The API does not answer.");
   }
+  if (response.status === 401) return signIn();
   const text = await response.text().catch(() => "");
   if (response.status >= 400) throw failure(response.status, text);
   return {
@@ -40,6 +41,16 @@ export async function request(path, { method = "GET", json, headers = {} } = {})
     etag: response.headers.get("etag"),
     body: text ? JSON.parse(text) : null,
   };
+}
+
+/**
+ * Leaves for the page to sign in, which leads back here. The promise never settles: this page is at its end.
+ * @returns {Promise<never>}
+ */
+export function signIn() {
+  const here = location.pathname + location.search + location.hash;
+  location.assign(`/sign-in?next=${encodeURIComponent(here)}`);
+  return new Promise(() => {});
 }
 
 /**

@@ -36,7 +36,7 @@ function valueOf(control) {
   if (text === "") return undefined;
   // A name may hold spaces; commas part the names.
   if (type === "names") return text.split(",").map((name) => name.trim()).filter(Boolean);
-  if (type === "number" || type === "integer") return numberOrText(text);
+  if (type === "number" || type === "integer") return inUnits(numberOrText(text), control.dataset.unit);
   if (type === "json" && /^[[{"\d-]/.test(text)) {
     try {
       return JSON.parse(text);
@@ -45,6 +45,12 @@ function valueOf(control) {
     }
   }
   return text;
+}
+
+/** A number typed in minutes or GB, as the seconds and bytes that are sent. */
+function inUnits(value, unit) {
+  const factor = { minutes: 60, gigabytes: 1e9 }[unit];
+  return factor && typeof value === "number" ? Math.round(value * factor) : value;
 }
 
 function numberOrText(text) {

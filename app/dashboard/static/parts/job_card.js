@@ -6,7 +6,7 @@ import { announce, h, replace, setAttribute, setText } from "./dom.js";
 import { metric, timeElement } from "./format.js";
 import { jobActions } from "./job_actions.js";
 import { jobDetail } from "./job_detail.js";
-import { datasetOf, headline, KINDS, statusWord, title } from "./job_words.js";
+import { datasetOf, headline, KINDS, marks, statusWord, title } from "./job_words.js";
 import { datasetName, showTitle } from "./names.js";
 import { progressBar } from "./progress_bar.js";
 
@@ -55,6 +55,7 @@ export function jobCard(first, changed) {
       job.kind !== "ingest" && dataset && [" · ", datasetName(dataset)],
       " · ",
       timeElement(job.created_at),
+      ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
     );
   }
 

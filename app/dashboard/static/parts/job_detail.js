@@ -9,6 +9,7 @@ import { h, problemBox, replace } from "./dom.js";
 import { historyReader } from "./history.js";
 import { isActive } from "./job_words.js";
 import { metricsTable } from "./metrics_table.js";
+import { problemHint } from "./problem_hint.js";
 
 /**
  * @param {import("./job_words.js").Job} first
@@ -32,7 +33,8 @@ export function jobDetail(first) {
   let readFor = "";
 
   async function update(job) {
-    replace(problem, job.problem && problemBox(job.problem));
+    const hint = problemHint(job);
+    replace(problem, job.problem && problemBox(job.problem), hint && h("p", { class: "hint" }, hint));
     if (readFor === job.status && !isActive(job)) return;
     try {
       await read(job);

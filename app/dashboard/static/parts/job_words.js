@@ -2,7 +2,7 @@
  * What a job is called, and how far it is, in words.
  * @module
  */
-import { count, duration, percent } from "./format.js";
+import { count, duration, percent, size } from "./format.js";
 
 /**
  * @typedef {object} Job
@@ -15,6 +15,10 @@ import { count, duration, percent } from "./format.js";
  * @property {Record<string, string> | null} result
  * @property {{title: string, detail: string} | null} problem
  * @property {number} attempt
+ * @property {import("./attempts.js").Attempt[]} [attempts]
+ * @property {"low" | "normal" | "high"} [priority]
+ * @property {number | null} [resumable_from]
+ * @property {{seconds: number | null, memory_bytes: number | null} | null} [limits]
  * @property {boolean} cancel_requested
  * @property {string} created_at
  * @property {string | null} started_at
@@ -52,6 +56,28 @@ export function statusWord(job) {
   return isActive(job) && job.cancel_requested ? "cancelling" : job.status;
 }
 
+/** What is unusual about how it waits and runs: "high priority", "resumed". @param {Job} job */
+export function marks(job) {
+  const tried = job.attempts?.length || job.attempt;
+  const resumed = job.attempts?.at(-1)?.resumed_from;
+  return [
+    job.priority && job.priority !== "normal" && `${job.priority} priority`,
+    resumed ? "resumed" : tried > 1 && (isActive(job) ? `attempt ${tried}` : `${tried} attempts`),
+  ].filter(Boolean);
+}
+
+/** @param {Job} job @returns {{seconds?: number | null, memory_bytes?: number | null}} */
+export function limitsOf(job) {
+  return job.limits || job.spec?.limits || {};
+}
+
+/** "at most 1 h and 2.0 GB" or nothing. @param {Job} job */
+export function limitWords(job) {
+  const { seconds, memory_bytes: bytes } = limitsOf(job);
+  const words = [seconds && duration(seconds), bytes && size(bytes)].filter(Boolean);
+  return words.length > 0 ? `at most ${words.join(" and ")}` : "";
+}
+
 /** The dataset that the job is about. @param {Job} job */
 export function datasetOf(job) {
   return job.spec?.dataset_id || job.result?.dataset_id || null;
@@ -68,7 +94,7 @@ export function isCounting(job) {
 
 /** "training · 120 of 500 · 14 s left". @param {Job} job */
 export function progressWords(job) {
-  if (job.status === "queued") return job.attempt > 0 ? "waiting to start again" : "waiting for a worker";
+  if (job.status === "queued") return waitingWords(job);
   if (job.status !== "running") return "";
   const progress = job.progress;
   if (!progress) return "starting";
@@ -76,6 +102,12 @@ export function progressWords(job) {
   if (isCounting(job)) words.push(job.kind === "ingest" ? percent(progress.iteration, progress.total) : `${count(progress.iteration)} of ${count(progress.total)}`);
   if (typeof progress.eta_seconds === "number") words.push(`${duration(progress.eta_seconds)} left`);
   return words.join(" · ");
+}
+
+/** @param {Job} job */
+function waitingWords({ attempt, attempts, resumable_from: from }) {
+  if (from) return `waiting to go on from iteration ${count(from)}`;
+  return attempt > 0 || attempts?.length > 0 ? "waiting to start again" : "waiting for a worker";
 }
 
 /** "stopped early at 112 of 500 · took 41 s", for a job that has ended. @param {Job} job */
@@ -87,8 +119,10 @@ export function outcomeWords(job) {
     words.push(`${early ? "stopped early at " : ""}${count(iteration)} of ${count(total)} iterations`);
   }
   if (job.started_at && job.finished_at) {
-    const seconds = (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000;
-    words.push(`took ${seconds < 1 ? "under 1 s" : duration(seconds)}`);
+    const started = job.attempts?.[0]?.started_at || job.started_at;
+    const seconds = (Date.parse(job.finished_at) - Date.parse(started)) / 1000;
+    const attempts = job.attempts?.length > 1 ? ` over ${count(job.attempts.length)} attempts` : "";
+    words.push(`took ${seconds < 1 ? "under 1 s" : duration(seconds)}${attempts}`);
   }
   return words.join(" · ") || "did not start";
 }

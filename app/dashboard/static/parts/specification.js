@@ -6,7 +6,7 @@ import { get } from "./api.js";
 import { datasetPage } from "./addresses.js";
 import { contractWords } from "./contract_words.js";
 import { h } from "./dom.js";
-import { counted, short } from "./format.js";
+import { counted, duration, short, size } from "./format.js";
 import { systemWords } from "./job_words.js";
 import { datasetName } from "./names.js";
 
@@ -29,13 +29,16 @@ export async function specification(job) {
 }
 
 function facts(entries) {
-  const words = (name) => name.replace(/dataset_id$/, "dataset").replace(/ name$/, "").replaceAll("_", " ");
+  const named = { "limits seconds": "time limit", "limits memory_bytes": "memory limit" };
+  const words = (name) => named[name] || name.replace(/dataset_id$/, "dataset").replace(/ name$/, "").replaceAll("_", " ");
   return h("dl", { class: "facts" }, ...entries.map(([name, content]) => h("div", {}, h("dt", {}, words(name)), h("dd", {}, shown(name, content)))));
 }
 
 function shown(name, content) {
   if (/dataset_id$/.test(name)) return h("a", { href: datasetPage(content) }, datasetName(content));
   if (name === "systems") return systemWords(content);
+  if (name === "limits seconds") return duration(content);
+  if (name === "limits memory_bytes") return size(content);
   if (name === "contract" && typeof content === "object") return contractWords(content);
   return Array.isArray(content) ? content.join(", ") : short(content);
 }

@@ -2,7 +2,7 @@
  * Uploading a file with its progress, which fetch does not tell.
  * @module
  */
-import { Away, failure, freshKey } from "./api.js";
+import { Away, failure, freshKey, signIn } from "./api.js";
 
 /**
  * @param {string} path
@@ -15,7 +15,8 @@ export function upload(path, form, onProgress) {
   const done = new Promise((resolve, reject) => {
     transfer.upload.addEventListener("progress", (event) => onProgress(event.loaded, event.total));
     transfer.addEventListener("load", () => {
-      if (transfer.status >= 400) reject(failure(transfer.status, transfer.responseText));
+      if (transfer.status === 401) signIn();
+      else if (transfer.status >= 400) reject(failure(transfer.status, transfer.responseText));
       else resolve(JSON.parse(transfer.responseText));
     });
     transfer.addEventListener("error", () => reject(new Away("The API does not answer.")));

@@ -1,0 +1,58 @@
+"""Telling who shows a credential, and keeping off those who go on showing wrong ones."""
+
+import time
+
+from fastapi.concurrency import run_in_threadpool
+
+from app.access import refusals
+from app.access.caller import Caller
+from app.access.credentials import Credential
+from app.access.keyring import Keyring
+from app.limits.buckets import Buckets
+
+_MINUTE_SECONDS = 60.0
+
+
+class Doorkeeper:
+    """Knows callers by their credentials.
+
+    Wrong keys are counted by address, in this process alone: some may come at once, then as many a minute.
+    A key of 256 random bits is not found by trying; what is kept away is the noise, and its cost. Keys that
+    were good a moment ago are let in all the same, for an address may stand for many.
+
+    Attributes:
+        keyring: What it looks keys up in.
+    """
+
+    def __init__(self, keyring: Keyring, wrong_keys_per_minute: int) -> None:
+        self.keyring = keyring
+        self._wrong_keys = Buckets(wrong_keys_per_minute / _MINUTE_SECONDS, wrong_keys_per_minute)
+
+    async def keys_exist(self) -> bool:
+        """Tell whether a key was ever made, from when on nobody comes in without one.
+
+        Raises:
+            StoreUnavailable: The database does not answer.
+        """
+        known = self.keyring.keys_exist
+        return await run_in_threadpool(self.keyring.ask_whether_keys_exist) if known is None else known
+
+    async def identify(self, credential: Credential, address: str) -> Caller:
+        """Tell whose a credential is.
+
+        Raises:
+            Refusal: It is unknown, expired or revoked, or too many wrong ones came from the address.
+            StoreUnavailable: The database does not answer.
+        """
+        if caller := self.keyring.fresh(credential):
+            return caller
+        guessed = credential.kind == "key" and not self.keyring.was_good(credential)
+        if guessed and (wait_seconds := self._wrong_keys.wait_seconds(address, time.monotonic())):
+            raise refusals.too_many_wrong_keys(wait_seconds)
+        caller = await run_in_threadpool(self.keyring.ask, credential)
+        if caller is not None:
+            return caller
+        if credential.kind == "session":
+            raise refusals.unauthenticated(refusals.SESSION_ENDED)
+        self._wrong_keys.take(address, time.monotonic())
+        raise refusals.unauthenticated(refusals.BAD_KEY)

@@ -1,0 +1,110 @@
+"""Whose a key or a session is, without asking the database at every request."""
+
+import threading
+import time
+from dataclasses import dataclass
+
+from app.access.caller import Caller
+from app.access.credentials import Credential
+from core.errors import StoreUnavailable
+from core.store import Store
+from core.store.api_keys import USE_NOTED_EVERY
+
+FRESH_SECONDS = 1.0
+MOST_REMEMBERED = 1_000
+
+
+@dataclass(frozen=True)
+class _Answer:
+    caller: Caller
+    asked_at: float
+
+
+class Keyring:
+    """The keys and sessions that are let in, remembered for a second; safe between threads.
+
+    What is revoked elsewhere is refused here within that second. Only good credentials are remembered.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._answers: dict[Credential, _Answer] = {}
+        self._noted_at: dict[str, float] = {}
+        self._lock = threading.Lock()
+        self._keys_exist = False
+        self._asked_at = float("-inf")
+
+    @property
+    def keys_exist(self) -> bool | None:
+        """Whether a key was ever made; None where the database must be asked again."""
+        fresh = self._keys_exist or time.monotonic() - self._asked_at < FRESH_SECONDS
+        return self._keys_exist if fresh else None
+
+    def ask_whether_keys_exist(self) -> bool:
+        """Ask the database. Once there is a key this stays so.
+
+        Raises:
+            StoreUnavailable: It does not answer.
+        """
+        asked_at = time.monotonic()
+        with self._store.read() as tx:
+            self._keys_exist = tx.api_keys.any_exists() or self._keys_exist
+        self._asked_at = asked_at
+        return self._keys_exist
+
+    def fresh(self, credential: Credential) -> Caller | None:
+        """Return whose a credential is, where that was asked within the last second."""
+        answer = self._answers.get(credential)
+        return answer.caller if answer and time.monotonic() - answer.asked_at < FRESH_SECONDS else None
+
+    def was_good(self, credential: Credential) -> bool:
+        """Tell whether a credential was good when the database was asked last."""
+        return credential in self._answers
+
+    def ask(self, credential: Credential) -> Caller | None:
+        """Ask the database whose a credential is; None for unknown, expired and revoked ones.
+
+        Raises:
+            StoreUnavailable: It does not answer.
+        """
+        asked_at = time.monotonic()
+        with self._store.read() as tx:
+            if credential.kind == "key":
+                key, session_sha256 = tx.api_keys.find(credential.sha256), None
+            else:
+                key, session_sha256 = tx.sessions.find(credential.sha256), credential.sha256
+        caller = None if key is None else Caller.of(key, session_sha256)
+        self._remember(credential, caller, asked_at)
+        return caller
+
+    def forget(self) -> None:
+        """Ask again about everything: a key was made or revoked, or a session ended."""
+        with self._lock:
+            self._answers.clear()
+        self._asked_at = float("-inf")
+
+    def must_note_use(self, key_id: str) -> bool:
+        """Tell whether a use of the key is to be noted, which it is once a minute."""
+        noted_at = self._noted_at.get(key_id)
+        return noted_at is None or time.monotonic() - noted_at >= USE_NOTED_EVERY.total_seconds()
+
+    def note_use(self, key_id: str) -> None:
+        """Note that the key was used; where the database cannot, that is no caller's concern."""
+        with self._lock:
+            if len(self._noted_at) >= MOST_REMEMBERED:
+                self._noted_at.clear()
+            self._noted_at[key_id] = time.monotonic()
+        try:
+            with self._store.begin() as tx:
+                tx.api_keys.note_use(key_id)
+        except StoreUnavailable:
+            pass
+
+    def _remember(self, credential: Credential, caller: Caller | None, asked_at: float) -> None:
+        with self._lock:
+            self._answers.pop(credential, None)
+            if caller is None:
+                return
+            self._answers[credential] = _Answer(caller, asked_at)
+            if len(self._answers) > MOST_REMEMBERED:
+                del self._answers[next(iter(self._answers))]

@@ -1,0 +1,78 @@
+"""Which scope a path needs: one table, read from the top. A path that no line names is not there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from re import Pattern
+
+from starlette.routing import compile_path
+
+from app.access.caller import ADMIN, READ, SCORE, WRITE
+
+READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+# What a probe asks, from wherever it runs and by whatever name.
+HEALTH = frozenset({"/healthz", "/readyz"})
+SIGN_IN = "/sign-in"
+SIGN_OUT = "/sign-out"
+# All that the page to sign in loads.
+SIGN_IN_FILES = (
+    "/static/favicon.svg",
+    "/static/pages/sign_in.js",
+    "/static/styles/tokens.css",
+    "/static/styles/controls.css",
+    "/static/styles/forms.css",
+    "/static/styles/sign_in.css",
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The scopes that some paths need.
+
+    Attributes:
+        paths: Patterns of the paths.
+        reading: What GET and the other safe methods need; None lets everybody in.
+        writing: What all other methods need.
+    """
+
+    paths: tuple[Pattern[str], ...]
+    reading: str | None
+    writing: str | None
+
+    def scope(self, method: str) -> str | None:
+        """Return the scope that a method needs, None where everybody may."""
+        return self.reading if method in READING else self.writing
+
+
+def _rule(paths: Sequence[str], *, reading: str | None, writing: str | None) -> Rule:
+    return Rule(tuple(compile_path(path)[0] for path in paths), reading, writing)
+
+
+RULES = (
+    _rule([*sorted(HEALTH), SIGN_IN, SIGN_OUT, *SIGN_IN_FILES], reading=None, writing=None),
+    _rule(["/v1/keys", "/v1/keys/{below:path}", "/v1/audit"], reading=ADMIN, writing=ADMIN),
+    _rule(["/v1/models/{ref}/rank"], reading=READ, writing=SCORE),
+    _rule(["/v1/{below:path}"], reading=READ, writing=WRITE),
+    _rule(["/openapi.json", "/docs", "/metrics"], reading=READ, writing=READ),
+    _rule(["/static/{file:path}", "/static-offline-docs/{file:path}"], reading=READ, writing=READ),
+    _rule(
+        [
+            "/",
+            "/jobs/{job_id}",
+            "/datasets",
+            "/datasets/{below:path}",
+            "/train",
+            "/models",
+            "/evaluations/{evaluation_id}",
+            "/comparisons",
+            "/comparisons/{comparison_id}",
+        ],
+        reading=READ,
+        writing=READ,
+    ),
+)
+
+
+def rule_of(path: str) -> Rule | None:
+    """Return the first rule that names a path, None where none does."""
+    return next((rule for rule in RULES if any(pattern.match(path) for pattern in rule.paths)), None)

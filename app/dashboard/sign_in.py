@@ -1,0 +1,123 @@
+"""Signing in to the dashboard with an API key, and out again."""
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Annotated
+from urllib.parse import parse_qs, urlsplit
+
+from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse, Response
+
+from app.access import refusals
+from app.access.caller import READ, Caller, let_in
+from app.access.credentials import Credential, clear_session, session_of, set_session
+from app.access.refusals import Refusal
+from app.access.rules import SIGN_IN, SIGN_OUT
+from app.bodies import too_large
+from app.dashboard.assets import templates
+from app.limits.callers import caller_of
+from app.services import Services, UseServices
+
+router = APIRouter(include_in_schema=False)
+
+MAX_FORM_BYTES = 2**14
+_MAX_FIELDS = 8
+
+
+@router.get(SIGN_IN)
+async def sign_in_page(
+    request: Request, services: UseServices, wanted: Annotated[str, Query(alias="next")] = "/"
+) -> Response:
+    """Ask for a key, where one is needed."""
+    if not await services.doorkeeper.keys_exist():
+        return _go_to(wanted)
+    return _form(request, wanted)
+
+
+@router.post(SIGN_IN)
+async def sign_in(request: Request, services: UseServices) -> Response:
+    """Begin a session for whoever knows a key that may read."""
+    fields = await _fields(request)
+    wanted = fields.get("next", "/")
+    try:
+        caller = await services.doorkeeper.identify(
+            Credential.of_key(fields.get("key", "").strip()), caller_of(request.scope)
+        )
+        if not caller.may(READ):
+            raise refusals.forbidden(caller, READ)
+    except Refusal as refusal:
+        return _form(request, wanted, refusal)
+    let_in(request.scope, caller)
+    return await run_in_threadpool(_begin_session, request, services, caller, wanted)
+
+
+@router.post(SIGN_OUT)
+def sign_out(request: Request, services: UseServices) -> Response:
+    """End the browser's session."""
+    if session := session_of(request):
+        with services.store.begin() as tx:
+            tx.sessions.end(session.sha256)
+        services.doorkeeper.keyring.forget()
+    answer = RedirectResponse(SIGN_IN, HTTPStatus.SEE_OTHER)
+    clear_session(answer, https=request.url.scheme == "https")
+    return answer
+
+
+def own_address(wanted: str) -> str:
+    """Return an address of this service as it was wanted, or the first page instead of any other.
+
+    Browsers take backslashes for slashes and drop control characters, and two slashes begin a host.
+    """
+    try:
+        parts = urlsplit(wanted)
+    except ValueError:
+        return "/"
+    plain = wanted.isascii() and wanted.isprintable() and "\\" not in wanted and " " not in wanted
+    own = wanted.startswith("/") and not wanted.startswith("//") and not parts.scheme and not parts.netloc
+    leads_back = parts.path in (SIGN_IN, SIGN_OUT)
+    return wanted if plain and own and not leads_back else "/"
+
+
+def _begin_session(request: Request, services: Services, caller: Caller, wanted: str) -> Response:
+    lifetime = timedelta(hours=services.settings.session_hours)
+    earlier = session_of(request)
+    with services.store.begin() as tx:
+        if earlier is not None:
+            tx.sessions.end(earlier.sha256)
+        token = tx.sessions.begin(str(caller.key_id), lifetime)
+    answer = _go_to(wanted)
+    set_session(answer, token, lifetime, https=request.url.scheme == "https")
+    return answer
+
+
+def _go_to(wanted: str) -> Response:
+    return RedirectResponse(own_address(wanted), HTTPStatus.SEE_OTHER)
+
+
+def _form(request: Request, wanted: str, refusal: Refusal | None = None) -> Response:
+    return templates().TemplateResponse(
+        request,
+        "sign_in.html",
+        {"next": own_address(wanted), "error": refusal.detail if refusal else None},
+        status_code=int(refusal.kind.status if refusal else HTTPStatus.OK),
+        headers={**(refusal.headers or {} if refusal else {}), "cache-control": "no-store"},
+    )
+
+
+async def _fields(request: Request) -> dict[str, str]:
+    """Read the form, of which little is expected.
+
+    Raises:
+        HTTPException: 413 for more.
+    """
+    content = bytearray()
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > MAX_FORM_BYTES:
+            raise too_large(MAX_FORM_BYTES)
+    try:
+        found = parse_qs(content.decode("utf-8", "replace"), max_num_fields=_MAX_FIELDS)
+    except ValueError:
+        return {}
+    return {name: values[-1] for name, values in found.items()}

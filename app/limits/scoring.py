@@ -1,0 +1,55 @@
+"""Bounds on what is scored at once."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from app.settings import ApiSettings
+from core.errors import InvalidInput
+
+# Beside the two containers of a document or query: brackets in their ids, which are counted with them.
+_CONTAINERS_EACH = 4
+_CONTAINERS = 1_000
+
+
+def max_containers(settings: ApiSettings) -> int:
+    """Return how many arrays and objects a scoring request may hold."""
+    return _CONTAINERS + _CONTAINERS_EACH * (settings.max_rank_queries + settings.max_rank_documents)
+
+
+def check_candidates(body: Any, settings: ApiSettings) -> None:
+    """Count queries and documents before each of them is checked, wrong ones included.
+
+    Raises:
+        InvalidInput: There are too many.
+    """
+    queries = body.get("queries") if isinstance(body, dict) else None
+    if not isinstance(queries, list):
+        return
+    if len(queries) > settings.max_rank_queries:
+        raise InvalidInput.at("/queries", f"at most {settings.max_rank_queries} queries are scored at once")
+    if sum(map(len, _documents(queries))) > settings.max_rank_documents:
+        raise InvalidInput.at(
+            "/queries", f"at most {settings.max_rank_documents} documents are scored at once"
+        )
+
+
+def check_cells(n_documents: int, n_features: int, settings: ApiSettings) -> None:
+    """Refuse documents whose features would take too much memory.
+
+    Raises:
+        InvalidInput: They would.
+    """
+    cells = n_documents * n_features
+    if cells > settings.max_rank_cells:
+        raise InvalidInput.at(
+            "/queries",
+            f"{n_documents} documents with the {n_features} features of this model are {cells} values; at"
+            f" most {settings.max_rank_cells} are scored at once",
+        )
+
+
+def _documents(queries: list[Any]) -> Iterator[list[Any]]:
+    for query in queries:
+        documents = query.get("documents") if isinstance(query, dict) else None
+        if isinstance(documents, list):
+            yield documents

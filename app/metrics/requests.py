@@ -1,0 +1,92 @@
+"""Requests by route: how many, how long, how many at this moment."""
+
+import time
+from collections.abc import Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from starlette.routing import Mount
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+# All paths that lead nowhere, and requests that were refused before their path was looked at.
+UNMATCHED = "unmatched"
+_OTHER_METHOD = "other"
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+# As nginx says of a client that left before its answer.
+_CLIENT_LEFT = 499
+# From a 304 of a poll to an upload of gigabytes.
+_BOUNDS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120)
+
+
+class RequestInstruments:
+    """The counters of requests.
+
+    Args:
+        registry: Where they are registered.
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.in_progress = Gauge(
+            "rankery_http_requests_in_progress", "Requests being answered", registry=registry
+        )
+        self._requests = Counter(
+            "rankery_http_requests",
+            "Requests by route, method and status",
+            ("route", "method", "status"),
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "rankery_http_request_duration_seconds",
+            "Seconds from a request's head to the last byte of its answer",
+            ("route", "method"),
+            buckets=_BOUNDS_SECONDS,
+            registry=registry,
+        )
+
+    def count(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count a request that was answered."""
+        method = scope["method"] if scope["method"] in _METHODS else _OTHER_METHOD
+        route = route_template(scope)
+        self._requests.labels(route, method, status).inc()
+        self._seconds.labels(route, method).observe(seconds)
+
+
+class RequestMetrics:
+    """ASGI middleware that counts each request in the metrics of the application that answers it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        instruments: RequestInstruments = scope["app"].state.services.metrics.requests
+        status = _CLIENT_LEFT
+
+        async def send_counted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        started = time.perf_counter()
+        with instruments.in_progress.track_inprogress():
+            try:
+                await self.app(scope, receive, send_counted)
+            finally:
+                instruments.count(scope, status, time.perf_counter() - started)
+
+
+def route_template(scope: Scope) -> str:
+    """Name the route that answered as it was declared, `/v1/jobs/{job_id}`; there are as many as routes."""
+    fastapi: Mapping[str, object] = scope.get("fastapi", {})
+    # With the prefixes of the routers around it, which the route itself does not know.
+    route = fastapi.get("effective_route_context") or scope.get("route")
+    if isinstance(route, Mount):
+        return f"{scope['root_path']}/*"
+    path = getattr(route, "path_format", None)
+    if isinstance(path, str):
+        return path
+    # A plain route of Starlette's does not say which it is; without parameters its path is its template.
+    return scope["path"] if "endpoint" in scope and not scope.get("path_params") else UNMATCHED

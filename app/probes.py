@@ -1,0 +1,53 @@
+"""Asking a part of the service that may never answer."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Generic, TypeVar
+
+Answer = TypeVar("Answer")
+
+# Drivers give up by themselves after seconds or minutes; what is older is not waited for any more.
+_FORGOTTEN_SECONDS = 10.0
+
+
+class Probe(Generic[Answer]):
+    """A question that is asked in a thread of its own, so that who asks waits only as long as they like.
+
+    Not in one of the pool that serves requests: when a part hangs, they all wait for it. Whoever asks while
+    a question is under way gets the same answer, so that a part that hangs holds few threads.
+
+    Args:
+        question: Returns the answer, or raises.
+    """
+
+    def __init__(self, question: Callable[[], Answer]) -> None:
+        self._question = question
+        self._asked: Future[Answer] | None = None
+        self._asked_at = 0.0
+
+    async def answer(self, timeout_seconds: float) -> Answer:
+        """Return the answer, or raise what the question does.
+
+        Raises:
+            TimeoutError: There was none in time.
+        """
+        now = time.monotonic()
+        if self._asked is None or self._asked.done() or now - self._asked_at > _FORGOTTEN_SECONDS:
+            self._asked, self._asked_at = self._begin(), now
+        return await asyncio.wait_for(asyncio.wrap_future(self._asked), timeout_seconds)
+
+    def _begin(self) -> Future[Answer]:
+        asked: Future[Answer] = Future()
+        asked.set_running_or_notify_cancel()  # several may wait for it, so none of them can cancel it
+
+        def ask() -> None:
+            try:
+                asked.set_result(self._question())
+            except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
+                asked.set_exception(error)
+
+        threading.Thread(target=ask, name="probe", daemon=True).start()
+        return asked

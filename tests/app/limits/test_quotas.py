@@ -1,0 +1,103 @@
+"""What a key may have at a time."""
+
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+
+from app import ApiSettings
+from core.store import Store
+from tests.app.conftest import TestClient
+
+LETOR = b"1 qid:1 1:1\n0 qid:1 1:2\n"
+
+
+@pytest.fixture
+def settings(settings: ApiSettings) -> ApiSettings:
+    """Two jobs at a time, and hardly any bytes."""
+    return settings.model_copy(update={"max_active_jobs": 2, "max_stored_bytes": 3 * len(LETOR)})
+
+
+def _upload(client: TestClient, *parts: str, **headers: str) -> Any:
+    files = {part: (part, LETOR) for part in parts}
+    return client.post("/v1/datasets", files=files, headers=headers)
+
+
+def _synthetic(client: TestClient, **headers: str) -> Any:
+    return client.post("/v1/datasets/synthetic", json={"queries": 3}, headers=headers)
+
+
+def _cancel(client: TestClient, created: Any) -> None:
+    assert client.post(f"/v1/jobs/{created.json()['job_id']}/cancel").status_code == 202
+
+
+def test_jobs_beyond_the_quota_have_to_wait(client: TestClient) -> None:
+    """429 with `Retry-After` until one has ended, whatever kind of job it is."""
+    first = _synthetic(client)
+    assert [first.status_code, _upload(client, "file").status_code] == [202, 202]
+    for refused in (_synthetic(client), _upload(client, "file")):
+        assert refused.status_code == 429
+        assert refused.headers["retry-after"] == "5"
+        assert refused.json()["type"] == "/problems/too-many-jobs"
+        assert refused.json()["detail"].startswith("at most 2 jobs may wait or run at a time")
+    _cancel(client, first)
+    assert _synthetic(client).status_code == 202
+
+
+def test_training_jobs_count(client: TestClient, train_request: dict[str, Any]) -> None:
+    """Submitted jobs are under the quota like those of datasets."""
+    assert [client.post("/v1/jobs", json=train_request).status_code for _ in range(3)] == [202, 202, 429]
+    assert len(client.get("/v1/jobs").json()["items"]) == 2
+
+
+def test_parts_of_an_upload_are_a_job_each(client: TestClient, settings: ApiSettings) -> None:
+    """All of them fit, or none is kept."""
+    assert _upload(client, "train", "validation", "test").status_code == 429
+    assert client.get("/v1/datasets").json()["items"] == []
+    assert not [path for path in (settings.data_dir / "artifacts").rglob("*") if path.is_file()]
+    assert _upload(client, "train", "test").status_code == 202
+
+
+def test_a_repeated_request_needs_no_room(client: TestClient) -> None:
+    """An answer that was given before is given again, quota or not."""
+    key = {"Idempotency-Key": "once"}
+    created = _synthetic(client, **key)
+    assert _synthetic(client).status_code == 202
+    again = _synthetic(client, **key)
+    assert (again.status_code, again.json()["id"]) == (202, created.json()["id"])
+
+
+def test_bytes_beyond_the_quota_need_a_deletion(client: TestClient) -> None:
+    """409 until a dataset is deleted; what was refused left nothing behind."""
+    first = _upload(client, "file")
+    _cancel(client, first)
+    assert _upload(client, "train", "test").status_code == 202
+    for dataset in client.get("/v1/datasets").json()["items"]:
+        client.post(f"/v1/jobs/{dataset['job_id']}/cancel")
+    refused = _upload(client, "file")
+    assert refused.status_code == 409
+    assert refused.json()["type"] == "/problems/quota-exceeded"
+    assert (
+        refused.json()["detail"]
+        == f"at most {3 * len(LETOR)} bytes of datasets may be stored; delete some first"
+    )
+    assert client.delete(f"/v1/datasets/{first.json()['id']}").status_code == 204
+    assert _upload(client, "file").status_code == 202
+
+
+def test_keys_have_quotas_of_their_own(client: TestClient, application: FastAPI, store: Store) -> None:
+    """One key's jobs and bytes are not another's; a key's own bounds come before the settings'."""
+    with store.begin() as tx:
+        small, small_secret = tx.api_keys.create("small", ["write"], max_active_jobs=1)
+        large, large_secret = tx.api_keys.create(
+            "large", ["write"], max_active_jobs=4, max_stored_bytes=10**6
+        )
+    as_small = {"Authorization": f"Bearer {small_secret}"}
+    as_large = {"Authorization": f"Bearer {large_secret}"}
+    assert [_synthetic(client, **as_small).status_code for _ in range(2)] == [202, 429]
+    assert [_upload(client, "file", **as_large).status_code for _ in range(5)] == [202] * 4 + [429]
+    with store.read() as tx:
+        jobs = tx.jobs.page(None, 10).items
+        datasets = tx.datasets.page(None, 10).items
+    assert sorted(str(job.key_id) for job in jobs) == sorted([small.id] + [large.id] * 4)
+    assert sorted(str(row.key_id) for row in datasets) == sorted([small.id] + [large.id] * 4)

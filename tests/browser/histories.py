@@ -1,0 +1,55 @@
+"""Jobs with a past, put on record as workers would have: each in one transaction, so that none takes them."""
+
+from datetime import timedelta
+from typing import Any
+
+from core.store import Job, Store, Transaction
+from core.store.clock import utc_now
+
+ATTEMPTS = 3
+CHECKPOINT = 120
+_LATER = timedelta(days=1)
+_LEASE_SECONDS = 3600.0
+
+
+def lost_for_good(store: Store) -> str:
+    """Record a job that took every worker with it."""
+    with store.begin() as tx:
+        job_id = _training(tx, "poison")
+        for number in range(1, ATTEMPTS + 1):
+            tx.jobs.claim(job_id, f"trainer-{number}:41/57", _LEASE_SECONDS)
+            tx.jobs.requeue_expired(utc_now() + _LATER, ATTEMPTS)
+    return job_id
+
+
+def resumed(store: Store, spec: dict[str, Any] | None = None) -> Job:
+    """Record a training that runs again: handed back once, lost once, and gone on with from a checkpoint."""
+    with store.begin() as tx:
+        job_id = _training(tx, "nightly", spec)
+        first = tx.jobs.claim(job_id, "trainer-1:41/57", _LEASE_SECONDS)
+        assert first is not None
+        tx.jobs.release(job_id, first.token)
+        second = tx.jobs.claim(job_id, "trainer-1:88/91", _LEASE_SECONDS)
+        assert second is not None
+        checkpoint = {"key": "checkpoints/x", "sha256": "0" * 64, "iteration": CHECKPOINT, "total": 500}
+        tx.jobs.keep_checkpoint(job_id, second.token, checkpoint)
+        tx.jobs.requeue_expired(utc_now() + _LATER, ATTEMPTS)
+        third = tx.jobs.claim(job_id, "trainer-2:41/60", _LEASE_SECONDS)
+        assert third is not None
+        progress = {"phase": "training", "iteration": 180, "total": 500, "eta_seconds": 75.0}
+        tx.jobs.record(job_id, third.token, progress=progress)
+    return third
+
+
+def failed(store: Store, title: str, detail: str, limits: dict[str, Any]) -> str:
+    """Record a job that ended with a problem in its first attempt."""
+    with store.begin() as tx:
+        job_id = _training(tx, "greedy", {"limits": limits})
+        claimed = tx.jobs.claim(job_id, "trainer-1:41/57", _LEASE_SECONDS)
+        assert claimed is not None
+        tx.jobs.fail(job_id, claimed.token, {"title": title, "detail": detail})
+    return job_id
+
+
+def _training(tx: Transaction, name: str, spec: dict[str, Any] | None = None) -> str:
+    return tx.jobs.add("train", {"model_name": name, "loss": {"name": "lambdarank"}, **(spec or {})}).id

@@ -1,0 +1,153 @@
+"""The dashboard of a service with keys: signing in by keyboard, going on to where one was, signing out."""
+
+import re
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from rankery.client import Client
+from rankery.embedded.stack import EmbeddedStack
+from tests.browser.visit import PATIENCE_MILLISECONDS, Visit
+
+pytestmark = pytest.mark.browser
+expect.set_options(timeout=PATIENCE_MILLISECONDS)
+
+LOOKS = [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)]
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of the service with keys."""
+    return tmp_path_factory.mktemp("keyed")
+
+
+@pytest.fixture(scope="module")
+def admin_key(data_dir: Path) -> str:
+    """The secret of the first key, made at the command line before the service starts."""
+    return made_key(data_dir, "first", "admin")
+
+
+@pytest.fixture(scope="module")
+def service_url(chromium_path: str, data_dir: Path, admin_key: str) -> Iterator[str]:
+    """A service that lets nobody in without a key."""
+    with EmbeddedStack(data_dir, host="127.0.0.1", port=0) as stack:
+        yield stack.url
+
+
+def made_key(data_dir: Path, name: str, *scopes: str) -> str:
+    """Make a key as an operator does, and return its secret."""
+    command = [sys.executable, "-m", "rankery", "keys", "create", name, "--data-dir", str(data_dir)]
+    for scope in scopes:
+        command += ["--scope", scope]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def sign_in(page: Page, key: str) -> None:
+    """Type the key, which has the focus, and press Enter."""
+    expect(page.get_by_label("API key")).to_be_focused()
+    page.keyboard.type(key)
+    page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_the_page_fits_its_window(visit: Visit, look: tuple[Literal["light", "dark"], int]) -> None:
+    """Nothing scrolls sideways, with and without a mistake to tell."""
+    visit.refusals_expected = True
+    scheme, width = look
+    page = visit.open("/sign-in")
+    visit.photograph(f"sign-in-{scheme}-{width}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    sign_in(page, "rk_wrong")
+    expect(page.get_by_role("alert")).to_have_text("the API key is unknown, expired or revoked")
+    visit.photograph(f"sign-in-refused-{scheme}-{width}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_signing_in_leads_back_and_signing_out_ends_it(visit: Visit, admin_key: str) -> None:
+    """A page asks for a key, and opens once there is one; after signing out it asks again."""
+    page = visit.open("/datasets?status=ready")
+    expect(page).to_have_url(re.compile(r"/sign-in\?next=%2Fdatasets%3Fstatus%3Dready$"))
+    sign_in(page, admin_key)
+    expect(page).to_have_url(f"{visit.url}/datasets?status=ready")
+    expect(page.get_by_role("heading", name="Datasets", exact=True)).to_be_visible()
+    page.locator("main [aria-busy]").first.wait_for(state="detached")
+    visit.photograph("signed-in")
+    (cookie,) = visit.page.context.cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page).to_have_url(f"{visit.url}/sign-in")
+    assert visit.page.context.cookies() == []
+    expect(visit.open("/models")).to_have_url(re.compile("/sign-in"))
+
+
+@pytest.mark.parametrize("look", [("dark", 390)])
+def test_the_header_of_a_phone_holds_the_button(visit: Visit, admin_key: str) -> None:
+    """Signing out is at hand on a narrow screen, which does not scroll for it."""
+    page = visit.open("/")
+    sign_in(page, admin_key)
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    visit.photograph("signed-in-narrow")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_form_works_by_cookie(visit: Visit, admin_key: str) -> None:
+    """What the dashboard sends counts as the user's, for its browser says where it comes from."""
+    page = visit.open("/datasets")
+    sign_in(page, admin_key)
+    form = page.locator("#synthetic")
+    form.get_by_label("Name").fill("by cookie")
+    form.get_by_label("Queries").fill("3")
+    form.get_by_role("button", name="Make dataset").click()
+    expect(page.locator("article.dataset")).to_contain_text("by cookie")
+
+
+def test_a_page_whose_session_ended_asks_to_sign_in(visit: Visit, data_dir: Path, admin_key: str) -> None:
+    """Revoking the key sends an open page, which polls, to sign in; it leads back with the place in it."""
+    visit.refusals_expected = True
+    secret = made_key(data_dir, f"guest {secrets.token_hex(4)}", "read")
+    page = visit.open("/")
+    sign_in(page, secret)
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    page.evaluate("history.replaceState(null, '', '/?kind=train#here')")
+    with Client(visit.url, api_key=admin_key) as client:
+        newest = client._send("GET", "/v1/keys")["items"][0]["id"]
+        client._request("DELETE", f"/v1/keys/{newest}")
+    expect(page).to_have_url(re.compile(r"/sign-in\?next=%2F%3Fkind%3Dtrain%23here$"))
+
+
+def test_who_follows_a_link_is_let_through_when_signed_in(visit: Visit, admin_key: str) -> None:
+    """A link on another site brings no cookie; the page to sign in notices and goes on by itself."""
+    page = visit.open("/")
+    sign_in(page, admin_key)
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    visit.open("/sign-in?next=%2Fmodels")
+    expect(page).to_have_url(f"{visit.url}/models")
+
+
+def test_a_key_can_be_looked_at_while_it_is_typed(visit: Visit) -> None:
+    """By keyboard: Tab to the button, Space."""
+    page = visit.open("/sign-in")
+    page.keyboard.type("rk_abc")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    field = page.get_by_label("API key")
+    expect(field).to_have_attribute("type", "text")
+    expect(field).to_be_focused()
+    expect(page.get_by_role("button", name="Hide")).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_documentation_of_the_interface_is_drawn(visit: Visit, admin_key: str) -> None:
+    """Swagger UI works under the policy, which allows no inline script."""
+    page = visit.open("/docs")
+    sign_in(page, admin_key)
+    expect(page.get_by_role("heading", name=re.compile("^Rankery"))).to_be_visible()
+    expect(page.locator(".opblock")).not_to_have_count(0)
+    visit.photograph("docs")
+    policy = page.evaluate("fetch('/docs').then((answer) => answer.headers.get('content-security-policy'))")
+    assert "script-src 'self';" in policy

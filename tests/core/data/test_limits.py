@@ -1,0 +1,167 @@
+"""Files that would become too large are refused before room is made for them."""
+
+import gzip
+import io
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from core.data.options import FREE_BYTES, Limits
+from core.data.reading import JudgedFile, read_file
+from core.data.trec.run import read_run
+from core.errors import DatasetError
+
+MEBIBYTE = 2**20
+ROW = b"1 qid:1 1:0.5\n"
+
+
+def _read(folder: Path, content: bytes, limits: Limits | None = None, name: str = "f") -> None:
+    path = folder / name
+    path.write_bytes(content)
+    read_file(JudgedFile(path, name), limits=limits)
+
+
+def _zstd(content: bytes) -> bytes:
+    return bytes(pa.compress(content, "zstd", asbytes=True))
+
+
+@pytest.mark.parametrize(("pack", "name"), [(gzip.compress, "gzip"), (_zstd, "Zstandard")])
+def test_a_bomb_is_refused_by_its_ratio(tmp_path: Path, pack: Callable[[bytes], bytes], name: str) -> None:
+    """A file that unpacks to a thousand times its size is nobody's data, far below the absolute bound."""
+    bomb = pack(bytes(FREE_BYTES + 2 * MEBIBYTE))
+    assert len(bomb) * 200 < FREE_BYTES
+    expected = rf"expected {name} data that unpack to at most 67,108,864 bytes, 200 times their size"
+    with pytest.raises(DatasetError, match=expected):
+        _read(tmp_path, bomb)
+
+
+def test_what_unpacks_to_little_is_not_measured_by_its_ratio(tmp_path: Path) -> None:
+    """A small file of equal rows may shrink to nothing."""
+    packed = gzip.compress(ROW * 200_000)
+    assert len(packed) * 200 < len(ROW) * 200_000
+    _read(tmp_path, packed)
+
+
+def test_the_ratio_is_a_bound_beside_the_absolute_one() -> None:
+    """Whichever is less; and the first 64 MiB are free, unless even they are too many."""
+    limits = Limits(unpacked_bytes=2**30, unpacked_ratio=10)
+    sizes = [limits.unpacked(packed) for packed in (1, 2**20, 2**23, 2**40)]
+    assert sizes == [FREE_BYTES, FREE_BYTES, 10 * 2**23, 2**30]
+    assert Limits(unpacked_bytes=1000).unpacked(10**6) == 1000
+
+
+def _parquet(rows: int) -> bytes:
+    """Build a table of few bytes with many rows."""
+    zeros = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int8), pa.array([1.0]))
+    table = pa.table({"label": zeros, "query": zeros, "bm25": zeros})
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("form", ["letor", "csv", "qrels", "parquet"])
+def test_documents_are_bounded_in_every_format(tmp_path: Path, form: str) -> None:
+    """Before memory is taken for them."""
+    content = {
+        "letor": ROW * 11,
+        "csv": b"label,query,bm25\n" + b"1,q,1\n" * 11,
+        "qrels": b"".join(b"q 0 d%d 1\n" % n for n in range(11)),
+        "parquet": _parquet(11),
+    }[form]
+    with pytest.raises(DatasetError, match="expected at most 10 documents, but found 11"):
+        _read(tmp_path, content, Limits(documents=10))
+
+
+def test_lines_of_a_run_are_bounded(tmp_path: Path) -> None:
+    """A run has documents as well."""
+    path = tmp_path / "run"
+    path.write_bytes(b"".join(b"q Q0 d%d 1 0.5 t\n" % n for n in range(11)))
+    with pytest.raises(DatasetError, match="expected at most 10 documents, but found 11"):
+        read_run(path, limits=Limits(documents=10))
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (b"1 qid:1 1:1 12:1\n", "feature ids of at most 11, but found '12:1'"),
+        (b"label,query," + b",".join(b"f%d" % n for n in range(10)) + b"\n1,q" + b",1" * 10, "found 12"),
+    ],
+)
+def test_features_are_bounded(tmp_path: Path, content: bytes, found: str) -> None:
+    """The largest id of sparse text, and the columns of a table."""
+    with pytest.raises(DatasetError, match=found):
+        _read(tmp_path, content, Limits(features=11))
+
+
+@pytest.mark.parametrize("id", [2_000_000_000, 2**31, 2**64, 10**400])
+def test_a_huge_feature_id_takes_no_memory(tmp_path: Path, id: int) -> None:
+    """A matrix of two billion columns is never made."""
+    tracemalloc.start()
+    with pytest.raises(DatasetError, match=r"feature ids of at most 100,000"):
+        _read(tmp_path, ROW * 1000 + b"1 qid:1 %d:1\n" % id)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes < 16 * MEBIBYTE
+
+
+def test_a_table_of_many_rows_in_few_bytes(tmp_path: Path) -> None:
+    """Thirty kilobytes of Parquet can hold millions of equal rows, which count as what they are."""
+    content = _parquet(2_000_000)
+    assert len(content) < 50_000
+    with pytest.raises(DatasetError, match="expected at most 1,000,000 cells, but 2,000,000 documents"):
+        _read(tmp_path, content, Limits(cells=1_000_000))
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        (b"", "expected rows of at most 4,194,304 bytes"),
+        (b"label,query,bm25\n1,q,", "expected rows of at most 4,194,304 bytes"),
+        (b'label,query,"', "expected rows of at most 4,194,304 bytes"),
+    ],
+)
+def test_an_endless_line_of_a_table(tmp_path: Path, start: bytes, expected: str) -> None:
+    """A table is not read into memory whole because it has no line ends."""
+    content = start + b"1," * (16 * MEBIBYTE)
+    tracemalloc.start()
+    with pytest.raises(DatasetError, match=expected):
+        _read(tmp_path, content)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes < 16 * MEBIBYTE  # half of the file
+
+
+def test_a_long_first_row_and_a_long_name(tmp_path: Path) -> None:
+    """The names of the columns are bounded like rows, one by one and together."""
+    with pytest.raises(DatasetError, match="expected a first row of at most 4,194,304 bytes"):
+        _read(tmp_path, b"label,query,f" + b",f" * 2_500_000 + b"\n1,q,1\n")
+    with pytest.raises(DatasetError, match="field larger than field limit"):
+        _read(tmp_path, b"label,query,f" + b"f" * 200_000 + b"\n1,q,1\n")
+
+
+def test_a_long_line_is_shown_shortened(tmp_path: Path) -> None:
+    """What is wrong with a line of megabytes is told in a few words."""
+    with pytest.raises(DatasetError) as caught:
+        _read(tmp_path, b"q 0 d 1\n" * 30 + b"q 0 d " + b"1 " * 8 * MEBIBYTE + b"\n")
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("archive", ["zip", "tar"])
+def test_archives_are_no_format(tmp_path: Path, archive: str) -> None:
+    """What lies in an archive is never unpacked, so that none of its paths matters."""
+    sink = io.BytesIO()
+    if archive == "zip":
+        with zipfile.ZipFile(sink, "w") as file:
+            file.writestr("../../etc/passwd", ROW)
+        content, found = sink.getvalue(), "a ZIP archive"
+    else:
+        content, found = bytes(257) + b"ustar\x0000" + bytes(248), "a tar archive"
+    for packed in (content, gzip.compress(content)):
+        with pytest.raises(DatasetError, match=f"but found {found}"):
+            _read(tmp_path, packed)

@@ -1,0 +1,138 @@
+"""API keys: known by the hash of their secret, and for as long as they are accepted."""
+
+import hashlib
+import re
+from datetime import timedelta
+
+import pytest
+
+from core.errors import InvalidInput, NotFound
+from core.store import ApiKey, Store
+from core.store.api_keys import SCOPES, USE_NOTED_EVERY
+from core.store.clock import utc_now
+
+
+def sha256(text: str) -> str:
+    """Hash as anybody would."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def create(store: Store, *scopes: str) -> tuple[ApiKey, str]:
+    """Make a key."""
+    with store.begin() as tx:
+        return tx.api_keys.create("ci", scopes or ["read"])
+
+
+def found(store: Store, secret: str) -> str | None:
+    """Look a secret up."""
+    with store.read() as tx:
+        key = tx.api_keys.find(sha256(secret))
+        return None if key is None else key.id
+
+
+def test_a_key_is_found_by_its_secret_which_is_nowhere_on_record(store: Store) -> None:
+    """The row has the SHA-256 of the whole secret and its first eight characters, nothing more of it."""
+    key, secret = create(store, "write", "score")
+    assert re.fullmatch(r"rk_[A-Za-z0-9_-]{43}", secret)
+    assert re.fullmatch(r"key_[0-9a-z]{20}", key.id)
+    assert found(store, secret) == key.id
+    with store.read() as tx:
+        row = tx.api_keys.get(key.id)
+        columns = {column.name: getattr(row, column.name) for column in ApiKey.__table__.columns}
+    assert columns["secret_sha256"] == sha256(secret)
+    assert columns["hint"] == secret[:8]
+    assert secret not in str(columns)
+    assert columns["scopes"] == ["score", "write"]
+
+
+def test_secrets_differ(store: Store) -> None:
+    """Two keys of one name are two keys."""
+    (first, one), (second, other) = create(store), create(store)
+    assert one != other
+    assert (found(store, one), found(store, other)) == (first.id, second.id)
+
+
+def test_an_unknown_secret_is_nobodys(store: Store) -> None:
+    """A secret that differs in one character, or is the hash itself, finds nothing."""
+    key, secret = create(store)
+    other = secret[:-1] + ("A" if secret[-1] != "A" else "B")
+    assert [found(store, wrong) for wrong in (other, "", key.secret_sha256, key.hint)] == [None] * 4
+
+
+def test_a_revoked_key_lets_in_no_more_and_stays_on_record(store: Store) -> None:
+    """The moment is that of the first revocation, however often it is revoked."""
+    key, secret = create(store)
+    with store.begin() as tx:
+        revoked_at = tx.api_keys.revoke(key.id).revoked_at
+    with store.begin() as tx:
+        assert tx.api_keys.revoke(key.id).revoked_at == revoked_at
+    assert found(store, secret) is None
+    with store.read() as tx:
+        assert tx.api_keys.any_exists()
+        assert [row.id for row in tx.api_keys.page(None, 10).items] == [key.id]
+
+
+def test_revoking_what_is_not_there_says_so(store: Store) -> None:
+    """An id that no key has is an error, not a silence."""
+    with pytest.raises(NotFound), store.begin() as tx:
+        tx.api_keys.revoke("key_1")
+
+
+def test_a_key_lets_in_until_it_expires(store: Store) -> None:
+    """At the moment itself it is over."""
+    with store.begin() as tx:
+        key, secret = tx.api_keys.create("ci", ["read"], expires_at=utc_now() + timedelta(hours=1))
+    assert found(store, secret) == key.id
+    with store.begin() as tx:
+        tx.api_keys.get(key.id).expires_at = utc_now()
+    assert found(store, secret) is None
+
+
+@pytest.mark.parametrize("scopes", [[], ["root"], ["read", "Read"], [""]])
+def test_only_known_scopes_are_kept(store: Store, scopes: list[str]) -> None:
+    """A misspelt scope would later mean nothing, or something else."""
+    with pytest.raises(InvalidInput, match=r"/scopes: must name some of read, score, write, admin"):
+        create(store, *scopes) if scopes else _create_without_scopes(store)
+    with store.read() as tx:
+        assert not tx.api_keys.any_exists()
+
+
+def _create_without_scopes(store: Store) -> None:
+    with store.begin() as tx:
+        tx.api_keys.create("ci", [])
+
+
+def test_a_key_that_has_expired_already_is_refused(store: Store) -> None:
+    """It could only be a mistake."""
+    with pytest.raises(InvalidInput, match="/expires_at: must lie in the future"), store.begin() as tx:
+        tx.api_keys.create("ci", SCOPES, expires_at=utc_now())
+
+
+def test_uses_are_noted_to_the_minute(store: Store) -> None:
+    """A second use within the minute writes nothing; one after it does."""
+    key, _ = create(store)
+    with store.begin() as tx:
+        tx.api_keys.note_use(key.id)
+    with store.begin() as tx:
+        first = tx.api_keys.get(key.id).last_used_at
+        tx.api_keys.note_use(key.id)
+    assert first is not None
+    assert utc_now() - first < timedelta(minutes=1)
+    with store.begin() as tx:
+        row = tx.api_keys.get(key.id)
+        assert row.last_used_at == first
+        row.last_used_at = first - USE_NOTED_EVERY
+    with store.begin() as tx:
+        tx.api_keys.note_use(key.id)
+    with store.read() as tx:
+        assert (tx.api_keys.get(key.id).last_used_at or first) >= first
+
+
+def test_keys_are_listed_newest_first_by_pages(store: Store) -> None:
+    """The cursor is the id of the last key seen."""
+    made = [create(store)[0].id for _ in range(3)]
+    with store.read() as tx:
+        page = tx.api_keys.page(None, 2)
+        rest = tx.api_keys.page(page.next_cursor, 2)
+    assert [key.id for key in (*page.items, *rest.items)] == made[::-1]
+    assert (page.next_cursor, rest.next_cursor) == (made[1], None)

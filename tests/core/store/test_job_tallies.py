@@ -1,0 +1,83 @@
+"""What is counted of jobs as they end."""
+
+from datetime import timedelta
+
+import pytest
+
+from core.errors import LeaseLost
+from core.store import Job, Store
+from core.store.clock import utc_now
+
+Counts = dict[tuple[str, ...], float]
+
+
+def _counts(store: Store, name: str, *labels: str) -> Counts:
+    with store.read() as tx:
+        return {
+            tuple(tally.labels[label] for label in labels): tally.value
+            for tally in tx.tallies.all()
+            if tally.name == name
+        }
+
+
+def _attempts(store: Store) -> Counts:
+    return _counts(store, "job_attempts", "kind", "ending")
+
+
+def _jobs(store: Store) -> Counts:
+    return _counts(store, "job_seconds_bucket", "kind", "status")
+
+
+@pytest.mark.parametrize("ending", ["succeeded", "failed", "cancelled"])
+def test_each_ending_is_counted_once(store: Store, claimed: Job, ending: str) -> None:
+    """With the transaction that ends the job: a second worker that comes too late counts for nothing."""
+    for _ in range(2):
+        try:
+            with store.begin() as tx:
+                if ending == "succeeded":
+                    tx.jobs.succeed(claimed.id, claimed.token, {})
+                elif ending == "failed":
+                    tx.jobs.fail(claimed.id, claimed.token, {"title": "x", "detail": "y"})
+                else:
+                    tx.jobs.cancelled(claimed.id, claimed.token)
+        except LeaseLost:
+            pass
+    assert _attempts(store) == {("train", ending): 1}
+    assert _jobs(store) == {("train", ending): 1}
+
+
+def test_a_job_handed_back_has_not_ended(store: Store, claimed: Job) -> None:
+    """The attempt is over, the job is not."""
+    with store.begin() as tx:
+        tx.jobs.release(claimed.id, claimed.token)
+    assert _attempts(store) == {("train", "handed_back"): 1}
+    assert _jobs(store) == {}
+
+
+def test_lost_leases(store: Store, claimed: Job) -> None:
+    """Each loss is counted, and the job once, when its last attempt was lost too."""
+    later = utc_now() + timedelta(hours=1)
+    with store.begin() as tx:
+        tx.jobs.requeue_expired(later, attempts=2)
+    assert _attempts(store) == {("train", "lost"): 1}
+    assert _jobs(store) == {}
+    with store.begin() as tx:
+        assert tx.jobs.claim(claimed.id, "w2", 15) is not None
+    with store.begin() as tx:
+        tx.jobs.requeue_expired(later, attempts=2)
+    assert _attempts(store) == {("train", "lost"): 2}
+    assert _jobs(store) == {("train", "failed"): 1}
+
+
+def test_a_duration_reaches_back_to_the_first_start(store: Store, claimed: Job) -> None:
+    """Attempts that came to nothing are part of how long a job took."""
+    with store.begin() as tx:
+        tx.jobs.release(claimed.id, claimed.token)
+    with store.begin() as tx:
+        second = tx.jobs.claim(claimed.id, "w2", 15)
+        assert second is not None
+        ended = tx.jobs.succeed(claimed.id, second.token, {})
+    assert claimed.started_at is not None
+    assert ended.finished_at is not None
+    (seconds,) = _counts(store, "job_seconds", "kind", "status").values()
+    assert seconds == pytest.approx((ended.finished_at - claimed.started_at).total_seconds())

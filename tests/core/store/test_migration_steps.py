@@ -1,0 +1,208 @@
+"""Every migration forth and back, one at a time, in a database that holds rows in each of its tables."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.script import ScriptDirectory
+
+from core.store import Store, StoreSettings
+from core.store.engines import for_writing, open_engine
+from core.store.schema import migrations_config
+from core.store.tables import Base
+
+MOMENT = datetime(2026, 1, 5, 10, 0, tzinfo=UTC)
+Row = dict[str, Any]
+
+# What each revision's new tables are given; columns that a later one adds stay empty.
+ROWS: dict[str, dict[str, list[Row]]] = {
+    "0001": {
+        "jobs": [
+            {
+                "id": "job_1",
+                "kind": "train",
+                "status": "succeeded",
+                "spec": {"seed": 1},
+                "attempt": 1,
+                "token": 1,
+            }
+            | {"cancel_requested": False, "created_at": MOMENT, "result": {"model_id": "mdl_1"}},
+            {"id": "job_2", "kind": "train", "status": "running", "spec": {}, "attempt": 2, "token": 3}
+            | {"cancel_requested": True, "created_at": MOMENT, "worker": "w", "lease_expires_at": MOMENT},
+        ],
+        "job_iterations": [{"job_id": "job_1", "iteration": 1, "values": {"train": {"loss": 0.5}}}],
+        "datasets": [
+            {"id": f"ds_{status}", "name": "web", "status": status, "source": {"kind": "upload"}}
+            | {"created_at": MOMENT, "updated_at": MOMENT, "job_id": "job_1", "size_bytes": 2**40}
+            for status in ("ready", "pending")
+        ],
+        "job_datasets": [{"job_id": "job_2", "dataset_id": "ds_ready"}],
+        "models": [
+            {"id": "mdl_1", "name": "web", "version": 3, "job_id": "job_1", "dataset_id": "ds_ready"}
+            | {"feature_names": ["a"], "loss": {"name": "lambdarank"}, "hyperparameters": {}}
+            | {"best_iteration": 7, "sha256": "0" * 64, "size_bytes": 2**33, "created_at": MOMENT}
+        ],
+        "model_aliases": [{"name": "web", "alias": "best", "model_id": "mdl_1", "updated_at": MOMENT}],
+        "evaluations": [
+            {"id": "evl_1", "job_id": "job_1", "model_id": "mdl_1", "dataset_id": "ds_ready"}
+            | {"summaries": {"ndcg@10": {"mean": 0.5}}, "created_at": MOMENT}
+        ],
+        "rankings": [
+            {"id": "rnk_1", "job_id": "job_1", "model_id": "mdl_1", "dataset_id": "ds_ready"}
+            | {"queries": 3, "documents": 2**33, "created_at": MOMENT}
+        ],
+        "idempotency_records": [
+            {"key": "k", "endpoint": "POST /v1/jobs", "request_sha256": "0" * 64, "status_code": 202}
+            | {"body": {}, "headers": {}, "created_at": MOMENT}
+        ],
+    },
+    "0003": {
+        "comparisons": [
+            {"id": "cmp_1", "job_id": "job_1", "dataset_id": "ds_ready", "sentence": "b is better than a."}
+            | {"systems": [], "metrics": ["ndcg@10"], "contract": {}, "permutations": 10, "seed": 1}
+            | {"pairs": [], "created_at": MOMENT}
+        ]
+    },
+    "0004": {
+        "job_attempts": [{"job_id": "job_2", "token": 3, "attempt": 2, "worker": "w", "started_at": MOMENT}],
+        "api_keys": [
+            {"id": "key_1", "name": "ours", "secret_sha256": "0" * 64, "hint": "rk_ab", "scopes": ["read"]}
+            | {"created_at": MOMENT, "max_stored_bytes": 2**40}
+        ],
+        "sessions": [
+            {"token_sha256": "0" * 64, "key_id": "key_1", "created_at": MOMENT, "expires_at": MOMENT}
+        ],
+        "audit_entries": [
+            {"id": "aud_1", "at": MOMENT, "method": "POST", "path": "/v1/jobs", "status": 202}
+            | {"request_id": "r"}
+        ],
+        "tallies": [{"name": "leases_lost", "labels": "{}", "value": 2.5}],
+    },
+}
+
+
+class Database:
+    """A database between two revisions."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+        self._config = migrations_config()
+        self._config.attributes["connection"] = connection
+        script = ScriptDirectory.from_config(self._config)
+        self.revisions = [step.revision for step in reversed(list(script.walk_revisions()))]
+
+    def upgrade(self, revision: str) -> None:
+        """Take one or more steps forth."""
+        command.upgrade(self._config, revision)
+
+    def downgrade(self, revision: str) -> None:
+        """Take one or more steps back."""
+        command.downgrade(self._config, revision)
+
+    def fill(self, rows: dict[str, list[Row]]) -> None:
+        """Add rows."""
+        tables = self._tables()
+        for name, values in rows.items():
+            for row in values:
+                self._connection.execute(tables[name].insert().values(**self._bound(row)))
+
+    def rows(self) -> dict[str, list[Row]]:
+        """Return all there is, by table."""
+        return {
+            name: sorted((dict(row) for row in self._connection.execute(table.select()).mappings()), key=repr)
+            for name, table in self._tables().items()
+        }
+
+    def _tables(self) -> dict[str, sa.Table]:
+        found = sa.MetaData()
+        found.reflect(self._connection)
+        return {name: table for name, table in found.tables.items() if name != "alembic_version"}
+
+    def _bound(self, row: Row) -> Row:
+        if self._connection.dialect.name == "postgresql":
+            return row
+        return {
+            name: value.replace(tzinfo=None) if isinstance(value, datetime) else value
+            for name, value in row.items()
+        }
+
+
+@pytest.fixture
+def database(unmigrated_settings: StoreSettings) -> Iterator[Database]:
+    """An empty database."""
+    engine = open_engine(unmigrated_settings.database_url)
+    with for_writing(engine).begin() as connection:
+        yield Database(connection)
+    engine.dispose()
+
+
+def assert_kept(before: dict[str, list[Row]], after: dict[str, list[Row]]) -> None:
+    """Check every value that both sides have a column for."""
+    for table in before.keys() & after.keys():
+        shared = [name for name in before[table][0] if name in after[table][0]] if after[table] else []
+        pairs = zip(_of(before[table], shared), _of(after[table], shared), strict=True)
+        for row, kept in pairs:
+            assert row == kept, table
+
+
+def _of(rows: list[Row], names: list[str]) -> list[Row]:
+    return sorted(({name: row[name] for name in names} for row in rows), key=repr)
+
+
+def test_every_step_forth_and_back_keeps_what_it_can(database: Database) -> None:
+    """No step loses a value that has a place on its other side, and after the way back comes the way forth."""
+    before: dict[str, list[Row]] = {}
+    for revision in database.revisions:
+        database.upgrade(revision)
+        assert_kept(before, database.rows())
+        database.fill(ROWS.get(revision, {}))
+        before = database.rows()
+        assert all(before.values()), f"{revision} has a table that this test gives no rows"
+    head = before
+    for revision in reversed(database.revisions[:-1]):
+        database.downgrade(revision)
+        after = database.rows()
+        assert_kept(before, after)
+        before = after
+    for revision in database.revisions[1:]:
+        database.upgrade(revision)
+        assert_kept(before, database.rows())
+        before = database.rows()
+    assert before.keys() == head.keys()
+    database.downgrade("base")
+    assert database.rows() == {}
+    database.upgrade("head")
+    assert database.rows() == {table: [] for table in Base.metadata.tables}
+
+
+def test_rows_from_the_first_release_can_be_shown(
+    unmigrated_settings: StoreSettings,
+) -> None:
+    """What was written before any migration is read as rows of today."""
+    engine = open_engine(unmigrated_settings.database_url)
+    with for_writing(engine).begin() as connection:
+        database = Database(connection)
+        database.upgrade("0001")
+        database.fill(ROWS["0001"])
+        database.upgrade("head")
+    engine.dispose()
+    store = Store.open(unmigrated_settings)
+    with store.begin() as tx:
+        ready, pending = tx.datasets.get("ds_ready"), tx.datasets.get("ds_pending")
+        assert (ready.data_key, ready.digest, ready.findings) == (
+            "datasets/ds_ready/data.parquet",
+            None,
+            None,
+        )
+        assert (pending.data_key, ready.key_id) == (None, None)
+        job = tx.jobs.get("job_1")
+        assert (job.priority, job.key_id, job.checkpoint) == (0, None, None)
+        assert (job.created_at, job.spec, job.findings) == (MOMENT, {"seed": 1}, None)
+        assert tx.models.resolve("web@best").size_bytes == 2**33
+        assert (tx.evaluations.get("evl_1").system, tx.evaluations.get("evl_1").baselines) == ("web:3", None)
+        assert tx.rankings.get("rnk_1").system == "web:3"
+        assert tx.jobs.requeue_expired(datetime.now(UTC), 3).ended[0].id == "job_2"
+    store.close()

@@ -1,0 +1,167 @@
+"""What a server that is asked over a network adds to transactions."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from core.errors import StoreUnavailable
+from core.store import Job, Store, StoreSettings, Transaction
+from core.store.engines import open_engine
+from tests.servers import Gate, PostgresServer
+from tests.servers.fixtures import Places
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture
+def gate(postgres: PostgresServer) -> Iterator[Gate]:
+    """What stands between the store and the server."""
+    with Gate(postgres.port) as gate:
+        yield gate
+
+
+@pytest.fixture
+def gated_store(places: Places, postgres: PostgresServer, gate: Gate) -> Iterator[Store]:
+    """A migrated, empty store whose server can be put out of reach."""
+    database_url = places["database_url"].replace(f":{postgres.port}/", f":{gate.port}/")
+    store = Store.open(StoreSettings(**places | {"database_url": database_url}))
+    yield store
+    store.close()
+
+
+def test_every_session_has_bounds(settings: StoreSettings) -> None:
+    """No statement, no wait for a row and no forgotten transaction lasts for ever."""
+    engine = open_engine(settings.database_url)
+    with engine.connect() as connection:
+        found = {
+            name: connection.exec_driver_sql(f"SHOW {name}").scalar()
+            for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+        }
+    engine.dispose()
+    assert found == {
+        "statement_timeout": "1min",
+        "lock_timeout": "30s",
+        "idle_in_transaction_session_timeout": "30s",
+    }
+
+
+def test_a_restarted_server_is_used_again(tmp_path: Path) -> None:
+    """Connections from before a restart, or a crash, are replaced without anybody noticing."""
+    with PostgresServer(tmp_path / "postgres") as server:
+        store = Store.open(StoreSettings(data_dir=tmp_path, database_url=server.new_database()))
+        store.migrate()
+        with store.begin() as tx:
+            first = tx.jobs.add("train", {})
+        server.restart()
+        with store.begin() as tx:
+            second = tx.jobs.add("train", {})
+        server.kill()
+        with pytest.raises(StoreUnavailable, match=r"refuses|cuts"), store.read() as tx:
+            tx.jobs.get(first.id)
+        server.start()
+        with store.read() as tx:
+            assert [job.id for job in tx.jobs.page(None, 5).items] == [second.id, first.id]
+        store.close()
+
+
+def _add_and(tx: Transaction, act: Callable[[], object]) -> None:
+    tx.jobs.add("train", {})
+    act()
+
+
+def _add_while(tx: Transaction, act: Callable[[], object]) -> None:
+    _add_and(tx, act)
+    tx.jobs.add("train", {})
+
+
+def test_a_connection_lost_in_the_middle(gated_store: Store, gate: Gate) -> None:
+    """A transaction whose connection breaks is reported and leaves nothing; the next one works."""
+    with pytest.raises(StoreUnavailable), gated_store.begin() as tx:
+        _add_while(tx, gate.shut)
+    gate.open()
+    with gated_store.begin() as tx:
+        assert tx.jobs.page(None, 5).items == []
+        tx.jobs.add("train", {})
+
+
+def test_a_connection_lost_before_the_commit(gated_store: Store, gate: Gate) -> None:
+    """A commit that could not be asked for is reported."""
+    with pytest.raises(StoreUnavailable), gated_store.begin() as tx:
+        _add_and(tx, gate.shut)
+
+
+def test_no_address_is_told(gated_store: Store, gate: Gate) -> None:
+    """What is said of a server that is away holds neither its address nor its user."""
+    gate.shut()
+    with pytest.raises(StoreUnavailable) as raised, gated_store.read() as tx:
+        tx.jobs.page(None, 1)
+    assert str(raised.value) == "the database refuses connections (OperationalError)"
+    assert gated_store.fault() == "refuses connections"
+
+
+def test_a_session_ended_by_the_server(store: Store) -> None:
+    """An administrator who ends a session makes its transaction fail, and no other."""
+    with pytest.raises(StoreUnavailable), store.begin() as tx:
+        _add_while(tx, lambda: _end_other_sessions(store))
+    with store.begin() as tx:
+        tx.jobs.add("train", {})
+
+
+def _end_other_sessions(store: Store) -> None:
+    with store._engine.connect() as connection:
+        connection.execute(
+            text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        )
+
+
+def test_two_that_wait_for_each_other(store: Store) -> None:
+    """Of two transactions that lock the same rows in opposite orders one is reported, the other commits."""
+    with store.begin() as tx:
+        jobs = [tx.jobs.add("train", {}).id for _ in range(2)]
+    both_hold_one = threading.Barrier(2)
+
+    def cancel(order: list[str]) -> bool:
+        try:
+            with store.begin() as tx:
+                tx.jobs.request_cancel(order[0])
+                both_hold_one.wait(10)
+                tx.jobs.request_cancel(order[1])
+        except StoreUnavailable:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as threads:
+        committed = list(threads.map(cancel, [jobs, jobs[::-1]]))
+    assert sorted(committed) == [False, True]
+    with store.read() as tx:
+        assert [tx.jobs.get(job).status for job in jobs] == ["cancelled", "cancelled"]
+
+
+def test_moments_do_not_depend_on_the_server(store: Store) -> None:
+    """A moment comes back as it went in, whatever the server's time zone is."""
+    with store.begin() as tx:
+        job = tx.jobs.add("train", {})
+    with store.read() as tx:
+        found = tx.jobs.get(job.id)
+        assert found.created_at == job.created_at
+        assert str(found.created_at.tzinfo) == "UTC"
+
+
+def test_one_claim_wins(store: Store, job: Job) -> None:
+    """Of many that claim a job at once, exactly one gets it."""
+
+    def claim(number: int) -> Any:
+        with store.begin() as tx:
+            return tx.jobs.claim(job.id, f"w{number}", 15)
+
+    with ThreadPoolExecutor(8) as threads:
+        claimed = [found for found in threads.map(claim, range(8)) if found is not None]
+    assert [found.token for found in claimed] == [1]

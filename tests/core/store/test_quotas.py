@@ -1,0 +1,71 @@
+"""Quotas: what a key may have at a time."""
+
+import concurrent.futures
+import contextlib
+
+import pytest
+
+from core.errors import ByteQuotaExceeded, JobQuotaExceeded
+from core.store import Store
+
+
+def test_jobs_that_have_ended_do_not_count(store: Store) -> None:
+    """A quota is of what waits or runs."""
+    with store.begin() as tx:
+        jobs = [tx.jobs.add("train", {}) for _ in range(3)]
+        with pytest.raises(JobQuotaExceeded, match="at most 3 jobs"):
+            tx.quotas.allow_jobs(None, 3)
+        tx.jobs.request_cancel(jobs[0].id)
+        tx.quotas.allow_jobs(None, 3)
+        with pytest.raises(JobQuotaExceeded):
+            tx.quotas.allow_jobs(None, 3, adding=2)
+
+
+def test_keys_are_counted_apart(store: Store) -> None:
+    """One key's jobs and bytes are not another's, nor those of callers without a key."""
+    with store.begin() as tx:
+        key, _ = tx.api_keys.create("a", ["write"])
+        tx.jobs.add("train", {}, key_id=key.id)
+        tx.datasets.add("d", {"kind": "upload"}, size_bytes=10, key_id=key.id)
+        tx.datasets.add("d", {"kind": "synthetic"}, key_id=key.id)
+        for other in (None, "key_other"):
+            tx.quotas.allow_jobs(other, 1)
+            tx.quotas.allow_bytes(other, 10, 10)
+        with pytest.raises(JobQuotaExceeded):
+            tx.quotas.allow_jobs(key.id, 1)
+        tx.quotas.allow_bytes(key.id, 20, 10)
+        with pytest.raises(ByteQuotaExceeded, match="at most 20 bytes"):
+            tx.quotas.allow_bytes(key.id, 20, 11)
+
+
+def test_a_key_has_bounds_of_its_own(store: Store) -> None:
+    """They come before those of the settings, larger or smaller; 0 is a bound, too."""
+    with store.begin() as tx:
+        key, _ = tx.api_keys.create("a", ["write"], max_active_jobs=2, max_stored_bytes=0)
+        tx.quotas.allow_jobs(key.id, 0, adding=2)
+        with pytest.raises(JobQuotaExceeded, match="at most 2 jobs"):
+            tx.quotas.allow_jobs(key.id, 1000, adding=3)
+        with pytest.raises(ByteQuotaExceeded):
+            tx.quotas.allow_bytes(key.id, None, 1)
+
+
+def test_no_bound_on_bytes(store: Store) -> None:
+    """Where neither the key nor the settings say anything, any number is stored."""
+    with store.begin() as tx:
+        tx.datasets.add("d", {"kind": "upload"}, size_bytes=2**60)
+        tx.quotas.allow_bytes(None, None, 2**60)
+
+
+def test_requests_at_the_same_moment_do_not_exceed_a_quota(store: Store) -> None:
+    """Each counts what the others have added."""
+
+    def add() -> None:
+        with contextlib.suppress(JobQuotaExceeded), store.begin() as tx:
+            tx.quotas.allow_jobs(None, 5)
+            tx.jobs.add("train", {})
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(add) for _ in range(24)]:
+            done.result()
+    with store.read() as tx:
+        assert len(tx.jobs.page(None, 50).items) == 5

@@ -1,0 +1,173 @@
+"""Bytes on an object store: large ones, among processes, and while the store is out of reach."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from core.errors import NotFound, StoreUnavailable
+from core.store.artifacts import Artifacts
+from tests.servers import Gate, S3Server
+
+KEY = "models/mdl_1/model.txt"
+
+
+@pytest.fixture
+def gate(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    """What stands between the artifacts and the object store."""
+    gate = Gate(s3.port)
+    for name, value in s3.environment_through(f"http://127.0.0.1:{gate.port}").items():
+        monkeypatch.setenv(name, value)
+    yield gate
+    gate.shut()
+
+
+@pytest.fixture
+def open_artifacts(gate: Gate, s3: S3Server) -> Callable[..., Artifacts]:
+    """Open the same artifacts, in a bucket of their own."""
+    storage_url, _ = s3.new_bucket()
+    return lambda patience_seconds=10.0: Artifacts(storage_url, patience_seconds)
+
+
+@pytest.fixture
+def artifacts(open_artifacts: Callable[..., Artifacts]) -> Artifacts:
+    """Artifacts whose patience outlasts what a test does."""
+    return open_artifacts()
+
+
+def test_a_large_object(artifacts: Artifacts) -> None:
+    """An object of several parts comes back whole, as a file and in any range."""
+    content = np.random.default_rng(0).bytes(45 * 2**20)
+    artifacts.write_bytes(KEY, content)
+    assert artifacts.size(KEY) == len(content)
+    with artifacts.local(KEY) as path:
+        assert path.read_bytes() == content
+    with artifacts.open(KEY) as file:
+        file.seek(-10, os.SEEK_END)
+        assert file.read(20) == content[-10:]
+        file.seek(33 * 2**20 + 7)
+        assert file.read(3 * 2**20) == content[33 * 2**20 + 7 : 36 * 2**20 + 7]
+        file.seek(len(content) + 5)
+        assert file.read() == b""
+
+
+def test_a_page_of_a_large_table_is_read_by_itself(artifacts: Artifacts, tmp_path: Path, gate: Gate) -> None:
+    """One row group of a hundred costs a small share of the file's bytes."""
+    values = np.random.default_rng(0).random(1_000_000)
+    with artifacts.writing(KEY) as file:
+        pq.write_table(pa.table({"value": values}), file, row_group_size=10_000)
+    before = gate.passed_bytes
+    with artifacts.open(KEY) as file:
+        group = pq.ParquetFile(file).read_row_group(50)
+    assert group.column("value").to_pylist() == values[500_000:510_000].tolist()
+    assert gate.passed_bytes - before < artifacts.size(KEY) / 5
+
+
+def test_what_another_process_wrote_or_removed_is_seen_at_once(
+    open_artifacts: Callable[..., Artifacts],
+) -> None:
+    """Nothing that was once listed or found missing is remembered."""
+    one, other = open_artifacts(), open_artifacts()
+    assert not one.exists(KEY)
+    assert not one.exists("models")
+    other.write_bytes(KEY, b"x")
+    assert one.exists(KEY)
+    assert one.read_bytes(KEY) == b"x"
+    one.delete("models")
+    with pytest.raises(NotFound):
+        other.read_bytes(KEY)
+    assert not other.exists("models")
+
+
+def test_a_child_has_its_own_connections(artifacts: Artifacts) -> None:
+    """Forked processes and their parent use the store side by side, before and after the others end."""
+    artifacts.write_bytes("parent/0", b"x")
+    for number in range(3):
+        child = os.fork()
+        if child == 0:
+            os._exit(_written_and_read(artifacts, f"child/{number}"))
+        artifacts.write_bytes(f"parent/{number}", b"x")
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert artifacts.read_bytes(f"parent/{number}") == b"x"
+        assert artifacts.read_bytes(f"child/{number}") == b"of the child"
+
+
+def _written_and_read(artifacts: Artifacts, key: str) -> int:
+    try:
+        artifacts.write_bytes(key, b"of the child")
+        return int(artifacts.read_bytes(key) != b"of the child")
+    except BaseException:  # noqa: BLE001 - a child must never return into the test run
+        return 1
+
+
+def test_a_short_outage_is_survived(artifacts: Artifacts, gate: Gate) -> None:
+    """What is asked of a store that refuses connections for a while is done when it takes them again."""
+    artifacts.write_bytes(KEY, b"first")
+    with artifacts.open(KEY) as file:
+        gate.shut()
+        opening = threading.Timer(1.5, gate.open)
+        opening.start()
+        assert file.read() == b"first"
+        opening.join()
+    gate.shut()
+    opening = threading.Timer(1.5, gate.open)
+    opening.start()
+    artifacts.write_bytes(KEY, b"second")
+    opening.join()
+    assert artifacts.read_bytes(KEY) == b"second"
+
+
+def test_a_long_outage_is_reported(open_artifacts: Callable[..., Artifacts], gate: Gate) -> None:
+    """When patience ends, each action says that the store is away, and not where it is."""
+    artifacts = open_artifacts(patience_seconds=0.5)
+    artifacts.write_bytes(KEY, b"x")
+    with artifacts.open(KEY) as file:
+        gate.shut()
+        for act in (
+            file.read,
+            lambda: artifacts.open(KEY),
+            lambda: artifacts.read_bytes(KEY),
+            lambda: artifacts.exists(KEY),
+            lambda: artifacts.write_bytes(KEY, b"y"),
+            lambda: artifacts.delete(KEY),
+        ):
+            began = time.monotonic()
+            with pytest.raises(StoreUnavailable, match="refuses connections") as raised:
+                act()
+            assert time.monotonic() - began < 5
+            assert str(gate.port) not in str(raised.value)
+    assert artifacts.fault() == "refuses connections"
+    gate.open()
+    assert artifacts.fault() is None
+    assert artifacts.read_bytes(KEY) == b"x"
+
+
+def test_a_store_that_hangs_is_noticed(artifacts: Artifacts, gate: Gate) -> None:
+    """Whether it answers is known within seconds, even when connections are taken and nothing comes back."""
+    artifacts.write_bytes(KEY, b"x")
+    gate.block()
+    began = time.monotonic()
+    assert artifacts.fault() == "does not answer in time"
+    assert time.monotonic() - began < 6
+    gate.unblock()
+    assert artifacts.read_bytes(KEY) == b"x"
+
+
+def test_a_bucket_that_is_not_there(gate: Gate) -> None:
+    """It is the storage that is missing, not the artifact."""
+    artifacts = Artifacts("s3://no-such-bucket/artifacts", 5.0)
+    assert artifacts.fault() == "does not exist"
+    with pytest.raises(StoreUnavailable, match="does not exist"):
+        artifacts.write_bytes(KEY, b"x")
+
+
+def test_a_bucket_with_nothing_in_it_answers(artifacts: Artifacts) -> None:
+    """The folder need not be there before the first artifact."""
+    assert artifacts.fault() is None
+    artifacts.delete("models")

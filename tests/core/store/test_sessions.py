@@ -1,0 +1,87 @@
+"""Browsers that signed in: known by the hash of a token, for as long as it and its key are accepted."""
+
+import hashlib
+from datetime import timedelta
+
+import pytest
+
+from core.store import ApiKey, BrowserSession, Store
+from core.store.clock import utc_now
+
+HOUR = timedelta(hours=1)
+
+
+def sha256(text: str) -> str:
+    """Hash as anybody would."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture
+def key(store: Store) -> ApiKey:
+    """A key to sign in with."""
+    with store.begin() as tx:
+        return tx.api_keys.create("ci", ["read"])[0]
+
+
+def begin(store: Store, key: ApiKey, lifetime: timedelta = HOUR) -> str:
+    """Sign in."""
+    with store.begin() as tx:
+        return tx.sessions.begin(key.id, lifetime)
+
+
+def found(store: Store, token: str) -> str | None:
+    """Look a token up."""
+    with store.read() as tx:
+        key = tx.sessions.find(sha256(token))
+        return None if key is None else key.id
+
+
+def test_a_session_stands_for_its_key(store: Store, key: ApiKey) -> None:
+    """Each browser has a token of its own, of 256 random bits, and none of them is on record."""
+    one, other = begin(store, key), begin(store, key)
+    assert one != other
+    assert len(one) == 43
+    assert found(store, one) == found(store, other) == key.id
+    assert found(store, sha256(one)) is None
+    assert found(store, "") is None
+
+
+def test_a_session_ends_alone(store: Store, key: ApiKey) -> None:
+    """Signing out of one browser leaves the others signed in; doing so twice is no error."""
+    one, other = begin(store, key), begin(store, key)
+    for _ in range(2):
+        with store.begin() as tx:
+            tx.sessions.end(sha256(one))
+    assert (found(store, one), found(store, other)) == (None, key.id)
+
+
+def test_revoking_a_key_ends_its_sessions_for_good(store: Store, key: ApiKey) -> None:
+    """Their rows are gone; those of other keys stay."""
+    with store.begin() as tx:
+        second, _ = tx.api_keys.create("other", ["read"])
+    token, kept = begin(store, key), begin(store, second)
+    with store.begin() as tx:
+        tx.api_keys.revoke(key.id)
+    assert (found(store, token), found(store, kept)) == (None, second.id)
+    with store.begin() as tx:
+        tx.api_keys.get(key.id).revoked_at = None
+    assert found(store, token) is None
+
+
+def test_a_session_ends_with_its_key(store: Store, key: ApiKey) -> None:
+    """A key that expires while a browser is signed in takes the session with it."""
+    token = begin(store, key)
+    with store.begin() as tx:
+        tx.api_keys.get(key.id).expires_at = utc_now()
+    assert found(store, token) is None
+
+
+def test_a_session_lasts_as_long_as_it_was_given(store: Store, key: ApiKey) -> None:
+    """An expired one is nobody's, and is forgotten when the next one begins."""
+    token = begin(store, key, timedelta(0))
+    assert found(store, token) is None
+    kept = begin(store, key)
+    with store.begin() as tx:
+        session = tx.sessions._session
+        assert session.get(BrowserSession, sha256(token)) is None
+        assert session.get(BrowserSession, sha256(kept)) is not None

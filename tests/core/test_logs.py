@@ -1,0 +1,147 @@
+"""What may stand in a log line, and what never does."""
+
+import io
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+import structlog
+
+from core.logs import LogFormat, log_formatter
+
+FORGED = "2026-01-05T10:00:00.000000Z [info     ] admitted [rankery.access] key_id=key_1"
+# Each ends or rewrites a line, somewhere: terminals, editors, log collectors.
+BREAKS = [
+    "\n",
+    "\r\n",
+    "\r",
+    "\x0b",
+    "\x0c",
+    "\x1b[2K\x1b[1A",
+    "\x85",
+    "\u2028",
+    "\u2029",
+    "\x00",
+    "\u202e",
+    "\udc85",
+]
+
+Logged = Callable[[LogFormat], tuple[logging.Logger, io.StringIO]]
+
+
+@pytest.fixture
+def logged() -> Iterator[Logged]:
+    """Makes loggers that write to memory in a format."""
+    logger = logging.getLogger("tests.logs")
+    logger.propagate = False
+    logger.setLevel(logging.INFO)
+
+    def make(log_format: LogFormat) -> tuple[logging.Logger, io.StringIO]:
+        stream = io.StringIO()
+        handler = logging.StreamHandler(stream)
+        handler.setFormatter(log_formatter(log_format, stream))
+        logger.handlers = [handler]
+        return logger, stream
+
+    yield make
+    logger.handlers = []
+    structlog.reset_defaults()
+
+
+@pytest.mark.parametrize("line_break", BREAKS)
+def test_no_value_begins_a_line(logged: Logged, line_break: str) -> None:
+    """On a console a value, an event and a foreign message stay in their line, breaks and all."""
+    logger, stream = logged("console")
+    ours = structlog.stdlib.get_logger("tests.logs")
+    hostile = f"x{line_break}{FORGED}"
+    ours.info("request", path=hostile)
+    ours.info(hostile)
+    ours.info("request", path=[hostile], at={"a": hostile})
+    logger.info("Invalid HTTP request: %s", hostile)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 4
+    assert all(line[:4].isdigit() and "\x1b" not in line for line in lines)
+    assert all(line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize("line_break", BREAKS)
+def test_no_value_begins_an_object(logged: Logged, line_break: str) -> None:
+    """In JSON a message is one line of ASCII, whatever it holds, and reads back as it was."""
+    _, stream = logged("json")
+    hostile = f"x{line_break}{FORGED}"
+    structlog.stdlib.get_logger("tests.logs").info("request", path=hostile)
+    (line,) = stream.getvalue().splitlines()
+    assert line.isascii()
+    assert json.loads(line)["path"] == hostile
+
+
+def test_no_value_passes_for_another_field(logged: Logged) -> None:
+    """On a console a value with spaces or equals signs stands in quotes."""
+    _, stream = logged("console")
+    structlog.stdlib.get_logger("tests.logs").info("request", path="/x status=200", agent='"a')
+    assert "path='/x status=200'" in stream.getvalue()
+    assert "agent='\"a'" in stream.getvalue()
+
+
+@pytest.mark.parametrize("log_format", ["console", "json"])
+def test_a_traceback_forges_nothing(logged: Logged, log_format: LogFormat) -> None:
+    """The lines of a traceback, and of the message in it, are indented below the line that they belong to."""
+    logger, stream = logged(log_format)
+    try:
+        raise ValueError(f"bad\n{FORGED}\r{FORGED}")
+    except ValueError:
+        logger.exception("job failed")
+    lines = stream.getvalue().splitlines()
+    assert "ValueError: bad" in stream.getvalue()
+    assert len(lines) == 1 or all(line.startswith("    ") for line in lines[1:])
+
+
+def test_local_variables_are_not_shown(logged: Logged) -> None:
+    """A traceback tells where, not what was in the variables there."""
+    logger, stream = logged("console")
+    hidden = "".join(["rather ", "private"])
+    try:
+        raise ValueError(len(hidden))
+    except ValueError:
+        logger.exception("job failed")
+    assert "rather private" not in stream.getvalue()
+
+
+@pytest.mark.parametrize("log_format", ["console", "json"])
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("cannot connect to postgresql://rankery:hunter2@db/rankery", "hunter2"),
+        ("cannot connect to postgresql://rankery:hunt@er2@db:5432/rankery", "er2"),
+        ("Connected to redis://:s3cr3t@redis:6379/0", "s3cr3t"),
+        ("the key rk_" + "A" * 43 + " is unknown", "A" * 43),
+        ("headers: {'authorization': 'Bearer abcdefgh12345678'}", "abcdefgh12345678"),
+        ("Authorization: Basic dXNlcjpwYXNz", "dXNlcjpwYXNz"),
+        ("{'cookie': 'rankery_session=abcdefgh'}", "abcdefgh"),
+        ("connection failed: user=rankery password=hunter2 host=db", "hunter2"),
+    ],
+)
+def test_secrets_are_left_out(logged: Logged, log_format: LogFormat, text: str, hidden: str) -> None:
+    """Of whatever field, message or traceback they are part."""
+    logger, stream = logged(log_format)
+    ours = structlog.stdlib.get_logger("tests.logs")
+    ours.info(text, reason=text, nested=[{"reason": text}])
+    logger.info("%s", text)
+    try:
+        raise ValueError(text)
+    except ValueError as error:
+        logger.exception("failed")
+        ours.warning("failed", error=error, exc_info=sys.exc_info())
+    assert hidden not in stream.getvalue()
+    assert "***" in stream.getvalue()
+
+
+def test_ordinary_text_stays(logged: Logged) -> None:
+    """Addresses without a password, paths and letters of all languages are what one reads logs for."""
+    _, stream = logged("console")
+    structlog.stdlib.get_logger("tests.logs").info(
+        "request", path="/jobs/größe", url="http://db:5432/x@y", n=3
+    )
+    assert "path=/jobs/größe url=http://db:5432/x@y n=3" in stream.getvalue()

@@ -1,0 +1,137 @@
+"""`make test-faults`: jobs under every fault, and a table; the exit code tells whether all is well."""
+
+import argparse
+import math
+import sys
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from tests.faults.campaign import Campaign
+from tests.faults.faults import NOTHING, ON_ONE_DISK, ON_SERVERS, TWO_WORKERS, Fault
+from tests.faults.installation import Installation, Servers, on_one_disk, on_servers
+from tests.faults.recovery import Recovery, measure_recovery
+from tests.faults.resume import SETTINGS, Killed, kill_and_resume
+from tests.faults.table import show_faults, show_recoveries, show_resumed
+from tests.faults.verdict import Row
+
+TWO, RECOVERY, RESUME = "two-workers", "recovery", "resume"
+PARTS = (*ON_SERVERS, TWO, RECOVERY, RESUME, *ON_ONE_DISK)
+_SHORT_ITERATIONS = 40
+
+
+@dataclass
+class Run:
+    """Carries out what is wanted, part by part.
+
+    Attributes:
+        folder: Where everything is kept.
+        wanted: Some of `PARTS`.
+        progress: Shows where it is.
+        batch: Jobs under each fault.
+        seed: Decides about moments and victims.
+        mount: Whether a small disk may be mounted.
+        kills: Trainings that are killed and resumed.
+    """
+
+    folder: Path
+    wanted: Collection[str]
+    progress: Progress
+    batch: int
+    seed: int
+    mount: bool
+    kills: int
+    rows: list[Row] = field(default_factory=list)
+    recoveries: list[Recovery] = field(default_factory=list)
+    killed: list[Killed] = field(default_factory=list)
+
+    def carry_out(self) -> None:
+        """Do everything."""
+        self._task = self.progress.add_task("starting", total=len(self.wanted))
+        if set(self.wanted) - set(ON_ONE_DISK):
+            with Servers.started(self.folder) as servers:
+                self._on_servers(servers)
+        if set(self.wanted) & set(ON_ONE_DISK):
+            with on_one_disk(self.folder / "small", mount=self.mount) as installation:
+                assert installation.disk is not None
+                self.progress.log(f"full disk: {installation.disk.how}")
+                with self._campaign(installation) as campaign:
+                    self._struck(campaign, ON_ONE_DISK)
+
+    def _on_servers(self, servers: Servers) -> None:
+        if set(self.wanted) - set(ON_ONE_DISK) - {RESUME}:
+            with on_servers(servers, "faults") as installation, self._campaign(installation) as campaign:
+                self._struck(campaign, ON_SERVERS)
+                if TWO in self.wanted:
+                    self._say(TWO_WORKERS.name)
+                    self.rows.append(campaign.batch(TWO_WORKERS, 50, _SHORT_ITERATIONS))
+                if RECOVERY in self.wanted:
+                    self._say("how soon a job runs again")
+                    self.recoveries = measure_recovery(campaign, kills=5)
+        if RESUME in self.wanted:
+            with (
+                on_servers(servers, "resume", settings=SETTINGS) as installation,
+                self._campaign(installation) as campaign,
+            ):
+                self._say("kills at random iterations")
+                self.killed = kill_and_resume(campaign, self.kills)
+
+    @contextmanager
+    def _campaign(self, installation: Installation) -> Iterator[Campaign]:
+        self.progress.update(self._task, description="datasets and models to work with")
+        with Campaign.on(installation, self.seed) as campaign:
+            yield campaign
+
+    def _struck(self, campaign: Campaign, faults: Mapping[str, Fault]) -> None:
+        chosen = [fault for name, fault in faults.items() if name in self.wanted]
+        if chosen:
+            self.progress.update(self._task, description=NOTHING.name)
+            self.rows.append(campaign.batch(NOTHING, self.batch))
+        for fault in chosen:
+            self._say(fault.name)
+            self.rows.append(campaign.batch(fault, self.batch))
+
+    def _say(self, what: str) -> None:
+        self.progress.update(self._task, description=what, advance=1)
+
+
+def main() -> int:
+    """Run what the arguments ask for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=120, help="jobs in all, shared among the faults")
+    parser.add_argument("--only", default=",".join(PARTS), help=f"some of {', '.join(PARTS)}")
+    parser.add_argument("--kills", type=int, default=20, help="trainings that are killed and resumed")
+    parser.add_argument("--seed", type=int, default=6)
+    parser.add_argument("--no-mount", action="store_true", help="limit processes instead of filling a disk")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep logs and data here")
+    arguments = parser.parse_args()
+    wanted = [part for part in PARTS if part in arguments.only.split(",")]
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with (
+        tempfile.TemporaryDirectory(prefix="rankery-faults-") as name,
+        Progress(*columns, console=console) as bar,
+    ):
+        batch = math.ceil(arguments.jobs / len((*ON_SERVERS, *ON_ONE_DISK)))
+        folder = arguments.keep or Path(name)
+        run = Run(folder, wanted, bar, batch, arguments.seed, not arguments.no_mount, arguments.kills)
+        run.carry_out()
+    return 0 if _shown(console, run) else 1
+
+
+def _shown(console: Console, run: Run) -> bool:
+    verdicts = [
+        not run.rows or show_faults(console, run.rows),
+        not run.recoveries or show_recoveries(console, run.recoveries),
+        not run.killed or show_resumed(console, run.killed),
+    ]
+    return all(verdicts)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""Batches of jobs under one fault after the other, compared with an undisturbed batch."""
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rankery.client import Document
+from tests.faults.client import StubbornClient
+from tests.faults.faults import Fault
+from tests.faults.installation import Installation
+from tests.faults.outcomes import Outcome
+from tests.faults.records import Records
+from tests.faults.scene import ENDED, Scene
+from tests.faults.verdict import Row, judge
+from tests.faults.work import Materials
+
+ITERATIONS = 120
+_WAIT_SECONDS = 900.0  # a first start compiles every kernel
+
+
+@dataclass
+class Campaign:
+    """What is done to one installation.
+
+    Attributes:
+        installation: Started.
+        client: Of the installation.
+        records: Its database.
+        materials: What jobs work on.
+        seed: Decides about moments and victims.
+        reference: What undisturbed jobs made, by request.
+    """
+
+    installation: Installation
+    client: StubbornClient
+    records: Records
+    materials: Materials
+    seed: int
+    reference: dict[str, Outcome] = field(default_factory=dict)
+
+    @classmethod
+    @contextmanager
+    def on(cls, installation: Installation, seed: int) -> Iterator["Campaign"]:
+        """Have the installation make what jobs work on."""
+
+        def wait(job_id: str) -> Document:
+            return wait_for_success(installation, client, job_id)
+
+        with StubbornClient(installation.url) as client:
+            records = Records(installation.database_url)
+            try:
+                materials = Materials.make(client, wait, Path(installation.folder))
+                yield cls(installation, client, records, materials, seed)
+            finally:
+                records.close()
+
+    def scene(self, name: str) -> Scene:
+        """Return an empty scene; the name decides about its random moments."""
+        chance = random.Random(f"{self.seed} {name}")
+        return Scene(self.installation, self.client, self.materials, chance)
+
+    def batch(self, fault: Fault, jobs: int, iterations: int = ITERATIONS) -> Row:
+        """Carry out a batch of jobs under a fault.
+
+        The outcomes of the first batch are what those of later ones are compared with.
+        """
+        began_at = time.monotonic()
+        known = self.records.job_ids()
+        recoveries: list[float] = []
+        with self.scene(fault.name) as scene:
+            scene.submit(self.materials.submissions(jobs, iterations), fault.pause_seconds)
+            try:
+                for _ in range(fault.strikes):
+                    recoveries += fault.strike(scene)
+            except TimeoutError as error:
+                scene.complaints.append(str(error))
+            scene.finish()
+        scene.complaints += fault.check(scene)
+        row, outcomes = judge(scene, fault, self.records, self.reference, known, recoveries)
+        row.seconds = time.monotonic() - began_at
+        self.reference = self.reference or outcomes
+        self._forget_datasets(scene)
+        return row
+
+    def _forget_datasets(self, scene: Scene) -> None:
+        """Remove what was read, since a content that is there is not read again."""
+        for job in scene.jobs():
+            if job["kind"] == "ingest" and job["result"]:
+                self.client.delete(f"/v1/datasets/{job['result']['dataset_id']}")
+
+
+def wait_for_success(installation: Installation, client: StubbornClient, job_id: str) -> Document:
+    """Wait for a job that must succeed.
+
+    Raises:
+        RuntimeError: It did not.
+    """
+    address = f"/v1/jobs/{job_id}"
+    installation.until(lambda: client.get(address)["status"] in ENDED, _WAIT_SECONDS, f"{job_id} has ended")
+    job = client.get(address)
+    if job["status"] != "succeeded":
+        raise RuntimeError(f"{job_id} ended {job['status']}: {job['problem']}")
+    return job

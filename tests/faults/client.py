@@ -1,0 +1,110 @@
+"""A client that does not give up: what was not answered is sent again under the same `Idempotency-Key`."""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from rankery.client import Document
+
+_PAUSE_SECONDS = 0.2
+# 409: the same request is being answered at this moment. 429 and 503: not now.
+_AGAIN = frozenset({409, 429, 500, 502, 503, 504, 507})
+
+
+class Refused(Exception):
+    """The service understood the request and refused it."""
+
+
+class StubbornClient:
+    """Sends requests until they are answered; may be used by several threads.
+
+    Args:
+        url: Address of the API.
+        patience_seconds: How long it goes on asking.
+
+    Attributes:
+        resent: Requests that had to be sent again.
+        answers: What else than success came back, by status.
+    """
+
+    def __init__(self, url: str, patience_seconds: float = 120.0) -> None:
+        self._http = httpx.Client(base_url=url, timeout=10, trust_env=False)
+        self._patience_seconds = patience_seconds
+        self._lock = threading.Lock()
+        self._under_way = 0
+        self.resent = 0
+        self.statuses: dict[int, int] = {}
+
+    def __enter__(self) -> "StubbornClient":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    @property
+    def is_submitting(self) -> bool:
+        """Whether a creation has been sent and not been answered."""
+        return self._under_way > 0
+
+    def get(self, path: str, **params: Any) -> Document:
+        """Ask for a document."""
+        document: Document = self.fetch(path, **params).json()
+        return document
+
+    def fetch(self, path: str, **params: Any) -> httpx.Response:
+        """Ask for anything."""
+        return self._insist(lambda: self._http.get(path, params=params))
+
+    def delete(self, path: str) -> None:
+        """Remove something."""
+        self._insist(lambda: self._http.delete(path))
+
+    def create(self, path: str, body: Document | None = None, file: Path | None = None) -> Document:
+        """Create something once, however often it has to be asked for."""
+        headers = {"Idempotency-Key": uuid.uuid4().hex}
+
+        def send() -> httpx.Response:
+            if file is None:
+                return self._http.post(path, json=body, headers=headers)
+            with file.open("rb") as content:
+                return self._http.post(
+                    path, files={"file": (file.name, content)}, headers=headers, timeout=60
+                )
+
+        with self._lock:
+            self._under_way += 1
+        try:
+            document: Document = self._insist(send).json()
+        finally:
+            with self._lock:
+                self._under_way -= 1
+        return document
+
+    def _insist(self, send: Callable[[], httpx.Response]) -> httpx.Response:
+        deadline = time.monotonic() + self._patience_seconds
+        while True:
+            try:
+                response = send()
+            except httpx.TransportError as error:
+                refusal = f"no answer: {error!r}"
+            else:
+                if response.is_success:
+                    return response
+                refusal = f"{response.status_code} {response.text[:500]}"
+                with self._lock:
+                    self.statuses[response.status_code] = self.statuses.get(response.status_code, 0) + 1
+                if response.status_code not in _AGAIN:
+                    raise Refused(refusal)
+            if time.monotonic() > deadline:
+                raise Refused(f"not answered for {self._patience_seconds:g} s, last {refusal}")
+            with self._lock:
+                self.resent += 1
+            time.sleep(_PAUSE_SECONDS)

@@ -1,0 +1,99 @@
+"""A disk small enough to be full."""
+
+import contextlib
+import errno
+import os
+import resource
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+SIZE = "400m"
+_BLOCK = bytes(2**20)
+
+
+class Disk(Protocol):
+    """A folder that can be made to take no more bytes.
+
+    Attributes:
+        how: How that is done, for the report.
+    """
+
+    how: str
+
+    def fill(self) -> None:
+        """Leave no room."""
+
+    def free(self) -> None:
+        """Make room again."""
+
+
+class MountedDisk:
+    """A file system of its own; a large file fills it."""
+
+    how = "a mounted file system filled up"
+
+    def __init__(self, folder: Path) -> None:
+        self._filler = folder / "filler"
+
+    def fill(self) -> None:
+        """Leave no room."""
+        with self._filler.open("ab", buffering=0) as file:
+            try:
+                while True:
+                    file.write(_BLOCK)
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+
+    def free(self) -> None:
+        """Make room again."""
+        self._filler.unlink(missing_ok=True)
+
+
+class LimitedProcesses:
+    """Where nothing can be mounted: processes that may write no byte to any file (`RLIMIT_FSIZE`).
+
+    Args:
+        processes: Names the processes at that moment.
+    """
+
+    how = "RLIMIT_FSIZE of 0 on every process"
+
+    def __init__(self, processes: Callable[[], Iterable[int]]) -> None:
+        self._processes = processes
+
+    def fill(self) -> None:
+        """Leave no room."""
+        self._limit(0)
+
+    def free(self) -> None:
+        """Make room again."""
+        self._limit(resource.RLIM_INFINITY)
+
+    def _limit(self, size_bytes: int) -> None:
+        for pid in self._processes():
+            with contextlib.suppress(ProcessLookupError):
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, (size_bytes, resource.RLIM_INFINITY))
+
+
+@contextlib.contextmanager
+def mounted(folder: Path) -> Iterator[bool]:
+    """Mount a small file system on a folder where that is allowed; gives whether it was."""
+    folder.mkdir(parents=True, exist_ok=True)
+    is_mounted = os.geteuid() == 0 and _runs(
+        "mount", "-t", "tmpfs", "-o", f"size={SIZE}", "rankery", str(folder)
+    )
+    try:
+        yield is_mounted
+    finally:
+        if is_mounted:
+            _runs("umount", "--lazy", str(folder))
+
+
+def _runs(*command: str) -> bool:
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False

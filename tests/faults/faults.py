@@ -1,0 +1,294 @@
+"""What goes wrong: each fault strikes while jobs run, and says how long it took the service to recover."""
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+
+from tests.faults.parts import kill_process
+from tests.faults.scene import ENDED, Running, Scene, moment, now, pid_of
+
+OUTAGE_SECONDS = 10.0
+RECOVERY_LIMIT_SECONDS = 120.0
+_MOMENT_LIMIT_SECONDS = 60.0
+_ATTEMPTS = 3
+_STOP_LIMIT_SECONDS = 15.0
+_MAX_DELAY_SECONDS = 1.5
+_WORKER_LOST = "Worker lost"
+_STORAGE = "Storage unavailable"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One way in which things go wrong.
+
+    Attributes:
+        name: What it is called in the table.
+        strike: Does it once, waits for the service to recover, and returns the seconds of each recovery.
+        strikes: How often it is done to one batch of jobs.
+        reasons: Titles of problems that a job may rightly end with.
+        pause_seconds: Mean time between two requests, where they are to be spread.
+        check: Says what is wrong after the last job has ended.
+    """
+
+    name: str
+    strike: Callable[[Scene], list[float]]
+    strikes: int = 1
+    reasons: frozenset[str] = frozenset()
+    pause_seconds: float = 0.0
+    check: Callable[[Scene], list[str]] = lambda _: []
+
+
+def kill_worker(scene: Scene) -> list[float]:
+    """Kill a whole worker that trains; its supervisor starts it again, another one stands by."""
+    victim = _victim(scene)
+    if victim is None:
+        return []
+    beside = [other for other in scene.running() if other.worker is victim.worker]
+    struck_at = now()
+    victim.worker.kill()
+    return [seconds for other in beside for seconds in running_again(scene, other, struck_at)]
+
+
+def kill_child(scene: Scene) -> list[float]:
+    """Kill the one process of a worker that carries out a training, as the kernel does without memory."""
+    victim = _victim(scene)
+    if victim is None:
+        return []
+    struck_at = now()
+    kill_process(victim.pid)
+    return running_again(scene, victim, struck_at)
+
+
+def stop_worker(scene: Scene) -> list[float]:
+    """Ask a worker that trains to end: it keeps what it has and hands its jobs back at once."""
+    victim = _victim(scene)
+    if victim is None:
+        return []
+    beside = [other for other in scene.running() if other.worker is victim.worker]
+    struck_at = now()
+    code, seconds = victim.worker.terminate()
+    if code != 0 or seconds > _STOP_LIMIT_SECONDS:
+        scene.complaints.append(f"a worker asked to stop took {seconds:.1f} s and exited with {code}")
+    taken = [seconds for other in beside for seconds in running_again(scene, other, struck_at)]
+    for other in beside:
+        scene.complaints += _not_handed_back(scene, other)
+    return taken
+
+
+def _not_handed_back(scene: Scene, stopped: Running) -> list[str]:
+    place = len(stopped.job["attempts"]) - 1
+    attempts = scene.job(stopped.job["id"])["attempts"]
+    ended, following = attempts[place]["ending"], attempts[place + 1 :]
+    if ended not in ("handed_back", "succeeded"):
+        return [f"an attempt of a worker asked to stop ended {ended}"]
+    iteration = (stopped.job["progress"] or {}).get("iteration") or 0
+    if stopped.job["kind"] == "train" and following and iteration and not following[0]["resumed_from"]:
+        return [f"a training stopped at iteration {iteration} began anew"]
+    return []
+
+
+def kill_api(scene: Scene) -> list[float]:
+    """Kill the API while requests are on their way."""
+    if not _wait_for(scene, lambda: scene.client.is_submitting):
+        return []
+    # Within the milliseconds that a request takes.
+    scene.installation.attend(scene.random.uniform(0, 0.03))
+    struck_at = now()
+    scene.installation.api.kill()
+    return _until_all_works(scene, struck_at)
+
+
+def kill_broker(scene: Scene) -> list[float]:
+    """Kill Redis with all messages, and start it again after a moment."""
+    _wait_for(scene, lambda: bool(scene.running()))
+    struck_at = now()
+    scene.installation.broker.process.kill()
+    scene.installation.attend(scene.random.uniform(0.2, 3))
+    scene.installation.broker.process.start()
+    return _until_all_works(scene, struck_at)
+
+
+def flush_broker(scene: Scene) -> list[float]:
+    """Have Redis forget every message while jobs wait."""
+    _wait_for(scene, lambda: any(job["status"] == "queued" for job in scene.jobs()))
+    struck_at = now()
+    scene.installation.broker.flush()
+    return _until_all_works(scene, struck_at)
+
+
+def restart_database(scene: Scene) -> list[float]:
+    """Shut PostgreSQL down at once, without a word to its clients, and start it again after a moment."""
+    postgres = scene.installation.postgres
+    assert postgres is not None
+    assert postgres.process.pid is not None
+    _wait_for(scene, lambda: bool(scene.running("train")))
+    struck_at = now()
+    os.kill(postgres.process.pid, signal.SIGQUIT)
+    scene.installation.attend(scene.random.uniform(0.2, 3))
+    postgres.process.start()
+    return _until_all_works(scene, struck_at)
+
+
+def close_store(scene: Scene) -> list[float]:
+    """Have the object store answer 503 for ten seconds."""
+    front = scene.installation.front
+    assert front is not None
+    _wait_for(scene, lambda: bool(scene.running("train")))
+    struck_at, refused = now(), front.refused
+    front.close()
+    scene.installation.attend(OUTAGE_SECONDS)
+    front.open()
+    if front.refused == refused:
+        scene.complaints.append("nobody asked the object store while it was away: nothing was shown")
+    return _until_all_works(scene, struck_at)
+
+
+def fill_disk(scene: Scene) -> list[float]:
+    """Fill the disk with the database and the artifacts for ten seconds."""
+    disk = scene.installation.disk
+    assert disk is not None
+    _wait_for(scene, lambda: bool(scene.running("train")))
+    struck_at = now()
+    disk.fill()
+    try:
+        scene.installation.attend(OUTAGE_SECONDS)
+    finally:
+        disk.free()
+    return _until_all_works(scene, struck_at)
+
+
+def poison(scene: Scene) -> list[float]:
+    """Submit a training whose process is killed whenever it begins; the others go on meanwhile."""
+    submission = scene.materials.submissions(1)[0]
+    scene.submit([submission])
+    scene.installation.until(
+        lambda: scene.id_of(submission) is not None, _MOMENT_LIMIT_SECONDS, "the poison job is accepted"
+    )
+    job_id = str(scene.id_of(submission))
+    killed: set[int] = set()
+    first_at = now()
+
+    def ended() -> bool:
+        for running in scene.running("train"):
+            if running.job["id"] == job_id and running.pid not in killed:
+                killed.add(running.pid)
+                kill_process(running.pid)
+        return scene.job(job_id)["status"] in ENDED
+
+    scene.installation.until(ended, RECOVERY_LIMIT_SECONDS, "the poison job has ended")
+    _complain_of_poison(scene, job_id, first_at)
+    return []
+
+
+def running_again(scene: Scene, victim: Running, struck_at: datetime) -> list[float]:
+    """Wait until an interrupted job runs again; nothing where it had ended just before."""
+    job_id = victim.job["id"]
+    begun: list[float] = []
+
+    def again() -> bool:
+        job = scene.job(job_id)
+        later = [at for attempt in job["attempts"] if (at := moment(attempt["started_at"])) > struck_at]
+        begun.extend((at - struck_at).total_seconds() for at in later[:1])
+        return bool(later) or job["status"] in ENDED
+
+    scene.installation.until(again, RECOVERY_LIMIT_SECONDS, f"{job_id} runs again")
+    return begun[:1]
+
+
+def _until_all_works(scene: Scene, struck_at: datetime) -> list[float]:
+    """Submit small jobs until one has succeeded."""
+    while (now() - struck_at).total_seconds() < RECOVERY_LIMIT_SECONDS:
+        job = scene.run_soon(scene.materials.probe())
+        if job is not None and job["status"] == "succeeded":
+            return [(moment(job["finished_at"]) - struck_at).total_seconds()]
+    scene.complaints.append("the service did not recover")
+    return []
+
+
+def _victim(scene: Scene) -> Running | None:
+    """Wait a random while into a training that may still be interrupted, and choose it; None without any."""
+    if not _wait_for(scene, lambda: bool(_interruptible(scene))):
+        return None
+    scene.installation.attend(scene.random.uniform(0, _MAX_DELAY_SECONDS))
+    found = _interruptible(scene)
+    return scene.random.choice(found) if found else None
+
+
+def _interruptible(scene: Scene) -> list[Running]:
+    """Return the trainings that run on workers none of whose jobs would end by being lost once more."""
+    running = scene.running()
+    tired = {id(one.worker) for one in running if one.job["attempt"] >= _ATTEMPTS}
+    return [one for one in running if one.job["kind"] == "train" and id(one.worker) not in tired]
+
+
+def _wait_for(scene: Scene, condition: Callable[[], bool]) -> bool:
+    """Wait for a moment worth striking; False where everything ends before."""
+    found: list[bool] = []
+
+    def over() -> bool:
+        if condition():
+            found.append(True)
+        return bool(found) or (
+            not scene.is_submitting and all(job["status"] in ENDED for job in scene.jobs())
+        )
+
+    scene.installation.until(over, _MOMENT_LIMIT_SECONDS, "a moment to strike")
+    return bool(found)
+
+
+def _complain_of_poison(scene: Scene, job_id: str, first_at: datetime) -> None:
+    job = scene.job(job_id)
+    endings = [attempt["ending"] for attempt in job["attempts"]]
+    if job["status"] != "failed" or job["problem"]["title"] != _WORKER_LOST:
+        scene.complaints.append(f"the poison job ended {job['status']}: {job['problem']}")
+    if endings != ["lost"] * _ATTEMPTS:
+        scene.complaints.append(f"the attempts of the poison job ended {endings}")
+    meanwhile = [
+        other["id"]
+        for other in scene.jobs()
+        if other["status"] == "succeeded"
+        and first_at < moment(other["finished_at"]) < moment(job["finished_at"])
+    ]
+    if not meanwhile:
+        scene.complaints.append("nothing else was finished while the poison job went round")
+
+
+def _each_once_on_all_workers(scene: Scene) -> list[str]:
+    """Every job has one attempt, and no worker was left out."""
+    found = []
+    workers: Counter[str] = Counter()
+    for job in scene.jobs():
+        if [attempt["ending"] for attempt in job["attempts"]] != ["succeeded"]:
+            found.append(f"{job['id']} was not carried out once: {job['attempts']}")
+        worker = scene.installation.worker_of(pid_of(job))
+        workers[worker.name if worker else "none of the workers"] += 1
+    if set(workers) != {part.name for part in scene.installation.workers}:
+        found.append(f"jobs by worker: {dict(workers)}")
+    return found
+
+
+NOTHING = Fault("nothing (undisturbed)", lambda _: [], strikes=0)
+TWO_WORKERS = Fault("nothing; two workers", lambda _: [], strikes=0, check=_each_once_on_all_workers)
+
+# Each batch of jobs is struck in one of these ways, on PostgreSQL, Redis and an object store …
+ON_SERVERS: Mapping[str, Fault] = MappingProxyType(
+    {
+        "worker": Fault("SIGKILL of a worker", kill_worker, strikes=3),
+        "child": Fault("SIGKILL of a worker's child", kill_child, strikes=3),
+        "stop": Fault("SIGTERM of a worker", stop_worker, strikes=3),
+        "api": Fault("SIGKILL of the API", kill_api, strikes=4, pause_seconds=1.0),
+        "redis": Fault("SIGKILL of Redis", kill_broker, strikes=2),
+        "flush": Fault("Redis forgets everything", flush_broker, strikes=2),
+        "postgres": Fault("restart of PostgreSQL", restart_database, strikes=2),
+        "store": Fault("object store answers 503", close_store, reasons=frozenset({_STORAGE})),
+        "poison": Fault("poison job", poison, reasons=frozenset({_WORKER_LOST})),
+    }
+)
+# … or on one small disk.
+ON_ONE_DISK: Mapping[str, Fault] = MappingProxyType(
+    {"disk": Fault("full disk", fill_disk, reasons=frozenset({_STORAGE}))}
+)

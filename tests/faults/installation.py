@@ -1,0 +1,214 @@
+"""The service as a team runs it: an API and workers on hosts of their own, and servers that they share."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from tests.faults.broker import RedisServer
+from tests.faults.disk import Disk, LimitedProcesses, MountedDisk, mounted
+from tests.faults.parts import Part
+from tests.faults.store_front import StoreFront
+from tests.servers import PostgresServer, S3Server
+from tests.servers.process import free_port
+
+READY_SECONDS = 180.0
+LOOK_SECONDS = 0.05
+
+
+@dataclass
+class Servers:
+    """What an installation's hosts share.
+
+    Attributes:
+        folder: Where their data is, and the folders of all hosts.
+        front: The way to the object store.
+    """
+
+    folder: Path
+    broker: RedisServer
+    postgres: PostgresServer
+    store: S3Server
+    front: StoreFront
+
+    @classmethod
+    @contextmanager
+    def started(cls, folder: Path) -> Iterator["Servers"]:
+        """Run PostgreSQL, an object store and Redis until the block ends."""
+        with (
+            PostgresServer(folder / "postgres") as postgres,
+            S3Server(folder / "store") as store,
+            running_broker(folder / "redis") as broker,
+        ):
+            front = StoreFront(store.port)
+            try:
+                yield cls(folder, broker, postgres, store, front)
+            finally:
+                front.stop()
+
+
+class Installation:
+    """An API and workers, supervised.
+
+    Whoever waits for something calls `attend`, which also plays the supervisor.
+
+    Args:
+        folder: Where each host gets a data folder and its logs.
+        environment: What all processes share.
+        broker: The Redis that they use.
+        workers: How many hosts run a worker.
+
+    Attributes:
+        api: The API.
+        workers: The workers.
+        url: Address of the API.
+    """
+
+    def __init__(
+        self, folder: Path, environment: Mapping[str, str], broker: RedisServer, workers: int
+    ) -> None:
+        port = free_port()
+        self.folder = folder
+        self.broker = broker
+        self.database_url = environment["RANKERY_DATABASE_URL"]
+        self.url = f"http://127.0.0.1:{port}"
+        self.postgres: PostgresServer | None = None
+        self.front: StoreFront | None = None
+        self.disk: Disk | None = None
+        shared = {"RANKERY_BROKER_URL": broker.url, **environment}
+        self.api = self._part("api", ["api", "--port", str(port)], shared)
+        self.workers = [
+            self._part(f"worker-{number}", ["worker", "--threads", "1"], shared)
+            for number in range(1, workers + 1)
+        ]
+
+    @property
+    def parts(self) -> list[Part]:
+        """All processes that are supervised."""
+        return [self.api, *self.workers]
+
+    def start(self) -> None:
+        """Start all parts and wait for the API; workers are on their way."""
+        for part in self.parts:
+            part.start()
+        self.until(self.is_ready, READY_SECONDS, "the API is ready")
+
+    def stop(self) -> None:
+        """End all parts."""
+        for part in reversed(self.parts):
+            part.stop()
+
+    def is_ready(self) -> bool:
+        """Whether the API says that it and all it needs answer."""
+        try:
+            return httpx.get(f"{self.url}/readyz", timeout=5, trust_env=False).status_code == httpx.codes.OK
+        except httpx.HTTPError:
+            return False
+
+    def attend(self, seconds: float) -> None:
+        """Let time pass; what ends meanwhile is started again."""
+        deadline = time.monotonic() + seconds
+        while True:
+            for part in self.parts:
+                part.revive()
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return
+            time.sleep(min(LOOK_SECONDS, left))
+
+    def until(self, condition: Callable[[], bool], limit_seconds: float, what: str) -> None:
+        """Attend until something has happened.
+
+        Raises:
+            TimeoutError: It did not.
+        """
+        deadline = time.monotonic() + limit_seconds
+        while not condition():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{what}: not within {limit_seconds:g} s; logs are in {self.folder}")
+            self.attend(LOOK_SECONDS)
+
+    def worker_of(self, pid: int) -> Part | None:
+        """Return the worker that a process belongs to."""
+        return next((part for part in self.workers if part.runs and pid in part.descendants()), None)
+
+    def _part(self, name: str, arguments: list[str], environment: Mapping[str, str]) -> Part:
+        host, temporary = self.folder / name, self.folder / name / "tmp"
+        temporary.mkdir(parents=True)
+        own = {"RANKERY_DATA_DIR": str(host), "TMPDIR": str(temporary)}
+        return Part(name, arguments, {**environment, **own}, self.folder / "logs")
+
+
+@contextmanager
+def on_servers(
+    servers: Servers, name: str, *, workers: int = 2, settings: Mapping[str, str] | None = None
+) -> Iterator[Installation]:
+    """Run an installation on PostgreSQL, an object store and Redis, each worker on a host of its own."""
+    storage_url, _ = servers.store.new_bucket()
+    environment = {
+        "RANKERY_DATABASE_URL": servers.postgres.new_database(),
+        "RANKERY_STORAGE_URL": storage_url,
+        **S3Server.environment_through(servers.front.url),
+        **(settings or {}),
+    }
+    installation = Installation(servers.folder / name, environment, servers.broker, workers)
+    installation.postgres, installation.front = servers.postgres, servers.front
+    with _running(installation):
+        yield installation
+
+
+@contextmanager
+def on_one_disk(
+    folder: Path, *, mount: bool = True, settings: Mapping[str, str] | None = None
+) -> Iterator[Installation]:
+    """Run an installation on SQLite and a folder, both on one small disk.
+
+    Args:
+        folder: Where everything is.
+        mount: Whether a file system may be mounted where the system lets us.
+        settings: Variables of all processes.
+    """
+    disk = folder / "disk"
+    disk.mkdir(parents=True)
+    with ExitStack() as stack:
+        is_mounted = mount and stack.enter_context(mounted(disk))
+        broker = stack.enter_context(running_broker(folder / "redis"))
+        environment = {
+            "RANKERY_DATABASE_URL": f"sqlite:///{disk}/rankery.db",
+            "RANKERY_STORAGE_URL": f"file://{disk}/artifacts",
+            "RANKERY_MIN_FREE_BYTES": str(16 * 2**20),
+            **(settings or {}),
+        }
+        installation = Installation(folder, environment, broker, workers=1)
+        installation.disk = (
+            MountedDisk(disk) if is_mounted else LimitedProcesses(lambda: _all_pids(installation))
+        )
+        stack.enter_context(_running(installation))
+        yield installation
+
+
+@contextmanager
+def running_broker(folder: Path) -> Iterator[RedisServer]:
+    """Run a Redis until the block ends."""
+    broker = RedisServer(folder)
+    broker.process.start()
+    try:
+        yield broker
+    finally:
+        broker.process.stop()
+
+
+@contextmanager
+def _running(installation: Installation) -> Iterator[None]:
+    try:
+        installation.start()
+        yield
+    finally:
+        installation.stop()
+
+
+def _all_pids(installation: Installation) -> set[int]:
+    return {pid for part in installation.parts if part.runs for pid in {part.pid, *part.descendants()}}

@@ -1,0 +1,81 @@
+"""What a job made, without the ids and times that no two jobs share."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rankery.client import Document
+from tests.faults.client import StubbornClient
+
+_OWN = frozenset(
+    {"id", "job_id", "dataset_id", "model_id", "ranking_id", "evaluation_id", "created_at", "updated_at"}
+    | {"system", "name", "model_name", "version", "aliases", "systems"}
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Two jobs of one request have equal outcomes.
+
+    Attributes:
+        model_text: The model as it is exported, None where none was made.
+        results: Digests of all else by name.
+        complaints: What contradicts itself.
+    """
+
+    model_text: str | None
+    results: Mapping[str, str]
+    complaints: tuple[str, ...] = ()
+
+
+def outcome_of(client: StubbornClient, job: Document) -> Outcome:
+    """Look at everything that a succeeded job made."""
+    made: Document = job["result"] or {}
+    results: dict[str, Any] = {"metrics": job["metrics"]}
+    complaints: list[str] = []
+    model_text = None
+    if model_id := made.get("model_id"):
+        model = client.get(f"/v1/models/{model_id}")
+        model_text = client.fetch(f"/v1/models/{model_id}/export").text
+        if hashlib.sha256(model_text.encode()).hexdigest() != model["sha256"]:
+            complaints.append("the stored model is not the one that was trained")
+        results["model"] = model
+        results["history"] = history = client.get(f"/v1/jobs/{job['id']}/history")
+        complaints += _history_complaints(history, job)
+    if evaluation_id := made.get("evaluation_id"):
+        results["evaluation"] = client.get(f"/v1/evaluations/{evaluation_id}")
+        results["queries"] = client.get(f"/v1/evaluations/{evaluation_id}/queries")
+    if ranking_id := made.get("ranking_id"):
+        run = client.fetch(f"/v1/rankings/{ranking_id}", format="trec").text
+        results["ranking"] = [line.rpartition(" ")[0] for line in run.splitlines()]
+    if comparison_id := made.get("comparison_id"):
+        results["comparison"] = client.get(f"/v1/comparisons/{comparison_id}")
+    if dataset_id := made.get("dataset_id"):
+        dataset = client.get(f"/v1/datasets/{dataset_id}")
+        if dataset["status"] != "ready":
+            complaints.append(f"the job succeeded, its dataset is {dataset['status']}")
+        results["dataset"] = dataset
+        results["features"] = client.get(f"/v1/datasets/{dataset_id}/features")
+    return Outcome(model_text, {name: _digest(value) for name, value in results.items()}, tuple(complaints))
+
+
+def _history_complaints(history: Document, job: Document) -> list[str]:
+    interval = job["spec"]["metric_interval"]
+    total = job["spec"]["hyperparameters"]["num_iterations"]
+    found: list[int] = history["iterations"]
+    expected = [k for k in range(1, found[-1] + 1) if k % interval == 0 or k == total] if found else []
+    return [] if found and found == expected else [f"iterations {found}"]
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(_anonymous(value), sort_keys=True).encode()).hexdigest()
+
+
+def _anonymous(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _anonymous(part) for key, part in value.items() if key not in _OWN}
+    if isinstance(value, list):
+        return [_anonymous(part) for part in value]
+    return value

@@ -1,0 +1,106 @@
+"""The processes of the service, each started again when it ends, as by a supervisor."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from rankery.embedded.process import ServiceProcess
+
+RESTART_SECONDS = 0.5
+STOP_SECONDS = 30.0
+
+
+class Part:
+    """`python -m rankery api` or `… worker`, run as a user runs it.
+
+    Start it from a thread that outlives it: it dies with that thread.
+
+    Args:
+        name: What it is called in logs, `worker-1`.
+        arguments: What follows `rankery`.
+        environment: Its variables beside those of the tests.
+        folder: Where its log goes.
+    """
+
+    def __init__(self, name: str, arguments: list[str], environment: Mapping[str, str], folder: Path) -> None:
+        self.name = name
+        self._command = [sys.executable, "-m", "rankery", *arguments]
+        self._environment = {**os.environ, "PYTHONUNBUFFERED": "1", **environment}
+        self._log_path = folder / f"{name}.log"
+        self._process: ServiceProcess | None = None
+        self._ended_at: float | None = None
+        self.is_supervised = True
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self._process is not None
+        return self._process.popen.pid
+
+    @property
+    def runs(self) -> bool:
+        """Whether it lives."""
+        return self._process is not None and self._process.exit_code is None
+
+    def start(self) -> None:
+        """Start it; it is not ready yet."""
+        self._ended_at = None
+        self._process = ServiceProcess.start(
+            self.name, self._command, log_path=self._log_path, environment=self._environment
+        )
+
+    def revive(self) -> None:
+        """Start it again where it ended a moment ago."""
+        if not self.is_supervised or self.runs:
+            return
+        now = time.monotonic()
+        self._ended_at = self._ended_at or now
+        if now - self._ended_at >= RESTART_SECONDS:
+            self.start()
+
+    def kill(self) -> None:
+        """Kill it without warning; what it started is left to itself."""
+        assert self._process is not None
+        self._process.popen.kill()
+        self._process.popen.wait()
+
+    def terminate(self) -> tuple[int, float]:
+        """Ask it to end; return the exit code and the seconds it took."""
+        assert self._process is not None
+        asked_at = time.monotonic()
+        self._process.popen.terminate()
+        code = self._process.popen.wait(STOP_SECONDS)
+        return code, time.monotonic() - asked_at
+
+    def stop(self) -> None:
+        """End it with all that it started."""
+        if self._process is not None:
+            self._process.stop(STOP_SECONDS)
+
+    def descendants(self) -> set[int]:
+        """Return the ids of the processes below it."""
+        found: set[int] = set()
+        waiting = [self.pid]
+        while waiting:
+            children = _children(waiting.pop()) - found
+            found |= children
+            waiting += children
+        return found
+
+
+def kill_process(pid: int) -> None:
+    """Kill one process of a part, as the kernel does when memory runs out."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _children(pid: int) -> set[int]:
+    try:
+        lists = [task.read_text() for task in Path(f"/proc/{pid}/task").glob("*/children")]
+    except OSError:
+        return set()
+    return {int(child) for line in lists for child in line.split()}

@@ -1,0 +1,87 @@
+"""What the database itself says of jobs: whether any had its effect twice."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from core.store.engines import for_reading, open_engine
+from core.store.tables import Comparison, Dataset, Evaluation, Job, JobAttempt, Model, Ranking
+
+# No two rows of a table agree in these. A comparison makes a ranking of each model.
+_ONCE: tuple[tuple[Any, ...], ...] = (
+    (Model.job_id,),
+    (Evaluation.job_id,),
+    (Ranking.job_id, Ranking.model_id),
+    (Comparison.job_id,),
+)
+
+
+class Records:
+    """Looks into the database of an installation.
+
+    Args:
+        database_url: Where it is.
+    """
+
+    def __init__(self, database_url: str) -> None:
+        self._engine = for_reading(open_engine(database_url))
+
+    def close(self) -> None:
+        """Give up the connections."""
+        self._engine.dispose()
+
+    def job_ids(self) -> set[str]:
+        """Return all jobs."""
+        with Session(self._engine) as session:
+            return set(session.scalars(select(Job.id)))
+
+    def effects_twice(self, job_ids: Iterable[str]) -> list[str]:
+        """Name what exists twice and should exist once: results of a job, successes, versions of a model."""
+        ids = list(job_ids)
+        with Session(self._engine) as session:
+            return [
+                *self._results_twice(session, ids),
+                *self._successes_twice(session, ids),
+                *self._versions(session),
+                *self._datasets_unread(session),
+            ]
+
+    @staticmethod
+    def _results_twice(session: Session, job_ids: list[str]) -> list[str]:
+        found = []
+        for columns in _ONCE:
+            counted = select(*columns, func.count()).where(columns[0].in_(job_ids)).group_by(*columns)
+            found += [
+                f"{number} {columns[0].class_.__tablename__} of {job_id}"
+                for job_id, *_, number in session.execute(counted)
+                if number > 1
+            ]
+        return found
+
+    @staticmethod
+    def _successes_twice(session: Session, job_ids: list[str]) -> list[str]:
+        won = (JobAttempt.job_id.in_(job_ids), JobAttempt.ending == "succeeded")
+        counted = select(JobAttempt.job_id, func.count()).where(*won).group_by(JobAttempt.job_id)
+        return [
+            f"{job_id} succeeded {number} times" for job_id, number in session.execute(counted) if number > 1
+        ]
+
+    @staticmethod
+    def _versions(session: Session) -> list[str]:
+        versions: dict[str, list[int]] = {}
+        for name, version in session.execute(select(Model.name, Model.version).order_by(Model.version)):
+            versions.setdefault(name, []).append(version)
+        return [
+            f"versions of {name}: {found}"
+            for name, found in versions.items()
+            if found != list(range(1, len(found) + 1))
+        ]
+
+    @staticmethod
+    def _datasets_unread(session: Session) -> list[str]:
+        ended = ("succeeded", "failed", "cancelled")
+        waiting = select(Dataset.id).join(Job, Dataset.job_id == Job.id)
+        rows = session.scalars(waiting.where(Dataset.status == "pending", Job.status.in_(ended)))
+        return [f"{dataset_id} waits for a job that has ended" for dataset_id in rows]

@@ -1,0 +1,96 @@
+"""Trainings killed at random iterations, and what the resumed ones make beside an undisturbed one."""
+
+import time
+from dataclasses import dataclass
+
+from tests.faults.campaign import ITERATIONS, Campaign
+from tests.faults.outcomes import Outcome, outcome_of
+from tests.faults.parts import kill_process
+from tests.faults.scene import ENDED, Scene, pid_of
+from tests.faults.work import Submission, stopping_early
+
+# Every few iterations, so that most kills find a checkpoint; leases short, since equality is what is shown.
+SETTINGS = {
+    "RANKERY_CHECKPOINT_SECONDS": "0.2",
+    "RANKERY_REPORT_SECONDS": "0.05",
+    "RANKERY_LEASE_SECONDS": "3",
+    "RANKERY_HEARTBEAT_SECONDS": "0.5",
+    "RANKERY_SWEEP_SECONDS": "0.5",
+}
+_AT_ONCE = 2
+_LIMIT_SECONDS = 300.0
+
+
+@dataclass
+class Killed:
+    """A training that is killed once.
+
+    Attributes:
+        aim: Iteration at which it is to be killed.
+        job_id: The job.
+        killed_at: Iteration at which it was seen last.
+        resumed_from: Iteration that it went on from, None where it began anew.
+        model_is_equal: Whether its model text is that of the undisturbed training.
+        results_are_equal: Whether its history, metrics, evaluation and ranking are, too.
+        complaints: What else was noticed.
+    """
+
+    aim: int
+    job_id: str = ""
+    killed_at: int | None = None
+    resumed_from: int | None = None
+    model_is_equal: bool = False
+    results_are_equal: bool = False
+    complaints: tuple[str, ...] = ()
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing tells it from the undisturbed training."""
+        return self.killed_at is not None and self.model_is_equal and self.results_are_equal
+
+
+def kill_and_resume(campaign: Campaign, kills: int, iterations: int = ITERATIONS) -> list[Killed]:
+    """Kill trainings that draw documents and features at random and stop early, each once."""
+    body = stopping_early(campaign.materials.datasets, iterations=2 * iterations)
+    with campaign.scene("resume") as scene:
+        submission = Submission("undisturbed", "/v1/jobs", body)
+        undisturbed = scene.run_soon(submission)
+        assert undisturbed is not None
+        assert undisturbed["status"] == "succeeded", undisturbed["problem"]
+        reference = outcome_of(campaign.client, undisturbed)
+        last = campaign.client.get(f"/v1/jobs/{undisturbed['id']}/history")["iterations"][-1]
+        waiting = [Killed(scene.random.randint(1, last - 5)) for _ in range(kills)]
+        done: list[Killed] = []
+        under_way: list[Killed] = []
+        deadline = time.monotonic() + _LIMIT_SECONDS
+        while (waiting or under_way) and time.monotonic() < deadline:
+            while waiting and len(under_way) < _AT_ONCE:
+                under_way.append(waiting.pop())
+                under_way[-1].job_id = campaign.client.create("/v1/jobs", body)["id"]
+            for one in list(under_way):
+                if _follow(scene, one, reference):
+                    under_way.remove(one)
+                    done.append(one)
+            scene.installation.attend(0.01)
+        return done + under_way + waiting
+
+
+def _follow(scene: Scene, one: Killed, reference: Outcome) -> bool:
+    """Kill the training when its moment has come; returns whether it has ended."""
+    job = scene.job(one.job_id)
+    if job["status"] == "running" and one.killed_at is None:
+        iteration = (job["progress"] or {}).get("iteration") or 0
+        if iteration >= one.aim and scene.installation.worker_of(pid_of(job)) is not None:
+            one.killed_at = iteration
+            kill_process(pid_of(job))
+    if job["status"] not in ENDED:
+        return False
+    one.resumed_from = job["attempts"][-1]["resumed_from"]
+    if job["status"] == "succeeded":
+        outcome = outcome_of(scene.client, job)
+        one.model_is_equal = outcome.model_text == reference.model_text
+        one.results_are_equal = outcome.results == reference.results
+        one.complaints = outcome.complaints
+    else:
+        one.complaints = (f"{one.job_id} ended {job['status']}: {job['problem']}",)
+    return True

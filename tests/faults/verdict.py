@@ -1,0 +1,122 @@
+"""What became of a batch of jobs: one row of the table."""
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rankery.client import Document
+from tests.faults.faults import Fault
+from tests.faults.outcomes import Outcome, outcome_of
+from tests.faults.records import Records
+from tests.faults.scene import ENDED, Scene
+
+
+@dataclass
+class Row:
+    """The figures of one fault.
+
+    Attributes:
+        fault: What was done.
+        accepted: Jobs that the service had promised.
+        finished: Those that succeeded.
+        failed: Those that ended otherwise, and rightly so.
+        lost: Those that did not end, are unknown, or ended for a wrong reason.
+        twice: Effects that exist twice, and jobs that nobody sent.
+        models: Models made.
+        models_differ: Those whose text is not that of the undisturbed training.
+        results_differ: Jobs of which anything else differs.
+        attempts: Claims beyond the first.
+        recoveries: Seconds.
+        seconds: How long the batch took.
+        complaints: What else should not be.
+    """
+
+    fault: str
+    accepted: int = 0
+    finished: int = 0
+    failed: int = 0
+    lost: int = 0
+    twice: int = 0
+    models: int = 0
+    models_differ: int = 0
+    results_differ: int = 0
+    attempts: int = 0
+    recoveries: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+    complaints: list[str] = field(default_factory=list)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether every number that must be 0 is 0, and nothing else was noticed."""
+        wrong = self.lost + self.twice + self.models_differ + self.results_differ
+        return wrong == 0 and not self.complaints
+
+    @property
+    def recovery(self) -> str:
+        """Median and longest recovery."""
+        if not self.recoveries:
+            return "–"
+        return f"{statistics.median(self.recoveries):.1f} / {max(self.recoveries):.1f}"
+
+
+def judge(
+    scene: Scene,
+    fault: Fault,
+    records: Records,
+    reference: Mapping[str, Outcome],
+    known_before: set[str],
+    recoveries: list[float],
+) -> tuple[Row, dict[str, Outcome]]:
+    """Look at all jobs of a batch after the last one has ended.
+
+    Args:
+        scene: The batch.
+        fault: What struck it.
+        records: What the database says.
+        reference: Outcomes of undisturbed jobs by the name of the request.
+        known_before: Jobs that were there before the batch.
+        recoveries: What the fault measured.
+
+    Returns:
+        The row, and the outcomes of this batch.
+    """
+    row = Row(fault.name, recoveries=recoveries, complaints=[*scene.complaints, *scene.refusals])
+    row.accepted = len(scene.sent)
+    outcomes: dict[str, Outcome] = {}
+    for job in scene.jobs():
+        row.attempts += max(0, len(job["attempts"]) - 1)
+        if job["status"] == "succeeded":
+            row.finished += 1
+            name = scene.sent[job["id"]].name
+            outcomes[name] = outcome = outcome_of(scene.client, job)
+            _compare(row, outcome, reference.get(name), f"{name} ({job['id']})")
+        elif job["status"] in ENDED and job["problem"]["title"] in fault.reasons:
+            row.failed += 1
+        else:
+            row.lost += 1
+            row.complaints.append(_described(job))
+    unknown = records.job_ids() - known_before - set(scene.sent)
+    twice = [*records.effects_twice(scene.sent), *(f"nobody sent {job_id}" for job_id in unknown)]
+    row.twice = len(twice)
+    row.complaints += twice
+    return row, outcomes
+
+
+def _compare(row: Row, outcome: Outcome, undisturbed: Outcome | None, name: str) -> None:
+    row.complaints += [f"{name}: {complaint}" for complaint in outcome.complaints]
+    row.models += outcome.model_text is not None
+    if undisturbed is None:
+        return
+    if outcome.model_text != undisturbed.model_text:
+        row.models_differ += 1
+        row.complaints.append(f"{name}: another model than undisturbed")
+    elif outcome.results != undisturbed.results:
+        differing = [key for key, value in outcome.results.items() if value != undisturbed.results.get(key)]
+        row.results_differ += 1
+        row.complaints.append(f"{name}: {', '.join(differing)} other than undisturbed")
+
+
+def _described(job: Document) -> str:
+    endings = Counter(str(attempt["ending"]) for attempt in job["attempts"])
+    return f"{job['id']} ({job['kind']}) is {job['status']}: {job['problem']}, attempts {dict(endings)}"

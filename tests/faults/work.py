@@ -1,0 +1,174 @@
+"""What the service is given to do: trainings that draw at random, and the other kinds of jobs beside them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from core.data.letor_writer import write_letor
+from core.data.synthetic import synthetic_dataset
+from rankery.client import Document
+from tests.faults.client import StubbornClient
+
+# Documents and features are drawn for every tree.
+SAMPLED = {
+    "num_leaves": 15,
+    "learning_rate": 0.05,
+    "min_data_in_leaf": 5,
+    "bagging_fraction": 0.8,
+    "bagging_freq": 1,
+    "feature_fraction": 0.8,
+}
+_SIZES = {"train": 200, "validation": 60, "test": 60, "large": 1_000}
+_UPLOADED_QUERIES = 300
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One request for a job.
+
+    Attributes:
+        name: The same name has the same outcome, whatever happens meanwhile.
+        path: Where it is sent.
+        body: What is sent.
+        file: Or the file that is sent.
+    """
+
+    name: str
+    path: str
+    body: Document | None = None
+    file: Path | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of the job."""
+        return "ingest" if self.body is None else str(self.body.get("kind", "ingest"))
+
+
+@dataclass(frozen=True)
+class Materials:
+    """What the jobs work on: datasets by name, two models, and a file to upload."""
+
+    datasets: Mapping[str, str]
+    models: tuple[str, str]
+    file: Path
+
+    @classmethod
+    def make(cls, client: StubbornClient, wait: Callable[[str], Document], folder: Path) -> "Materials":
+        """Have the service read the datasets and train the models.
+
+        Args:
+            client: Of the service.
+            wait: Waits for a job.
+            folder: Where the file is written.
+        """
+        sent = {
+            name: client.create(
+                "/v1/datasets/synthetic",
+                {"queries": size, "seed": seed, "polynomial_seed": 3, "name": name},
+            )
+            for seed, (name, size) in enumerate(_SIZES.items())
+        }
+        datasets = {name: str(dataset["id"]) for name, dataset in sent.items()}
+        for dataset in sent.values():
+            wait(dataset["job_id"])
+        made = [
+            client.create("/v1/jobs", training(datasets, "lambdarank", iterations=30, seed=seed))
+            for seed in (1, 2)
+        ]
+        first, second = (str(wait(job["id"])["result"]["model_id"]) for job in made)
+        file = folder / "upload.txt"
+        with file.open("wb") as letor:
+            write_letor(synthetic_dataset(_UPLOADED_QUERIES, seed=99), letor)
+        return cls(datasets, (first, second), file)
+
+    def submissions(self, number: int, iterations: int = 120) -> list[Submission]:
+        """Return so many requests of all kinds, half of them trainings; each call gives the same ones."""
+        kinds = islice(cycle(self._one_of_each(iterations)), number)
+        return [
+            Submission(f"{place} {one.name}", one.path, self._own(one.body, place), one.file)
+            for place, one in enumerate(kinds, 1)
+        ]
+
+    def probe(self) -> Submission:
+        """Return a request that is soon carried out and needs every server."""
+        return Submission("probe", "/v1/jobs", self._measuring("rank", "test"))
+
+    def _one_of_each(self, iterations: int) -> list[Submission]:
+        losses = _losses(self.datasets, iterations)
+        others = [
+            Submission("ingest", "/v1/datasets/synthetic", {"queries": 800, "polynomial_seed": 4}),
+            Submission(
+                "evaluate", "/v1/jobs", self._measuring("evaluate", "large") | {"metrics": ["ndcg@10", "map"]}
+            ),
+            Submission("rank", "/v1/jobs", self._measuring("rank", "large")),
+            Submission("compare", "/v1/jobs", self._comparison()),
+            Submission("upload", "/v1/datasets", file=self.file),
+            Submission(
+                "diagnose", "/v1/jobs", self._measuring("evaluate", "test") | {"diagnostics": _DIAGNOSED}
+            ),
+        ]
+        return [submission for pair in zip(losses, others, strict=True) for submission in pair]
+
+    def _measuring(self, kind: str, dataset: str) -> Document:
+        return {"kind": kind, "model": self.models[0], "dataset_id": self.datasets[dataset]}
+
+    def _comparison(self) -> Document:
+        return {
+            "kind": "compare",
+            "dataset_id": self.datasets["test"],
+            "systems": [{"model": model} for model in self.models],
+            "permutations": 400_000,
+        }
+
+    @staticmethod
+    def _own(body: Document | None, place: int) -> Document | None:
+        """Let no two datasets have one content, which would be read once only."""
+        return body if body is None or "queries" not in body else {**body, "seed": place}
+
+
+_DIAGNOSED = {"loss": {"name": "lambdarank"}, "cutoff": 10}
+
+
+def training(
+    datasets: Mapping[str, str], loss: str, *, iterations: int, seed: int = 42, **rest: Any
+) -> Document:
+    """Return a training that draws documents and features at random, with validation and test data."""
+    return {
+        "kind": "train",
+        "model_name": "faults",
+        "dataset_id": datasets["train"],
+        "validation": {"dataset_id": datasets["validation"]},
+        "test_dataset_id": datasets["test"],
+        "loss": {"name": loss},
+        "hyperparameters": {**SAMPLED, "num_iterations": iterations},
+        "metrics": ["ndcg@5", "ndcg@10"],
+        "seed": seed,
+        **rest,
+    }
+
+
+def stopping_early(datasets: Mapping[str, str], *, iterations: int) -> Document:
+    """Return a training that stops when validation no longer improves."""
+    body = training(datasets, "lambdarank", iterations=iterations)
+    body["hyperparameters"] |= {"learning_rate": 0.3}
+    body["early_stopping"] = {"metric": "ndcg@10", "rounds": 15}
+    return body
+
+
+def _losses(datasets: Mapping[str, str], iterations: int) -> list[Submission]:
+    every = {
+        "lambdarank": training(datasets, "lambdarank", iterations=iterations),
+        "early stopping": stopping_early(datasets, iterations=2 * iterations),
+        "ndcg-loss2++": training(
+            datasets, "ndcg-loss2++", iterations=iterations, validation={"fraction": 0.2}
+        ),
+        "listnet": training(datasets, "listnet", iterations=iterations, validation=None),
+        "xe-ndcg": training(datasets, "xe-ndcg", iterations=iterations, diagnostics={"interval": 25}),
+        "ranksvm": training(datasets, "ranksvm", iterations=iterations, metric_interval=5),
+    }
+    every["ndcg-loss2++"]["loss"] |= {"truncation_level": 8, "pair_selection": "random"}
+    every["listnet"]["hyperparameters"] |= {"feature_fraction_bynode": 0.8, "extra_trees": True}
+    every["ranksvm"]["hyperparameters"] |= {"bagging_freq": 3}
+    return [Submission(f"{name}, {iterations} iterations", "/v1/jobs", body) for name, body in every.items()]

@@ -1,0 +1,119 @@
+"""An upgrade under way: a worker of the release before works on while the API of this one migrates."""
+
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import ApiSettings, create_app
+from tests.app.conftest import NO_BROKER, TestClient
+from tests.servers.fixtures import Places
+
+PREVIOUS = "7544bed"
+ITERATIONS = 500
+REPOSITORY = Path(__file__).parents[2]
+
+# Everything in one process: the API takes the requests, then the worker's own code carries out the jobs.
+WORK = """
+import sys, warnings
+from pathlib import Path
+import core
+assert Path(core.__file__).is_relative_to(sys.argv[1]), core.__file__
+from app import ApiSettings, create_app
+from core.store import Store
+from worker import WorkerSettings
+from worker.stopping import StopFlag
+from worker.tasks import run_job
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from starlette.testclient import TestClient
+with TestClient(create_app(ApiSettings())) as client:
+    store, settings = Store.open(ApiSettings()), WorkerSettings(threads=1, report_seconds=0.05)
+    sent = client.post("/v1/datasets/synthetic", json={"queries": 40, "seed": 1})
+    assert sent.status_code == 202, sent.text
+    dataset = sent.json()
+    run_job(store, settings, StopFlag(), "previous", dataset["job_id"])
+    request = {"kind": "train", "model_name": "web", "dataset_id": dataset["id"]}
+    request |= {"loss": {"name": "lambdarank"}, "hyperparameters": {"num_iterations": int(sys.argv[2])}}
+    sent = client.post("/v1/jobs", json=request)
+    assert sent.status_code == 202, sent.text
+print(sent.json()["id"], flush=True)
+run_job(store, settings, StopFlag(), "previous", sent.json()["id"])
+"""
+
+
+@pytest.fixture(scope="module")
+def previous_release(pytestconfig: pytest.Config) -> Path:
+    """The source of the release before; kept between runs, with the kernels it has compiled."""
+    assert pytestconfig.cache is not None
+    folder = pytestconfig.cache.mkdir(f"release-{PREVIOUS}")
+    if not (folder / "core").is_dir():
+        archive = subprocess.run(
+            ["git", "archive", PREVIOUS, "app", "core", "rankery", "worker"],
+            cwd=REPOSITORY,
+            capture_output=True,
+            check=False,
+        )
+        if archive.returncode:
+            pytest.skip(f"this clone does not hold {PREVIOUS}, the release before: {archive.stderr.decode()}")
+        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+            files.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture
+def previous_worker(
+    previous_release: Path, unmigrated_places: Places, tmp_path: Path
+) -> Iterator["subprocess.Popen[str]"]:
+    """A worker of the release before, on its own schema; it prints the id of the training it begins."""
+    named = {f"RANKERY_{name.upper()}": str(value) for name, value in unmigrated_places.items()}
+    environment = os.environ | named | {"PYTHONPATH": str(previous_release), "RANKERY_BROKER_URL": NO_BROKER}
+    with (tmp_path / "log").open("wb") as log:
+        worker = subprocess.Popen(
+            [sys.executable, "-P", "-c", WORK, str(previous_release), str(ITERATIONS)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
+    with worker:
+        yield worker
+        worker.kill()
+
+
+def _wait_for(client: TestClient, job_id: str, status: str, limit_seconds: float = 200.0) -> dict[str, Any]:
+    deadline = time.monotonic() + limit_seconds
+    while time.monotonic() < deadline:
+        job: dict[str, Any] = client.get(f"/v1/jobs/{job_id}").json()
+        if job["status"] not in ("queued", "running") or job["status"] == status:
+            return job
+        time.sleep(0.05)
+    raise AssertionError(f"{job_id} is not {status} after {limit_seconds:g} s")
+
+
+def test_a_worker_of_the_release_before_finishes_its_training(
+    previous_worker: "subprocess.Popen[str]", unmigrated_places: Places, tmp_path: Path
+) -> None:
+    """It neither fails nor loses its job when the API migrates below it, and its model can be used."""
+    assert previous_worker.stdout is not None
+    job_id = previous_worker.stdout.readline().strip()
+    assert job_id, (tmp_path / "log").read_text()[-2000:]
+    application = create_app(ApiSettings(**unmigrated_places, broker_url=NO_BROKER))
+    with TestClient(application, base_url="http://127.0.0.1") as client:
+        met = _wait_for(client, job_id, "running")
+        assert met["status"] == "running", met
+        done = _wait_for(client, job_id, "succeeded")
+        assert done["status"] == "succeeded", done
+        assert done["progress"]["iteration"] == ITERATIONS
+        assert (done["attempt"], done["priority"]) == (1, "normal")
+        assert client.get(f"/v1/models/{done['result']['model_id']}").json()["best_iteration"] > 0
+        history = client.get(f"/v1/jobs/{job_id}/history", params={"after": ITERATIONS - 1})
+        assert history.json()["iterations"] == [ITERATIONS]
+    assert previous_worker.wait(30) == 0

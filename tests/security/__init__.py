@@ -1,0 +1,1 @@
+"""Attacks on the service, each kept as a test."""

@@ -1,0 +1,36 @@
+"""A service to attack: keys required, data in it, a worker running."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.browser.conftest import browser, chromium_path  # noqa: F401 - fixtures
+from tests.security.attack import Answer, Attack, exchange
+from tests.security.target import Target, running_target, stock
+
+SCOPES = ("read", "score", "write", "admin")
+Send = Callable[[Attack], Answer]
+
+
+@pytest.fixture(scope="session")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    """Start the service once for all attacks, store one of everything, and make a key of each scope."""
+    environment = {"RANKERY_READS_PER_SECOND": "0", "RANKERY_WRITES_PER_SECOND": "0"}
+    with running_target(tmp_path_factory.mktemp("attacked"), **environment) as (target, _):
+        stock(target)
+        target.require_keys(SCOPES)
+        yield target
+
+
+@pytest.fixture
+def send(target: Target) -> Send:
+    """Send an attack and return its answer; whatever it is, it tells nothing of the inside."""
+
+    def send(attack: Attack) -> Answer:
+        answer = exchange(target.url, attack.request(target.url, target.ids, target.secrets))
+        said = answer.body + repr(answer.headers).encode()
+        for inside in (b"Traceback", b"site-packages", str(target.data_dir).encode(), b"sqlite", *attack.never):
+            assert inside not in said, inside
+        return answer
+
+    return send

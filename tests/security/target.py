@@ -1,0 +1,144 @@
+"""A service worth attacking: real processes, with data, models and results in it."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from rankery.embedded.stack import EmbeddedStack
+
+PATIENCE_SECONDS = 200.0
+FINAL = {"succeeded", "failed", "cancelled"}
+
+
+@dataclass
+class Target:
+    """A running service and the ids of what is stored in it.
+
+    Attributes:
+        url: Where it listens.
+        data_dir: Where it keeps everything.
+        ids: What was stored, by what the tests call it.
+        secrets: API keys by their scope; none as long as none is required.
+    """
+
+    url: str
+    data_dir: Path
+    ids: dict[str, str] = field(default_factory=dict)
+    secrets: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What a caller with every right sends."""
+        return {"Authorization": f"Bearer {self.secrets['admin']}"} if self.secrets else {}
+
+    def require_keys(self, scopes: Sequence[str]) -> None:
+        """Make a key of each scope, from when on nobody comes in without one."""
+        for scope in sorted(scopes, key=lambda scope: scope != "admin"):  # the first one made shuts the door
+            self.secrets[scope] = self.make_key(scope)
+
+    def make_key(self, scope: str, **more: Any) -> str:
+        """Make a key and return its secret."""
+        with self.client() as http:
+            made = http.post("/v1/keys", json={"name": scope, "scopes": [scope], **more})
+        assert made.status_code == 201, made.text
+        return str(made.json()["secret"])
+
+    def client(self, **options: Any) -> httpx.Client:
+        """Make a client with every right."""
+        return httpx.Client(base_url=self.url, headers=self.headers, timeout=60, trust_env=False, **options)
+
+    def upload(self, filename: str, content: bytes, **fields: str) -> dict[str, Any]:
+        """Upload a dataset and return it once it has been read, or refused."""
+        with self.client() as http:
+            sent = http.post("/v1/datasets", files={"file": (filename, content)}, data=fields)
+            assert sent.status_code == 202, sent.text
+            self.ended(sent.json()["job_id"])
+            found: dict[str, Any] = http.get(f"/v1/datasets/{sent.json()['id']}").json()
+        return found
+
+    def run(self, **job: Any) -> dict[str, Any]:
+        """Submit a job and return it once it has ended."""
+        with self.client() as http:
+            sent = http.post("/v1/jobs", json=job)
+        assert sent.status_code == 202, sent.text
+        return self.ended(sent.json()["id"])
+
+    def ended(self, job_id: str) -> dict[str, Any]:
+        """Wait for a job and return it."""
+        until = time.monotonic() + PATIENCE_SECONDS
+        with self.client() as http:
+            while time.monotonic() < until:
+                job: dict[str, Any] = http.get(f"/v1/jobs/{job_id}").json()
+                if job["status"] in FINAL:
+                    return job
+                time.sleep(0.1)
+        raise AssertionError(f"{job_id} does not end")
+
+
+@contextmanager
+def running_target(data_dir: Path, **environment: str) -> Iterator[tuple[Target, EmbeddedStack]]:
+    """Start Redis, the API and a worker."""
+    with EmbeddedStack(data_dir, environment=environment) as stack:
+        yield Target(stack.url, stack.data_dir), stack
+
+
+def stock(target: Target) -> None:
+    """Store one of everything: datasets, a run, two models, an evaluation, rankings, a comparison, a failure."""
+    for name, seed in (("learnt", 1), ("measured", 2)):
+        target.ids[name] = target.upload(f"{name}.csv", judged_table(seed))["id"]
+    target.ids["broken"] = target.upload("broken.txt", b"2 qid:1 1:oops\n")["id"]
+    for version in (1, 2):
+        trained = target.run(
+            kind="train",
+            model_name="web",
+            dataset_id=target.ids["learnt"],
+            test_dataset_id=target.ids["measured"],
+            loss={"name": "lambdarank"},
+            hyperparameters={"num_iterations": 5 * version, "num_leaves": 4, "min_data_in_leaf": 2},
+            metrics=["ndcg@5"],
+        )
+        assert trained["status"] == "succeeded", trained
+        target.ids |= {"job": trained["id"], **_made(trained["result"])}
+    with target.client() as http:
+        assert http.put("/v1/models/web/aliases/champion", json={"version": 1}).status_code == 200
+    ranked = target.run(kind="rank", model="web", dataset_id=target.ids["measured"])
+    compared = target.run(
+        kind="compare",
+        dataset_id=target.ids["measured"],
+        systems=[{"model": "web:1"}, {"model": "web:2"}],
+        metrics=["ndcg@5"],
+        permutations=1000,
+    )
+    target.ids |= _made(ranked["result"]) | _made(compared["result"])
+
+
+def judged_table(seed: int, queries: int = 12, documents: int = 6) -> bytes:
+    """Write a table of judged documents whose labels follow the first feature."""
+    lines = ["query_id,document_id,label,split,bm25,pagerank"]
+    for query in range(queries):
+        for document in range(documents):
+            label = (query + document * (seed + 1)) % 3
+            lines.append(f"q{query},d{document},{label},{'ab'[query % 2]},{label + seed / 10},{document}")
+    return "\n".join([*lines, ""]).encode()
+
+
+def stop_worker(stack: EmbeddedStack) -> None:
+    """Stop the worker alone, so that what a fuzzer submits is queued and never carried out."""
+    pid = stack.processes["worker"]
+    os.kill(pid, signal.SIGTERM)
+    until = time.monotonic() + PATIENCE_SECONDS
+    while Path(f"/proc/{pid}/stat").exists() and time.monotonic() < until:
+        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        time.sleep(0.05)
+
+
+def _made(result: dict[str, Any]) -> dict[str, str]:
+    return {name.removesuffix("_id"): value for name, value in result.items() if name.endswith("_id")}

@@ -1,0 +1,233 @@
+"""Coming in without a key, with another's, or further than a key goes."""
+
+import itertools
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from app.access.caller import GRANTS
+from tests.security.attack import Attack, exchange
+from tests.security.conftest import SCOPES, Send
+from tests.security.target import Target
+
+OPEN = {"/healthz", "/readyz"}
+FORM = ("Content-Type", "application/x-www-form-urlencoded")
+
+
+def needed(method: str, path: str) -> str:
+    """Return the scope of an operation, by the words that users are told."""
+    if path.startswith(("/v1/keys", "/v1/audit")):
+        return "admin"
+    if path.endswith("/rank"):
+        return "score"
+    return "read" if method == "GET" else "write"
+
+
+@pytest.fixture(scope="module")
+def operations(target: Target) -> list[tuple[str, str]]:
+    """Method and path of every operation of the OpenAPI document, with nothing of ours in the path."""
+    with target.client() as http:
+        paths: dict[str, Any] = http.get("/openapi.json").json()["paths"]
+    return [(method.upper(), path) for path, methods in paths.items() for method in methods if path not in OPEN]
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_a_scope_goes_as_far_as_it_says(
+    target: Target, send: Send, operations: list[tuple[str, str]], scope: str
+) -> None:
+    """Each scope against each operation: 403 names what is missing, and only what is granted gets further."""
+    assert len(operations) > 30
+    for method, path in operations:
+        answer = send(_probe(method, path, scope))
+        if needed(method, path) in GRANTS[scope]:
+            assert answer.status not in {401, 403}, (method, path)
+        else:
+            assert (answer.status, answer.problem) == (403, "forbidden"), (method, path)
+            assert needed(method, path).encode() in answer.body
+
+
+def test_nothing_is_reached_without_a_key(target: Target, send: Send, operations: list[tuple[str, str]]) -> None:
+    """No operation, no page, no file but those of the page to sign in."""
+    others = ["/", "/jobs/x", "/datasets", "/train", "/models", "/comparisons", "/docs", "/redoc", "/openapi.json"]
+    others += ["/metrics", "/static/parts/api.js", "/static/plotly.min.js", "/static-offline-docs/redoc.standalone.js"]
+    others += ["/nothing", "/v1", "/v1/", "/healthz/", "/readyz/../v1/jobs", "/sign-in/../v1/jobs", "//v1/jobs"]
+    others += ["/V1/jobs", "/v1/jobs/", "/static/styles/..%2fpages/jobs.js", "/%76%31/jobs", "/v1%2fjobs"]
+    for method, path in [*operations, *itertools.product(("GET", "HEAD", "OPTIONS"), others)]:
+        answer = send(_probe(method, path, None))
+        assert answer.status in {401, 404, 405}, (method, path)
+        if answer.status == 401:
+            assert answer.headers["www-authenticate"] == "Bearer"
+        else:
+            assert path not in {path for _, path in operations}, (method, path)
+
+
+def test_methods_do_not_go_around_a_scope(send: Send) -> None:
+    """A key that may read stays one, whatever headers say of the method."""
+    for name in ("X-HTTP-Method-Override", "X-Method-Override", "X-HTTP-Method"):
+        answer = send(Attack("/v1/datasets/{broken}", 200, headers=((name, "DELETE"),), scope="read"))
+        assert answer.status == 200
+    for method in ("POST", "PATCH", "delete", "PROPFIND", "CONNECT", "TRACK"):
+        assert send(Attack("/v1/datasets/{broken}", 403, method=method, scope="read")).status in {400, 403, 405}
+    assert send(Attack("/v1/datasets/{broken}", 200)).status == 200
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [
+        "Bearer",
+        "Bearer ",
+        "Bearer rk_",
+        "Bearer null",
+        "Basic cm9vdDpyb290",
+        "Bearer rk_{}".format("A" * 43),
+        "Bearer rk_%",
+        "Bearer ' OR 1=1 --",
+        "Bearer rk_\xe9",
+        "Bearer " + "r" * 8_000,
+        "bearer{key}",
+        "Token {key}",
+        "Bearer {key}x",
+        "Bearer {truncated}",
+    ],
+)
+def test_what_is_no_key_opens_nothing(target: Target, authorization: str) -> None:
+    """Each is the same 401, with nothing of what was sent in it."""
+    key = target.secrets["read"]
+    value = authorization.replace("{key}", key).replace("{truncated}", key[:-1])
+    attack = Attack("/v1/jobs", 401, headers=(("Authorization", value),), scope=None)
+    answer = exchange(target.url, attack.request(target.url, {}, {}), from_address="127.0.0.3")
+    assert (answer.status, answer.problem) == (401, "unauthenticated")
+    assert key.encode()[:-1] not in answer.body
+
+
+def test_unknown_expired_and_revoked_keys_are_told_apart_by_nothing(target: Target) -> None:
+    """The three answers are one but for the request's id."""
+    soon = datetime.now(UTC) + timedelta(seconds=1)
+    expired = target.make_key("read", expires_at=soon.isoformat())
+    revoked = target.make_key("read")
+    with target.client() as http:
+        found = next(k for k in http.get("/v1/keys").json()["items"] if revoked.startswith(k["hint"]))
+        assert http.delete(f"/v1/keys/{found['id']}").status_code == 204
+    time.sleep(2.2)
+    answers = [_with_key(target, secret, "127.0.0.4") for secret in (f"rk_{'B' * 43}", expired, revoked)]
+    assert {answer.status for answer in answers} == {401}
+    assert len({answer.body for answer in answers}) == 1
+    unlike = {"x-request-id", "date"}
+    kept = [{name: value for name, value in a.headers.items() if name not in unlike} for a in answers]
+    assert kept[0] == kept[1] == kept[2]
+
+
+def test_guessing_is_stopped(target: Target) -> None:
+    """After many wrong keys an address is told to wait; good keys of others go on."""
+    statuses = [_with_key(target, f"rk_{number:043}", "127.0.0.5") for number in range(40)]
+    assert statuses[0].status == 401
+    assert statuses[-1].status == 429
+    assert int(statuses[-1].headers["retry-after"]) >= 1
+    assert _with_key(target, target.secrets["read"], "127.0.0.6").status == 200
+
+
+def test_a_key_is_shown_once(target: Target, send: Send) -> None:
+    """No list, log or audit holds a secret; a hint is too short to be one."""
+    secret = target.make_key("read")
+    for path in ("/v1/keys", "/v1/audit", "/metrics"):
+        assert secret.encode() not in send(Attack(path, 200)).body
+    for file in target.data_dir.rglob("*"):
+        if file.is_file():
+            assert secret.encode() not in file.read_bytes(), file
+
+
+def test_a_session_is_neither_fixed_nor_kept(target: Target) -> None:
+    """A sign-in gives a token of its own; signed out or revoked, the token opens nothing."""
+    secret = target.make_key("read")
+    with _browser(target) as http:
+        http.cookies.set("rankery_session", "chosen-by-an-attacker")
+        assert http.post("/sign-in", content=f"key={secret}", headers=dict([FORM])).status_code == 303
+        token = _token(http)
+        assert token != "chosen-by-an-attacker"
+        assert http.get("/v1/jobs").status_code == 200
+        assert http.post("/sign-out").status_code == 303
+    assert _with_cookie(target, token) == 401
+    with _browser(target) as http:
+        http.post("/sign-in", content=f"key={secret}", headers=dict([FORM]))
+        stolen = _token(http)
+        assert _with_cookie(target, stolen) == 200
+    with target.client() as http:
+        key = next(k for k in http.get("/v1/keys").json()["items"] if secret.startswith(k["hint"]))
+        http.delete(f"/v1/keys/{key['id']}")
+    time.sleep(1.1)
+    assert _with_cookie(target, stolen) == 401
+
+
+def test_a_cookie_alone_changes_nothing(target: Target) -> None:
+    """Without a browser's word that a page of ours asks, the cookie does not count for what writes."""
+    secret = target.make_key("write")
+    with _browser(target) as http:
+        answer = http.post("/sign-in", content=f"key={secret}", headers=dict([FORM]))
+        cookie = answer.headers["set-cookie"].lower()
+        token = _token(http)
+    assert "httponly" in cookie and "samesite=strict" in cookie and "path=/" in cookie
+    for headers in ((), (("Sec-Fetch-Site", "same-site"),), (("Origin", "https://evil.example"),), (("Origin", "null"),)):
+        attack = Attack(
+            "/v1/datasets/synthetic", 401, method="POST", scope=None, body={"queries": 1},
+            headers=(("Cookie", f"rankery_session={token}"), *headers),
+        )  # fmt: skip
+        assert exchange(target.url, attack.request(target.url, {}, {})).status in {401, 403}
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "https://evil.example/",
+        "//evil.example/",
+        "/\\evil.example/",
+        "\\\\evil.example",
+        "/%5cevil.example/../..//evil.example",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "/\t/evil.example",
+        "/\r\nSet-Cookie: stolen=1",
+        " //evil.example",
+        "http:evil.example",
+        "///evil.example",
+        "/sign-in?next=/sign-in",
+        "@evil.example",
+    ],
+)
+def test_signing_in_leads_to_us_alone(target: Target, wanted: str) -> None:
+    """Whatever `next` says, the address after it is one of this service, in page and redirect."""
+    with _browser(target) as http:
+        form = {"key": target.secrets["read"], "next": wanted}
+        location = http.post("/sign-in", data=form).headers["location"]
+        landed = httpx.URL(target.url).join(location)
+        assert (landed.scheme, landed.netloc) == ("http", httpx.URL(target.url).netloc)
+        assert location.startswith("/") and not location.startswith(("//", "/\\"))
+        assert "set-cookie: stolen" not in location.lower()
+        page = http.get("/sign-in", params={"next": wanted}).text
+        assert f'value="{wanted}"' not in page or wanted.startswith("/%5c")
+
+
+def _probe(method: str, path: str, scope: str | None) -> Attack:
+    filled = path.replace("{", "no-such-").replace("}", "")
+    body = "{}" if method in {"POST", "PUT"} else None
+    return Attack(filled, 0, method=method, scope=scope, body=body)
+
+
+def _with_key(target: Target, secret: str, address: str) -> Any:
+    attack = Attack("/v1/jobs?limit=1", 0, scope="any")
+    return exchange(target.url, attack.request(target.url, {}, {"any": secret}), from_address=address)
+
+
+def _with_cookie(target: Target, token: str) -> int:
+    attack = Attack("/v1/jobs?limit=1", 0, headers=(("Cookie", f"rankery_session={token}"),), scope=None)
+    return exchange(target.url, attack.request(target.url, {}, {})).status
+
+
+def _browser(target: Target) -> httpx.Client:
+    return httpx.Client(base_url=target.url, trust_env=False, headers={"Sec-Fetch-Site": "same-origin"})
+
+
+def _token(http: httpx.Client) -> str:
+    return next(cookie.value or "" for cookie in http.cookies.jar if cookie.name == "rankery_session" and cookie.domain)

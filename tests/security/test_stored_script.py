@@ -1,0 +1,163 @@
+"""Script in every name that the dashboard shows: stored, opened in a real browser, and shown as the text it is."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.security.target import Target
+
+pytestmark = pytest.mark.browser
+
+RUN = "window.__ran=1"
+# Without blanks, so that it can be an id in every format of file.
+MARKUP = f"<img/src=x/onerror={RUN}>"
+NAMES = (
+    MARKUP,
+    f'"><script>{RUN}</script>',
+    f"'-alert(1)-'</title></textarea><svg/onload={RUN}>",
+    "{{7*7}}${7*7}<b/id=injected>b</b>",
+)
+PATIENCE_MILLISECONDS = 60_000
+
+
+@dataclass
+class Watch:
+    """A page, and everything that must not happen in it."""
+
+    page: Page
+    url: str
+    dialogs: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def open(self, path: str, *shown: str) -> None:
+        """Open a page, wait until the texts are shown, and prove that nothing ran."""
+        self.page.goto(self.url + path)
+        for text in shown:
+            self.page.get_by_text(text).first.wait_for(state="attached", timeout=PATIENCE_MILLISECONDS)
+        self.page.wait_for_load_state("networkidle")
+        assert self.page.evaluate("window.__ran === undefined"), path
+        injected = "img[onerror], [onload], [onclick], #injected, main script, img[src='x'], iframe, object, embed, base"
+        assert self.page.locator(injected).count() == 0, path
+        assert self.dialogs == self.errors == []
+
+
+@pytest.fixture
+def watch(browser: Browser, target: Target) -> Iterator[Watch]:
+    """A browser that has signed in."""
+    context = browser.new_context()
+    page = context.new_page()
+    watch = Watch(page, target.url)
+    page.on("dialog", lambda dialog: (watch.dialogs.append(dialog.message), dialog.dismiss()))
+    page.on("pageerror", lambda error: watch.errors.append(str(error)))
+    page.goto(f"{target.url}/sign-in")
+    page.get_by_label("API key").fill(target.make_key("admin"))
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{target.url}/")
+    yield watch
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def stored(target: Target) -> dict[str, str]:
+    """A dataset whose every name is markup, what was trained and measured on it, and one that cannot be read."""
+    lines = [json.dumps(MARKUP + "split")]
+    header = ["query_id", "document_id", "label", '"<svg/onload=' + RUN + '>"', f'"{MARKUP}"', f'"{MARKUP}2"']
+    lines = [",".join(header)]
+    for query in range(12):
+        for document in range(6):
+            label = (query + document) % 3
+            part = f"{MARKUP}{'ab'[query % 2]}"
+            lines.append(f"{MARKUP}q{query},{MARKUP}d{document},{label},{part},{label + document / 9},{document}")
+    content = "\n".join([*lines, ""]).encode()
+    found = target.upload(f"{MARKUP}.csv", content, name=f"data {MARKUP}")
+    assert found["status"] == "ready", found
+    broken = target.upload(f"{MARKUP}.txt", f"2 qid:1 1:{MARKUP}\n".encode(), name=f"broken {MARKUP}")
+    trained = target.run(
+        kind="train", model_name="markup", dataset_id=found["id"], test_dataset_id=target.ids["measured"],
+        loss={"name": "mse"}, hyperparameters={"num_iterations": 3, "num_leaves": 4, "min_data_in_leaf": 2},
+    )  # fmt: skip
+    run = "".join(f"{MARKUP}q{q} Q0 {MARKUP}d{d} {d + 1} {9 - d} {MARKUP}\n" for q in range(12) for d in range(6))
+    with target.client() as http:
+        fields = {"dataset_id": found["id"], "name": f"run {MARKUP}"}
+        sent = http.post("/v1/rankings", files={"file": ("run.txt", run.encode())}, data=fields)
+        assert sent.status_code == 202, sent.text
+    ranking = target.ended(sent.json()["id"])["result"]["ranking_id"]
+    second = target.run(kind="rank", model="web:1", dataset_id=target.ids["measured"])["result"]["ranking_id"]
+    evaluated = target.run(kind="evaluate", ranking_id=ranking, dataset_id=found["id"], metrics=["ndcg@5"])
+    model = target.run(
+        kind="train", model_name="marked", dataset_id=found["id"], loss={"name": "mse"},
+        hyperparameters={"num_iterations": 3, "num_leaves": 4, "min_data_in_leaf": 2},
+    )  # fmt: skip
+    compared = target.run(
+        kind="compare", dataset_id=found["id"], permutations=1000, metrics=["ndcg@5"],
+        systems=[{"ranking_id": ranking}, {"model": "marked"}],
+    )  # fmt: skip
+    for job in (evaluated, model, compared):
+        assert job["status"] == "succeeded", job
+    return {
+        "dataset": found["id"], "broken": broken["id"], "broken_job": broken["job_id"], "failed": trained["id"],
+        "second": second, "job": model["id"], "compare_job": compared["id"],
+        "evaluation": evaluated["result"]["evaluation_id"], "comparison": compared["result"]["comparison_id"],
+    }  # fmt: skip
+
+
+def test_no_name_on_the_dashboard_is_run(watch: Watch, stored: dict[str, str]) -> None:
+    """Datasets, files, features, queries, documents, columns, systems, problems: all are shown as text."""
+    query = httpx.URL("/").join(f"/datasets/{stored['dataset']}/queries/").path + _encoded(f"{MARKUP}q0")
+    watch.open("/datasets", f"data {MARKUP}", f"broken {MARKUP}")
+    watch.open(f"/datasets/{stored['dataset']}", MARKUP)
+    watch.open(query, MARKUP)
+    watch.open(f"/datasets/{stored['broken']}", MARKUP)
+    watch.open(f"/jobs/{stored['broken_job']}", MARKUP)
+    watch.open("/")
+    watch.open("/models", "marked")
+    watch.open("/train")
+    watch.open(f"/jobs/{stored['job']}")
+    watch.open(f"/jobs/{stored['failed']}")
+    watch.open(f"/evaluations/{stored['evaluation']}", MARKUP)
+    watch.open("/comparisons", f"run {MARKUP}")
+    watch.open(f"/comparisons/{stored['comparison']}", MARKUP)
+    watch.open(f"/jobs/{stored['compare_job']}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_datasets_and_keys_are_text(watch: Watch, target: Target, name: str) -> None:
+    """Whatever its quotes and brackets, a name stays in its place in lists, forms and attributes."""
+    with target.client() as http:
+        made = http.post("/v1/datasets/synthetic", json={"name": name, "queries": 3})
+        assert made.status_code == 202
+        target.ended(made.json()["job_id"])
+        secret = http.post("/v1/keys", json={"name": name, "scopes": ["admin"]}).json()["secret"]
+    watch.page.get_by_role("button", name="Sign out").click()
+    watch.page.get_by_label("API key").fill(secret)
+    watch.page.get_by_role("button", name="Sign in").click()
+    watch.page.wait_for_url(f"{target.url}/")
+    for path in ("/", "/datasets", "/train", "/comparisons", "/models"):
+        watch.open(path)
+    watch.open("/datasets", name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_an_address_says_is_text(watch: Watch, name: str) -> None:
+    """Ids, queries and parameters in the address of a page come back as text, in title and body alike."""
+    for path in (
+        f"/jobs/{_encoded(name)}",
+        f"/datasets/{_encoded(name)}",
+        f"/datasets/x/queries/{_encoded(name)}",
+        f"/evaluations/{_encoded(name)}",
+        f"/comparisons/{_encoded(name)}?a={_encoded(name)}&metric={_encoded(name)}&query={_encoded(name)}",
+        f"/sign-in?next={_encoded(name)}",
+        f"/#{_encoded(name)}",
+        f"/datasets?search={_encoded(name)}",
+        f"/comparisons?dataset={_encoded(name)}&system={_encoded(name)}",
+        f"/train?dataset={_encoded(name)}",
+    ):
+        watch.open(path)
+
+
+def _encoded(text: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in text.encode())

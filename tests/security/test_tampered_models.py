@@ -1,0 +1,194 @@
+"""Model texts that somebody changed in the store."""
+
+import random
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from core.data import synthetic_dataset
+from core.errors import ModelError
+from core.scoring import Forest
+from core.training import train, training_spec
+
+MUTATIONS = 2_500
+LIMIT_SECONDS = 120
+LIMIT_BYTES = 3 * 2**30  # of address space; the process with its libraries takes less than half of it
+
+
+@pytest.fixture(scope="module")
+def model_text() -> str:
+    """A small model, as training writes it."""
+    values = {"loss": {"name": "lambdarank"}, "hyperparameters": {"num_iterations": 3, "num_leaves": 4}}
+    return train(training_spec(values), synthetic_dataset(10, seed=1)).model_text
+
+
+def _set(name: str, value: str) -> tuple[str, str]:
+    return rf"(?m)^{name}=.*$", f"{name}={value}"
+
+
+# What is changed in the text: a pattern, and what its first match becomes.
+TAMPERED: dict[str, tuple[str, str]] = {
+    "a child beyond the last split": _set("left_child", "-1 7000000 -2"),
+    "a leaf beyond the last": _set("right_child", "1 -3 -900000"),
+    "a split that is its own child": _set("left_child", "0 2 -2"),
+    "a cycle of two splits": _set("left_child", "-1 0 -2"),
+    "a leaf below two splits": _set("right_child", "1 -3 -3"),
+    "a split that hangs nowhere": _set("right_child", "-1 -3 -4"),
+    "a child without a number": _set("left_child", "-1 two -2"),
+    "a child of a hundred digits": _set("left_child", f"-1 {'9' * 100} -2"),
+    "a child that wraps around 32 bits": _set("left_child", "-1 4294967298 -2"),
+    "too few children": _set("left_child", "-1 2"),
+    "too many children": _set("left_child", "-1 2 -2 -2"),
+    "children apart by tabs": _set("left_child", "-1\t2\t-2"),
+    "a threshold that is no number": _set("threshold", "nan 0.1 0.2"),
+    "a threshold without an end": _set("threshold", "0.1 0.2 1" + "0" * 400 + "x"),
+    "too few thresholds": _set("threshold", "0.1"),
+    "a leaf that is no number": _set("leaf_value", "nan 0 0 0"),
+    "a leaf without end": _set("leaf_value", "1e999 0 0 0"),
+    "too few leaves": _set("leaf_value", "0 0 0"),
+    "a billion leaves": _set("num_leaves", "1000000000"),
+    "no leaf": _set("num_leaves", "0"),
+    "less than no leaf": _set("num_leaves", "-4"),
+    "leaves beyond 64 bits": _set("num_leaves", "99999999999999999999"),
+    "a feature below the first": _set("split_feature", "-1 0 0"),
+    "a feature beyond the last": _set("split_feature", "50 0 0"),
+    "a decision that is not known": _set("decision_type", "2 2 255"),
+    "a category": _set("decision_type", "1 2 2"),
+    "categories without their sets": _set("num_cat", "3"),
+    "categories without end": _set("num_cat", "2000000000"),
+    "linear leaves without their terms": _set("is_linear", "1"),
+    "a tree out of order": (r"Tree=1", "Tree=1000000000"),
+    "a billion classes": _set("num_class", "1000000000"),
+    "a billion trees an iteration": _set("num_tree_per_iteration", "1000000000"),
+    "two billion features": _set("max_feature_idx", "2147483647"),
+    "less than no feature": _set("max_feature_idx", "-2"),
+    "a feature less than it names": _set("max_feature_idx", "48"),
+    "no feature names": _set("feature_names", ""),
+    "an empty feature name": _set("feature_names", "f1  f2"),
+    "the same field twice": (r"num_leaves=4", "num_leaves=4\nnum_leaves=4000000"),
+    "cut in the middle": (r"(?s)Tree=1.*", "Tree=1\nnum_leaves=4"),
+    "without an end": (r"end of trees", "end of tree"),
+    "another version of the format": (r"version=v4", "version=" + "v" * 10_000),
+    "NUL bytes": (r"left_child=-1", "left_child=\x00-1"),
+    "another file": (r"(?s).*", "%PDF-1.7 " * 100),
+    "nothing": (r"(?s).*", ""),
+}
+
+# Lies about what does not decide scores, and which LightGBM would believe.
+IGNORED: dict[str, tuple[str, str]] = {
+    "a billion trees in its table of sizes": _set("tree_sizes", " ".join(["1000000000"] * 1000)),
+    "trees of less than nothing": _set("tree_sizes", "-5 -5 -5"),
+    "an objective of a billion classes": _set("label_index", "0\nobjective=multiclassova num_class:1000000000"),
+    "an objective that is not known": _set("label_index", "0\nobjective=rm"),
+    "ranges of other features": _set("feature_infos", "[0:1]"),
+    "categories nested without end": (r"(?s)pandas_categorical:.*", "pandas_categorical:" + "[" * 100_000),
+    "parameters that load a file": (r"\[forcedsplits_filename: \]", "[forcedsplits_filename: /etc/passwd]"),
+}
+
+_CHILD = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit}))
+from tests.security.test_tampered_models import score_mutations
+print(*score_mutations(sys.stdin.read(), {mutations}))
+"""
+
+
+@pytest.mark.parametrize("case", TAMPERED)
+def test_a_tampered_model_is_refused(model_text: str, case: str) -> None:
+    """Whatever LightGBM would follow into foreign memory, or for ever, is an error that says what is wrong."""
+    tampered = _changed(model_text, *TAMPERED[case])
+    with pytest.raises(ModelError):
+        Forest.parse(tampered)
+
+
+@pytest.mark.parametrize("case", IGNORED)
+def test_what_does_not_decide_scores_is_not_believed(model_text: str, case: str) -> None:
+    """LightGBM sees nothing but the trees: the scores are those of the model as it was."""
+    features = synthetic_dataset(3, seed=2).features
+    tampered = Forest.parse(_changed(model_text, *IGNORED[case]))
+    np.testing.assert_array_equal(tampered.score(features), Forest.parse(model_text).score(features))
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    """Bytes beyond UTF-8 are an error of the model's, not of ours."""
+    with pytest.raises(ModelError, match="UTF-8"):
+        Forest.parse(b"tree\nversion=v4\n\xff\xfe")
+
+
+def test_no_mutation_of_a_model_ends_the_process(model_text: str) -> None:
+    """Thousands of random mutations: each is refused, or gives finite scores, in bounded time and memory."""
+    code = _CHILD.format(limit=LIMIT_BYTES, mutations=MUTATIONS)
+    child = subprocess.run(
+        [sys.executable, "-c", code],
+        input=model_text,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+    assert child.returncode == 0, child.stderr[-2000:]
+    refused, scored = map(int, child.stdout.split())
+    assert refused + scored == MUTATIONS
+    assert min(refused, scored) > MUTATIONS / 20  # both ways are taken
+
+
+def score_mutations(model_text: str, mutations: int) -> tuple[int, int]:
+    """Parse and score mutations of a model; return how many were refused, and how many scored."""
+    features = synthetic_dataset(2, seed=3).features
+    draw = random.Random(5)
+    scored = 0
+    for _ in range(mutations):
+        try:
+            forest = Forest.parse(_mutated(model_text, draw))
+            if forest.n_features == features.shape[1]:
+                assert np.isfinite(forest.score(features)).all()
+            scored += 1
+        except ModelError:
+            continue
+    return mutations - scored, scored
+
+
+def _mutated(text: str, draw: random.Random) -> str:
+    for _ in range(draw.randint(1, 3)):
+        text = draw.choice((_other_character, _other_number, _without_some, _with_some_twice, _lines_swapped))(
+            text, draw
+        )
+    return text
+
+
+def _other_character(text: str, draw: random.Random) -> str:
+    at = draw.randrange(len(text))
+    return text[:at] + draw.choice("0123456789-+.einf =\n\t\x00é") + text[at + 1 :]
+
+
+def _other_number(text: str, draw: random.Random) -> str:
+    numbers = list(re.finditer(r"-?\d+(\.\d+)?", text))
+    number = draw.choice(numbers)
+    other = draw.choice(["-1", "0", "1", "3", "1e308", "-1e308", "nan", "inf", "2147483648", str(-(2**63)), "1e9"])
+    return text[: number.start()] + other + text[number.end() :]
+
+
+def _without_some(text: str, draw: random.Random) -> str:
+    at = draw.randrange(len(text))
+    return text[:at] + text[at + draw.choice([1, 10, 1000]) :] or "t"
+
+
+def _with_some_twice(text: str, draw: random.Random) -> str:
+    at = draw.randrange(len(text))
+    return text[:at] + text[at : at + draw.choice([1, 30, 500])] + text[at:]
+
+
+def _lines_swapped(text: str, draw: random.Random) -> str:
+    lines = text.split("\n")
+    a, b = draw.randrange(len(lines)), draw.randrange(len(lines))
+    lines[a], lines[b] = lines[b], lines[a]
+    return "\n".join(lines)
+
+
+def _changed(text: str, pattern: str, replacement: str) -> str:
+    changed, times = re.subn(pattern, lambda _: replacement, text, count=1)
+    assert times == 1
+    return changed

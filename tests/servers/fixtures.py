@@ -1,0 +1,156 @@
+"""The two kinds of store that the same tests run on: files on this machine, and PostgreSQL with S3."""
+
+import itertools
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import fsspec
+import pytest
+
+from core.store import Store, StoreSettings
+from tests.servers.postgres import PostgresServer
+from tests.servers.s3 import S3Server
+
+Places = dict[str, Any]
+
+_STORES = ("embedded", "servers")
+_numbers = itertools.count(1)
+
+
+class ServicePlaces(NamedTuple):
+    """Where the processes of a service keep what they have."""
+
+    data_dir: Path
+    environment: dict[str, str]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let one kind of store be left out, for a quick look."""
+    parser.addoption("--store", choices=_STORES, help="run on this kind of store only, instead of on both")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marks that bind a test to one kind of store."""
+    config.addinivalue_line("markers", "embedded: shows nothing more, or nothing, on PostgreSQL and S3")
+    config.addinivalue_line("markers", "servers: shows something on PostgreSQL and S3 only")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that has a store, or a service on one, on both kinds, unless its mark names one."""
+    marked = {mark.name for mark in metafunc.definition.iter_markers()} & set(_STORES)
+    asked = metafunc.config.getoption("store")
+    kinds = [kind for kind in _STORES if asked in (None, kind) and (not marked or kind in marked)]
+    if "store_kind" in metafunc.fixturenames:
+        metafunc.parametrize("store_kind", kinds)
+    if "service_kind" in metafunc.fixturenames:
+        metafunc.parametrize("service_kind", kinds, scope="session")
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """The PostgreSQL server that tests share; it stays up."""
+    with PostgresServer(tmp_path_factory.mktemp("postgres")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """The object store that tests share; it stays up."""
+    with S3Server(tmp_path_factory.mktemp("s3")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def bucket(s3: S3Server) -> str:
+    """The storage URL of a bucket that tests share, each in a folder of its own."""
+    return s3.new_bucket()[0]
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated, empty SQLite database, to be copied."""
+    folder = tmp_path_factory.mktemp("migrated")
+    _migrate(StoreSettings(data_dir=folder))
+    return folder / "rankery.db"
+
+
+@pytest.fixture(scope="session")
+def migrated_database(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A migrated, empty PostgreSQL database, to be copied."""
+    url = postgres.new_database()
+    _migrate(StoreSettings(data_dir=tmp_path_factory.mktemp("migrated"), database_url=url))
+    return url
+
+
+@pytest.fixture(scope="session")
+def service_places(
+    service_kind: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> ServicePlaces:
+    """Where the store of a service that tests share is: its data folder and its variables."""
+    data_dir = tmp_path_factory.mktemp(f"service-{service_kind}")
+    if service_kind == "embedded":
+        return ServicePlaces(data_dir, {})
+    postgres: PostgresServer = request.getfixturevalue("postgres")
+    s3: S3Server = request.getfixturevalue("s3")
+    storage_url, environment = s3.new_bucket()
+    named = {"RANKERY_DATABASE_URL": postgres.new_database(), "RANKERY_STORAGE_URL": storage_url}
+    return ServicePlaces(data_dir, environment | named)
+
+
+@pytest.fixture
+def places(store_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Places]:
+    """Where a store of this test's own is, as settings; its database is migrated and empty."""
+    data_dir = tmp_path / "data"
+    if store_kind == "embedded":
+        data_dir.mkdir()
+        shutil.copy(request.getfixturevalue("migrated_file"), data_dir)
+        yield {"data_dir": data_dir}
+    else:
+        template = request.getfixturevalue("migrated_database")
+        yield from _places_on_servers(request, data_dir, template)
+
+
+@pytest.fixture
+def unmigrated_places(store_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Places]:
+    """Where a store of this test's own is to be, as settings; its database holds nothing at all."""
+    data_dir = tmp_path / "data"
+    if store_kind == "embedded":
+        yield {"data_dir": data_dir}
+    else:
+        yield from _places_on_servers(request, data_dir, None)
+
+
+def artifact_keys(storage_url: str) -> list[str]:
+    """List the keys of all artifacts there are, and of empty folders."""
+    files, root = fsspec.core.url_to_fs(storage_url, use_listings_cache=False, skip_instance_cache=True)
+    if not files.exists(root):
+        return []
+    found = set(files.find(root, withdirs=True)) - {root}
+    folders = {path.rpartition("/")[0] for path in found}
+    return sorted(path.removeprefix(f"{root}/") for path in found - folders)
+
+
+def _places_on_servers(
+    request: pytest.FixtureRequest, data_dir: Path, template: str | None
+) -> Iterator[Places]:
+    postgres: PostgresServer = request.getfixturevalue("postgres")
+    s3: S3Server = request.getfixturevalue("s3")
+    bucket: str = request.getfixturevalue("bucket")
+    monkeypatch: pytest.MonkeyPatch = request.getfixturevalue("monkeypatch")
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+    database_url = postgres.new_database(template)
+    yield {
+        "data_dir": data_dir,
+        "database_url": database_url,
+        "storage_url": f"{bucket}/{next(_numbers)}",
+    }
+    postgres.drop_database(database_url)
+
+
+def _migrate(settings: StoreSettings) -> None:
+    store = Store.open(settings)
+    store.migrate()
+    store.close()

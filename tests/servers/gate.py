@@ -1,0 +1,111 @@
+"""A place between a client and a server where the connection can be cut."""
+
+import contextlib
+import socket
+import threading
+from types import TracebackType
+
+
+class Gate:
+    """Passes on what comes to a port of its own, until it is shut.
+
+    While it is shut nothing listens on the port: connections are refused, and those that were open are cut.
+    While it is blocked connections are taken and what comes on them goes nowhere.
+
+    Usable as a context manager.
+
+    Args:
+        port: The port on this machine that it leads to.
+
+    Attributes:
+        port: Its own port.
+        passed_bytes: What has gone through it so far, both ways.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._open_way = threading.Event()
+        self._open_way.set()
+        self._sockets: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._listener: socket.socket | None = None
+        self.port = 0
+        self.passed_bytes = 0
+        self.open()
+
+    def __enter__(self) -> "Gate":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.shut()
+
+    def open(self) -> None:
+        """Let connections through (again), on the same port as before."""
+        if self._listener is not None:
+            return
+        listener = socket.create_server(("127.0.0.1", self.port))
+        self.port = int(listener.getsockname()[1])
+        self._listener = listener
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+
+    def shut(self) -> None:
+        """Refuse connections and cut those there are."""
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            _cut(listener)
+        with self._lock:
+            sockets, self._sockets = self._sockets, set()
+        for end in sockets:
+            _cut(end)
+        self._open_way.set()
+
+    def block(self) -> None:
+        """Hold everything back; the connections stay."""
+        self._open_way.clear()
+
+    def unblock(self) -> None:
+        """Let through what was held back, and what follows."""
+        self._open_way.set()
+
+    def _accept(self, listener: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = listener.accept()
+                threading.Thread(target=self._connect, args=(near,), daemon=True).start()
+
+    def _connect(self, near: socket.socket) -> None:
+        self._open_way.wait()
+        try:
+            far = socket.create_connection(("127.0.0.1", self._target))
+        except OSError:
+            _cut(near)
+            return
+        with self._lock:
+            is_shut = self._listener is None
+            self._sockets |= {near, far}
+        if is_shut:
+            _cut(near)
+            _cut(far)
+            return
+        for source, sink in ((near, far), (far, near)):
+            threading.Thread(target=self._pass_on, args=(source, sink), daemon=True).start()
+
+    def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while received := source.recv(65536):
+                self._open_way.wait()
+                self.passed_bytes += len(received)
+                sink.sendall(received)
+        with self._lock:
+            self._sockets -= {source, sink}
+        _cut(source)
+        _cut(sink)
+
+
+def _cut(end: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
+    with contextlib.suppress(OSError):
+        end.close()

@@ -1,0 +1,114 @@
+"""A server as a process of its own, which ends with the tests."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+START_SECONDS = 30.0
+STOP_SECONDS = 20.0
+
+
+def free_port() -> int:
+    """Return a port of this machine that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def tied(command: Sequence[str], end_signal: signal.Signals = signal.SIGTERM) -> list[str]:
+    """Have the kernel end a command when the thread that starts it ends, where the system can."""
+    setpriv = shutil.which("setpriv")
+    tie = [] if setpriv is None else [setpriv, "--pdeathsig", end_signal.name.removeprefix("SIG")]
+    return [*tie, *command]
+
+
+class ServerProcess:
+    """A command that is started, asked to end, killed, frozen and started again.
+
+    Args:
+        command: What to run, `tied` where possible. It must stay in the foreground.
+        log: The file that its output is appended to.
+        answers: Tells whether the server takes requests.
+        end_signal: What ends it in an orderly and quick way.
+        environment: Variables beside those of the tests.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        log: Path,
+        answers: Callable[[], bool],
+        end_signal: signal.Signals = signal.SIGTERM,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._command = command
+        self._log = log
+        self._answers = answers
+        self._end_signal = end_signal
+        self._environment = {**os.environ, **(environment or {})}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id, or None where it does not run."""
+        return None if self._process is None else self._process.pid
+
+    def start(self) -> None:
+        """Start it and wait for it to answer; start it again where what was killed is still in its way."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if self._process is None or self._process.poll() is not None:
+                self._launch()
+            elif self._answers():
+                return
+            time.sleep(0.05)
+        self.kill()
+        raise RuntimeError(f"{self._command} did not start: {self._log.read_text()[-2000:]}")
+
+    def stop(self) -> None:
+        """End it in an orderly way."""
+        self._end(self._end_signal)
+
+    def kill(self) -> None:
+        """End it without warning."""
+        self._end(signal.SIGKILL)
+
+    def pause(self) -> None:
+        """Let it take connections and answer nothing."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it answer again."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    def _launch(self) -> None:
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+                start_new_session=True,
+            )
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._process is None:
+            return
+        self._process.send_signal(number)
+        self._process.send_signal(signal.SIGCONT)
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._process = None

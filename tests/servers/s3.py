@@ -1,0 +1,83 @@
+"""An object store of the tests' own, which speaks S3."""
+
+import itertools
+import sys
+from pathlib import Path
+from types import TracebackType
+
+import httpx
+
+from tests.servers.process import ServerProcess, free_port, tied
+
+
+class S3Server:
+    """A server on a port of its own. What it holds is lost when it stops; `process.pause` keeps it.
+
+    Usable as a context manager. Start it from a thread that outlives it.
+
+    Args:
+        folder: Where its log is kept; made where it is missing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.port = free_port()
+        self.endpoint_url = f"http://127.0.0.1:{self.port}"
+        self._numbers = itertools.count(1)
+        command = [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-m",
+            "moto.server",
+            "-H",
+            "127.0.0.1",
+            "-p",
+            str(self.port),
+        ]
+        self.process = ServerProcess(tied(command), folder / "log", self._answers)
+
+    def __enter__(self) -> "S3Server":
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that lead to this server; the names are those of every AWS library."""
+        return self.environment_through(self.endpoint_url)
+
+    @staticmethod
+    def environment_through(endpoint_url: str) -> dict[str, str]:
+        """Return the variables that lead to such a server at another address, as that of a `Gate`."""
+        return {
+            "AWS_ENDPOINT_URL": endpoint_url,
+            "AWS_ACCESS_KEY_ID": "rankery",
+            "AWS_SECRET_ACCESS_KEY": "not-checked",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        self.process.start()
+
+    def stop(self) -> None:
+        """Stop it and forget all that it holds."""
+        self.process.kill()
+
+    def new_bucket(self) -> tuple[str, dict[str, str]]:
+        """Make a bucket; return the storage URL of a folder in it and the environment that leads there."""
+        name = f"rankery-{next(self._numbers)}"
+        httpx.put(f"{self.endpoint_url}/{name}").raise_for_status()
+        return f"s3://{name}/artifacts", self.environment
+
+    def _answers(self) -> bool:
+        try:
+            return httpx.get(f"{self.endpoint_url}/moto-api/", timeout=2).status_code == 200
+        except httpx.TransportError:
+            return False
