@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import settings
 
 # A busy machine must not fail a test: speed is shown by benchmarks.
@@ -22,3 +23,15 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no public datasets in {folder}; set RANKERY_TEST_DATA to their folder")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _quick_tracebacks() -> None:
+    """Until a test configures the log, a traceback would show every local variable, which takes seconds."""
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
+        ]
+    )

@@ -1,13 +1,13 @@
 """Idempotency-Key: one key, one creation."""
 
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app import ApiSettings
 from tests.app.conftest import TestClient
+from tests.servers.fixtures import stored_datasets
 
 KEY = {"Idempotency-Key": "nightly-7"}
 LETOR = b"1 qid:1 1:1\n"
@@ -67,8 +67,7 @@ def test_a_repeated_upload_is_stored_once(client: TestClient, settings: ApiSetti
     assert (first.status_code, second.status_code, other.status_code) == (202, 202, 422)
     assert second.json() == first.json()
     assert second.headers["idempotency-replayed"] == "true"
-    artifacts = Path(settings.storage_url.removeprefix("file://"))
-    assert [folder.name for folder in artifacts.glob("datasets/*")] == [first.json()["id"]]
+    assert stored_datasets(settings.storage_url) == {first.json()["id"]}
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "a\x01b"])

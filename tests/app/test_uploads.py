@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import itertools
-from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -17,7 +16,7 @@ from app.multipart import UploadParser
 from app.uploads import ENVELOPE_BYTES
 from core.store import Store
 from tests.app.conftest import MAX_UPLOAD_BYTES, TestClient
-from tests.servers.fixtures import artifact_keys
+from tests.servers.fixtures import stored_datasets
 
 LETOR = b"2 qid:1 1:0.5 2:3.0 # d1\n0 qid:1 1:0.1 2:1.0 # d2\n"
 MULTIPART = "multipart/form-data; boundary=XX"
@@ -172,7 +171,7 @@ def test_an_upload_cancelled_before_it_was_read_leaves_no_bytes(
     dataset = client.post("/v1/datasets", files={"file": ("a", LETOR)}).json()
     assert client.post(f"/v1/jobs/{dataset['job_id']}/cancel").json()["status"] == "cancelled"
     assert client.get(f"/v1/datasets/{dataset['id']}").json()["status"] == "invalid"
-    assert list(Path(settings.storage_url.removeprefix("file://")).glob("datasets/*")) == []
+    assert stored_datasets(settings.storage_url) == set()
 
 
 def test_how_to_read_is_kept_with_the_dataset(client: TestClient) -> None:
@@ -202,8 +201,7 @@ def test_a_repeated_upload_with_a_key_is_one_upload(client: TestClient, settings
     assert first == second
     other = client.post("/v1/datasets", files={**files, "test": ("b", LETOR * 2)}, headers=key)
     assert other.status_code == 422
-    artifacts = Path(settings.storage_url.removeprefix("file://"))
-    assert len(list(artifacts.glob("datasets/*"))) == 2
+    assert len(stored_datasets(settings.storage_url)) == 2
 
 
 def test_a_file_of_the_largest_size_is_taken(client: TestClient) -> None:
@@ -322,4 +320,4 @@ class _Sink:
 def _assert_nothing_left(client: TestClient, settings: ApiSettings) -> None:
     assert client.get("/v1/datasets").json()["items"] == []
     assert client.get("/v1/jobs").json()["items"] == []
-    assert [key for key in artifact_keys(settings.storage_url) if key.startswith("datasets/")] == []
+    assert stored_datasets(settings.storage_url) == set()

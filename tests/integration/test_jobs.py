@@ -13,7 +13,6 @@ from core.losses import LOSSES
 from rankery.client import Client, Document
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import JobFailed
-from tests.integration.processes import processes_of
 from tests.integration.requests import train_job
 
 LIMIT_SECONDS = 200.0
@@ -152,12 +151,10 @@ def test_a_job_whose_process_was_killed_is_started_again(
     """A pool process killed as the kernel does when memory runs out costs the job an attempt, no more."""
     job = client.submit(train_job(datasets, model_name="killed", num_iterations=150))
     wait_for(lambda: (client.job(job["id"])["progress"] or {}).get("iteration", 0) > 0)
-    commands = processes_of(stack.data_dir)
-    workers = {pid for pid, command in commands.items() if command.endswith("rankery worker")}
-    (pool_process,) = workers - {stack.processes["worker"]}
-    os.kill(pool_process, signal.SIGKILL)
+    (attempt,) = client.job(job["id"])["attempts"]
+    os.kill(int(attempt["worker"].rpartition("/")[2]), signal.SIGKILL)
     done = client.wait(job["id"], timeout_seconds=LIMIT_SECONDS)
-    assert done["attempt"] == 2
+    assert [attempt["ending"] for attempt in done["attempts"]] == ["lost", "succeeded"]
     assert client.history(job["id"])["iterations"] == list(range(1, 151))
     stack.check()
 

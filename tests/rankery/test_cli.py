@@ -30,10 +30,10 @@ def test_the_version_is_printed() -> None:
 
 
 def test_the_help_names_every_command() -> None:
-    """A new user finds the five commands."""
+    """A new user finds the six commands."""
     done = rankery("--help")
     assert done.returncode == 0
-    for command in ("serve", "api", "worker", "demo", "evaluate"):
+    for command in ("serve", "api", "worker", "demo", "evaluate", "keys"):
         assert command in done.stdout
 
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from rankery.client import Client
-from rankery.errors import JobFailed, RankeryApiError, ServiceUnreachable
+from rankery.errors import InvalidSettings, JobFailed, KeyRefused, RankeryApiError, ServiceUnreachable
 
 Answer = Callable[[httpx.Request], httpx.Response]
 
@@ -115,3 +115,39 @@ def test_ranking_sends_the_queries_and_the_limit() -> None:
         ("/v1/models/web@champion/rank", {"queries": queries}),
         ("/v1/models/web@champion/rank", {"queries": queries, "top_k": 3}),
     ]
+
+
+def test_the_key_is_sent_with_every_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one given, else that of RANKERY_API_KEY; none where that is empty."""
+    sent: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.headers.get("authorization"))
+        return httpx.Response(200, json={})
+
+    transport = httpx.MockTransport(answer)
+    monkeypatch.setenv("RANKERY_API_KEY", " rk_environment\n")
+    for api_key in ("rk_given", None, ""):
+        with Client("http://rankery.test", transport=transport, api_key=api_key) as client:
+            client.job("job_1")
+    assert sent == ["Bearer rk_given", "Bearer rk_environment", None]
+
+
+def test_a_key_that_cannot_be_sent_is_refused_at_once() -> None:
+    """What was pasted with something else around it would else end in the connection's own words."""
+    for wrong in ("rk_a b", "rk_a\r\nX: y", "rk_ä"):
+        with pytest.raises(InvalidSettings, match="give the whole secret"):
+            Client("http://rankery.test", api_key=wrong)
+
+
+def test_a_refused_key_says_what_to_do() -> None:
+    """Without a key, where to put one; with one, what the service says of it."""
+    problem = {"title": "An API key is needed", "status": 401, "detail": "the API key is unknown"}
+    transport = httpx.MockTransport(lambda _: httpx.Response(401, json=problem))
+    for api_key, sentence in (
+        ("", "set RANKERY_API_KEY"),
+        ("rk_a", "did not accept the API key: the API key is"),
+    ):
+        client = Client("http://rankery.test", transport=transport, api_key=api_key)
+        with client, pytest.raises(KeyRefused, match=sentence):
+            client.job("job_1")

@@ -36,6 +36,7 @@ _KNOWN = {
     "path.ranking_id": ("ranking",),
 }
 _KNOWN_SHARE = 0.7
+REFUSED = ["400", "401", "403", "404", "405", "409", "413", "414", "415", "422", "429", "431"]
 
 
 @dataclass(frozen=True)
@@ -101,8 +102,8 @@ def _config(target: Target, folder: Path, secret: str | None) -> str:
         lines.append(f'headers = {{ Authorization = "Bearer {secret}" }}')
     # What the payloads mean is judged by a check of our own, case by case.
     lines += ["[checks]", "positive_data_acceptance.enabled = false"]
-    if not secret:  # its 401 are what this run is about; there is nothing to compare them with
-        lines += ["ignored_auth.enabled = false", "negative_data_rejection.enabled = false"]
+    # Its own list knows neither what is too long nor what the server refuses before it is read.
+    lines += [f"negative_data_rejection.expected-statuses = {json.dumps(REFUSED)}"]
     lines += ["[parameters]"]
     lines += [
         f'"{name}" = {{ dictionary = "{name.replace(".", "_")}", probability = {_KNOWN_SHARE} }}' for name in _KNOWN

@@ -24,12 +24,16 @@ class Target:
     Attributes:
         url: Where it listens.
         data_dir: Where it keeps everything.
+        broker_url: Its Redis, with the password that only its own processes know.
+        worker_pid: The worker's parent process.
         ids: What was stored, by what the tests call it.
         secrets: API keys by their scope; none as long as none is required.
     """
 
     url: str
     data_dir: Path
+    broker_url: str
+    worker_pid: int
     ids: dict[str, str] = field(default_factory=dict)
     secrets: dict[str, str] = field(default_factory=dict)
 
@@ -86,7 +90,8 @@ class Target:
 def running_target(data_dir: Path, **environment: str) -> Iterator[tuple[Target, EmbeddedStack]]:
     """Start Redis, the API and a worker."""
     with EmbeddedStack(data_dir, environment=environment) as stack:
-        yield Target(stack.url, stack.data_dir), stack
+        broker_url = _environment_of(stack.processes["api"])["RANKERY_BROKER_URL"]
+        yield Target(stack.url, stack.data_dir, broker_url, stack.processes["worker"]), stack
 
 
 def stock(target: Target) -> None:
@@ -134,10 +139,21 @@ def stop_worker(stack: EmbeddedStack) -> None:
     pid = stack.processes["worker"]
     os.kill(pid, signal.SIGTERM)
     until = time.monotonic() + PATIENCE_SECONDS
-    while Path(f"/proc/{pid}/stat").exists() and time.monotonic() < until:
-        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-            return
+    while is_running(pid) and time.monotonic() < until:
         time.sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def _environment_of(pid: int) -> dict[str, str]:
+    variables = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
+    return dict(variable.split("=", 1) for variable in variables if "=" in variable)
 
 
 def _made(result: dict[str, Any]) -> dict[str, str]:

@@ -132,6 +132,11 @@ def artifact_keys(storage_url: str) -> list[str]:
     return sorted(path.removeprefix(f"{root}/") for path in found - folders)
 
 
+def stored_datasets(storage_url: str) -> set[str]:
+    """Name the datasets whose bytes are stored as they were sent."""
+    return {key.split("/")[1] for key in artifact_keys(storage_url) if key.startswith("datasets/")}
+
+
 def _places_on_servers(
     request: pytest.FixtureRequest, data_dir: Path, template: str | None
 ) -> Iterator[Places]:

@@ -1,0 +1,108 @@
+"""Messages that somebody else put into Redis: none runs anything, and none ends the worker."""
+
+import base64
+import json
+import pickle
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from core.store import RUN_JOB, queue_of
+from core.store.lanes import LANES
+from tests.security.target import Target, is_running
+
+RAN = Path("/tmp/rankery-was-here")
+PATIENCE_SECONDS = 60.0
+
+
+class _Bomb:
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (RAN,)
+
+
+def _message(
+    body: object, task: str = RUN_JOB, content_type: str = "application/json", **headers: object
+) -> dict[str, Any]:
+    """Write a message as Celery does."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    tag = str(uuid.uuid4())
+    return {
+        "body": base64.b64encode(content).decode(),
+        "content-encoding": "utf-8",
+        "content-type": content_type,
+        "headers": {"lang": "py", "task": task, "id": tag, "root_id": tag, "retries": 0, **headers},
+        "properties": {
+            "correlation_id": tag,
+            "delivery_mode": 2,
+            "delivery_info": {"exchange": "", "routing_key": "QUEUE"},
+            "priority": 0,
+            "body_encoding": "base64",
+            "delivery_tag": tag,
+        },
+    }
+
+
+def _without(name: str) -> dict[str, Any]:
+    return {key: value for key, value in _message([["job_x"], {}, {}]).items() if key != name}
+
+
+_OTHER = {"task": "os.system", "args": [f"touch {RAN}"], "kwargs": {}, "options": {}}
+
+MESSAGES: dict[str, Any] = {
+    "a task that is not ours": _message([[f"touch {RAN}"], {}, {}], "os.system"),
+    "a task by its path": _message([[f"touch {RAN}"], {}, {}], "subprocess.check_call"),
+    "a task of Celery's own": _message([[_OTHER, [[f"touch {RAN}"]]], {}, {}], "celery.map"),
+    "a chain of Celery's own": _message([[], {"tasks": [_OTHER]}, {}], "celery.chain"),
+    "a task after ours": _message([["job_x"], {}, {"callbacks": [_OTHER], "chain": [_OTHER]}]),
+    "a task when ours fails": _message([[], {}, {"errbacks": [_OTHER]}]),
+    "pickled arguments": _message(pickle.dumps([[_Bomb()], {}, {}]), content_type="application/x-python-serialize"),
+    "YAML arguments": _message(
+        f"!!python/object/apply:pathlib.Path.touch [{RAN}]".encode(), content_type="application/x-yaml"
+    ),
+    "arguments of no known type": _message(b"x", content_type="application/x-none"),
+    "arguments that are no JSON": _message(b"{"),
+    "arguments nested without end": _message(b"[" * 100_000),
+    "no arguments": _message([[], {}, {}]),
+    "too many arguments": _message([["job_x", "job_y", "job_z"], {"more": 1}, {}]),
+    "an argument that is no id": _message([[{"$ne": None}], {}, {}]),
+    "an argument that is a path": _message([["../../../etc/passwd"], {}, {}]),
+    "an argument with NUL": _message([["job_\0"], {}, {}]),
+    "an argument without end": _message([["x" * 1_000_000], {}, {}]),
+    "a body that is a number": _message(42),
+    "a body of other parts": _message({"args": ["job_x"]}),
+    "a time that is none": _message([["job_x"], {}, {}], eta="not a time"),
+    "an end that is none": _message([["job_x"], {}, {}], expires="not a time"),
+    "a limit of no time": _message([["job_x"], {}, {}], timelimit=[0, 0]),
+    "limits that are none": _message([["job_x"], {}, {}], timelimit="x"),
+    "an id that is none": _message([["job_x"], {}, {}], id=None),
+    "no headers": _without("headers"),
+    "no body": _without("body"),
+    "no content type": _without("content-type"),
+    "headers that are a list": _message([["job_x"], {}, {}]) | {"headers": []},
+}
+
+
+@pytest.mark.parametrize("case", MESSAGES)
+def test_a_forged_message_does_nothing(target: Target, case: str) -> None:
+    """Whatever is in the queues, the worker lives, runs nothing but jobs of the database, and the next one is done."""
+    with redis.Redis.from_url(target.broker_url) as broker:
+        for lane in LANES:
+            queue = queue_of(lane)
+            broker.lpush(queue, json.dumps(MESSAGES[case]).replace("QUEUE", queue))
+        _wait_until_taken(broker)
+    with target.client() as http:
+        made = http.post("/v1/datasets/synthetic", json={"name": "after", "queries": 2})
+    assert target.ended(made.json()["job_id"])["status"] == "succeeded"
+    assert is_running(target.worker_pid)
+    assert not RAN.exists()
+
+
+def _wait_until_taken(broker: "redis.Redis") -> None:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while any(broker.llen(queue_of(lane)) for lane in LANES) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not any(broker.llen(queue_of(lane)) for lane in LANES)
