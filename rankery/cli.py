@@ -117,16 +117,10 @@ def worker(
     Trainings and the jobs that are quick beside them, such as reading datasets and evaluating, have lanes of
     their own, so that none of the latter waits behind one of the former.
     """
-    from rankery.lanes import run_lanes
     from rankery.processes import run_worker
 
-    given = {"--concurrency": concurrency, "--threads": threads, "--data-dir": data_dir}
-    arguments = [word for name, value in given.items() if value is not None for word in (name, str(value))]
     with _one_sentence_errors():
-        if lane is None:
-            run_lanes(arguments)
-        else:
-            run_worker(data_dir, lane.value, concurrency=concurrency, threads=threads)
+        run_worker(data_dir, lane and lane.value, concurrency=concurrency, threads=threads)
 
 
 @app.command()

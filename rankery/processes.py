@@ -45,9 +45,9 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
 
 
 def run_worker(
-    data_dir: Path, lane: str, *, concurrency: int | None = None, threads: int | None = None
+    data_dir: Path, lane: str | None = None, *, concurrency: int | None = None, threads: int | None = None
 ) -> None:
-    """Run the worker of one lane until SIGINT or SIGTERM.
+    """Run a worker, of one lane or with a process for each, until SIGINT or SIGTERM.
 
     Raises:
         InvalidSettings: A `RANKERY_…` variable is out of bounds.

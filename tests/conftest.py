@@ -16,6 +16,22 @@ pytest_plugins = ["tests.servers.fixtures"]
 _REPOSITORY = Path(__file__).parents[1]
 
 
+# Their tests share services that start for whole files, or for the session.
+_FOLDERS_OF_SERVICES = ("browser", "faults", "integration", "rankery", "security")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests that share a service in one process, where tests run in several."""
+    for item in items:
+        folder, _, _ = item.path.relative_to(_REPOSITORY / "tests").as_posix().partition("/")
+        if "service_kind" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("service"))
+        elif folder == "browser":
+            item.add_marker(pytest.mark.xdist_group("browser"))
+        elif folder in _FOLDERS_OF_SERVICES:
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of small public datasets: where RANKERY_TEST_DATA says, else beside the repository."""

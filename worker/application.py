@@ -10,6 +10,7 @@ from celery import Celery, signals
 from core.store import RUN_JOB, Store, queue_of
 from core.store.lanes import TRAINING
 from worker.logs import configure_logging
+from worker.messages import CAREFUL, TRANSPORT
 from worker.pool import PoolProcess
 from worker.settings import WorkerSettings
 from worker.stopping import StopFlag
@@ -45,6 +46,7 @@ def make_celery(settings: WorkerSettings, lane: str) -> Any:
         worker_redirect_stdouts=False,
         worker_proc_alive_timeout=_POOL_START_SECONDS,
         worker_cancel_long_running_tasks_on_connection_loss=False,
+        broker_transport=TRANSPORT,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={"visibility_timeout": _VISIBILITY_SECONDS},
@@ -52,7 +54,7 @@ def make_celery(settings: WorkerSettings, lane: str) -> Any:
     stop = StopFlag()
     worker = f"{socket.gethostname()}:{os.getpid()}"
     process = PoolProcess(settings, stop, worker, lane)
-    celery.task(name=RUN_JOB)(process.run_jobs)
+    celery.task(name=RUN_JOB, Strategy=CAREFUL)(process.run_jobs)
     _connect(settings, stop, process, Sweeper(settings, worker))
     return celery
 
@@ -62,12 +64,20 @@ def concurrency_of(settings: WorkerSettings, lane: str) -> int:
     return settings.worker_concurrency if lane == TRAINING else settings.quick_concurrency
 
 
-def run(settings: WorkerSettings, lane: str) -> None:
-    """Run the worker of a lane in this process until SIGINT or SIGTERM; a running job is handed back."""
+def prepare(settings: WorkerSettings) -> None:
+    """Set up the log of this process and the database.
+
+    Raises:
+        StoreUnavailable: The database or the artifact storage cannot be used.
+    """
     configure_logging(settings)
     store = Store.open(settings)
     store.migrate()
     store.close()
+
+
+def run_lane(settings: WorkerSettings, lane: str) -> None:
+    """Run the worker of a lane in this process until SIGINT or SIGTERM; a running job is handed back."""
     concurrency, threads = concurrency_of(settings, lane), settings.threads_per_job
     _LOG.info("worker.starting", lane=lane, concurrency=concurrency, threads=threads)
     celery = make_celery(settings, lane)

@@ -48,7 +48,7 @@ class PoolProcess:
 
         Kernels are compiled or loaded here and never in the parent: OpenMP does not survive a fork.
         """
-        _die_with_parent(self._parent_pid)
+        die_with_parent(self._parent_pid)
         self._store = Store.open(self._settings)
         pyarrow.set_cpu_count(self._settings.threads_per_job)
         with _leaving_when(self._stop), _alone_in(kernel_cache()):
@@ -65,8 +65,8 @@ class PoolProcess:
         run_jobs(self._store, self._settings, self._stop, f"{self._worker}/{os.getpid()}", self._kinds)
 
 
-def _die_with_parent(parent_pid: int) -> None:
-    """Have Linux kill this process when the worker's parent process dies.
+def die_with_parent(parent_pid: int) -> None:
+    """Have Linux kill this process when the process that forked it dies.
 
     Celery asks for the same, but leaves the moment between the fork and the request open.
     """

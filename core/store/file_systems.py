@@ -1,6 +1,7 @@
 """The file system of the artifacts: one a process, and patient where it is on the other side of a network."""
 
 import errno
+import functools
 import logging
 import os
 import time
@@ -126,10 +127,12 @@ class FileSystem:
                 raise
 
     def _opened(self) -> tuple[Any, str]:
-        options = _OPTIONS.get(_protocol(self._url), {})
+        options = dict(_OPTIONS.get(_protocol(self._url), {}))
+        if _protocol(self._url) == "s3":
+            options["session"] = _s3_session(os.getpid())
         # An instance of its own: those that fsspec shares are closed by every child that forks.
         files, root = fsspec.core.url_to_fs(self._url, skip_instance_cache=True, **options)
-        if "s3" in _protocols(files):
+        if _protocol(self._url) == "s3":
             files.retries = 1  # attempts, that is
         return files, str(root)
 
@@ -144,9 +147,13 @@ class FileSystem:
         return self.is_local or refused or isinstance(error, _FINAL)
 
 
+@functools.lru_cache(1)
+def _s3_session(_pid: int) -> Any:
+    """Return what all S3 clients of a process share: the description of S3, which is slow to read."""
+    from aiobotocore.session import AioSession
+
+    return AioSession()
+
+
 def _protocol(url: str) -> str:
     return url.partition("://")[0]
-
-
-def _protocols(files: Any) -> tuple[str, ...]:
-    return (files.protocol,) if isinstance(files.protocol, str) else tuple(files.protocol)

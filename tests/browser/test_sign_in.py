@@ -100,6 +100,7 @@ def test_a_form_works_by_cookie(visit: Visit, admin_key: str) -> None:
     """What the dashboard sends counts as the user's, for its browser says where it comes from."""
     page = visit.open("/datasets")
     sign_in(page, admin_key)
+    page.wait_for_url(f"{visit.url}/datasets", wait_until="load")
     form = page.locator("#synthetic")
     form.get_by_label("Name").fill("by cookie")
     form.get_by_label("Queries").fill("3")

@@ -97,6 +97,7 @@ class Run:
             self.rows.append(campaign.batch(fault, self.batch))
 
     def _say(self, what: str) -> None:
+        self.progress.log(what)
         self.progress.update(self._task, description=what, advance=1)
 
 

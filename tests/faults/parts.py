@@ -33,6 +33,7 @@ class Part:
         self._log_path = folder / f"{name}.log"
         self._process: ServiceProcess | None = None
         self._ended_at: float | None = None
+        self._log_start = 0
         self.is_supervised = True
 
     @property
@@ -49,9 +50,14 @@ class Part:
     def start(self) -> None:
         """Start it; it is not ready yet."""
         self._ended_at = None
+        self._log_start = self._log_path.stat().st_size if self._log_path.exists() else 0
         self._process = ServiceProcess.start(
             self.name, self._command, log_path=self._log_path, environment=self._environment
         )
+
+    def logged(self, words: str) -> int:
+        """Count a phrase in what it logged since it was started."""
+        return self._log_path.read_bytes()[self._log_start :].decode(errors="replace").count(words)
 
     def revive(self) -> None:
         """Start it again where it ended a moment ago."""

@@ -18,7 +18,8 @@ SETTINGS = {
     "RANKERY_SWEEP_SECONDS": "0.5",
 }
 _AT_ONCE = 2
-_LIMIT_SECONDS = 300.0
+_START_SECONDS = 120.0
+_EACH_SECONDS = 30.0
 
 
 @dataclass
@@ -62,7 +63,7 @@ def kill_and_resume(campaign: Campaign, kills: int, iterations: int = ITERATIONS
         waiting = [Killed(scene.random.randint(1, last - 5)) for _ in range(kills)]
         done: list[Killed] = []
         under_way: list[Killed] = []
-        deadline = time.monotonic() + _LIMIT_SECONDS
+        deadline = time.monotonic() + _START_SECONDS + _EACH_SECONDS * kills
         while (waiting or under_way) and time.monotonic() < deadline:
             while waiting and len(under_way) < _AT_ONCE:
                 under_way.append(waiting.pop())

@@ -76,8 +76,8 @@ def test_nothing_listens_on_the_network_without_a_key(command: str, tmp_path: Pa
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith(
-        "rankery: without an API key the service listens on loopback only, not on 0.0.0.0: make one first with"
-        " `rankery keys create NAME --scope admin`"
+        "rankery: without an API key the service listens on loopback only, not on 0.0.0.0:"
+        " make one first with `rankery keys create NAME --scope admin`"
     )
     assert "docker compose run --rm api keys create" in line
 

@@ -13,7 +13,7 @@ import httpx
 
 from rankery.embedded.stack import EmbeddedStack
 
-PATIENCE_SECONDS = 200.0
+PATIENCE_SECONDS = 60.0
 FINAL = {"succeeded", "failed", "cancelled"}
 
 

@@ -82,6 +82,15 @@ MESSAGES: dict[str, Any] = {
     "no headers": _without("headers"),
     "no body": _without("body"),
     "no content type": _without("content-type"),
+    "no properties": _without("properties"),
+    "a number": 42,
+    "a list": [],
+    "nothing": None,
+    "properties of another type": _message([["job_x"], {}, {}]) | {"properties": "x"},
+    "a body that is not packed as it says": _message([["job_x"], {}, {}]) | {"body": "%%%"},
+    "a body packed in an unknown way": _message([["job_x"], {}, {}])
+    | {"properties": {"body_encoding": "rot13", "delivery_tag": "x", "delivery_info": {}}},
+    "no JSON": b"\x80\x04garbage\xff",
     "headers that are a list": _message([["job_x"], {}, {}]) | {"headers": []},
 }
 
@@ -92,7 +101,11 @@ def test_a_forged_message_does_nothing(target: Target, case: str) -> None:
     with redis.Redis.from_url(target.broker_url) as broker:
         for lane in LANES:
             queue = queue_of(lane)
-            broker.lpush(queue, json.dumps(MESSAGES[case]).replace("QUEUE", queue))
+            message = MESSAGES[case]
+            broker.lpush(
+                queue,
+                message if isinstance(message, bytes) else json.dumps(message).replace("QUEUE", queue),
+            )
         _wait_until_taken(broker)
     with target.client() as http:
         made = http.post("/v1/datasets/synthetic", json={"name": "after", "queries": 2})

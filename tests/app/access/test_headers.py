@@ -38,7 +38,7 @@ def test_every_answer_is_closed_to_others(client: TestClient, bearer: Bearer) ->
 
 def test_refusals_carry_them_as_well(client: TestClient, bearer: Bearer) -> None:
     """401, 421 and 403 are answers like others."""
-    foreign = ({}, {"Host": "evil.example"}, {"Origin": "http://evil.example"})
+    foreign: tuple[dict[str, str], ...] = ({}, {"Host": "evil.example"}, {"Origin": "http://evil.example"})
     for headers, status in zip(foreign, (401, 421, 403), strict=True):
         answer = client.get("/v1/jobs", headers=headers)
         assert answer.status_code == status

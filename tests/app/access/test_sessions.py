@@ -19,7 +19,9 @@ HTML = {"Accept": "text/html"}
 
 def sign_in(client: TestClient, key: str, next: str = "/") -> Response:
     """Send the form."""
-    return client.post("/sign-in", data={"key": key, "next": next}, headers=OWN, follow_redirects=False)
+    form = {"key": key, "next": next}
+    answer: Response = client.post("/sign-in", data=form, headers=OWN, follow_redirects=False)
+    return answer
 
 
 def test_a_key_gives_a_cookie_that_scripts_and_other_sites_do_not_see(
