@@ -30,8 +30,8 @@ serve: install ## start the embedded service: Redis, API, worker, dashboard
 	$(BIN)/rankery serve
 
 .PHONY: test
-test: install ## run all tests: unit, integration with real processes, browser
-	$(BIN)/pytest
+test: install ## run all tests, on SQLite and on PostgreSQL with S3: unit, real processes, browser
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup
 
 .PHONY: test-kill
 test-kill: install ## kill the service at ten random moments; nothing may be left or lost

@@ -73,7 +73,7 @@ class Once:
         )
 
 
-def _once(request: Request, caller: UseCaller, idempotency_key: IdempotencyKey = None) -> Once:
+async def _once(request: Request, caller: UseCaller, idempotency_key: IdempotencyKey = None) -> Once:
     # Callers do not see each other's answers, whatever they choose for keys.
     caller_id = f"{caller.key_id} " if caller.key_id else ""
     return Once(idempotency_key, f"{caller_id}{request.method} {request.url.path}")

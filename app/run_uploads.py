@@ -33,6 +33,7 @@ RUN_BODY: dict[str, Any] = {
                     "file": {
                         "type": "string",
                         "format": "binary",
+                        "minLength": 1,
                         "description": "Lines of `qid Q0 docno rank score tag`; plain, gzip or Zstandard",
                     },
                     "dataset_id": {"type": "string", "description": "A ready dataset with its queries"},

@@ -52,4 +52,9 @@ def services_of(request: Request) -> Services:
     return services
 
 
-UseServices = Annotated[Services, Depends(services_of)]
+async def _services(request: Request) -> Services:
+    # FastAPI hands whatever is not async to a thread, which costs more than all that happens here.
+    return services_of(request)
+
+
+UseServices = Annotated[Services, Depends(_services)]

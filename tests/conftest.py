@@ -20,6 +20,7 @@ _REPOSITORY = Path(__file__).parents[1]
 _FOLDERS_OF_SERVICES = ("browser", "faults", "integration", "rankery", "security")
 
 
+@pytest.hookimpl(tryfirst=True)  # before the marks are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep tests that share a service in one process, where tests run in several."""
     for item in items:

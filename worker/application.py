@@ -10,7 +10,7 @@ from celery import Celery, signals
 from core.store import RUN_JOB, Store, queue_of
 from core.store.lanes import TRAINING
 from worker.logs import configure_logging
-from worker.messages import CAREFUL, TRANSPORT
+from worker.messages import TRANSPORT
 from worker.pool import PoolProcess
 from worker.settings import WorkerSettings
 from worker.stopping import StopFlag
@@ -54,7 +54,7 @@ def make_celery(settings: WorkerSettings, lane: str) -> Any:
     stop = StopFlag()
     worker = f"{socket.gethostname()}:{os.getpid()}"
     process = PoolProcess(settings, stop, worker, lane)
-    celery.task(name=RUN_JOB, Strategy=CAREFUL)(process.run_jobs)
+    celery.task(name=RUN_JOB)(process.run_jobs)
     _connect(settings, stop, process, Sweeper(settings, worker))
     return celery
 

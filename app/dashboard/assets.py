@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
@@ -42,7 +42,7 @@ class _RevalidatedFiles(StaticFiles):
 
 def mount_static(app: Starlette) -> None:
     """Serve `/static/`: our files, and `/static/plotly.min.js` from the wheel."""
-    files = Starlette(
+    files = Router(
         routes=[
             Route("/plotly.min.js", _plotly, name="plotly"),
             Mount("/", _RevalidatedFiles(directory=_FOLDER)),

@@ -26,7 +26,7 @@ from core.store.artifacts import Artifacts
 
 router = APIRouter(prefix="/datasets", tags=["datasets"], route_class=JsonRoute)
 
-_FILE_PART = {"type": "string", "format": "binary"}
+_FILE_PART = {"type": "string", "format": "binary", "minLength": 1}
 _UPLOAD_PROPERTIES: dict[str, Any] = {
     "file": {
         **_FILE_PART,

@@ -1,8 +1,8 @@
 """LightGBM's model text, read strictly before LightGBM itself may see it.
 
-LightGBM trusts a model text: a child out of range, a cycle or a wrong length makes it read foreign memory, loop
-for ever or end the process. So every number that decides a score is checked here and written into a text of
-our own; nothing else of the given text reaches LightGBM.
+LightGBM trusts a model text: a child out of range, a cycle or a wrong length makes it read foreign memory,
+loop for ever or end the process. So every number that decides a score is checked here and written into a text
+of our own; nothing else of the given text reaches LightGBM.
 """
 
 import re
@@ -43,7 +43,7 @@ class ModelText:
         """Check a text from end to end.
 
         Raises:
-            ModelError: It is no LightGBM model of numerical splits with one score a document, or it was damaged.
+            ModelError: It is no LightGBM model of numerical splits and one score a document, or damaged.
         """
         if _HEADER.match(text) is None or _END not in text:
             raise ModelError("this is not a complete LightGBM text model")
@@ -80,7 +80,9 @@ def _feature_names(head: Mapping[str, str]) -> tuple[str, ...]:
     if not 1 <= len(names) <= MAX_FEATURES or any(name == "" or name.split() != [name] for name in names):
         raise ModelError("the model's feature names cannot be told apart")
     if head.get("max_feature_idx") != str(len(names) - 1):
-        raise ModelError(f"the model names {len(names)} features but not {len(names) - 1} as the last one's number")
+        raise ModelError(
+            f"the model names {len(names)} features but not {len(names) - 1} as the last one's number"
+        )
     return names
 
 
@@ -89,7 +91,9 @@ def _tree(index: int, block: str, n_features: int) -> str:
     number, _, body = block.partition("\n")
     fields = _fields(body, place)
     if number != str(index) or fields.get("num_cat") != "0" or fields.get("is_linear", "0") != "0":
-        raise ModelError(f"{place} of the model is out of order, or not of numerical splits and constant leaves")
+        raise ModelError(
+            f"{place} of the model is out of order, or not of numerical splits and constant leaves"
+        )
     (n_leaves,) = _whole(fields, "num_leaves", 1, place)
     if not 1 <= n_leaves <= MAX_LEAVES:
         raise ModelError(f"{place} of the model has {n_leaves} leaves")
@@ -126,7 +130,10 @@ def _check_shape(left: Int64Array, right: Int64Array, place: str) -> None:
     children = np.concatenate([left, right])
     parents = np.tile(np.arange(n_splits), 2)
     expected = np.concatenate([np.arange(-n_splits - 1, 0), np.arange(1, n_splits)])
-    if not np.array_equal(np.sort(children), expected) or (children[children >= 0] <= parents[children >= 0]).any():
+    if (
+        not np.array_equal(np.sort(children), expected)
+        or (children[children >= 0] <= parents[children >= 0]).any()
+    ):
         raise ModelError(f"{place} of the model is no tree")
 
 

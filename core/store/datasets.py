@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, WrongState
@@ -12,8 +12,9 @@ from core.store.dataset_keys import data_folder, upload_folder
 from core.store.job_states import ACTIVE
 from core.store.pages import Page, Span
 from core.store.tables import Dataset, Job, JobDataset
+from core.store.turns import take_turn
 
-_DIGEST_LOCKS = 0x44415441  # any number of Rankery's own: "DATA"
+_DIGEST_TURNS = 0x44415441  # any number of Rankery's own: "DATA"
 
 
 class Datasets:
@@ -203,6 +204,4 @@ class Datasets:
 
     def _alone_with(self, digest: str) -> None:
         """Let other transactions that come here for this digest wait for the end of this one."""
-        # On SQLite there is one writing transaction at a time as it is.
-        if self._session.get_bind().dialect.name == "postgresql":
-            self._session.execute(select(func.pg_advisory_xact_lock(_DIGEST_LOCKS, func.hashtext(digest))))
+        take_turn(self._session, _DIGEST_TURNS, digest)

@@ -5,18 +5,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import func, select
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidInput, NotFound
 from core.store import ids
 from core.store.pages import Page, Span
 from core.store.tables import Model, ModelAlias
+from core.store.turns import take_turn
 
 MODEL_NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 
 _VERSION = re.compile(r"[1-9][0-9]{0,8}")
-_VERSION_RACES = 10
+_VERSION_TURNS = 0x4D4F444C  # any number of Rankery's own: "MODL"
 
 
 def check_name(name: str, pointer: str) -> None:
@@ -153,18 +153,9 @@ class Models:
         )
 
     def _insert_as_next_version(self, model: Model) -> Model:
-        # SQLite lets one writer in at a time; PostgreSQL may let another take the number first.
-        for _ in range(_VERSION_RACES):
-            model.version = self._latest_version(model.name) + 1
-            try:
-                with self._session.begin_nested():
-                    self._session.add(model)
-            except IntegrityError:
-                if self._latest_version(model.name) < model.version:
-                    raise
-            else:
-                return model
-        raise RuntimeError(f"no free version of {model.name} after {_VERSION_RACES} attempts")
-
-    def _latest_version(self, name: str) -> int:
-        return self._session.scalar(select(func.max(Model.version)).where(Model.name == name)) or 0
+        take_turn(self._session, _VERSION_TURNS, model.name)
+        latest = self._session.scalar(select(func.max(Model.version)).where(Model.name == model.name))
+        model.version = (latest or 0) + 1
+        self._session.add(model)
+        self._session.flush()
+        return model

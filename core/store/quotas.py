@@ -6,8 +6,9 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from core.errors import ByteQuotaExceeded, JobQuotaExceeded
 from core.store.job_states import ACTIVE
 from core.store.tables import ApiKey, Dataset, Job
+from core.store.turns import take_turn
 
-_LOCKS = 0x51554F54  # any number of Rankery's own: "QUOT"
+_TURNS = 0x51554F54  # any number of Rankery's own: "QUOT"
 
 
 class Quotas:
@@ -59,9 +60,7 @@ class Quotas:
 
     def _alone_with(self, key_id: str | None) -> None:
         """Let other transactions that count for this key wait for the end of this one."""
-        # On SQLite there is one writing transaction at a time as it is.
-        if self._session.get_bind().dialect.name == "postgresql":
-            self._session.execute(select(func.pg_advisory_xact_lock(_LOCKS, func.hashtext(key_id or ""))))
+        take_turn(self._session, _TURNS, key_id or "")
 
 
 def _of(column: InstrumentedAttribute[str | None], key_id: str | None) -> ColumnElement[bool]:

@@ -1,7 +1,7 @@
 """schemathesis over the whole OpenAPI document, with every check, with and without a key.
 
-`python -m tests.security.api_fuzz` starts a service with one of everything in it, stops its worker so that what
-is submitted stays queued, sends requests, and prints how many were answered with which status.
+`python -m tests.security.api_fuzz` starts a service with one of everything in it, stops its worker so that
+what is submitted stays queued, sends requests, and prints how many were answered with which status.
 """
 
 import argparse
@@ -106,13 +106,18 @@ def _config(target: Target, folder: Path, secret: str | None) -> str:
     lines += [f"negative_data_rejection.expected-statuses = {json.dumps(REFUSED)}"]
     lines += ["[parameters]"]
     lines += [
-        f'"{name}" = {{ dictionary = "{name.replace(".", "_")}", probability = {_KNOWN_SHARE} }}' for name in _KNOWN
+        f'"{name}" = {{ dictionary = "{name.replace(".", "_")}", probability = {_KNOWN_SHARE} }}'
+        for name in _KNOWN
     ]
     for name, kinds in _KNOWN.items():
         values = json.dumps([target.ids[kind] for kind in kinds])
         lines += [f"[dictionaries.{name.replace('.', '_')}]", f"values = {values}"]
     # GET and DELETE of /v1/datasets/synthetic reach the routes of /v1/datasets/{dataset_id}, as Allow says.
-    lines += ["[[operations]]", 'include-path = "/v1/datasets/synthetic"', "checks.allow_header_conformance.enabled = false"]
+    lines += [
+        "[[operations]]",
+        'include-path = "/v1/datasets/synthetic"',
+        "checks.allow_header_conformance.enabled = false",
+    ]
     return "\n".join([*lines, ""])
 
 
@@ -120,7 +125,7 @@ def _statuses(events: Path) -> Counter[int]:
     statuses: Counter[int] = Counter()
     for line in events.read_text().splitlines():
         scenario = json.loads(line).get("ScenarioFinished")
-        for exchange in (scenario["recorder"].get("interactions", {}).values() if scenario else ()):
+        for exchange in scenario["recorder"].get("interactions", {}).values() if scenario else ():
             if exchange["response"]:
                 statuses[exchange["response"]["status_code"]] += 1
     return statuses

@@ -1,20 +1,24 @@
 """Checks of our own for schemathesis, which loads this module by its SCHEMATHESIS_HOOKS."""
 
 import os
+from typing import Any
 
 import schemathesis
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 OPEN_PATHS = {"/healthz", "/readyz"}
 
-# What a schema cannot say, and a valid request is therefore refused for, by operation: the places that its 422 may
-# point at, and why.
+# What a schema cannot say, and a valid request is therefore refused for: by operation, the places that its
+# 422 may point at, and why.
 _CURSOR = {"/cursor": "is what a page of this very list carried"}
 _KEY = {"/Idempotency-Key": "came with another request before; the examples share one"}
 MEANT: dict[str, dict[str, str]] = {
     **dict.fromkeys(
         [
-            *(f"GET /v1/{name}" for name in ("audit", "comparisons", "datasets", "jobs", "keys", "models", "rankings")),
+            *(
+                f"GET /v1/{name}"
+                for name in ("audit", "comparisons", "datasets", "jobs", "keys", "models", "rankings")
+            ),
             "GET /v1/comparisons/{comparison_id}/queries",
             "GET /v1/datasets/{dataset_id}/queries",
             "GET /v1/evaluations/{evaluation_id}/queries",
@@ -60,7 +64,7 @@ _STRICTER_THAN_SCHEMA = ("must be a whole number", f"must be less than or equal 
 
 @schemathesis.check
 def valid_requests_are_taken(
-    ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case
+    ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case[Any]
 ) -> bool | None:
     """A request that the schema allows is refused for what it means alone."""
     if os.environ.get("RANKERY_FUZZ_WITHOUT_KEY") or response.status_code == 413:
@@ -78,11 +82,13 @@ def _is_meant(operation: str, error: dict[str, str]) -> bool:
 
 @schemathesis.check
 def nobody_comes_in_without_a_key(
-    ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case
+    ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case[Any]
 ) -> bool | None:
     """Without a key everything but the probes is a 401, whatever else is wrong with it."""
     if not os.environ.get("RANKERY_FUZZ_WITHOUT_KEY") or case.path in OPEN_PATHS:
         return None
     # 4xx of the server itself, which come before anybody asks who it is, tell nothing.
-    assert response.status_code in {400, 401, 404, 405, 414, 421, 431}, f"{response.status_code} without a key"
+    assert response.status_code in {400, 401, 404, 405, 414, 421, 431}, (
+        f"{response.status_code} without a key"
+    )
     return None

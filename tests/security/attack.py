@@ -1,5 +1,6 @@
 """One attack: what is sent, byte for byte, and the answer that it must get."""
 
+import contextlib
 import json
 import socket
 from collections.abc import Mapping
@@ -63,7 +64,10 @@ class Attack:
     def request(self, url: str, ids: Mapping[str, str], secrets: Mapping[str, str]) -> bytes:
         """Write the request, keys and lengths included."""
         body = _encoded(self.body, ids)
-        lines = [f"{self.method} {_filled(self.path, ids)} HTTP/1.1", f"Host: {self.host or urlsplit(url).netloc}"]
+        lines = [
+            f"{self.method} {_filled(self.path, ids)} HTTP/1.1",
+            f"Host: {self.host or urlsplit(url).netloc}",
+        ]
         if self.scope is not None:
             lines.append(f"Authorization: Bearer {secrets[self.scope]}")
         named = {name.lower() for name, _ in self.headers}
@@ -81,10 +85,8 @@ def exchange(url: str, request: bytes, *, from_address: str = "127.0.0.1") -> An
     parts = urlsplit(url)
     place = (str(parts.hostname), int(parts.port or 80))
     with socket.create_connection(place, PATIENCE_SECONDS, source_address=(from_address, 0)) as connection:
-        try:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it answered before the end
             connection.sendall(request)
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # it has answered already, or will not
         return read_answer(connection)
 
 
@@ -106,10 +108,13 @@ def read_answer(connection: socket.socket) -> Answer:
 def multipart(filename: str, content: bytes, *, part: str = "file", **fields: str) -> tuple[str, bytes]:
     """Write an upload by hand, so that no library cleans its names; return the Content-Type and the body."""
     pieces = [
-        f'--cut\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n' for name, value in fields.items()
+        f'--cut\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+        for name, value in fields.items()
     ]
     head = f'--cut\r\nContent-Disposition: form-data; name="{part}"; filename="{filename}"\r\n\r\n'
-    return "multipart/form-data; boundary=cut", "".join([*pieces, head]).encode() + content + b"\r\n--cut--\r\n"
+    return "multipart/form-data; boundary=cut", "".join(
+        [*pieces, head]
+    ).encode() + content + b"\r\n--cut--\r\n"
 
 
 def _encoded(body: Any, ids: Mapping[str, str]) -> bytes:

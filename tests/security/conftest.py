@@ -29,7 +29,13 @@ def send(target: Target) -> Send:
     def send(attack: Attack) -> Answer:
         answer = exchange(target.url, attack.request(target.url, target.ids, target.secrets))
         said = answer.body + repr(answer.headers).encode()
-        for inside in (b"Traceback", b"site-packages", str(target.data_dir).encode(), b"sqlite", *attack.never):
+        for inside in (
+            b"Traceback",
+            b"site-packages",
+            str(target.data_dir).encode(),
+            b"sqlite",
+            *attack.never,
+        ):
             assert inside not in said, inside
         return answer
 

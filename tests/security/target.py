@@ -95,7 +95,7 @@ def running_target(data_dir: Path, **environment: str) -> Iterator[tuple[Target,
 
 
 def stock(target: Target) -> None:
-    """Store one of everything: datasets, a run, two models, an evaluation, rankings, a comparison, a failure."""
+    """Store one of everything: datasets, two models, an evaluation, a ranking, a comparison, a failure."""
     for name, seed in (("learnt", 1), ("measured", 2)):
         target.ids[name] = target.upload(f"{name}.csv", judged_table(seed))["id"]
     target.ids["broken"] = target.upload("broken.txt", b"2 qid:1 1:oops\n")["id"]

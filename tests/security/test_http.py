@@ -10,7 +10,10 @@ from tests.security.attack import Attack, exchange, read_answer
 from tests.security.target import Target
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
-POST = b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer KEY\r\nContent-Type: application/json\r\n"
+POST = (
+    b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer KEY\r\n"
+    b"Content-Type: application/json\r\n"
+)
 SMUGGLED = (
     b"PUT /v1/models/web/aliases/smuggled HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer KEY\r\n"
     b'Content-Type: application/json\r\nContent-Length: 13\r\n\r\n{"version":1}'
@@ -48,7 +51,8 @@ BYTES: dict[str, bytes] = {
     "a length in hexadecimal": POST + b"Content-Length: 0x2\r\n\r\n{}",
     "chunks of no size": POST + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n{}\r\n0\r\n\r\n",
     "a chunk below zero": POST + b"Transfer-Encoding: chunked\r\n\r\n-2\r\n{}\r\n0\r\n\r\n",
-    "a chunk beyond 64 bits": POST + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffffffff\r\n{}\r\n0\r\n\r\n",
+    "a chunk beyond 64 bits": POST
+    + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffffffff\r\n{}\r\n0\r\n\r\n",
     "an unknown coding": POST + b"Transfer-Encoding: gzip\r\n\r\n{}",
     "chunked twice": POST + b"Transfer-Encoding: chunked, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
     "a question for more that is unknown": POST + b"Expect: 200-maybe\r\nContent-Length: 2\r\n\r\n{}",
@@ -67,9 +71,15 @@ HALVES: dict[str, bytes] = {
 }
 
 SMUGGLERS: dict[str, bytes] = {
-    "a length and chunks": POST + b"Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + SMUGGLED,
-    "chunks and a length": POST + b"Transfer-Encoding: chunked\r\nContent-Length: 6\r\n\r\n0\r\n\r\n" + SMUGGLED,
-    "chunked behind a tab": POST + b"Transfer-Encoding:\tchunked\x0b\r\nContent-Length: 6\r\n\r\n0\r\n\r\n" + SMUGGLED,
+    "a length and chunks": POST
+    + b"Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    + SMUGGLED,
+    "chunks and a length": POST
+    + b"Transfer-Encoding: chunked\r\nContent-Length: 6\r\n\r\n0\r\n\r\n"
+    + SMUGGLED,
+    "chunked behind a tab": POST
+    + b"Transfer-Encoding:\tchunked\x0b\r\nContent-Length: 6\r\n\r\n0\r\n\r\n"
+    + SMUGGLED,
     "two lengths that differ": POST + b"Content-Length: 0\r\nContent-Length: 200\r\n\r\n" + SMUGGLED,
     "a refused body": POST.replace(b"KEY", b"rk_wrong") + b"Content-Length: 300\r\n\r\n" + SMUGGLED,
 }
@@ -77,7 +87,7 @@ SMUGGLERS: dict[str, bytes] = {
 
 @pytest.mark.parametrize("case", BYTES)
 def test_bytes_that_are_no_request(target: Target, case: str) -> None:
-    """The answer is of the 400s, or of health where the rest does not matter; then the next request is served."""
+    """The answer is of the 400s, or of health where the rest does not matter; the next request is served."""
     started = time.monotonic()
     answer = exchange(target.url, _with_names(target, BYTES[case]))
     assert answer.status == 0 or 400 <= answer.status < 500 or answer.body == b'{"status":"ok"}', answer

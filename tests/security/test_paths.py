@@ -14,7 +14,9 @@ TRAIN = {"kind": "train", "dataset_id": "{learnt}", "loss": {"name": "lambdarank
 ATTACKS: dict[str, Attack] = {
     "static file above its folder": Attack("/static/../../../pyproject.toml", 404, "no-such-path"),
     "static file, encoded dots": Attack("/static/%2e%2e/%2e%2e/templates/base.html", 404, "no-such-path"),
-    "static file, encoded slashes": Attack("/static/..%2f..%2f..%2f..%2f..%2fetc/passwd", 404, "no-such-path"),
+    "static file, encoded slashes": Attack(
+        "/static/..%2f..%2f..%2f..%2f..%2fetc/passwd", 404, "no-such-path"
+    ),
     "static file, encoded twice": Attack("/static/%252e%252e/%252e%252e/etc/passwd", 404, "no-such-path"),
     "static file, backslashes": Attack("/static/..\\..\\..\\etc\\passwd", 404, "no-such-path"),
     "static file, absolute": Attack("/static//etc/passwd", 404, "no-such-path"),
@@ -25,7 +27,9 @@ ATTACKS: dict[str, Attack] = {
     ),
     "dataset above its folder": Attack("/v1/datasets/..%2f..%2fmodels", 404),
     "dataset of NUL": Attack("/v1/datasets/ds_%00", 404),
-    "query above its dataset": Attack("/v1/datasets/{measured}/queries/../../../../etc/passwd", 404, "not-found"),
+    "query above its dataset": Attack(
+        "/v1/datasets/{measured}/queries/../../../../etc/passwd", 404, "not-found"
+    ),
     "query above its dataset, encoded": Attack(
         "/v1/datasets/{measured}/queries/..%2f..%2f..%2fetc%2fpasswd", 404, "not-found"
     ),
@@ -71,10 +75,12 @@ FILENAMES = {
 
 @pytest.mark.parametrize("case", ATTACKS)
 def test_no_name_leads_out_of_its_folder(send: Send, case: str) -> None:
-    """A name that climbs is an unknown name, or one that is not allowed; nothing of the machine comes back."""
+    """A name that climbs is unknown, or not allowed; nothing of the machine comes back."""
     attack = ATTACKS[case]
     answer = send(attack)
-    assert (answer.status, answer.problem or attack.problem) == (attack.status, attack.problem or answer.problem)
+    assert answer.status == attack.status
+    # Without one in the row: whether the path or the thing is unknown hangs on how the slashes were decoded.
+    assert answer.problem in ({attack.problem} if attack.problem else {"not-found", "no-such-path"})
     assert not any(secret in answer.body for secret in NEVER)
 
 
@@ -88,4 +94,4 @@ def test_the_name_of_an_upload_is_a_name_alone(send: Send, target: Target, case:
         found = http.get(answer.headers["location"]).json()
     assert not set(found["source"]["filename"]) & set("/\\\0\x1b")
     assert not list(Path("/tmp").glob("rankery-was-here*"))
-    assert not [path for path in target.data_dir.rglob("*was-here*")]
+    assert not list(target.data_dir.rglob("*was-here*"))

@@ -2,6 +2,8 @@
 
 import re
 import time
+from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -57,7 +59,10 @@ FOREIGN: dict[str, Attack] = {
     "a page of a name that begins like ours": _foreign("Origin", "http://127.0.0.1.evil.example", "POST"),
     "an origin that is a file": _foreign("Origin", "file://", "POST"),
     "two origins": Attack(
-        "/v1/jobs", 403, "foreign-origin", headers=(("Origin", "http://127.0.0.1"), ("Origin", "http://evil.example"))
+        "/v1/jobs",
+        403,
+        "foreign-origin",
+        headers=(("Origin", "http://127.0.0.1"), ("Origin", "http://evil.example")),
     ),
     "an image on another site": _foreign("Sec-Fetch-Site", "cross-site"),
     "a form on another site": _foreign("Sec-Fetch-Site", "cross-site", "POST"),
@@ -70,14 +75,23 @@ FOREIGN: dict[str, Attack] = {
         (("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document")),
     ),
     "a page of ours in a frame of another site": Attack(
-        "/", 403, "foreign-origin",
-        headers=(("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "iframe")),
+        "/",
+        403,
+        "foreign-origin",
+        headers=(
+            ("Sec-Fetch-Site", "cross-site"),
+            ("Sec-Fetch-Mode", "navigate"),
+            ("Sec-Fetch-Dest", "iframe"),
+        ),
     ),
     "a form of another site that signs in": Attack(
         "/sign-in", 403, "foreign-origin", "POST", (FORM, ("Origin", "https://evil.example")), "key=rk_x"
     ),
     "a question whether another site may": Attack(
-        "/v1/jobs", 403, "foreign-origin", "OPTIONS",
+        "/v1/jobs",
+        403,
+        "foreign-origin",
+        "OPTIONS",
         (("Origin", "https://evil.example"), ("Access-Control-Request-Method", "POST")),
     ),
     "a name that leads here": _host("rebind.evil.example"),
@@ -88,7 +102,7 @@ FOREIGN: dict[str, Attack] = {
     "another name behind a proxy's header": Attack(
         "/v1/jobs", 421, "foreign-host", headers=(("X-Forwarded-Host", "localhost"),), host="evil.example"
     ),
-}  # fmt: skip
+}
 
 BODIES: dict[str, Attack] = {
     "nested without end": _json(b"[" * 500_000),
@@ -118,86 +132,101 @@ BODIES: dict[str, Attack] = {
     "bytes that are no UTF-8": _json(b'{"queries":1,"name":"\xff\xfe"}', "/v1/datasets/synthetic"),
     "UTF-16": _json('{"queries":1}'.encode("utf-16"), "/v1/datasets/synthetic"),
     "UTF-7": Attack(
-        "/v1/jobs", 415, "unsupported-media-type", "POST", (("Content-Type", "text/json;charset=utf-7"),), b"{}"
+        "/v1/jobs",
+        415,
+        "unsupported-media-type",
+        "POST",
+        (("Content-Type", "text/json;charset=utf-7"),),
+        b"{}",
     ),
-    "a form in place of JSON": Attack("/v1/jobs", 415, "unsupported-media-type", "POST", (FORM,), "kind=train"),
+    "a form in place of JSON": Attack(
+        "/v1/jobs", 415, "unsupported-media-type", "POST", (FORM,), "kind=train"
+    ),
     "XML with an entity": Attack(
-        "/v1/jobs", 415, "unsupported-media-type", "POST", (("Content-Type", "application/xml"),),
+        "/v1/jobs",
+        415,
+        "unsupported-media-type",
+        "POST",
+        (("Content-Type", "application/xml"),),
         '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><x>&e;</x>',
     ),
-    "a name that ends its line": _json({**SYNTHETIC, "name": "a\r\nSet-Cookie: x=1"}, "/v1/datasets/synthetic"),
+    "a name that ends its line": _json(
+        {**SYNTHETIC, "name": "a\r\nSet-Cookie: x=1"}, "/v1/datasets/synthetic"
+    ),
     "a template in a name of a model": _json(TRAIN | {"model_name": "{{7*7}}"}),
     "a query in a name of a model": _json(TRAIN | {"model_name": "'; DROP TABLE jobs; --"}),
-    "a query in an id": _json(
-        TRAIN | {"dataset_id": "x' OR '1'='1"}, status=404, problem="not-found"
-    ),
+    "a query in an id": _json(TRAIN | {"dataset_id": "x' OR '1'='1"}, status=404, problem="not-found"),
     "columns nested without end": _upload(422, "invalid-input", columns="[" * 100_000),
     "columns wide beyond use": _upload(422, "invalid-input", columns='{"label":' + HUGE + "}"),
     "names of features without end": _upload(422, "invalid-input", feature_names="[" * 900_000),
     "a dataset's name that ends its line": _upload(422, "invalid-input", name="a\nb"),
     "a dataset's name without end": _upload(422, "invalid-input", name="x" * 4_000),
-}  # fmt: skip
+}
 
-INTEGERS: dict[str, Attack] = {
-    path: _parameter(path)
-    for path in (
-        f"/v1/jobs?limit={HUGE}",
-        "/v1/jobs?limit=-1",
-        "/v1/jobs?limit=9223372036854775808",
-        "/v1/jobs?limit=1e3",
-        "/v1/jobs?limit=%D9%A1%D9%A0%D9%A0%D9%A0",
-        f"/v1/jobs/{{job}}/history?after={HUGE}",
-        "/v1/jobs/{job}/history?after=2147483648",
-        f"/v1/datasets/{{measured}}/queries?cursor={HUGE[:150]}",
-        "/v1/datasets/{measured}/queries?cursor=9223372036854775808",
-        "/v1/datasets/{measured}/queries/q1?offset=9223372036854775808",
-        "/v1/datasets/{measured}/queries/q1?limit=99999999999",
-        "/v1/evaluations/{evaluation}/queries?cursor=-1",
-        f"/v1/evaluations/{{evaluation}}/queries?cursor={HUGE[:150]}",
-        "/v1/comparisons/{comparison}/differences?a=99999999999999999999",
-        "/v1/comparisons/{comparison}/rankings?query_id=q1&top=99999999999999999999",
-        "/v1/rankings/{ranking}?cursor=18446744073709551616",
-        f"/v1/audit?limit={HUGE}",
-        "/v1/keys?limit=0",
-    )
-} | {
-    f"{name} in a job": _json(TRAIN | field)
-    for name, field in {
-        "seed": {"seed": 2**63},
-        "metric_interval": {"metric_interval": 2**64},
-        "num_leaves": {"hyperparameters": {"num_leaves": 2**40}},
-        "num_iterations": {"hyperparameters": {"num_iterations": 10**30}},
-        "folds": {"validation": {"folds": 2**63, "fold": 1}},
-        "truncation_level": {"loss": {"name": "lambdarank", "truncation_level": 2**70}},
-        "label_map": {"label_map": {"1e999": 1}},
-        "rounds": {"validation": {"fraction": 0.2}, "early_stopping": {"metric": "ndcg@5", "rounds": 2**65}},
-        "cutoff": {"metrics": [f"ndcg@{HUGE[:60]}"]},
-        "seconds": {"limits": {"seconds": -1}},
-        "memory": {"limits": {"memory_bytes": 2**70}},
-    }.items()
-} | {
-    "version beyond 64 bits": Attack("/v1/models/web:99999999999999999999", 404, "not-found"),
-    "version below zero": Attack("/v1/models/web:-1", 404, "not-found"),
-    "alias to a version beyond 64 bits": Attack(
-        "/v1/models/web/aliases/x", 422, "invalid-input", "PUT", body={"version": 2**64}
-    ),
-    "permutations without end": _json(
-        {
-            "kind": "compare", "dataset_id": "{measured}", "permutations": 10**18,
-            "systems": [{"model": "web:1"}, {"model": "web:2"}],
-        }
-    ),
-    "top_k beyond 64 bits": _json(
-        '{"queries":[{"id":"q","documents":[]}],"top_k":' + HUGE[:30] + "}", "/v1/models/web/rank"
-    ),
-    "a key's bytes beyond 64 bits": _json(
-        {"name": "k", "scopes": ["read"], "max_stored_bytes": 2**63}, "/v1/keys"
-    ),
-    "a key that expires after the last year": _json(
-        {"name": "k", "scopes": ["read"], "expires_at": "99999-01-01T00:00:00Z"}, "/v1/keys"
-    ),
-    "a key's name that ends its line": _json({"name": "k\nadmin", "scopes": ["read"]}, "/v1/keys"),
-}  # fmt: skip
+_JOB_FIELDS: dict[str, dict[str, Any]] = {
+    "seed": {"seed": 2**63},
+    "metric_interval": {"metric_interval": 2**64},
+    "num_leaves": {"hyperparameters": {"num_leaves": 2**40}},
+    "num_iterations": {"hyperparameters": {"num_iterations": 10**30}},
+    "folds": {"validation": {"folds": 2**63, "fold": 1}},
+    "truncation_level": {"loss": {"name": "lambdarank", "truncation_level": 2**70}},
+    "label_map": {"label_map": {"1e999": 1}},
+    "rounds": {"validation": {"fraction": 0.2}, "early_stopping": {"metric": "ndcg@5", "rounds": 2**65}},
+    "cutoff": {"metrics": [f"ndcg@{HUGE[:60]}"]},
+    "seconds": {"limits": {"seconds": -1}},
+    "memory": {"limits": {"memory_bytes": 2**70}},
+}
+INTEGERS: dict[str, Attack] = (
+    {
+        path: _parameter(path)
+        for path in (
+            f"/v1/jobs?limit={HUGE}",
+            "/v1/jobs?limit=-1",
+            "/v1/jobs?limit=9223372036854775808",
+            "/v1/jobs?limit=1e3",
+            "/v1/jobs?limit=%D9%A1%D9%A0%D9%A0%D9%A0",
+            f"/v1/jobs/{{job}}/history?after={HUGE}",
+            "/v1/jobs/{job}/history?after=2147483648",
+            f"/v1/datasets/{{measured}}/queries?cursor={HUGE[:150]}",
+            "/v1/datasets/{measured}/queries?cursor=9223372036854775808",
+            "/v1/datasets/{measured}/queries/q1?offset=9223372036854775808",
+            "/v1/datasets/{measured}/queries/q1?limit=99999999999",
+            "/v1/evaluations/{evaluation}/queries?cursor=-1",
+            f"/v1/evaluations/{{evaluation}}/queries?cursor={HUGE[:150]}",
+            "/v1/comparisons/{comparison}/differences?a=99999999999999999999",
+            "/v1/comparisons/{comparison}/rankings?query_id=q1&top=99999999999999999999",
+            "/v1/rankings/{ranking}?cursor=18446744073709551616",
+            f"/v1/audit?limit={HUGE}",
+            "/v1/keys?limit=0",
+        )
+    }
+    | {f"{name} in a job": _json(TRAIN | field) for name, field in _JOB_FIELDS.items()}
+    | {
+        "version beyond 64 bits": Attack("/v1/models/web:99999999999999999999", 404, "not-found"),
+        "version below zero": Attack("/v1/models/web:-1", 404, "not-found"),
+        "alias to a version beyond 64 bits": Attack(
+            "/v1/models/web/aliases/x", 422, "invalid-input", "PUT", body={"version": 2**64}
+        ),
+        "permutations without end": _json(
+            {
+                "kind": "compare",
+                "dataset_id": "{measured}",
+                "permutations": 10**18,
+                "systems": [{"model": "web:1"}, {"model": "web:2"}],
+            }
+        ),
+        "top_k beyond 64 bits": _json(
+            '{"queries":[{"id":"q","documents":[]}],"top_k":' + HUGE[:30] + "}", "/v1/models/web/rank"
+        ),
+        "a key's bytes beyond 64 bits": _json(
+            {"name": "k", "scopes": ["read"], "max_stored_bytes": 2**63}, "/v1/keys"
+        ),
+        "a key that expires after the last year": _json(
+            {"name": "k", "scopes": ["read"], "expires_at": "99999-01-01T00:00:00Z"}, "/v1/keys"
+        ),
+        "a key's name that ends its line": _json({"name": "k\nadmin", "scopes": ["read"]}, "/v1/keys"),
+    }
+)
 
 
 @pytest.mark.parametrize("case", [*FOREIGN, *BODIES, *INTEGERS])
@@ -242,7 +271,7 @@ def test_no_header_comes_back_as_a_header(target: Target, send: Send, case: str)
 @pytest.mark.parametrize(
     ("path", "lines"),
     [
-        ("/v1/jobs%0d%0aSet-Cookie:%20stolen=1", 1),
+        ("/v1/jobs%0d%0aX-Forged:%201-", 1),
         ("/v1/jobs/x%0A2026-01-01T00:00:00Z%20[info]%20forged", 1),
         ("/v1/jobs/%1b%5b2Jcleared", 1),
         ("/v1/jobs/%e2%80%a8forged", 1),
@@ -259,7 +288,15 @@ def test_no_path_makes_a_line_of_the_log(target: Target, send: Send, path: str, 
     assert "[rankery.access]" in found[0] or '"rankery.access"' in found[0]
 
 
-FILENAMES = ('a".csv', "a\\.csv", "a%0d%0aSet-Cookie: x=1.csv", "наборы данных.csv", "数据.csv", "a;b=c.csv", "\u202egnp.csv")
+FILENAMES = (
+    'a".csv',
+    "a\\.csv",
+    "a%0d%0aSet-Cookie: x=1.csv",
+    "наборы данных.csv",
+    "数据.csv",
+    "a;b=c.csv",
+    "\u202egnp.csv",
+)
 
 
 @pytest.mark.parametrize("name", FILENAMES)
@@ -268,7 +305,11 @@ def test_downloads_are_named_by_us(target: Target, send: Send, name: str) -> Non
     content_type, body = multipart(name.replace('"', "%22"), b"2 qid:1 1:0.5\n1 qid:1 1:0.1\n", name=name)
     sent = send(Attack("/v1/datasets", 202, "", "POST", (("Content-Type", content_type),), body))
     assert sent.status == 202, sent.body
-    for path in ("/v1/datasets/{measured}/qrels", "/v1/models/web/export", "/v1/rankings/{ranking}?format=trec"):
+    for path in (
+        "/v1/datasets/{measured}/qrels",
+        "/v1/models/web/export",
+        "/v1/rankings/{ranking}?format=trec",
+    ):
         answer = send(Attack(path, 200))
         assert re.fullmatch(r'attachment; filename="[A-Za-z0-9._-]+"', answer.headers["content-disposition"])
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -281,10 +322,10 @@ def test_the_service_lives_on(target: Target) -> None:
     assert exchange(target.url, Attack("/v1/jobs", 200).request(target.url, {}, target.secrets)).status == 200
 
 
-def _settled(read: "object", marker: str) -> str:
+def _settled(read: Callable[[], str], marker: str) -> str:
     until = time.monotonic() + 10
     while time.monotonic() < until:
-        text = str(read())  # type: ignore[operator]
+        text = read()
         if marker in text:
             return text
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Script in every name that the dashboard shows: stored, opened in a real browser, and shown as the text it is."""
+"""Script in every name that the dashboard shows: stored, opened in a real browser, shown as text."""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Dialog, Page
 
 from tests.security.target import Target
 
@@ -22,6 +22,9 @@ NAMES = (
     "{{7*7}}${7*7}<b/id=injected>b</b>",
 )
 PATIENCE_MILLISECONDS = 60_000
+INJECTED = (
+    "img[onerror], [onload], [onclick], #injected, main script, img[src='x'], iframe, object, embed, base"
+)
 
 
 @dataclass
@@ -33,6 +36,11 @@ class Watch:
     dialogs: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
+    def dismiss(self, dialog: Dialog) -> None:
+        """Take note of a dialog, which would hold the page up."""
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
+
     def open(self, path: str, *shown: str) -> None:
         """Open a page, wait until the texts are shown, and prove that nothing ran."""
         self.page.goto(self.url + path)
@@ -40,8 +48,7 @@ class Watch:
             self.page.get_by_text(text).first.wait_for(state="attached", timeout=PATIENCE_MILLISECONDS)
         self.page.wait_for_load_state("networkidle")
         assert self.page.evaluate("window.__ran === undefined"), path
-        injected = "img[onerror], [onload], [onclick], #injected, main script, img[src='x'], iframe, object, embed, base"
-        assert self.page.locator(injected).count() == 0, path
+        assert self.page.locator(INJECTED).count() == 0, path
         assert self.dialogs == self.errors == []
 
 
@@ -51,7 +58,7 @@ def watch(browser: Browser, target: Target) -> Iterator[Watch]:
     context = browser.new_context()
     page = context.new_page()
     watch = Watch(page, target.url)
-    page.on("dialog", lambda dialog: (watch.dialogs.append(dialog.message), dialog.dismiss()))
+    page.on("dialog", watch.dismiss)
     page.on("pageerror", lambda error: watch.errors.append(str(error)))
     page.goto(f"{target.url}/sign-in")
     page.get_by_label("API key").fill(target.make_key("admin"))
@@ -63,7 +70,7 @@ def watch(browser: Browser, target: Target) -> Iterator[Watch]:
 
 @pytest.fixture(scope="module")
 def stored(target: Target) -> dict[str, str]:
-    """A dataset whose every name is markup, what was trained and measured on it, and one that cannot be read."""
+    """A dataset of which every name is markup, what was made of it, and one that cannot be read."""
     lines = [json.dumps(MARKUP + "split")]
     header = ["query_id", "document_id", "label", '"<svg/onload=' + RUN + '>"', f'"{MARKUP}"', f'"{MARKUP}2"']
     lines = [",".join(header)]
@@ -71,7 +78,9 @@ def stored(target: Target) -> dict[str, str]:
         for document in range(6):
             label = (query + document) % 3
             part = f"{MARKUP}{'ab'[query % 2]}"
-            lines.append(f"{MARKUP}q{query},{MARKUP}d{document},{label},{part},{label + document / 9},{document}")
+            lines.append(
+                f"{MARKUP}q{query},{MARKUP}d{document},{label},{part},{label + document / 9},{document}"
+            )
     content = "\n".join([*lines, ""]).encode()
     found = target.upload(f"{MARKUP}.csv", content, name=f"data {MARKUP}")
     assert found["status"] == "ready", found
@@ -80,13 +89,14 @@ def stored(target: Target) -> dict[str, str]:
         kind="train", model_name="markup", dataset_id=found["id"], test_dataset_id=target.ids["measured"],
         loss={"name": "mse"}, hyperparameters={"num_iterations": 3, "num_leaves": 4, "min_data_in_leaf": 2},
     )  # fmt: skip
-    run = "".join(f"{MARKUP}q{q} Q0 {MARKUP}d{d} {d + 1} {9 - d} {MARKUP}\n" for q in range(12) for d in range(6))
+    run = "".join(
+        f"{MARKUP}q{q} Q0 {MARKUP}d{d} {d + 1} {9 - d} {MARKUP}\n" for q in range(12) for d in range(6)
+    )
     with target.client() as http:
         fields = {"dataset_id": found["id"], "name": f"run {MARKUP}"}
         sent = http.post("/v1/rankings", files={"file": ("run.txt", run.encode())}, data=fields)
         assert sent.status_code == 202, sent.text
     ranking = target.ended(sent.json()["id"])["result"]["ranking_id"]
-    second = target.run(kind="rank", model="web:1", dataset_id=target.ids["measured"])["result"]["ranking_id"]
     evaluated = target.run(kind="evaluate", ranking_id=ranking, dataset_id=found["id"], metrics=["ndcg@5"])
     model = target.run(
         kind="train", model_name="marked", dataset_id=found["id"], loss={"name": "mse"},
@@ -99,8 +109,8 @@ def stored(target: Target) -> dict[str, str]:
     for job in (evaluated, model, compared):
         assert job["status"] == "succeeded", job
     return {
-        "dataset": found["id"], "broken": broken["id"], "broken_job": broken["job_id"], "failed": trained["id"],
-        "second": second, "job": model["id"], "compare_job": compared["id"],
+        "dataset": found["id"], "broken": broken["id"], "broken_job": broken["job_id"],
+        "failed": trained["id"], "job": model["id"], "compare_job": compared["id"],
         "evaluation": evaluated["result"]["evaluation_id"], "comparison": compared["result"]["comparison_id"],
     }  # fmt: skip
 

@@ -81,7 +81,9 @@ TAMPERED: dict[str, tuple[str, str]] = {
 IGNORED: dict[str, tuple[str, str]] = {
     "a billion trees in its table of sizes": _set("tree_sizes", " ".join(["1000000000"] * 1000)),
     "trees of less than nothing": _set("tree_sizes", "-5 -5 -5"),
-    "an objective of a billion classes": _set("label_index", "0\nobjective=multiclassova num_class:1000000000"),
+    "an objective of a billion classes": _set(
+        "label_index", "0\nobjective=multiclassova num_class:1000000000"
+    ),
     "an objective that is not known": _set("label_index", "0\nobjective=rm"),
     "ranges of other features": _set("feature_infos", "[0:1]"),
     "categories nested without end": (r"(?s)pandas_categorical:.*", "pandas_categorical:" + "[" * 100_000),
@@ -98,7 +100,7 @@ print(*score_mutations(sys.stdin.read(), {mutations}))
 
 @pytest.mark.parametrize("case", TAMPERED)
 def test_a_tampered_model_is_refused(model_text: str, case: str) -> None:
-    """Whatever LightGBM would follow into foreign memory, or for ever, is an error that says what is wrong."""
+    """Whatever LightGBM would follow into foreign memory, or for ever, is an error that says so."""
     tampered = _changed(model_text, *TAMPERED[case])
     with pytest.raises(ModelError):
         Forest.parse(tampered)
@@ -153,9 +155,9 @@ def score_mutations(model_text: str, mutations: int) -> tuple[int, int]:
 
 def _mutated(text: str, draw: random.Random) -> str:
     for _ in range(draw.randint(1, 3)):
-        text = draw.choice((_other_character, _other_number, _without_some, _with_some_twice, _lines_swapped))(
-            text, draw
-        )
+        text = draw.choice(
+            (_other_character, _other_number, _without_some, _with_some_twice, _lines_swapped)
+        )(text, draw)
     return text
 
 
@@ -167,7 +169,9 @@ def _other_character(text: str, draw: random.Random) -> str:
 def _other_number(text: str, draw: random.Random) -> str:
     numbers = list(re.finditer(r"-?\d+(\.\d+)?", text))
     number = draw.choice(numbers)
-    other = draw.choice(["-1", "0", "1", "3", "1e308", "-1e308", "nan", "inf", "2147483648", str(-(2**63)), "1e9"])
+    other = draw.choice(
+        ["-1", "0", "1", "3", "1e308", "-1e308", "nan", "inf", "2147483648", str(-(2**63)), "1e9"]
+    )
     return text[: number.start()] + other + text[number.end() :]
 
 

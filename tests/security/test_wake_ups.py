@@ -59,7 +59,9 @@ MESSAGES: dict[str, Any] = {
     "a chain of Celery's own": _message([[], {"tasks": [_OTHER]}, {}], "celery.chain"),
     "a task after ours": _message([["job_x"], {}, {"callbacks": [_OTHER], "chain": [_OTHER]}]),
     "a task when ours fails": _message([[], {}, {"errbacks": [_OTHER]}]),
-    "pickled arguments": _message(pickle.dumps([[_Bomb()], {}, {}]), content_type="application/x-python-serialize"),
+    "pickled arguments": _message(
+        pickle.dumps([[_Bomb()], {}, {}]), content_type="application/x-python-serialize"
+    ),
     "YAML arguments": _message(
         f"!!python/object/apply:pathlib.Path.touch [{RAN}]".encode(), content_type="application/x-yaml"
     ),
@@ -97,7 +99,7 @@ MESSAGES: dict[str, Any] = {
 
 @pytest.mark.parametrize("case", MESSAGES)
 def test_a_forged_message_does_nothing(target: Target, case: str) -> None:
-    """Whatever is in the queues, the worker lives, runs nothing but jobs of the database, and the next one is done."""
+    """Whatever is in the queues, the worker lives, runs jobs of the database alone, and does the next."""
     with redis.Redis.from_url(target.broker_url) as broker:
         for lane in LANES:
             queue = queue_of(lane)

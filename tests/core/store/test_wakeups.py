@@ -43,13 +43,13 @@ def broker(tmp_path: Path) -> Iterator[str]:
 
 
 def test_a_message_names_the_task_and_the_job(broker: str) -> None:
-    """A wake-up is a Celery message in JSON with the task's name and the job's id, and asks for no result."""
+    """A wake-up is a Celery message with the task's name and the job's id, in the queue of the job's lane."""
     wakeups = WakeUps(broker)
     assert wakeups.fault() is None
     assert wakeups.send("job_1", "train") is True
     wakeups.close()
     with redis.Redis.from_url(broker) as client:
-        raw = cast("bytes", client.lpop("celery"))
+        raw = cast("bytes", client.lpop("rankery.training"))
         assert client.keys("celery-task-meta-*") == []
     message: dict[str, Any] = json.loads(raw)
     assert message["headers"]["task"] == RUN_JOB == "rankery.run_job"

@@ -1,0 +1,19 @@
+"""Transactions that must not decide the same thing at once."""
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+
+def take_turn(session: Session, kind: int, name: str) -> None:
+    """Wait for other transactions that came here for the same thing; those that follow wait for this one.
+
+    What is read afterwards is what they have left. On SQLite there is one writing transaction at a time as
+    it is.
+
+    Args:
+        session: Of the transaction, whose end ends the turn.
+        kind: Any number of Rankery's own for this kind of thing, in 31 bits.
+        name: Which of them.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(select(func.pg_advisory_xact_lock(kind, func.hashtext(name))))
