@@ -15,11 +15,10 @@ pytestmark = pytest.mark.browser
 RUN = "window.__ran=1"
 # Without blanks, so that it can be an id in every format of file.
 MARKUP = f"<img/src=x/onerror={RUN}>"
+# Each breaks out of text, attributes, scripts, titles, styles and templates.
 NAMES = (
-    MARKUP,
-    f'"><script>{RUN}</script>',
-    f"'-alert(1)-'</title></textarea><svg/onload={RUN}>",
-    "{{7*7}}${7*7}<b/id=injected>b</b>",
+    f"""{MARKUP}"><script>{RUN}</script>""",
+    f"""'-alert(1)-'</title></textarea></style><svg/onload={RUN}>{{{{7*7}}}}${{7*7}}<b/id=injected>b</b>""",
 )
 PATIENCE_MILLISECONDS = 60_000
 INJECTED = (

@@ -16,6 +16,7 @@ from tests.servers.s3 import S3Server
 Places = dict[str, Any]
 
 _STORES = ("embedded", "servers")
+_APPLICATION = Path(__file__).parents[1] / "app"
 _numbers = itertools.count(1)
 
 
@@ -38,9 +39,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that has a store, or a service on one, on both kinds, unless its mark names one."""
+    """Run a test that has a store, or a service on one, on both kinds, unless its mark names one.
+
+    The many tests of the application run on PostgreSQL and S3 where that is asked for.
+    """
     marked = {mark.name for mark in metafunc.definition.iter_markers()} & set(_STORES)
     asked = metafunc.config.getoption("store")
+    if asked is None and not marked and _APPLICATION in metafunc.definition.path.parents:
+        marked = {"embedded"}
     kinds = [kind for kind in _STORES if asked in (None, kind) and (not marked or kind in marked)]
     if "store_kind" in metafunc.fixturenames:
         metafunc.parametrize("store_kind", kinds)
