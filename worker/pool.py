@@ -53,7 +53,7 @@ class PoolProcess:
         pyarrow.set_cpu_count(self._settings.threads_per_job)
         with _leaving_when(self._stop), _alone_in(kernel_cache()):
             warm_up()
-        _LOG.info("worker.ready", worker=self._worker)
+        _LOG.info("worker.ready", worker=self._process)
 
     def run_jobs(self, job_id: str) -> None:
         """Carry out what waits; the body of the task.
@@ -62,7 +62,11 @@ class PoolProcess:
         """
         if self._store is None:
             raise RuntimeError("jobs run in pool processes only; use the prefork pool")
-        run_jobs(self._store, self._settings, self._stop, f"{self._worker}/{os.getpid()}", self._kinds)
+        run_jobs(self._store, self._settings, self._stop, self._process, self._kinds)
+
+    @property
+    def _process(self) -> str:
+        return f"{self._worker}/{os.getpid()}"
 
 
 def die_with_parent(parent_pid: int) -> None:

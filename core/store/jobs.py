@@ -359,6 +359,8 @@ class Jobs:
         """List queued jobs that need a wake-up, the oldest few, and note that they got one."""
         silent = or_(Job.woken_at.is_(None), Job.woken_at < now - timedelta(seconds=older_than_seconds))
         oldest = select(Job.id).where(Job.status == QUEUED, silent).order_by(Job.id).limit(WAKE_UPS)
+        # Two sweeps at once take different jobs and do not wait for each other.
+        oldest = oldest.with_for_update(skip_locked=True)
         woken = update(Job).where(Job.id.in_(oldest), Job.status == QUEUED).values(woken_at=now)
         found = self._session.scalars(woken.returning(Job), execution_options=_FRESH)
         return sorted(found, key=lambda job: job.id)

@@ -10,7 +10,6 @@ import lightgbm
 import numpy as np
 from lightgbm import basic
 
-from core.errors import RankeryError
 from core.training.report import IterationReport
 from core.types import Float64Array
 
@@ -18,7 +17,7 @@ _FORMAT = 1
 _SCORES = "scores/"
 
 
-class CheckpointError(RankeryError):
+class CheckpointError(Exception):
     """A checkpoint is damaged, or of another version."""
 
 

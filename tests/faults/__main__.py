@@ -52,7 +52,7 @@ class Run:
 
     def carry_out(self) -> None:
         """Do everything."""
-        self._task = self.progress.add_task("starting", total=len(self.wanted))
+        self._task, self._begun = self.progress.add_task("starting", total=len(self.wanted)), 0
         if set(self.wanted) - set(ON_ONE_DISK):
             with Servers.started(self.folder) as servers:
                 self._on_servers(servers)
@@ -62,6 +62,7 @@ class Run:
                 self.progress.log(f"full disk: {installation.disk.how}")
                 with self._campaign(installation) as campaign:
                     self._struck(campaign, ON_ONE_DISK)
+        self.progress.update(self._task, description="done", completed=self._begun)
 
     def _on_servers(self, servers: Servers) -> None:
         if set(self.wanted) - set(ON_ONE_DISK) - {RESUME}:
@@ -98,7 +99,8 @@ class Run:
 
     def _say(self, what: str) -> None:
         self.progress.log(what)
-        self.progress.update(self._task, description=what, advance=1)
+        self.progress.update(self._task, description=what, completed=self._begun)
+        self._begun += 1
 
 
 def main() -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 
+from core.store.lanes import LANES
 from tests.faults.broker import RedisServer
 from tests.faults.disk import Disk, LimitedProcesses, MountedDisk, mounted
 from tests.faults.parts import Part
@@ -16,6 +17,7 @@ from tests.servers import PostgresServer, S3Server
 from tests.servers.process import free_port
 
 READY_SECONDS = 180.0
+START_SECONDS = 900.0  # a first start compiles every kernel
 LOOK_SECONDS = 0.05
 
 
@@ -91,10 +93,20 @@ class Installation:
         return [self.api, *self.workers]
 
     def start(self) -> None:
-        """Start all parts and wait for the API; workers are on their way."""
+        """Start all parts and wait until they are ready."""
         for part in self.parts:
             part.start()
+        self.until_ready()
+
+    def until_ready(self) -> None:
+        """Attend until the API answers for all it needs, and every lane of every worker can take a job."""
         self.until(self.is_ready, READY_SECONDS, "the API is ready")
+        workers = [worker for worker in self.workers if worker.is_supervised]
+        self.until(
+            lambda: all(len(worker.ready_processes()) >= len(LANES) for worker in workers),
+            START_SECONDS,
+            "all workers are ready",
+        )
 
     def stop(self) -> None:
         """End all parts."""

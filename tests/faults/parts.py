@@ -1,6 +1,7 @@
 """The processes of the service, each started again when it ends, as by a supervisor."""
 
 import os
+import re
 import signal
 import sys
 import time
@@ -12,6 +13,7 @@ from rankery.embedded.process import ServiceProcess
 
 RESTART_SECONDS = 0.5
 STOP_SECONDS = 30.0
+_READY = re.compile(r"worker\.ready.*/(\d+)\b")
 
 
 class Part:
@@ -55,9 +57,11 @@ class Part:
             self.name, self._command, log_path=self._log_path, environment=self._environment
         )
 
-    def logged(self, words: str) -> int:
-        """Count a phrase in what it logged since it was started."""
-        return self._log_path.read_bytes()[self._log_start :].decode(errors="replace").count(words)
+    def ready_processes(self) -> set[int]:
+        """Return the ids of its pool processes that can take a job."""
+        log = self._log_path.read_bytes()[self._log_start :].decode(errors="replace")
+        said = {int(pid) for pid in _READY.findall(log)}
+        return said & self.descendants() if self.runs else set()
 
     def revive(self) -> None:
         """Start it again where it ended a moment ago."""

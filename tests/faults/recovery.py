@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from core.store.lanes import LANES
 from rankery.client import Document
 from tests.faults.campaign import Campaign
 from tests.faults.faults import running_again
@@ -10,7 +9,6 @@ from tests.faults.scene import ENDED, Running, Scene, now
 from tests.faults.work import Submission, training
 
 LIMIT_SECONDS = 15.0
-_START_SECONDS = 120.0
 _LONG = 20_000  # iterations: it outlasts the measurement and is cancelled
 
 
@@ -56,7 +54,7 @@ def _measure(campaign: Campaign, recovery: Recovery, *, is_restarted: bool) -> N
     submission = Submission("long", "/v1/jobs", body)
     with campaign.scene(f"recovery {recovery.situation} {len(recovery.seconds)}") as scene:
         try:
-            _wait_for_workers(scene)
+            campaign.installation.until_ready()
             scene.submit([submission])
             victim = _running(scene)
             victim.worker.is_supervised = is_restarted
@@ -67,15 +65,6 @@ def _measure(campaign: Campaign, recovery: Recovery, *, is_restarted: bool) -> N
             _end(scene, victim.job)
         except TimeoutError as error:
             recovery.complaints.append(str(error))
-
-
-def _wait_for_workers(scene: Scene) -> None:
-    """Wait until every process of every worker that is to run could take a job."""
-    parts = [part for part in scene.installation.workers if part.is_supervised]
-    ready = "worker.ready"
-    scene.installation.until(
-        lambda: all(part.logged(ready) >= len(LANES) for part in parts), _START_SECONDS, "workers are ready"
-    )
 
 
 def _running(scene: Scene) -> Running:

@@ -11,8 +11,8 @@ from tests.faults.work import Submission, stopping_early
 
 # Every few iterations, so that most kills find a checkpoint; leases short, since equality is what is shown.
 SETTINGS = {
-    "RANKERY_CHECKPOINT_SECONDS": "0.2",
-    "RANKERY_REPORT_SECONDS": "0.05",
+    "RANKERY_CHECKPOINT_SECONDS": "0.5",
+    "RANKERY_REPORT_SECONDS": "0.1",
     "RANKERY_LEASE_SECONDS": "3",
     "RANKERY_HEARTBEAT_SECONDS": "0.5",
     "RANKERY_SWEEP_SECONDS": "0.5",
@@ -72,7 +72,7 @@ def kill_and_resume(campaign: Campaign, kills: int, iterations: int = ITERATIONS
                 if _follow(scene, one, reference):
                     under_way.remove(one)
                     done.append(one)
-            scene.installation.attend(0.01)
+            scene.installation.attend(0.05)
         return done + under_way + waiting
 
 

@@ -153,7 +153,7 @@ def _of(rows: list[Row], names: list[str]) -> list[Row]:
 
 
 def test_every_step_forth_and_back_keeps_what_it_can(database: Database) -> None:
-    """No step loses a value that has a place on its other side, and after the way back comes the way forth."""
+    """No step loses a value that has a place on its other side, and the way leads forth again."""
     before: dict[str, list[Row]] = {}
     for revision in database.revisions:
         database.upgrade(revision)
