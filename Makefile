@@ -2,7 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-export PYTHONDONTWRITEBYTECODE := 1
+# Every process of the service would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 

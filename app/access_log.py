@@ -45,6 +45,7 @@ class AccessLog:
                 MutableHeaders(scope=message)[HEADER] = request_id
             await send(message)
 
+        structlog.contextvars.clear_contextvars()
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 await self.app(scope, receive, send_with_id)
@@ -63,7 +64,6 @@ class AccessLog:
                     status=status,
                     duration_ms=round((time.perf_counter() - started) * 1000, 1),
                 )
-                structlog.contextvars.unbind_contextvars("key_id")
 
 
 def _request_id(headers: Headers) -> str:

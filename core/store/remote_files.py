@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, cast
 
 # What reads line by line or block by block asks the storage once for this much.
-BUFFER_BYTES = 2**20
+BUFFER_BYTES = 2**23
 
 
 class _Ranges(io.RawIOBase):

@@ -101,8 +101,8 @@ class EmbeddedStack:
             self._temporary_folder.mkdir()
             self._start_redis()
             self._start("api", [sys.executable, "-m", "rankery", "api"])
-            self._wait("api", self._api_ready, API_START_SECONDS)
             self._start("worker", [sys.executable, "-m", "rankery", "worker"])
+            self._wait("api", self._api_ready, API_START_SECONDS)
         except BaseException:
             self.stop()
             raise
@@ -178,7 +178,7 @@ class EmbeddedStack:
             if self._interrupted:
                 raise StackInterrupted
             if time.monotonic() > deadline:
-                log_path = self._processes[-1].log_path
+                log_path = next(one.log_path for one in self._processes if one.name == name)
                 raise StackError(
                     f"the {name} process was not ready after {limit_seconds:g} s (log: {log_path})"
                 )

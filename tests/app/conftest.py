@@ -1,6 +1,7 @@
 """The application on a store of its own, with no broker and no worker, and rows to start from."""
 
 import logging
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -123,3 +124,10 @@ def _model_text() -> str:
     parameters = {"objective": "regression", "num_leaves": 8, "min_data_in_leaf": 5, "verbosity": -1}
     booster = lightgbm.train(parameters, lightgbm.Dataset(features, bm25), num_boost_round=2)
     return str(booster.model_to_string())
+
+
+def wait_for_probes() -> None:
+    """Wait until nothing is asked of servers any more, so that no connection outlives its store."""
+    for thread in threading.enumerate():
+        if thread.name == "probe":
+            thread.join()

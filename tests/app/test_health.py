@@ -8,7 +8,7 @@ import pytest
 
 from app import ApiSettings, create_app
 from app.routes.health import readiness
-from tests.app.conftest import NO_BROKER, TestClient
+from tests.app.conftest import NO_BROKER, TestClient, wait_for_probes
 from tests.servers import Gate, PostgresServer, S3Server
 from tests.servers.fixtures import Places
 
@@ -41,10 +41,10 @@ def remote(
     settings = ApiSettings(**places | {"database_url": database_url, "broker_url": NO_BROKER})
     with TestClient(create_app(settings), base_url="http://127.0.0.1") as client:
         yield client
-        # Whatever is still being asked gets its answer before the application closes.
         for gate in (database_gate, storage_gate):
             gate.unblock()
             gate.open()
+        wait_for_probes()
 
 
 def test_the_process_is_alive_whatever_else_is_down(client: TestClient) -> None:

@@ -286,5 +286,7 @@ def test_a_disk_that_keeps_nothing_does_not_stop_a_job(
     workshop: Workshop, dataset: RankingDataset, settings: WorkerSettings
 ) -> None:
     """Caches cost time when they fail, never a job."""
-    (Path(settings.data_dir) / "cache").write_text("not a folder")
+    data_dir = Path(settings.data_dir)
+    data_dir.mkdir(exist_ok=True)
+    (data_dir / "cache").write_text("not a folder")
     assert workshop.train(workshop.add(dataset, "d1"), validation={"fraction": 0.3}).status == "succeeded"

@@ -18,7 +18,7 @@ from core.store.job_tallies import (
     count_attempt,
     count_job,
 )
-from tests.app.conftest import TestClient
+from tests.app.conftest import TestClient, wait_for_probes
 from tests.app.metrics.conftest import Samples, named, samples
 from tests.servers import Gate, PostgresServer
 from tests.servers.fixtures import Places
@@ -144,4 +144,5 @@ def test_without_a_database(
         gate.open()
         again = metrics.Metrics(store, ForestCache(store.artifacts, 1), "1.2")
         assert samples(asyncio.run(again.exposition(""))[0].decode())[named("rankery_database_up")] == 1
+        wait_for_probes()
         store.close()
