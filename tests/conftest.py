@@ -7,6 +7,9 @@ import pytest
 import structlog
 from hypothesis import settings
 
+# Else threads that wait for each other keep processors busy that other tests need.
+os.environ.setdefault("GOMP_SPINCOUNT", "0")
+
 # A busy machine must not fail a test: speed is shown by benchmarks.
 settings.register_profile("rankery", deadline=None)
 settings.load_profile("rankery")

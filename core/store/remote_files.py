@@ -4,17 +4,22 @@ import io
 from collections.abc import Callable
 from typing import Any, BinaryIO, cast
 
-# What reads line by line or block by block asks the storage once for this much.
-BUFFER_BYTES = 2**23
+# What reads line by line or block by block asks the storage once for this much …
+BUFFER_BYTES = 2**20
+# … and for up to this much where it reads on and on: each answer takes its time, however long it is.
+AHEAD_BYTES = 2**23
 
 
 class _Ranges(io.RawIOBase):
-    """An object of known size; every read asks for just the bytes wanted."""
+    """An object of known size; what is read on and on is asked for in ever larger pieces."""
 
     def __init__(self, size: int, fetch: Callable[[int, int], bytes]) -> None:
         self._size = size
         self._fetch = fetch
         self._position = 0
+        self._piece = memoryview(b"")
+        self._piece_stop = 0
+        self._ahead = 0
 
     def readable(self) -> bool:
         return True
@@ -33,13 +38,22 @@ class _Ranges(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: Any) -> int:
-        stop = min(self._position + len(buffer), self._size)
-        if stop <= self._position:
+        if self._position >= self._size:
             return 0
-        content = self._fetch(self._position, stop)
+        start = self._position - (self._piece_stop - len(self._piece))
+        if not 0 <= start < len(self._piece):
+            self._load(len(buffer))
+            start = 0
+        content = self._piece[start : start + len(buffer)]
         buffer[: len(content)] = content
         self._position += len(content)
         return len(content)
+
+    def _load(self, wanted: int) -> None:
+        reads_on = self._position == self._piece_stop
+        self._ahead = min(max(2 * self._ahead, wanted), AHEAD_BYTES) if reads_on else 0
+        stop = min(self._position + max(wanted, self._ahead), self._size)
+        self._piece, self._piece_stop = memoryview(self._fetch(self._position, stop)), stop
 
     def readall(self) -> bytes:
         content = self._fetch(self._position, self._size) if self._position < self._size else b""

@@ -56,7 +56,7 @@ def wait_until_read(page: Page, status: str = "ready") -> str:
 
 def dataset_card(page: Page, name: str) -> Locator:
     """Find the dataset in the list."""
-    return page.locator("article.dataset").filter(has=page.get_by_role("heading", name=name))
+    return page.locator("article.dataset").filter(has=page.get_by_role("link", name=name, exact=True))
 
 
 def fill_training(

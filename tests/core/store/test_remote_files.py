@@ -1,0 +1,50 @@
+"""Reading what is on the other side of a network in few, fitting pieces."""
+
+import io
+import random
+
+from core.store.remote_files import AHEAD_BYTES, BUFFER_BYTES, open_ranges
+
+CONTENT = random.Random(1).randbytes(40 * BUFFER_BYTES + 17)
+
+
+class Storage:
+    """Notes what it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def fetch(self, start: int, stop: int) -> bytes:
+        """Return a piece."""
+        self.asked.append(stop - start)
+        return CONTENT[start:stop]
+
+
+def test_what_is_read_on_and_on_comes_in_ever_larger_pieces() -> None:
+    """So that few answers are waited for; what was read is what is there."""
+    storage, found = Storage(), io.BytesIO()
+    with open_ranges(len(CONTENT), storage.fetch) as file:
+        while block := file.read(10_000):
+            found.write(block)
+    assert found.getvalue() == CONTENT
+    assert storage.asked[:5] == [BUFFER_BYTES, 2 * BUFFER_BYTES, 4 * BUFFER_BYTES, AHEAD_BYTES, AHEAD_BYTES]
+    assert sum(storage.asked) == len(CONTENT)
+
+
+def test_what_is_read_here_and_there_comes_in_small_pieces() -> None:
+    """A page of a large table does not bring half of the table along."""
+    storage, places = Storage(), [30, 3, 17, 38, 9, 24]
+    with open_ranges(len(CONTENT), storage.fetch) as file:
+        for place in places:
+            file.seek(place * BUFFER_BYTES + 5)
+            assert file.read(100) == CONTENT[place * BUFFER_BYTES + 5 :][:100]
+    assert storage.asked == [BUFFER_BYTES] * len(places)
+
+
+def test_a_large_piece_is_asked_for_at_once() -> None:
+    """And what follows it is read on."""
+    storage = Storage()
+    with open_ranges(len(CONTENT), storage.fetch) as file:
+        assert file.read(20 * BUFFER_BYTES) == CONTENT[: 20 * BUFFER_BYTES]
+        assert file.read() == CONTENT[20 * BUFFER_BYTES :]
+    assert len(storage.asked) <= 3
