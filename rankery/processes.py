@@ -72,8 +72,8 @@ def _prepare_environment() -> None:
     """Set what numba and OpenMP read once, when they are first imported."""
     # LightGBM and numba may each bring an OpenMP pool; idle threads of one that spin would slow the other.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    # GNU's runtime: microseconds suffice for LightGBM's many short loops. Two processes on the same cores whose
-    # threads turn for its default of 300,000 rounds take a hundred times as long.
+    # GNU's runtime: microseconds suffice for LightGBM's many short loops. Two processes on the same cores
+    # that turn for its default of 300,000 rounds take a hundred times as long.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
