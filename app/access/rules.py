@@ -12,6 +12,7 @@ READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 # What a probe asks, from wherever it runs and by whatever name.
 HEALTH = frozenset({"/healthz", "/readyz"})
+METRICS = "/metrics"
 SIGN_IN = "/sign-in"
 SIGN_OUT = "/sign-out"
 # All that the page to sign in loads.
@@ -53,7 +54,7 @@ RULES = (
     _rule(["/v1/keys", "/v1/keys/{below:path}", "/v1/audit"], reading=ADMIN, writing=ADMIN),
     _rule(["/v1/models/{ref}/rank"], reading=READ, writing=SCORE),
     _rule(["/v1/{below:path}"], reading=READ, writing=WRITE),
-    _rule(["/openapi.json", "/docs", "/metrics"], reading=READ, writing=READ),
+    _rule(["/openapi.json", "/docs", METRICS], reading=READ, writing=READ),
     _rule(["/static/{file:path}", "/static-offline-docs/{file:path}"], reading=READ, writing=READ),
     _rule(
         [

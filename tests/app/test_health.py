@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from app import ApiSettings, create_app
+from app.access import keyring
+from app.metrics import metrics
 from app.routes.health import readiness
 from tests.app.conftest import NO_BROKER, TestClient, wait_for_probes
 from tests.servers import Gate, PostgresServer, S3Server
@@ -102,6 +104,23 @@ def test_servers_that_hang(remote: TestClient, database_gate: Gate, storage_gate
         assert answer.startswith("the database does not answer within 2 s; the storage does not answer ")
         assert time.monotonic() - began < 4
         assert remote.get("/healthz").status_code == 200
+
+
+@pytest.mark.servers
+def test_who_watches_is_told_that_the_database_is_away(remote: TestClient, database_gate: Gate) -> None:
+    """Whoever could read the metrics before still can; nobody else comes in, nor to anything else."""
+    services = remote.app.state.services  # type: ignore[attr-defined]
+    with services.store.begin() as tx:
+        _, secret = tx.api_keys.create("prometheus", ["read"])
+    services.doorkeeper.keyring.forget()
+    known, unknown = ({"authorization": f"Bearer {key}"} for key in (secret, "rk_unknown"))
+    assert "rankery_database_up 1.0" in remote.get("/metrics", headers=known).text
+    database_gate.shut()
+    time.sleep(max(keyring.FRESH_SECONDS, metrics.FRESH_SECONDS) + 0.1)
+    assert "rankery_database_up 0.0" in remote.get("/metrics", headers=known).text
+    assert remote.get("/metrics", headers=unknown).status_code == 503
+    assert remote.get("/metrics").status_code == 401
+    assert remote.get("/v1/jobs", headers=known).status_code == 503
 
 
 def test_jobs_are_accepted_without_a_broker(client: TestClient) -> None:

@@ -44,12 +44,9 @@ class Servers:
             PostgresServer(folder / "postgres") as postgres,
             S3Server(folder / "store") as store,
             running_broker(folder / "redis") as broker,
+            StoreFront(store.port) as front,
         ):
-            front = StoreFront(store.port)
-            try:
-                yield cls(folder, broker, postgres, store, front)
-            finally:
-                front.stop()
+            yield cls(folder, broker, postgres, store, front)
 
 
 class Installation:

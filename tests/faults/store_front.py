@@ -4,6 +4,8 @@ import contextlib
 import socket
 import threading
 
+from tests.servers import Gate
+
 _BODY = (
     b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>ServiceUnavailable</Code>'
     b"<Message>Please reduce your request rate.</Message></Error>"
@@ -16,48 +18,43 @@ _HEAD_END = b"\r\n\r\n"
 _QUIET_SECONDS = 0.2
 
 
-class StoreFront:
+class StoreFront(Gate):
     """Passes connections on to the object store; once closed, answers every request with 503.
 
     What is under way when it closes is cut.
 
-    Args:
-        port: The port of the object store on this machine.
+    Attributes:
+        refused: Requests that were answered with 503.
     """
 
     def __init__(self, port: int) -> None:
-        self._target = port
         self._is_closed = threading.Event()
-        self._lock = threading.Lock()
-        self._ends: set[socket.socket] = set()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.refused = 0
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__(port)
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self.port}"
 
     def close(self) -> None:
         """Answer 503 from now on."""
         self._is_closed.set()
-        with self._lock:
-            ends, self._ends = self._ends, set()
-        for end in ends:
-            _cut(end)
+        self.cut()
 
     def open(self) -> None:
-        """Serve again."""
+        """Serve (again)."""
         self._is_closed.clear()
+        super().open()
 
-    def stop(self) -> None:
-        """Give up the port and all connections."""
-        _cut(self._listener)
-        self.close()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                near, _ = self._listener.accept()
-                serve = self._refuse if self._is_closed.is_set() else self._connect
-                threading.Thread(target=serve, args=(near,), daemon=True).start()
+    def serve(self, near: socket.socket) -> None:
+        """Lead one connection to the store, or refuse what comes on it."""
+        if self._is_closed.is_set():
+            self._refuse(near)
+            return
+        super().serve(near)
+        if self._is_closed.is_set():
+            self.cut()
 
     def _refuse(self, near: socket.socket) -> None:
         """Read one request and say that there is no service now."""
@@ -74,32 +71,3 @@ class StoreFront:
             near.settimeout(_QUIET_SECONDS)
             while near.recv(65536):
                 pass
-
-    def _connect(self, near: socket.socket) -> None:
-        try:
-            far = socket.create_connection(("127.0.0.1", self._target))
-        except OSError:
-            _cut(near)
-            return
-        with self._lock:
-            self._ends |= {near, far}
-        if self._is_closed.is_set():
-            _cut(near)
-        for source, sink in ((near, far), (far, near)):
-            threading.Thread(target=self._pass_on, args=(source, sink), daemon=True).start()
-
-    def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while received := source.recv(65536):
-                sink.sendall(received)
-        with self._lock:
-            self._ends -= {source, sink}
-        _cut(source)
-        _cut(sink)
-
-
-def _cut(end: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        end.shutdown(socket.SHUT_RDWR)
-    with contextlib.suppress(OSError):
-        end.close()

@@ -4,6 +4,7 @@ import contextlib
 import socket
 import threading
 from types import TracebackType
+from typing import Self
 
 
 class Gate:
@@ -33,7 +34,7 @@ class Gate:
         self.passed_bytes = 0
         self.open()
 
-    def __enter__(self) -> "Gate":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -55,11 +56,15 @@ class Gate:
         listener, self._listener = self._listener, None
         if listener is not None:
             _cut(listener)
+        self.cut()
+        self._open_way.set()
+
+    def cut(self) -> None:
+        """Cut the connections there are."""
         with self._lock:
             sockets, self._sockets = self._sockets, set()
         for end in sockets:
             _cut(end)
-        self._open_way.set()
 
     def block(self) -> None:
         """Hold everything back; the connections stay."""
@@ -73,9 +78,10 @@ class Gate:
         with contextlib.suppress(OSError):
             while True:
                 near, _ = listener.accept()
-                threading.Thread(target=self._connect, args=(near,), daemon=True).start()
+                threading.Thread(target=self.serve, args=(near,), daemon=True).start()
 
-    def _connect(self, near: socket.socket) -> None:
+    def serve(self, near: socket.socket) -> None:
+        """Lead one connection to the server."""
         self._open_way.wait()
         try:
             far = socket.create_connection(("127.0.0.1", self._target))
