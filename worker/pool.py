@@ -22,6 +22,8 @@ from worker.tasks import run_jobs
 
 _PR_SET_PDEATHSIG = 1
 _STOP_POLL_SECONDS = 0.1
+# On a machine that it shares with the API, a training leaves the processors to whoever waits for an answer.
+_NICENESS = 10
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
@@ -49,6 +51,7 @@ class PoolProcess:
         Kernels are compiled or loaded here and never in the parent: OpenMP does not survive a fork.
         """
         die_with_parent(self._parent_pid)
+        os.nice(_NICENESS)
         self._store = Store.open(self._settings)
         pyarrow.set_cpu_count(self._settings.threads_per_job)
         with _leaving_when(self._stop), _alone_in(kernel_cache()):
