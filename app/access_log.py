@@ -45,6 +45,7 @@ class AccessLog:
                 MutableHeaders(scope=message)[HEADER] = request_id
             await send(message)
 
+        # What the request before left, such as its caller's key, is not this one's.
         structlog.contextvars.clear_contextvars()
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:

@@ -310,5 +310,5 @@ class JobRun:
 
 
 def _spent_seconds(tx: Transaction, job: Job) -> float:
-    earlier = tx.jobs.attempts(job.id)[job.id]
+    earlier = tx.attempts.of(job.id)
     return sum((past.ended_at - past.started_at).total_seconds() for past in earlier if past.ended_at)

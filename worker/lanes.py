@@ -4,9 +4,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 
 import structlog
 
@@ -14,6 +11,7 @@ from core.store import LANES
 from worker.application import prepare, run_lane
 from worker.pool import die_with_parent
 from worker.settings import WorkerSettings
+from worker.stopping import StopFlag
 
 _WATCH_SECONDS = 0.1
 # A lane that ends again and again is not started as fast as it ends.
@@ -36,16 +34,18 @@ def run(settings: WorkerSettings, lane: str | None = None) -> None:
     if lane is not None:
         run_lane(settings, lane)
         return
-    with _signals_noted() as signalled:
-        lanes = [_LaneProcess(settings, name) for name in LANES]
-        while not signalled():
-            for process in lanes:
-                process.keep_up()
-            time.sleep(_WATCH_SECONDS)
+    stop = StopFlag()
+    for number in _SIGNALS:
+        signal.signal(number, lambda *_: stop.set())
+    lanes = [_LaneProcess(settings, name) for name in LANES]
+    while not stop.is_set():
         for process in lanes:
-            process.terminate()
-        for process in lanes:
-            process.wait()
+            process.keep_up()
+        time.sleep(_WATCH_SECONDS)
+    for process in lanes:
+        process.terminate()
+    for process in lanes:
+        process.wait()
 
 
 class _LaneProcess:
@@ -102,25 +102,3 @@ def _lane_process(settings: WorkerSettings, lane: str, parent_pid: int) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
     return 0
-
-
-@contextmanager
-def _signals_noted() -> Iterator["_Signalled"]:
-    signalled = _Signalled()
-    previous = {number: signal.signal(number, signalled.note) for number in _SIGNALS}
-    try:
-        yield signalled
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-
-class _Signalled:
-    def __init__(self) -> None:
-        self._noted = False
-
-    def __call__(self) -> bool:
-        return self._noted
-
-    def note(self, _number: int, _frame: FrameType | None) -> None:
-        self._noted = True

@@ -70,7 +70,7 @@ def get_job(job_id: str, services: UseServices) -> JobWithAttempts:
     """Show a job's status, progress, latest metrics, attempts, and its result or problem once it ended."""
     with services.store.read() as tx:
         job = tx.jobs.get(job_id)
-        attempts = tx.jobs.attempts(job_id)[job_id]
+        attempts = tx.attempts.of(job_id)
     return JobWithAttempts.of(job, attempts)
 
 

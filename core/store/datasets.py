@@ -20,9 +20,9 @@ _DIGEST_TURNS = 0x44415441  # any number of Rankery's own: "DATA"
 class Datasets:
     """Datasets within one transaction.
 
-    Datasets of one digest share what is stored. All that shares or unshares it first calls `_alone_with`, so
-    that it happens one after the other: neither is anything deleted that a dataset has just taken over, nor
-    do two that are deleted at once each leave it to the other.
+    Datasets of one digest share what is stored. All that shares or unshares it first takes its turn with the
+    digest, so that it happens one after the other: neither is anything deleted that a dataset has just taken
+    over, nor do two that are deleted at once each leave it to the other.
     """
 
     def __init__(self, session: Session) -> None:
@@ -138,7 +138,7 @@ class Datasets:
             NotFound: The dataset does not exist.
         """
         dataset = self.get(id)
-        self._alone_with(digest)
+        take_turn(self._session, _DIGEST_TURNS, digest)
         same = (Dataset.digest == digest, Dataset.status == "ready", Dataset.id != id)
         other = self._session.scalar(select(Dataset).where(*same).order_by(Dataset.id).limit(1))
         if other is None:
@@ -198,10 +198,6 @@ class Datasets:
 
     def _is_shared(self, dataset: Dataset) -> bool:
         if dataset.digest is not None:
-            self._alone_with(dataset.digest)
+            take_turn(self._session, _DIGEST_TURNS, dataset.digest)
         others = select(Dataset.id).where(Dataset.data_key == dataset.data_key, Dataset.id != dataset.id)
         return self._session.scalar(others.limit(1)) is not None
-
-    def _alone_with(self, digest: str) -> None:
-        """Let other transactions that come here for this digest wait for the end of this one."""
-        take_turn(self._session, _DIGEST_TURNS, digest)

@@ -10,12 +10,11 @@ from sqlalchemy.orm import Session
 
 from core.errors import LeaseLost, NotFound, WrongState
 from core.store import ids, job_states
+from core.store.attempts import Attempts
 from core.store.clock import utc_now
 from core.store.job_states import CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED
-from core.store.job_tallies import count_attempt, count_job
 from core.store.pages import Page, Span
-from core.store.tables import Dataset, Job, JobAttempt, JobDataset, JobIteration
-from core.store.tallies import Tallies
+from core.store.tables import Dataset, Job, JobDataset, JobIteration
 
 CANCELLED_PROBLEM = {"title": "Cancelled", "detail": "The job was cancelled."}
 
@@ -44,9 +43,9 @@ class Settled:
 class Jobs:
     """Jobs within one transaction."""
 
-    def __init__(self, session: Session, tallies: Tallies) -> None:
+    def __init__(self, session: Session, attempts: Attempts) -> None:
         self._session = session
-        self._tallies = tallies
+        self._attempts = attempts
 
     def add(
         self,
@@ -122,14 +121,6 @@ class Jobs:
         rows = select(JobIteration).where(JobIteration.job_id == id, JobIteration.iteration > after)
         return list(self._session.scalars(rows.order_by(JobIteration.iteration)))
 
-    def attempts(self, *job_ids: str) -> dict[str, list[JobAttempt]]:
-        """Return the claims of some jobs so far, by job, in order."""
-        rows = select(JobAttempt).where(JobAttempt.job_id.in_(job_ids)).order_by(JobAttempt.token)
-        found: dict[str, list[JobAttempt]] = {job_id: [] for job_id in job_ids}
-        for attempt in self._session.scalars(rows):
-            found[attempt.job_id].append(attempt)
-        return found
-
     def claim_next(self, kinds: Collection[str], worker: str, lease_seconds: float) -> Job | None:
         """Take the queued job of these kinds whose turn it is, or return None where none waits.
 
@@ -173,17 +164,7 @@ class Jobs:
         if job.token > 1:
             after = JobIteration.iteration > (resumed_from or 0)
             self._session.execute(delete(JobIteration).where(JobIteration.job_id == id, after))
-        self._session.add(
-            JobAttempt(
-                job_id=id,
-                token=job.token,
-                attempt=job.attempt,
-                worker=worker,
-                started_at=now,
-                resumed_from=resumed_from,
-            )
-        )
-        self._session.flush()
+        self._attempts.begin(job, now, resumed_from)
         return job
 
     def running_on(self, worker: str) -> list[Job]:
@@ -348,7 +329,7 @@ class Jobs:
             moved = self._move(job.id, RUNNING, target, *guards, problem=problem)
             if moved is None:
                 continue
-            self._end_attempt(moved, LOST, f"The worker {worker} stopped answering.")
+            self._attempts.end(moved, LOST, f"The worker {worker} stopped answering.")
             if target == QUEUED:
                 settled.requeued.append(job.id)
             else:
@@ -371,19 +352,8 @@ class Jobs:
         job = self._move(id, RUNNING, target, Job.token == token, **values)
         if job is None:
             raise LeaseLost(id)
-        self._end_attempt(job, ending, detail)
+        self._attempts.end(job, ending, detail)
         return job
-
-    def _end_attempt(self, job: Job, ending: str, detail: str | None) -> None:
-        # An attempt that a worker of an earlier release began has no row.
-        mine = (JobAttempt.job_id == job.id, JobAttempt.token == job.token)
-        ended = update(JobAttempt).where(*mine).values(ended_at=utc_now(), ending=ending, detail=detail)
-        self._session.execute(ended, execution_options={"synchronize_session": False})
-        count_attempt(self._tallies, job.kind, ending)
-        if job.finished_at is not None:
-            first = select(func.min(JobAttempt.started_at)).where(JobAttempt.job_id == job.id)
-            started_at = self._session.scalar(first) or job.started_at or job.finished_at
-            count_job(self._tallies, job.kind, job.status, (job.finished_at - started_at).total_seconds())
 
     def _write(self, id: str, token: int, values: dict[str, Any]) -> Job:
         mine = (Job.id == id, Job.token == token, Job.status == RUNNING)

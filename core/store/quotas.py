@@ -31,7 +31,7 @@ class Quotas:
         Raises:
             JobQuotaExceeded: They would be too many.
         """
-        self._alone_with(key_id)
+        take_turn(self._session, _TURNS, key_id or "")
         own = self._session.scalar(select(ApiKey.max_active_jobs).where(ApiKey.id == key_id))
         bound = most if own is None else own
         active = select(func.count()).select_from(Job).where(Job.status.in_(ACTIVE), _of(Job.key_id, key_id))
@@ -53,14 +53,10 @@ class Quotas:
         bound = most if own is None else own
         if bound is None:
             return
-        self._alone_with(key_id)
+        take_turn(self._session, _TURNS, key_id or "")
         stored = select(func.sum(Dataset.size_bytes)).where(_of(Dataset.key_id, key_id))
         if int(self._session.scalar(stored) or 0) + adding > bound:
             raise ByteQuotaExceeded(bound)
-
-    def _alone_with(self, key_id: str | None) -> None:
-        """Let other transactions that count for this key wait for the end of this one."""
-        take_turn(self._session, _TURNS, key_id or "")
 
 
 def _of(column: InstrumentedAttribute[str | None], key_id: str | None) -> ColumnElement[bool]:

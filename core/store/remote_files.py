@@ -47,6 +47,8 @@ class _Ranges(io.RawIOBase):
         content = self._piece[start : start + len(buffer)]
         buffer[: len(content)] = content
         self._position += len(content)
+        if self._position == self._piece_stop:
+            self._piece = memoryview(b"")  # it may be as large as what was asked for, and has been passed on
         return len(content)
 
     def _load(self, wanted: int) -> None:

@@ -13,6 +13,7 @@ from core.errors import StoreFull, StoreUnavailable
 from core.store import engines, schema
 from core.store.api_keys import ApiKeys
 from core.store.artifacts import Artifacts
+from core.store.attempts import Attempts
 from core.store.audit import Audit
 from core.store.comparisons import Comparisons
 from core.store.datasets import Datasets
@@ -46,13 +47,15 @@ class Transaction:
         sessions: The browsers that signed in.
         audit: Who changed what.
         tallies: What is counted for good.
+        attempts: The attempts at jobs.
         figures: How much there is of everything.
     """
 
     def __init__(self, session: Session) -> None:
         self.datasets = Datasets(session)
         self.tallies = Tallies(session)
-        self.jobs = Jobs(session, self.tallies)
+        self.attempts = Attempts(session, self.tallies)
+        self.jobs = Jobs(session, self.attempts)
         self.models = Models(session)
         self.evaluations = Evaluations(session)
         self.rankings = Rankings(session)

@@ -112,9 +112,8 @@ def multipart(filename: str, content: bytes, *, part: str = "file", **fields: st
         for name, value in fields.items()
     ]
     head = f'--cut\r\nContent-Disposition: form-data; name="{part}"; filename="{filename}"\r\n\r\n'
-    return "multipart/form-data; boundary=cut", "".join(
-        [*pieces, head]
-    ).encode() + content + b"\r\n--cut--\r\n"
+    body = "".join([*pieces, head]).encode() + content + b"\r\n--cut--\r\n"
+    return "multipart/form-data; boundary=cut", body
 
 
 def _encoded(body: Any, ids: Mapping[str, str]) -> bytes:

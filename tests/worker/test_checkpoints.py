@@ -88,7 +88,7 @@ def test_a_shutdown_costs_nothing(store: Store, settings: WorkerSettings, submit
     assert 20 <= job.checkpoint["iteration"] < ITERATIONS
     assert finish(store, settings, job_id) == undisturbed
     with store.read() as tx:
-        attempts = tx.jobs.attempts(job_id)[job_id]
+        attempts = tx.attempts.of(job_id)
     assert [(row.ending, row.resumed_from) for row in attempts] == [
         ("handed_back", None),
         ("succeeded", job.checkpoint["iteration"]),
