@@ -18,8 +18,27 @@ _NO_LIMITS = (None, [None, None])
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
+class QoS(redis.QoS):
+    """The messages under way, no more of which are taken than there are places."""
+
+    def ack(self, delivery_tag: str) -> None:
+        """Acknowledge a message.
+
+        Raises:
+            ConnectionError: The broker is away. The message is under way no more: its place would stay taken,
+                and a lane that has one place would not even ask whether the broker is back.
+        """
+        try:
+            super().ack(delivery_tag)  # type: ignore[no-untyped-call] # kombu has no types
+        except self.channel.connection_errors:
+            self._quick_ack(delivery_tag)
+            raise
+
+
 class Channel(redis.Channel):
     """A channel that drops what is no message at all."""
+
+    QoS = QoS
 
     def _brpop_read(self, **options: Any) -> Any:
         try:

@@ -1,0 +1,40 @@
+"""The broker's messages."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from celery import Celery
+
+from core.store import WakeUps
+from core.store.lanes import TRAINING
+from core.store.wakeups import queue_of
+from tests.faults.broker import RedisServer
+from tests.faults.installation import running_broker
+from worker.messages import TRANSPORT
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[RedisServer]:
+    """A Redis of this test's own."""
+    with running_broker(tmp_path / "redis") as broker:
+        yield broker
+
+
+def test_a_message_that_cannot_be_acknowledged_keeps_no_place(broker: RedisServer) -> None:
+    """Redis may be away when a job ends; its lane must ask for messages again all the same."""
+    wake_ups = WakeUps(broker.url)
+    assert wake_ups.send("job_1", "train")
+    celery = Celery(broker=broker.url, set_as_current=False)
+    celery.conf.broker_transport = TRANSPORT
+    with celery.connection_for_read() as connection:
+        channel = connection.default_channel
+        channel.basic_qos(0, 1, False)
+        message = channel.basic_get(queue_of(TRAINING))
+        assert not channel.qos.can_consume()
+        broker.process.kill()
+        with pytest.raises(connection.connection_errors):
+            message.ack()
+        assert channel.qos.can_consume()
+    wake_ups.close()
+    celery.close()
