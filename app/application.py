@@ -38,11 +38,13 @@ from app.routes import (
 from app.scoring import ForestCache
 from app.services import Services
 from app.settings import ApiSettings
+from app.unchanged import UnchangedAnswers
 from core.store import Store, WakeUps
 
 _V1 = (
     datasets.router,
     jobs.router,
+    jobs.polled_router,
     models.router,
     models.scoring_router,
     evaluations.router,
@@ -74,7 +76,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 "broker": Probe(wake_ups.fault),
             }
             application.state.services = Services(
-                settings, store, wake_ups, forests, doorkeeper, metrics, parts
+                settings, store, wake_ups, forests, UnchangedAnswers(), doorkeeper, metrics, parts
             )
             yield
         finally:

@@ -12,6 +12,7 @@ from app.metrics import Metrics
 from app.probes import Probe
 from app.scoring import ForestCache
 from app.settings import ApiSettings
+from app.unchanged import UnchangedAnswers
 from core.store import Job, Store
 from core.store.wakeups import WakeUps
 
@@ -27,6 +28,7 @@ class Services:
         store: Rows and artifacts.
         wake_ups: Tells workers that a job is waiting; never fails.
         forests: Parsed models, kept for scoring.
+        unchanged: Answers to what is asked again and again.
         doorkeeper: Tells callers by their keys.
         metrics: What Prometheus is told.
         parts: What the service needs, and how to ask each whether something is wrong with it.
@@ -36,6 +38,7 @@ class Services:
     store: Store
     wake_ups: WakeUps
     forests: ForestCache
+    unchanged: UnchangedAnswers
     doorkeeper: Doorkeeper
     metrics: Metrics
     parts: Mapping[str, Probe[str | None]]

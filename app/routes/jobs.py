@@ -10,7 +10,7 @@ from app.answers import ACCEPTED, accepted
 from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.idempotency import BodySha256, UseOnce
 from app.learning_curves import learning_curves
-from app.routes.route import JsonRoute
+from app.routes.route import JsonRoute, PolledRoute
 from app.schemas.base import Cursor, Limit
 from app.schemas.job_requests import REQUEST_EXAMPLES, JobRequest
 from app.schemas.jobs import Job, JobHistory, JobKind, JobPage, JobStatus, JobWithAttempts
@@ -19,6 +19,7 @@ from app.submission import submit
 from core.store.leavings import leavings
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=JsonRoute)
+polled_router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=PolledRoute)
 
 
 @router.post(
@@ -51,7 +52,7 @@ def create_job(
     return created
 
 
-@router.get("", summary="List jobs", responses={**NOT_MODIFIED, **problems(422)})
+@polled_router.get("", summary="List jobs", responses={**NOT_MODIFIED, **problems(422)})
 def list_jobs(
     services: UseServices,
     status: Annotated[JobStatus | None, Query(description="Only jobs in this status")] = None,
@@ -65,7 +66,7 @@ def list_jobs(
     return JobPage.model_validate(page)
 
 
-@router.get("/{job_id}", summary="Show a job", responses={**NOT_MODIFIED, **problems(404)})
+@polled_router.get("/{job_id}", summary="Show a job", responses={**NOT_MODIFIED, **problems(404)})
 def get_job(job_id: str, services: UseServices) -> JobWithAttempts:
     """Show a job's status, progress, latest metrics, attempts, and its result or problem once it ended."""
     with services.store.read() as tx:
@@ -74,7 +75,7 @@ def get_job(job_id: str, services: UseServices) -> JobWithAttempts:
     return JobWithAttempts.of(job, attempts)
 
 
-@router.get(
+@polled_router.get(
     "/{job_id}/history", summary="Show learning curves", responses={**NOT_MODIFIED, **problems(404, 422)}
 )
 def get_job_history(

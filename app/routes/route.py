@@ -6,6 +6,7 @@ from json import JSONDecodeError
 from typing import Any
 
 from fastapi import HTTPException, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
@@ -15,11 +16,13 @@ from app.limits.scoring import check_candidates, max_containers
 from app.services import services_of
 from app.settings import ApiSettings
 
+Handle = Callable[[Request], Coroutine[Any, Any, Response]]
+
 
 class JsonRoute(APIRoute):
     """A route that reads JSON strictly within bounds and answers GET conditionally."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Handle:
         """Wrap FastAPI's handler."""
         handle = super().get_route_handler()
 
@@ -31,9 +34,13 @@ class JsonRoute(APIRoute):
             if self.body_field is not None:
                 json_request.require_json()
                 await self.check(json_request, settings)
-            return conditional(request, await handle(json_request))
+            return conditional(request, await self.answer(json_request, handle))
 
         return handle_json
+
+    async def answer(self, request: Request, handle: Handle) -> Response:
+        """Have a request answered."""
+        return await handle(request)
 
     def bounded(self, request: Request, settings: ApiSettings) -> JsonRequest:
         """Bound the body that a request may have."""
@@ -41,6 +48,33 @@ class JsonRoute(APIRoute):
 
     async def check(self, request: JsonRequest, settings: ApiSettings) -> None:
         """Refuse a body that is too much to look at closely."""
+
+
+class PolledRoute(JsonRoute):
+    """A JSON route for GET whose answers are made of the address and what is on record, and of nothing else.
+
+    As long as nothing changes, they are given again.
+    """
+
+    async def answer(self, request: Request, handle: Handle) -> Response:
+        """Have a request answered where the answer may not be the same as before."""
+        services, address = services_of(request), (request.scope["path"], request.scope["query_string"])
+
+        async def find() -> tuple[str, bytes | None]:
+            store = services.store
+            revision = store.revision() if store.tells_at_once else await run_in_threadpool(store.revision)
+            return revision, services.unchanged.find(address, revision)
+
+        _, known = await find()
+        if known is None:
+            async with services.unchanged.turn:
+                revision, known = await find()
+                if known is None:
+                    response = await handle(request)
+                    if response.status_code == HTTPStatus.OK:
+                        services.unchanged.keep(address, revision, bytes(response.body))
+                    return response
+        return Response(known, media_type="application/json")
 
 
 class ScoringRoute(JsonRoute):

@@ -9,9 +9,7 @@ import contextlib
 import os
 import threading
 import weakref
-from collections.abc import Iterator
-
-from sqlalchemy import Engine
+from collections.abc import Callable, Iterator
 
 WAIT_SECONDS = 30
 
@@ -22,10 +20,14 @@ _registered = False
 
 
 class ForkGuard:
-    """Lets a fork wait for running transactions, and closes an engine's connections before it."""
+    """Lets a fork wait for running transactions, and closes all connections before it.
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    Args:
+        close: Closes them; they are opened again when they are needed.
+    """
+
+    def __init__(self, close: Callable[[], None]) -> None:
+        self._close = close
         self._turn = threading.Condition()
         self._threads_inside: list[int] = []
         self._fork_waits = False
@@ -52,7 +54,7 @@ class ForkGuard:
         self._turn.acquire()
         self._fork_waits = True
         self._turn.wait_for(self._only_this_thread_inside, WAIT_SECONDS)
-        self._engine.dispose()
+        self._close()
 
     def release(self) -> None:
         """Let transactions begin again."""

@@ -8,6 +8,7 @@ import pytest
 from app.conditional import matches
 from core.metrics import Conventions
 from core.store import Model, Store, System
+from core.store.jobs import Jobs
 from tests.app.conftest import TestClient
 
 
@@ -58,6 +59,26 @@ def test_what_has_changed_is_sent(client: TestClient, train_request: dict[str, A
     after = client.get(f"/v1/jobs/{job_id}", headers={"If-None-Match": before})
     assert (after.status_code, after.json()["status"]) == (200, "cancelled")
     assert after.headers["etag"] != before
+
+
+def test_what_nobody_changed_is_not_read_again(
+    client: TestClient, store: Store, train_request: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job that many follow is read from the database when something there has changed."""
+    job_id = client.post("/v1/jobs", json=train_request).json()["id"]
+    paths = [f"/v1/jobs/{job_id}", f"/v1/jobs/{job_id}/history", "/v1/jobs", "/v1/jobs?status=running"]
+    first = [client.get(path) for path in paths]
+    with monkeypatch.context() as away:
+        for name in ("get", "page"):
+            away.setattr(Jobs, name, lambda *_, **__: pytest.fail("jobs were read"))
+        again = [client.get(path) for path in paths]
+    assert [answer.json() for answer in again] == [answer.json() for answer in first]
+    assert [answer.headers["etag"] for answer in again] == [answer.headers["etag"] for answer in first]
+    with store.begin() as tx:
+        assert tx.jobs.claim_next({"train"}, "w1", 60) is not None
+    job, _, everything, running = (client.get(path).json() for path in paths)
+    assert [job["status"], everything["items"][0]["status"]] == ["running", "running"]
+    assert [each["id"] for each in running["items"]] == [job_id]
 
 
 def test_problems_carry_no_etag(client: TestClient) -> None:

@@ -1,0 +1,62 @@
+"""Telling whether anything on record has changed, without reading it."""
+
+import sqlite3
+import threading
+from itertools import count
+from typing import Any
+
+from sqlalchemy import Engine, text
+
+from core.errors import StoreUnavailable
+
+# The transactions whose effects are seen, and since when this server counts them.
+_SNAPSHOT = text("SELECT pg_current_snapshot()::text, pg_postmaster_start_time()::text")
+
+
+class Revisions:
+    """Names the state of a database: as long as the name is the same, nobody has committed a change.
+
+    The reverse does not hold, for a new name may stand for the same state. A name means something to the
+    object that gave it, and to no other. Safe between threads.
+
+    Args:
+        engine: Of the database. On SQLite one connection is kept, which must not be open in a fork.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._lock = threading.Lock()
+        self._openings = count()
+        self._opening = 0
+        self._watching: Any = None
+
+    def latest(self) -> str:
+        """Name the present state.
+
+        Raises:
+            StoreUnavailable: SQLite does not answer; what PostgreSQL raises is left as it is.
+        """
+        if self._engine.dialect.name == "postgresql":
+            with self._engine.connect() as connection:
+                return " ".join(connection.execute(_SNAPSHOT).one())
+        try:
+            return self._latest_of_sqlite()
+        except sqlite3.Error as error:
+            self.close()
+            raise StoreUnavailable(f"the database failed: {error}") from error
+
+    def close(self) -> None:
+        """Give up the connection that is kept."""
+        with self._lock:
+            if self._watching is not None:
+                self._watching.close()
+                self._watching = None
+
+    def _latest_of_sqlite(self) -> str:
+        with self._lock:
+            if self._watching is None:
+                # Without SQLAlchemy's transactions, within which SQLite would see no change.
+                self._watching, self._opening = self._engine.raw_connection(), next(self._openings)
+            # How often others have committed, as this one connection sees it.
+            (version,) = self._watching.cursor().execute("PRAGMA data_version").fetchone()
+            return f"{self._opening} {version}"
