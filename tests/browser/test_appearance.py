@@ -83,7 +83,7 @@ def result_pages(prepared: Prepared) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("look", [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)])
+@pytest.mark.parametrize("look", [("light", 1280), ("dark", 390)])
 def test_every_page_fits_its_window(
     visit: Visit,
     result_pages: dict[str, str],

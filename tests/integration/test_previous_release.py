@@ -17,7 +17,7 @@ from tests.app.conftest import NO_BROKER, TestClient
 from tests.servers.fixtures import Places
 
 PREVIOUS = "7544bed"
-ITERATIONS = 500
+ITERATIONS = 40
 REPOSITORY = Path(__file__).parents[2]
 
 # Everything in one process: the API takes the requests, then the worker's own code carries out the jobs.
@@ -50,21 +50,19 @@ run_job(store, settings, StopFlag(), "previous", sent.json()["id"])
 
 
 @pytest.fixture(scope="module")
-def previous_release(pytestconfig: pytest.Config) -> Path:
-    """The source of the release before; kept between runs, with the kernels it has compiled."""
-    assert pytestconfig.cache is not None
-    folder = pytestconfig.cache.mkdir(f"release-{PREVIOUS}")
-    if not (folder / "core").is_dir():
-        archive = subprocess.run(
-            ["git", "archive", PREVIOUS, "app", "core", "rankery", "worker"],
-            cwd=REPOSITORY,
-            capture_output=True,
-            check=False,
-        )
-        if archive.returncode:
-            pytest.skip(f"this clone does not hold {PREVIOUS}, the release before: {archive.stderr.decode()}")
-        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-            files.extractall(folder, filter="data")
+def previous_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source of the release before."""
+    archive = subprocess.run(
+        ["git", "archive", PREVIOUS, "app", "core", "rankery", "worker"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        check=False,
+    )
+    if archive.returncode:
+        pytest.skip(f"this clone does not hold {PREVIOUS}, the release before: {archive.stderr.decode()}")
+    folder = tmp_path_factory.mktemp("release")
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder, filter="data")
     return folder
 
 
@@ -75,6 +73,7 @@ def previous_worker(
     """A worker of the release before, on its own schema; it prints the id of the training it begins."""
     named = {f"RANKERY_{name.upper()}": str(value) for name, value in unmigrated_places.items()}
     environment = os.environ | named | {"PYTHONPATH": str(previous_release), "RANKERY_BROKER_URL": NO_BROKER}
+    environment["NUMBA_DISABLE_JIT"] = "1"  # kernels take minutes to compile, so few iterations seconds
     with (tmp_path / "log").open("wb") as log:
         worker = subprocess.Popen(
             [sys.executable, "-P", "-c", WORK, str(previous_release), str(ITERATIONS)],
