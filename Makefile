@@ -32,11 +32,11 @@ serve: install ## start the embedded service: Redis, API, worker, dashboard
 
 .PHONY: test
 test: install ## run all tests, on SQLite and on PostgreSQL with S3: unit, real processes, browser
-	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 .PHONY: test-servers
 test-servers: install ## run all tests that have a store on PostgreSQL with S3, those of the application included
-	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --store servers tests/app tests/core/store tests/worker tests/integration
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder --store servers tests/app tests/core/store tests/worker tests/integration
 
 .PHONY: test-kill
 test-kill: install ## kill the service at ten random moments; nothing may be left or lost

@@ -25,15 +25,24 @@ _FOLDERS_OF_SERVICES = ("browser", "faults", "integration", "rankery", "security
 
 @pytest.hookimpl(tryfirst=True)  # before the marks are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests that share a service in one process, where tests run in several."""
+    """Keep tests that share a service in one process, where tests run in several, and begin with those."""
     for item in items:
-        folder, _, _ = item.path.relative_to(_REPOSITORY / "tests").as_posix().partition("/")
-        if "service_kind" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("service"))
-        elif folder == "browser":
-            item.add_marker(pytest.mark.xdist_group("browser"))
-        elif folder in _FOLDERS_OF_SERVICES:
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
+        group = _shared_by(item)
+        if group is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
+    # The long ones first: the short ones fill up what is left of each process's time.
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+
+
+def _shared_by(item: pytest.Item) -> str | None:
+    """Name the service that a test shares with others, or the file with services of its own."""
+    folder, _, _ = item.path.relative_to(_REPOSITORY / "tests").as_posix().partition("/")
+    fixtures = getattr(item, "fixturenames", ())
+    if "service_kind" in fixtures:
+        return "service"
+    if folder == "browser" or (folder == "security" and "target" in fixtures):
+        return folder
+    return item.path.name if folder in _FOLDERS_OF_SERVICES else None
 
 
 @pytest.fixture(scope="session")

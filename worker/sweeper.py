@@ -18,7 +18,7 @@ class Sweeper:
     """Sweeps from the event loop of the worker's parent process.
 
     Not from a thread: the parent forks pool processes, and a fork while a thread holds one of SQLite's locks
-    would leave the child without it. For the same reason a store is open only during a sweep.
+    would leave the child without it. For the same reason the store has connections only during a sweep.
 
     Args:
         settings: The worker's settings.
@@ -30,6 +30,7 @@ class Sweeper:
         self._worker = worker
         self._wake_ups = WakeUps(settings.broker_url)
         self._swept = False
+        self._opened: Store | None = None
 
     def start(self, timer: Any) -> None:
         """Sweep now and then regularly; called whenever the worker has connected to the broker."""
@@ -53,7 +54,8 @@ class Sweeper:
         now = datetime.now(UTC)
         # A new worker announces every waiting job: what was announced before may be lost with the broker.
         older_than_seconds = self._settings.wake_seconds if self._swept else 0.0
-        store = Store.open(self._settings)
+        # The same one each time, for it keeps what it has made of every statement.
+        store = self._opened = self._opened or Store.open(self._settings)
         try:
             with store.begin() as tx:
                 settled = tx.jobs.requeue_expired(now, self._settings.attempts, self._gone(tx))

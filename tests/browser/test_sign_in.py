@@ -18,7 +18,7 @@ from tests.browser.visit import PATIENCE_MILLISECONDS, Visit
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
 
-LOOKS = [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)]
+LOOKS = [("light", 1280), ("dark", 390)]
 
 
 @pytest.fixture(scope="module")
