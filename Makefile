@@ -79,6 +79,10 @@ bench-evaluation: install ## all metrics beside ranx and pytrec_eval, the random
 bench-polling: install ## 200 requests a second of job polling for a minute beside a running training
 	$(BIN)/python -m benchmarks.polling
 
+.PHONY: bench-scoring
+bench-scoring: install ## microseconds to score documents with forests of two sizes, beside LightGBM's predict
+	$(BIN)/python -m benchmarks.scoring
+
 .PHONY: bench-coherency
 bench-coherency: install ## share of queries with an incoherent gradient by iteration, as the 2023 paper's Figure 3
 	$(BIN)/python -m benchmarks.coherency

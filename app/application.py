@@ -39,6 +39,7 @@ from app.scoring import ForestCache
 from app.services import Services
 from app.settings import ApiSettings
 from app.unchanged import UnchangedAnswers
+from core.scoring.warm_up import warm_up as warm_up_scoring
 from core.store import Store, WakeUps
 
 _V1 = (
@@ -66,6 +67,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         wake_ups = WakeUps(settings.broker_url)
         try:
             await run_in_threadpool(store.migrate)
+            await run_in_threadpool(warm_up_scoring, datasets=False)
             forests = ForestCache(store.artifacts, settings.model_cache_size)
             doorkeeper = Doorkeeper(Keyring(store), settings.wrong_keys_per_minute)
             await refuse_open_network(settings.host, doorkeeper)

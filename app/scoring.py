@@ -11,7 +11,7 @@ from app.schemas.rankings import CandidateDocument, CandidateQuery, RankedQuery,
 from core.errors import InputProblem, InvalidInput
 from core.scoring import Forest
 from core.store.artifacts import Artifacts
-from core.types import Float64Array
+from core.types import Float32Array, Float64Array
 
 # Enough to see the pattern; a request may hold thousands of documents with the same mistake.
 MAX_PROBLEMS = 50
@@ -96,7 +96,7 @@ def _ordered(
     ]
 
 
-def _feature_matrix(feature_names: Sequence[str], queries: Sequence[CandidateQuery]) -> Float64Array:
+def _feature_matrix(feature_names: Sequence[str], queries: Sequence[CandidateQuery]) -> Float32Array:
     columns = {name: column for column, name in enumerate(feature_names)}
     n_documents = sum(len(query.documents) for query in queries)
     # float32 values, as in training, so that a document falls into the leaf it would have fallen into there.
@@ -116,7 +116,7 @@ def _feature_matrix(feature_names: Sequence[str], queries: Sequence[CandidateQue
                 raise InvalidInput(*problems[:MAX_PROBLEMS])
     if problems:
         raise InvalidInput(*problems)
-    return features.astype(np.float64)
+    return features
 
 
 def _fill(

@@ -4,6 +4,7 @@ from core.data.warm_up import warm_up as warm_up_readers
 from core.diagnostics.warm_up import warm_up as warm_up_diagnostics
 from core.doctor import warm_up as warm_up_doctor
 from core.evaluation.warm_up import warm_up as warm_up_evaluation
+from core.scoring.warm_up import warm_up as warm_up_scoring
 from core.training import warm_up as warm_up_training
 
 
@@ -16,5 +17,6 @@ def warm_up() -> None:
     warm_up_readers()
     warm_up_doctor()
     warm_up_training()
+    warm_up_scoring(datasets=True)
     warm_up_evaluation()
     warm_up_diagnostics()

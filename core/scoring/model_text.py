@@ -1,18 +1,19 @@
-"""LightGBM's model text, read strictly before LightGBM itself may see it.
+"""LightGBM's model text, read strictly.
 
 LightGBM trusts a model text: a child out of range, a cycle or a wrong length makes it read foreign memory,
-loop for ever or end the process. So every number that decides a score is checked here and written into a text
-of our own; nothing else of the given text reaches LightGBM.
+loop for ever or end the process. So would our own kernels: every number that decides a score is checked here.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import ModelError
-from core.types import Int64Array
+from core.types import Float64Array, Int64Array
 
 MAX_FEATURES = 1_000_000
 MAX_LEAVES = 131_072  # LightGBM's own bound of num_leaves
@@ -27,16 +28,44 @@ _MISSING_AND_DEFAULT = 0b1110  # decision_type's bits; the lowest is for categor
 
 
 @dataclass(frozen=True)
+class Tree:
+    """A tree, as far as it decides scores.
+
+    Attributes:
+        features: (n_splits,) feature that each split looks at.
+        thresholds: (n_splits,) values up to which it goes left.
+        decisions: (n_splits,) LightGBM's `decision_type`: bit 1 is set where missing values go left, bits 2
+            and 3 say which are missing: none (0), zeros (1) or NaN (2).
+        left: (n_splits,) left children, a later split or leaf k as -k - 1.
+        right: (n_splits,) right children.
+        leaf_values: (n_splits + 1,).
+    """
+
+    features: Int64Array
+    thresholds: Float64Array
+    decisions: Int64Array
+    left: Int64Array
+    right: Int64Array
+    leaf_values: Float64Array
+
+    @classmethod
+    def leaf(cls, value: float) -> "Tree":
+        """Make a tree that is a single leaf."""
+        none = np.empty(0, np.int64)
+        return cls(none, np.empty(0), none, none, none, np.array([value]))
+
+
+@dataclass(frozen=True)
 class ModelText:
     """What a model text holds.
 
     Attributes:
         feature_names: In the model's order.
-        trees: Each tree's text, as far as it decides scores.
+        trees: In the order in which their values are added up.
     """
 
     feature_names: tuple[str, ...]
-    trees: tuple[str, ...]
+    trees: tuple[Tree, ...]
 
     @classmethod
     def read(cls, text: str) -> "ModelText":
@@ -60,7 +89,28 @@ class ModelText:
             f"max_feature_idx={n_features - 1}\nfeature_names={' '.join(self.feature_names)}\n"
             f"feature_infos={' '.join(['none'] * n_features)}\n\n"
         )
-        return f"{head}{''.join(self.trees)}end of trees\n"
+        trees = (_written(index, tree) for index, tree in enumerate(self.trees))
+        return f"{head}{''.join(trees)}end of trees\n"
+
+
+def _written(index: int, tree: Tree) -> str:
+    lines = [f"Tree={index}", f"num_leaves={len(tree.leaf_values)}", "num_cat=0"]
+    if len(tree.features):
+        rows: dict[str, NDArray[Any]] = {
+            "split_feature": tree.features,
+            "split_gain": np.zeros_like(tree.features),
+            "threshold": tree.thresholds,
+            "decision_type": tree.decisions,
+            "left_child": tree.left,
+            "right_child": tree.right,
+        }
+        lines += [f"{name}={_tokens_of(row)}" for name, row in rows.items()]
+    lines += [f"leaf_value={_tokens_of(tree.leaf_values)}", "is_linear=0", "shrinkage=1"]
+    return "\n".join([*lines, "", "", ""])
+
+
+def _tokens_of(row: NDArray[Any]) -> str:
+    return " ".join(map(repr, row.tolist()))
 
 
 def _fields(block: str, place: str) -> Mapping[str, str]:
@@ -86,7 +136,7 @@ def _feature_names(head: Mapping[str, str]) -> tuple[str, ...]:
     return names
 
 
-def _tree(index: int, block: str, n_features: int) -> str:
+def _tree(index: int, block: str, n_features: int) -> Tree:
     place = f"tree {index}"
     number, _, body = block.partition("\n")
     fields = _fields(body, place)
@@ -97,28 +147,22 @@ def _tree(index: int, block: str, n_features: int) -> str:
     (n_leaves,) = _whole(fields, "num_leaves", 1, place)
     if not 1 <= n_leaves <= MAX_LEAVES:
         raise ModelError(f"{place} of the model has {n_leaves} leaves")
-    leaves = _tokens(fields, "leaf_value", _REAL, int(n_leaves), place)
-    if not np.isfinite(np.array(leaves, np.float64)).all():
+    leaf_values = np.array(_tokens(fields, "leaf_value", _REAL, int(n_leaves), place), np.float64)
+    if not np.isfinite(leaf_values).all():
         raise ModelError(f"{place} of the model has a leaf without end")
-    lines = [f"Tree={index}", f"num_leaves={n_leaves}", "num_cat=0"]
-    if n_leaves > 1:
-        lines += _splits(fields, int(n_leaves) - 1, n_features, place)
-    return "\n".join([*lines, f"leaf_value={' '.join(leaves)}", "is_linear=0", "shrinkage=1", "", "", ""])
-
-
-def _splits(fields: Mapping[str, str], n_splits: int, n_features: int, place: str) -> Iterator[str]:
+    if n_leaves == 1:
+        return Tree.leaf(float(leaf_values[0]))
+    n_splits = int(n_leaves) - 1
     features = _whole(fields, "split_feature", n_splits, place)
     if features.min() < 0 or features.max() >= n_features:
         raise ModelError(f"{place} of the model splits by a feature that there is not")
     decisions = _whole(fields, "decision_type", n_splits, place)
     if (decisions & ~_MISSING_AND_DEFAULT).any() or (decisions >> 2 > 2).any():
         raise ModelError(f"{place} of the model decides in a way that is not known")
+    thresholds = np.array(_tokens(fields, "threshold", _THRESHOLD, n_splits, place), np.float64)
     left, right = (_whole(fields, f"{side}_child", n_splits, place) for side in ("left", "right"))
     _check_shape(left, right, place)
-    yield f"split_feature={fields['split_feature']}"
-    yield f"split_gain={' '.join(['0'] * n_splits)}"
-    yield f"threshold={' '.join(_tokens(fields, 'threshold', _THRESHOLD, n_splits, place))}"
-    yield from (f"{name}={fields[name]}" for name in ("decision_type", "left_child", "right_child"))
+    return Tree(features, thresholds, decisions, left, right, leaf_values)
 
 
 def _check_shape(left: Int64Array, right: Int64Array, place: str) -> None:

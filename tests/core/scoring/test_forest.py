@@ -1,12 +1,23 @@
 """Scoring stored models."""
 
+from dataclasses import fields
+
+import lightgbm
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from core.data import synthetic_dataset
 from core.errors import ModelError
-from core.scoring import Forest
+from core.scoring import Forest, flat_forest
+from core.scoring.model_text import ModelText
 from core.training import train, training_spec
+from core.types import Float64Array, FloatArray
+from tests.core.scoring.forests import documents_near, random_model_text, thresholds_of
+
+# Each way that documents are taken through the trees: alone, the last ones of a group, groups, blocks.
+SIZES = (1, 7, 8, 15, 33, 71)
 
 
 @pytest.fixture(scope="module")
@@ -42,3 +53,69 @@ def test_the_wrong_number_of_features_is_refused(model_text: str) -> None:
 def test_no_documents_have_no_scores(model_text: str) -> None:
     """An empty request is answered, not refused by LightGBM."""
     assert Forest.parse(model_text).score(np.zeros((0, 50))).shape == (0,)
+
+
+def _by_lightgbm(model_text: str, features: FloatArray) -> Float64Array:
+    scores = lightgbm.Booster(model_str=model_text).predict(features, raw_score=True, num_threads=1)
+    return np.asarray(scores, np.float64)
+
+
+@settings(max_examples=150)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_features=st.integers(1, 5),
+    n_trees=st.integers(1, 20),
+    max_leaves=st.sampled_from([1, 2, 5, 40]),
+    n_documents=st.sampled_from(SIZES),
+    dtype=st.sampled_from([np.float64, np.float32]),
+)
+def test_scores_are_those_of_lightgbm_to_the_bit(
+    seed: int, n_features: int, n_trees: int, max_leaves: int, n_documents: int, dtype: type[np.floating]
+) -> None:
+    """Over thresholds and their neighbours, NaN, infinities, denormals, and all ways of missing values."""
+    random = np.random.default_rng(seed)
+    text = random_model_text(random, n_features, n_trees, max_leaves)
+    with np.errstate(over="ignore"):  # what is beyond float32 is infinite
+        features = documents_near(random, thresholds_of(text), n_documents, n_features).astype(dtype)
+    np.testing.assert_array_equal(Forest.parse(text).score(features), _by_lightgbm(text, features))
+
+
+@pytest.mark.parametrize("bits", [17, 3])
+def test_a_forest_beyond_the_bits_of_a_node_is_left_to_lightgbm(
+    bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody but the clock can tell."""
+    monkeypatch.setattr(flat_forest, "COLUMN_BITS", bits)
+    random = np.random.default_rng(3)
+    text = random_model_text(random, 3000, 40, 3000)
+    features = documents_near(random, thresholds_of(text), 70, 3000)
+    forest = Forest.parse(text)
+    assert (flat_forest.flatten(ModelText.read(text).trees) is None) == (bits == 3)
+    np.testing.assert_array_equal(forest.score(features), _by_lightgbm(text, features))
+    np.testing.assert_array_equal(forest.score(features[:0]), np.empty(0))
+
+
+def test_what_is_written_is_what_was_read(model_text: str) -> None:
+    """Nothing that decides a score is lost."""
+    text = ModelText.read(model_text)
+    again = ModelText.read(text.write())
+    assert again.feature_names == text.feature_names
+    for tree, same in zip(text.trees, again.trees, strict=True):
+        for field in fields(tree):
+            np.testing.assert_array_equal(getattr(same, field.name), getattr(tree, field.name))
+
+
+def test_several_threads_score_alike(model_text: str) -> None:
+    """Each document is one thread's, whichever."""
+    forest = Forest.parse(model_text)
+    features = np.random.default_rng(4).normal(size=(5000, forest.n_features))
+    np.testing.assert_array_equal(forest.score(features, threads=2), forest.score(features))
+
+
+def test_features_in_any_order_of_memory(model_text: str) -> None:
+    """Columns of a table, or whole numbers, are scored as what they mean."""
+    forest = Forest.parse(model_text)
+    features = np.random.default_rng(5).integers(-3, 4, size=(20, forest.n_features))
+    expected = forest.score(features.astype(np.float64))
+    np.testing.assert_array_equal(forest.score(np.asfortranarray(features, np.float64)), expected)
+    np.testing.assert_array_equal(forest.score(features.astype(np.float64)[::2]), expected[::2])

@@ -1,0 +1,100 @@
+"""A forest as arrays: what the kernels of `core.scoring.descent` read.
+
+Thresholds are replaced by their ranks. A column stands for a feature together with the way its missing values
+go; a document's code in a column is the number of the column's thresholds that its value exceeds, so that the
+value is at most a threshold exactly if the code is at most the threshold's rank. That comparison of two small
+integers is all that happens at a node, whatever its thresholds and its missing values are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.scoring.descent import CHILD_BITS, COLUMN_BITS, LANES, RANK_BITS, MissingGo, lay_out_tree
+from core.scoring.model_text import Tree
+from core.types import Float64Array, Int64Array, UInt64Array
+
+_KINDS = len(MissingGo)
+
+
+@dataclass(frozen=True)
+class FlatForest:
+    """The arrays of a forest.
+
+    Attributes:
+        columns: (n_columns, 4) feature, way of the missing values (`MissingGo`), first threshold, steps of
+            a binary search through the thresholds.
+        thresholds: Of all columns, ascending within each, filled up with infinity.
+        nodes: What is asked at each node and what follows, packed; a leaf is its own child.
+        values: (n_nodes,) value of each leaf.
+        roots: First node of each tree, and of leaves of 0 up to a multiple of `LANES`.
+    """
+
+    columns: Int64Array
+    thresholds: Float64Array
+    nodes: UInt64Array
+    values: Float64Array
+    roots: UInt64Array
+
+
+def flatten(trees: Sequence[Tree]) -> FlatForest | None:
+    """Lay a forest out; None where it is too large for the bits of a node.
+
+    Args:
+        trees: In the order in which their values are added up.
+    """
+    trees = [*trees, *[Tree.leaf(0.0)] * (LANES - len(trees) % LANES)]
+    features, decisions, thresholds_of_splits = (
+        np.concatenate([getattr(tree, name) for tree in trees])
+        for name in ("features", "decisions", "thresholds")
+    )
+    keys, column_of = np.unique(features * _KINDS + _ways(decisions), return_inverse=True)
+    columns, thresholds, rank_of = _ranked(keys, column_of, thresholds_of_splits)
+    n_nodes = np.array([2 * len(tree.leaf_values) - 1 for tree in trees])
+    needed = {COLUMN_BITS: len(keys), RANK_BITS: rank_of.max(initial=0) + 2, CHILD_BITS: n_nodes.sum() + 1}
+    if any(number > 1 << bits for bits, number in needed.items()):
+        return None
+    questions = (column_of << RANK_BITS) | rank_of
+    roots = np.cumsum(n_nodes) - n_nodes
+    nodes, values = np.empty(n_nodes.sum(), np.uint64), np.zeros(n_nodes.sum())
+    split = 0
+    for tree, root in zip(trees, roots.tolist(), strict=True):
+        asked = questions[split : split + len(tree.left)]
+        lay_out_tree(tree.left, tree.right, tree.leaf_values, asked, root, nodes, values)
+        split += len(asked)
+    return FlatForest(columns, thresholds, nodes, values, roots.astype(np.uint64))
+
+
+def _ways(decisions: Int64Array) -> Int64Array:
+    """Tell from LightGBM's bits where missing values go: bit 1 for left, bits 2 and 3 for what is missing."""
+    goes_left, missing = (decisions >> 1) & 1, decisions >> 2
+    ways = np.array(
+        [
+            [MissingGo.NOWHERE, MissingGo.NOWHERE],
+            [MissingGo.RIGHT_IF_ZERO, MissingGo.LEFT_IF_ZERO],
+            [MissingGo.RIGHT_IF_NAN, MissingGo.LEFT_IF_NAN],
+        ]
+    )
+    return np.asarray(ways[missing, goes_left], np.int64)
+
+
+def _ranked(
+    keys: Int64Array, column_of: Int64Array, thresholds: Float64Array
+) -> tuple[Int64Array, Float64Array, Int64Array]:
+    """Sort each column's thresholds; returns the columns, the thresholds, and each split's rank."""
+    order = np.lexsort((thresholds, column_of))
+    in_order, columns_in_order = thresholds[order], column_of[order]
+    first = np.ones(len(order), bool)  # the first of equal thresholds of a column
+    first[1:] = (in_order[1:] != in_order[:-1]) | (columns_in_order[1:] != columns_in_order[:-1])
+    counts = np.bincount(columns_in_order[first], minlength=len(keys))
+    levels = np.array([int(count).bit_length() for count in counts], np.int64)
+    offsets = np.concatenate([[0], np.cumsum((1 << levels) - 1)])
+    before = np.cumsum(counts) - counts
+    rank_in_order = np.cumsum(first) - 1 - before[columns_in_order]
+    filled = np.full(offsets[-1], np.inf)
+    filled[offsets[columns_in_order] + rank_in_order] = in_order
+    rank_of = np.empty(len(order), np.int64)
+    rank_of[order] = rank_in_order
+    columns = np.column_stack([keys // _KINDS, keys % _KINDS, offsets[:-1], levels])
+    return columns.astype(np.int64), filled, rank_of
