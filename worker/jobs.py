@@ -16,6 +16,7 @@ from worker.caches import Caches
 from worker.counts import JobCounts
 from worker.settings import WorkerSettings
 
+PUT_OFF = "put_off"
 _LOG = structlog.stdlib.get_logger(__name__)
 
 Values = dict[str, Any]
@@ -219,7 +220,7 @@ class JobRun:
             return "failed"
         with self.store.begin() as tx:
             tx.jobs.put_off(self.id, self.token, problem["detail"])
-        return "put_off"
+        return PUT_OFF
 
     def consumes(self, path: str) -> None:
         """Name artifacts that nobody needs once the job has ended, however it ends.

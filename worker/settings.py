@@ -38,6 +38,11 @@ class WorkerSettings(StoreSettings):
         15.0, gt=0, description="After how long a job that still waits is announced to the workers again"
     )
     attempts: int = Field(3, ge=1, description="How often a job is started before a lost worker fails it")
+    retry_seconds: float = Field(
+        5.0,
+        ge=0,
+        description="How long a worker waits while its store is full or away; doubled with each attempt",
+    )
     checkpoint_seconds: float = Field(
         30.0, ge=0, description="Time from one checkpoint of a training to the next"
     )

@@ -14,7 +14,7 @@ from worker.evaluation import run_evaluation
 from worker.heartbeat import Heartbeat
 from worker.importing import run_import
 from worker.ingestion import run_ingestion
-from worker.jobs import JobRun, WorkerStopping
+from worker.jobs import PUT_OFF, JobRun, WorkerStopping
 from worker.problems import problem_of
 from worker.ranking import run_ranking
 from worker.settings import WorkerSettings
@@ -31,22 +31,33 @@ RUNNERS: Mapping[str, Callable[[JobRun], None]] = MappingProxyType(
         "compare": run_comparison,
     }
 )
+_LOOK_SECONDS = 0.1
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
 def run_jobs(
     store: Store, settings: WorkerSettings, stop: StopFlag, worker: str, kinds: Collection[str]
 ) -> None:
-    """Carry out jobs of these kinds, each in its turn, until none waits."""
+    """Carry out jobs of these kinds, each in its turn, until none waits.
+
+    After one that was put off comes a pause, longer with each attempt: what is wrong may be wrong for all.
+    """
     while not stop.is_set():
         run = JobRun.claim_next(store, settings, kinds, worker)
         if run is None:
             return
-        run_job(run, settings, stop)
+        if run_job(run, settings, stop) == PUT_OFF:
+            _pause(settings.retry_seconds * 2 ** (run.attempt - 1), stop)
 
 
-def run_job(run: JobRun, settings: WorkerSettings, stop: StopFlag) -> None:
-    """Carry out a claimed job and write how it ended."""
+def _pause(seconds: float, stop: StopFlag) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and not stop.is_set():
+        time.sleep(min(_LOOK_SECONDS, seconds))
+
+
+def run_job(run: JobRun, settings: WorkerSettings, stop: StopFlag) -> str:
+    """Carry out a claimed job, write how it ended, and return that in a word."""
     with structlog.contextvars.bound_contextvars(
         job_id=run.id, kind=run.kind, attempt=run.attempt, token=run.token, worker=run.worker
     ):
@@ -58,6 +69,7 @@ def run_job(run: JobRun, settings: WorkerSettings, stop: StopFlag) -> None:
         with Heartbeat(run, stop, settings.heartbeat_seconds, settle):
             ending = _carry_out(run)
         _LOG.info(f"job.{ending}", duration_seconds=round(time.monotonic() - started, 3))
+    return ending
 
 
 def _carry_out(run: JobRun) -> str:

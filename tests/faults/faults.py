@@ -19,6 +19,7 @@ _STOP_LIMIT_SECONDS = 15.0
 _MAX_DELAY_SECONDS = 1.5
 _WORKER_LOST = "Worker lost"
 _STORAGE = "Storage unavailable"
+_FULL = "Storage full"
 
 
 @dataclass(frozen=True)
@@ -290,5 +291,5 @@ ON_SERVERS: Mapping[str, Fault] = MappingProxyType(
 )
 # … or on one small disk.
 ON_ONE_DISK: Mapping[str, Fault] = MappingProxyType(
-    {"disk": Fault("full disk", fill_disk, reasons=frozenset({_STORAGE}))}
+    {"disk": Fault("full disk", fill_disk, reasons=frozenset({_STORAGE, _FULL}))}
 )

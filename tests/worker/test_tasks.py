@@ -1,12 +1,15 @@
 """The task: claims, dispatch and how errors become endings."""
 
 import logging
+import time
 from collections.abc import Callable
 
 import pytest
 
+from core.errors import StoreFull
 from core.store import Store
-from worker import WorkerSettings
+from worker import WorkerSettings, tasks
+from worker.jobs import JobRun
 from worker.stopping import StopFlag
 from worker.tasks import RUNNERS, run_jobs
 
@@ -103,3 +106,39 @@ def test_an_unknown_error_tells_the_user_a_reference_and_the_log_the_rest(
     assert problem["title"] == "Internal error"
     assert "dataset_id" not in problem["detail"]
     assert ending["status"] == "failed"
+
+
+def test_a_job_that_is_put_off_is_not_tried_again_at_once(
+    store: Store, settings: WorkerSettings, queue_job: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that is full for some seconds does not use up all attempts; the pause grows with each."""
+    begun: list[float] = []
+
+    def find_the_disk_full(_: JobRun) -> None:
+        begun.append(time.monotonic())
+        raise StoreFull("there is no room")
+
+    monkeypatch.setattr(tasks, "RUNNERS", dict.fromkeys(RUNNERS, find_the_disk_full))
+    found = outcome(store, settings.model_copy(update={"retry_seconds": 0.2}), queue_job())
+    first, second, third = begun
+    assert second - first >= 0.2
+    assert third - second >= 0.4
+    assert found["status"] == "failed"
+    assert found["problem"] == {"title": "Storage full", "detail": "there is no room"}
+
+
+def test_a_shutdown_ends_the_pause(
+    store: Store, settings: WorkerSettings, queue_job: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that waits for its store to come back leaves at once all the same."""
+    stop = StopFlag()
+
+    def find_the_disk_full(_: JobRun) -> None:
+        stop.set()
+        raise StoreFull("there is no room")
+
+    monkeypatch.setattr(tasks, "RUNNERS", dict.fromkeys(RUNNERS, find_the_disk_full))
+    job_id = queue_job()
+    run_jobs(store, settings.model_copy(update={"retry_seconds": 3600.0}), stop, "w1", RUNNERS)
+    with store.read() as tx:
+        assert tx.jobs.get(job_id).status == "queued"
