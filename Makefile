@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# One process more than there are cores, for many tests wait for processes of their own.
+PYTEST = $(BIN)/pytest --numprocesses $$(($$(nproc) + 1)) --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 # Every process of the service would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -32,11 +34,11 @@ serve: install ## start the embedded service: Redis, API, worker, dashboard
 
 .PHONY: test
 test: install ## run all tests, on SQLite and on PostgreSQL with S3: unit, real processes, browser
-	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+	$(PYTEST)
 
 .PHONY: test-servers
 test-servers: install ## run all tests that have a store on PostgreSQL with S3, those of the application included
-	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder --store servers tests/app tests/core/store tests/worker tests/integration
+	$(PYTEST) --store servers tests/app tests/core/store tests/worker tests/integration
 
 .PHONY: test-kill
 test-kill: install ## kill the service at ten random moments; nothing may be left or lost
