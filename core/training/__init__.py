@@ -1,12 +1,17 @@
 """Training: a TrainingSpec and datasets in, a TrainedRanker out."""
 
-from core.training.binning import KeptBins
-from core.training.boosting import Snapshot, TrainedRanker, train
-from core.training.checkpoint import Checkpoint, CheckpointError
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from core.training.hyperparameters import Hyperparameters
-from core.training.report import IterationReport
 from core.training.spec import EarlyStopping, TrainingSpec, training_spec
-from core.training.warm_up import warm_up
+
+if TYPE_CHECKING:
+    from core.training.binning import KeptBins
+    from core.training.boosting import Snapshot, TrainedRanker, train
+    from core.training.checkpoint import Checkpoint, CheckpointError
+    from core.training.report import IterationReport
+    from core.training.warm_up import warm_up
 
 __all__ = [
     "Checkpoint",
@@ -22,3 +27,21 @@ __all__ = [
     "training_spec",
     "warm_up",
 ]
+
+# Who only says what is to be trained, as the API does, need not wait for LightGBM and what it imports.
+_MODULES = {
+    "binning": ["KeptBins"],
+    "boosting": ["Snapshot", "TrainedRanker", "train"],
+    "checkpoint": ["Checkpoint", "CheckpointError"],
+    "report": ["IterationReport"],
+    "warm_up": ["warm_up"],
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _MODULES.items():
+        if name in names:
+            # Kept, for a module of the same name has just become an attribute, too.
+            globals()[name] = found = getattr(import_module(f"core.training.{module}"), name)
+            return found
+    raise AttributeError(name)
