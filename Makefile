@@ -2,8 +2,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-# One process more than there are cores, for many tests wait for processes of their own.
-PYTEST = $(BIN)/pytest --numprocesses $$(($$(nproc) + 1)) --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+PYTEST = $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 # Every process of the service would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 
