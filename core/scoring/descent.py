@@ -10,6 +10,7 @@ The values of a document's leaves are added in float64 in the order of the trees
 """
 
 from enum import IntEnum
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -39,58 +40,60 @@ _RANK_MASK, _COLUMN_MASK, _CHILD_MASK = (
 )
 _COLUMN_SHIFT, _CHILD_SHIFT = np.uint64(RANK_BITS), np.uint64(RANK_BITS + COLUMN_BITS)
 _LEAF = np.uint64(1 << 63)
-_LEFT_IF_ZERO, _RIGHT_IF_ZERO, _LEFT_IF_NAN = 1, 2, 3
+_LEFT_IF_ZERO, _RIGHT_IF_ZERO = int(MissingGo.LEFT_IF_ZERO), int(MissingGo.RIGHT_IF_ZERO)
+_LEFT_IF_NAN = int(MissingGo.LEFT_IF_NAN)
 _ZERO = float(np.float32(1e-35))  # LightGBM's kZeroThreshold: what is no farther from 0 is 0
 _ONE = np.uint64(1)
 
 Eight = tuple[np.uint64, ...]
 
 
+class FlatForest(NamedTuple):
+    """The arrays of a forest.
+
+    Attributes:
+        columns: (n_columns, 4) feature, way of the missing values (`MissingGo`), first threshold, steps of
+            a binary search through the thresholds.
+        thresholds: Of all columns, ascending within each, filled up with infinity.
+        nodes: What is asked at each node and what follows, packed; a leaf is its own child.
+        values: (n_nodes,) value of each leaf.
+        roots: First node of each tree, and of leaves of 0 up to a multiple of `LANES`.
+    """
+
+    columns: Int64Array
+    thresholds: Float64Array
+    nodes: UInt64Array
+    values: Float64Array
+    roots: UInt64Array
+
+
 @exact
-def score(
-    features: FloatArray,
-    columns: Int64Array,
-    thresholds: Float64Array,
-    nodes: UInt64Array,
-    values: Float64Array,
-    roots: UInt64Array,
-    scores: Float64Array,
-) -> None:
+def score(features: FloatArray, forest: FlatForest, scores: Float64Array) -> None:
     """Score documents with one thread.
 
     Args:
         features: (n_documents, n_features).
-        columns: See `FlatForest`, as for all below.
-        thresholds: Of the columns.
-        nodes: Of all trees.
-        values: Of all nodes.
-        roots: Of the trees.
+        forest: What to walk.
         scores: (n_documents,) written here.
     """
-    codes = np.empty(min(len(features), BLOCK) * len(columns), np.uint16)
+    codes = np.empty(min(len(features), BLOCK) * len(forest.columns), np.uint16)
     for start in range(0, len(features), BLOCK):
-        stop = min(start + BLOCK, len(features))
-        _encode(features[start:stop], columns, thresholds, codes)
-        _descend(codes, len(columns), nodes, values, roots, scores[start:stop])
+        _score_block(features[start : start + BLOCK], forest, codes, scores[start : start + BLOCK])
 
 
 @parallel
-def score_in_parallel(
-    features: FloatArray,
-    columns: Int64Array,
-    thresholds: Float64Array,
-    nodes: UInt64Array,
-    values: Float64Array,
-    roots: UInt64Array,
-    scores: Float64Array,
-) -> None:
+def score_in_parallel(features: FloatArray, forest: FlatForest, scores: Float64Array) -> None:
     """Score documents with as many threads as `use_threads` allows; arguments as `score`."""
     for block in numba.prange((len(features) + BLOCK - 1) // BLOCK):
         start = block * BLOCK
-        stop = min(start + BLOCK, len(features))
-        codes = np.empty((stop - start) * len(columns), np.uint16)
-        _encode(features[start:stop], columns, thresholds, codes)
-        _descend(codes, len(columns), nodes, values, roots, scores[start:stop])
+        codes = np.empty(BLOCK * len(forest.columns), np.uint16)
+        _score_block(features[start : start + BLOCK], forest, codes, scores[start : start + BLOCK])
+
+
+@exact_inlined
+def _score_block(features: FloatArray, forest: FlatForest, codes: UInt16Array, scores: Float64Array) -> None:
+    _encode(features, forest.columns, forest.thresholds, codes)
+    _descend(codes, len(forest.columns), forest.nodes, forest.values, forest.roots, scores)
 
 
 @exact_inlined
@@ -178,14 +181,6 @@ def _leaves(nodes: UInt64Array, roots: Eight, codes: UInt16Array, rows: Eight) -
         nodes[r0], nodes[r1], nodes[r2], nodes[r3], nodes[r4], nodes[r5], nodes[r6], nodes[r7]
     )  # fmt: skip
     while n0 & n1 & n2 & n3 & n4 & n5 & n6 & n7 < _LEAF:
-        n0 = _below(n0, nodes, codes, c0)
-        n1 = _below(n1, nodes, codes, c1)
-        n2 = _below(n2, nodes, codes, c2)
-        n3 = _below(n3, nodes, codes, c3)
-        n4 = _below(n4, nodes, codes, c4)
-        n5 = _below(n5, nodes, codes, c5)
-        n6 = _below(n6, nodes, codes, c6)
-        n7 = _below(n7, nodes, codes, c7)
         n0 = _below(n0, nodes, codes, c0)
         n1 = _below(n1, nodes, codes, c1)
         n2 = _below(n2, nodes, codes, c2)

@@ -1,4 +1,4 @@
-"""A forest as arrays: what the kernels of `core.scoring.descent` read.
+"""Laying a forest out for the kernels of `core.scoring.descent`.
 
 Thresholds are replaced by their ranks. A column stands for a feature together with the way its missing values
 go; a document's code in a column is the number of the column's thresholds that its value exceeds, so that the
@@ -7,35 +7,22 @@ integers is all that happens at a node, whatever its thresholds and its missing 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from core.scoring.descent import CHILD_BITS, COLUMN_BITS, LANES, RANK_BITS, MissingGo, lay_out_tree
+from core.scoring.descent import (
+    CHILD_BITS,
+    COLUMN_BITS,
+    LANES,
+    RANK_BITS,
+    FlatForest,
+    MissingGo,
+    lay_out_tree,
+)
 from core.scoring.model_text import Tree
-from core.types import Float64Array, Int64Array, UInt64Array
+from core.types import Float64Array, Int64Array
 
 _KINDS = len(MissingGo)
-
-
-@dataclass(frozen=True)
-class FlatForest:
-    """The arrays of a forest.
-
-    Attributes:
-        columns: (n_columns, 4) feature, way of the missing values (`MissingGo`), first threshold, steps of
-            a binary search through the thresholds.
-        thresholds: Of all columns, ascending within each, filled up with infinity.
-        nodes: What is asked at each node and what follows, packed; a leaf is its own child.
-        values: (n_nodes,) value of each leaf.
-        roots: First node of each tree, and of leaves of 0 up to a multiple of `LANES`.
-    """
-
-    columns: Int64Array
-    thresholds: Float64Array
-    nodes: UInt64Array
-    values: Float64Array
-    roots: UInt64Array
 
 
 def flatten(trees: Sequence[Tree]) -> FlatForest | None:

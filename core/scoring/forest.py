@@ -6,8 +6,8 @@ import numpy as np
 
 from core.errors import ModelError
 from core.jit import use_threads
-from core.scoring.descent import BLOCK, score, score_in_parallel
-from core.scoring.flat_forest import FlatForest, flatten
+from core.scoring.descent import BLOCK, FlatForest, score, score_in_parallel
+from core.scoring.flat_forest import flatten
 from core.scoring.model_text import ModelText
 from core.types import Float64Array, FloatArray
 
@@ -68,7 +68,7 @@ class Forest:
         if threads > 1 and len(features) >= LEAST_DOCUMENTS:
             use_threads(threads)
             kernel = score_in_parallel
-        kernel(features, flat.columns, flat.thresholds, flat.nodes, flat.values, flat.roots, scores)
+        kernel(features, flat, scores)
         return scores
 
 

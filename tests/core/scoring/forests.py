@@ -1,9 +1,8 @@
 """Random forests, as LightGBM writes them, and documents that fall close to their thresholds."""
 
-from typing import Any
-
 import numpy as np
 
+from core.scoring.model_text import ModelText, Tree
 from core.types import Float64Array
 
 ZERO_THRESHOLD = float(np.float32(1e-35))  # LightGBM takes what is no farther from 0 for 0
@@ -15,12 +14,8 @@ SPECIAL = (
 
 def random_model_text(random: np.random.Generator, n_features: int, n_trees: int, max_leaves: int) -> str:
     """Write a forest of trees of any shape, with special thresholds and every way of missing values."""
-    trees = [_tree(random, index, n_features, max_leaves) for index in range(n_trees)]
-    return (
-        "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n"
-        f"max_feature_idx={n_features - 1}\nfeature_names={' '.join(f'f{i}' for i in range(n_features))}\n"
-        f"feature_infos={' '.join(['none'] * n_features)}\n\n{''.join(trees)}end of trees\n"
-    )
+    trees = tuple(_tree(random, n_features, max_leaves) for _ in range(n_trees))
+    return ModelText(tuple(f"f{i}" for i in range(n_features)), trees).write()
 
 
 def documents_near(
@@ -34,27 +29,23 @@ def documents_near(
 
 def thresholds_of(model_text: str) -> Float64Array:
     """Return all thresholds of a model."""
-    lines = [line for line in model_text.split("\n") if line.startswith("threshold=")]
-    return np.array([float(token) for line in lines for token in line[10:].split()])
+    return np.concatenate([tree.thresholds for tree in ModelText.read(model_text).trees])
 
 
-def _tree(random: np.random.Generator, index: int, n_features: int, max_leaves: int) -> str:
+def _tree(random: np.random.Generator, n_features: int, max_leaves: int) -> Tree:
     n_splits = int(random.integers(max_leaves))
-    values: dict[str, Any] = {"leaf_value": random.normal(size=n_splits + 1) * 10.0 ** random.integers(-5, 5)}
-    lines = [f"Tree={index}", f"num_leaves={n_splits + 1}", "num_cat=0"]
-    if n_splits:
-        left, right = _shape(random, n_splits)
-        pool = np.concatenate([SPECIAL, random.normal(size=12).round(1)])
-        values |= {
-            "split_feature": random.integers(n_features, size=n_splits),
-            "split_gain": np.zeros(n_splits, int),
-            "threshold": random.choice(pool, size=n_splits),
-            "decision_type": 2 * random.integers(2, size=n_splits) + 4 * random.integers(3, size=n_splits),
-            "left_child": left,
-            "right_child": right,
-        }
-    lines += [f"{name}={' '.join(_token(value) for value in row)}" for name, row in values.items()]
-    return "\n".join([*lines, "is_linear=0", "shrinkage=1", "", "", ""])
+    leaf_values = random.normal(size=n_splits + 1) * 10.0 ** random.integers(-5, 5)
+    if not n_splits:
+        return Tree.leaf(float(leaf_values[0]))
+    left, right = _shape(random, n_splits)
+    return Tree(
+        features=random.integers(n_features, size=n_splits),
+        thresholds=random.choice([*SPECIAL, *random.normal(size=12).round(1)], size=n_splits),
+        decisions=2 * random.integers(2, size=n_splits) + 4 * random.integers(3, size=n_splits),
+        left=np.array(left),
+        right=np.array(right),
+        leaf_values=leaf_values,
+    )
 
 
 def _shape(random: np.random.Generator, n_splits: int) -> tuple[list[int], list[int]]:
@@ -69,7 +60,3 @@ def _shape(random: np.random.Generator, n_splits: int) -> tuple[list[int], list[
         left.append(leaf)
         right.append(-split - 2)
     return left, right
-
-
-def _token(value: object) -> str:
-    return repr(float(value)) if isinstance(value, float) else str(value)
