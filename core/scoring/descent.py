@@ -16,7 +16,7 @@ import numba
 import numpy as np
 
 from core.jit import exact, exact_bare, exact_inlined, parallel
-from core.types import Float64Array, FloatArray, Int64Array, UInt16Array, UInt64Array
+from core.types import Float64Array, FloatArray, Int64Array, UInt16Array, UInt32Array, UInt64Array
 
 LANES = 8
 BLOCK = 64  # documents whose codes stay in the fastest cache, beside a tree
@@ -55,6 +55,9 @@ class FlatForest(NamedTuple):
         columns: (n_columns, 4) feature, way of the missing values (`MissingGo`), first threshold, steps of
             a binary search through the thresholds.
         thresholds: Of all columns, ascending within each, filled up with infinity.
+        sets: (n_sets, 3) feature, first word and number of words of each set of categories, which are the
+            columns after the others.
+        words: Of all sets, a bit for each category.
         nodes: What is asked at each node and what follows, packed; a leaf is its own child.
         values: (n_nodes,) value of each leaf.
         roots: First node of each tree, and of leaves of 0 up to a multiple of `LANES`.
@@ -62,6 +65,8 @@ class FlatForest(NamedTuple):
 
     columns: Int64Array
     thresholds: Float64Array
+    sets: Int64Array
+    words: UInt32Array
     nodes: UInt64Array
     values: Float64Array
     roots: UInt64Array
@@ -76,7 +81,8 @@ def score(features: FloatArray, forest: FlatForest, scores: Float64Array) -> Non
         forest: What to walk.
         scores: (n_documents,) written here.
     """
-    codes = np.empty(min(len(features), BLOCK) * len(forest.columns), np.uint16)
+    width = len(forest.columns) + len(forest.sets)
+    codes = np.empty(min(len(features), BLOCK) * width, np.uint16)
     for start in range(0, len(features), BLOCK):
         _score_block(features[start : start + BLOCK], forest, codes, scores[start : start + BLOCK])
 
@@ -86,14 +92,17 @@ def score_in_parallel(features: FloatArray, forest: FlatForest, scores: Float64A
     """Score documents with as many threads as `use_threads` allows; arguments as `score`."""
     for block in numba.prange((len(features) + BLOCK - 1) // BLOCK):
         start = block * BLOCK
-        codes = np.empty(BLOCK * len(forest.columns), np.uint16)
+        codes = np.empty(BLOCK * (len(forest.columns) + len(forest.sets)), np.uint16)
         _score_block(features[start : start + BLOCK], forest, codes, scores[start : start + BLOCK])
 
 
 @exact_inlined
 def _score_block(features: FloatArray, forest: FlatForest, codes: UInt16Array, scores: Float64Array) -> None:
-    _encode(features, forest.columns, forest.thresholds, codes)
-    _descend(codes, len(forest.columns), forest.nodes, forest.values, forest.roots, scores)
+    width = len(forest.columns) + len(forest.sets)
+    _encode(features, forest.columns, forest.thresholds, width, codes)
+    if len(forest.sets):
+        _encode_categories(features, forest.sets, forest.words, width, codes)
+    _descend(codes, width, forest.nodes, forest.values, forest.roots, scores)
 
 
 @exact_inlined
@@ -123,7 +132,9 @@ def _beyond(found: np.uint64, level: np.uint64, value: float, thresholds: Float6
 
 
 @exact_bare
-def _encode(features: FloatArray, columns: Int64Array, thresholds: Float64Array, codes: UInt16Array) -> None:
+def _encode(
+    features: FloatArray, columns: Int64Array, thresholds: Float64Array, width: int, codes: UInt16Array
+) -> None:
     n_columns = len(columns)
     n_whole = len(features) // LANES * LANES
     for column in range(n_columns):
@@ -150,10 +161,10 @@ def _encode(features: FloatArray, columns: Int64Array, thresholds: Float64Array,
                 f5 = _beyond(f5, level, v5, thresholds)
                 f6 = _beyond(f6, level, v6, thresholds)
                 f7 = _beyond(f7, level, v7, thresholds)
-            at = first * n_columns + column
+            at = first * width + column
             for found in (f0, f1, f2, f3, f4, f5, f6, f7):
                 codes[at] = np.uint16(found - offset)
-                at += n_columns
+                at += width
     for document in range(n_whole, len(features)):
         for column in range(n_columns):
             feature, missing_go, start, levels = columns[column]
@@ -162,7 +173,26 @@ def _encode(features: FloatArray, columns: Int64Array, thresholds: Float64Array,
             while level > np.uint64(0):
                 level -= _ONE
                 found = _beyond(found, level, value, thresholds)
-            codes[document * n_columns + column] = np.uint16(found - np.uint64(start))
+            codes[document * width + column] = np.uint16(found - np.uint64(start))
+
+
+@exact_bare
+def _encode_categories(
+    features: FloatArray, sets: Int64Array, words: UInt32Array, width: int, codes: UInt16Array
+) -> None:
+    first_column = width - len(sets)
+    for document in range(len(features)):
+        for column in range(len(sets)):
+            feature, start, n_words = sets[column]
+            value = np.float64(features[document, feature])
+            code = np.uint16(1)
+            # LightGBM cuts off what is behind the point, and has no category for what is no int32 then.
+            if -1.0 < value < 2147483648.0:
+                category = np.int64(value)
+                if category >> 5 < n_words:
+                    bit = words[start + (category >> 5)] >> np.uint32(category & 31)
+                    code = np.uint16(1) - np.uint16(bit & np.uint32(1))
+            codes[document * width + first_column + column] = code
 
 
 @exact_inlined

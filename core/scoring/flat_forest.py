@@ -3,7 +3,8 @@
 Thresholds are replaced by their ranks. A column stands for a feature together with the way its missing values
 go; a document's code in a column is the number of the column's thresholds that its value exceeds, so that the
 value is at most a threshold exactly if the code is at most the threshold's rank. That comparison of two small
-integers is all that happens at a node, whatever its thresholds and its missing values are.
+integers is all that happens at a node, whatever its thresholds and its missing values are. A set of
+categories is a column, too, of which a document's code is 0 or 1.
 """
 
 from collections.abc import Sequence
@@ -19,27 +20,36 @@ from core.scoring.descent import (
     MissingGo,
     lay_out_tree,
 )
-from core.scoring.model_text import Tree
-from core.types import Float64Array, Int64Array
+from core.scoring.tree import CATEGORICAL, Tree
+from core.types import Float64Array, Int64Array, UInt32Array
 
 _KINDS = len(MissingGo)
 
 
 def flatten(trees: Sequence[Tree]) -> FlatForest | None:
-    """Lay a forest out; None where it is too large for the bits of a node.
+    """Lay a forest out; None where it is too large for the bits of a node, or its leaves are not constant.
 
     Args:
         trees: In the order in which their values are added up.
     """
+    if any(tree.linear is not None for tree in trees):
+        return None
     trees = [*trees, *[Tree.leaf(0.0)] * (LANES - len(trees) % LANES)]
     features, decisions, thresholds_of_splits = (
         np.concatenate([getattr(tree, name) for tree in trees])
         for name in ("features", "decisions", "thresholds")
     )
-    keys, column_of = np.unique(features * _KINDS + _ways(decisions), return_inverse=True)
-    columns, thresholds, rank_of = _ranked(keys, column_of, thresholds_of_splits)
+    numerical = decisions & CATEGORICAL == 0
+    ways = features[numerical] * _KINDS + _ways(decisions[numerical])
+    keys, numerical_columns = np.unique(ways, return_inverse=True)
+    columns, thresholds, ranks = _ranked(keys, numerical_columns, thresholds_of_splits[numerical])
+    sets, words, columns_of_sets = _category_sets(trees)
+    column_of, rank_of = np.empty(len(features), np.int64), np.zeros(len(features), np.int64)
+    column_of[numerical], rank_of[numerical] = numerical_columns, ranks
+    column_of[~numerical] = len(keys) + columns_of_sets
+    n_columns = len(keys) + len(sets)
     n_nodes = np.array([2 * len(tree.leaf_values) - 1 for tree in trees])
-    needed = {COLUMN_BITS: len(keys), RANK_BITS: rank_of.max(initial=0) + 2, CHILD_BITS: n_nodes.sum() + 1}
+    needed = {COLUMN_BITS: n_columns, RANK_BITS: rank_of.max(initial=0) + 2, CHILD_BITS: n_nodes.sum() + 1}
     if any(number > 1 << bits for bits, number in needed.items()):
         return None
     questions = (column_of << RANK_BITS) | rank_of
@@ -50,7 +60,24 @@ def flatten(trees: Sequence[Tree]) -> FlatForest | None:
         asked = questions[split : split + len(tree.left)]
         lay_out_tree(tree.left, tree.right, tree.leaf_values, asked, root, nodes, values)
         split += len(asked)
-    return FlatForest(columns, thresholds, nodes, values, roots.astype(np.uint64))
+    return FlatForest(columns, thresholds, sets, words, nodes, values, roots.astype(np.uint64))
+
+
+def _category_sets(trees: Sequence[Tree]) -> tuple[Int64Array, UInt32Array, Int64Array]:
+    """Find the different sets of categories; returns them, their words, and which each split asks for."""
+    numbers: dict[tuple[int, bytes], int] = {}
+    asked, words = [], [np.empty(0, np.uint32)]
+    for tree in trees:
+        for split in np.flatnonzero(tree.decisions & CATEGORICAL).tolist():
+            categories = tree.categories[int(tree.thresholds[split])]
+            question = (int(tree.features[split]), categories.tobytes())
+            if question not in numbers:
+                words.append(categories)
+            asked.append(numbers.setdefault(question, len(numbers)))
+    lengths = np.array([len(part) for part in words[1:]], np.int64)
+    features = np.array([feature for feature, _ in numbers], np.int64)
+    sets = np.column_stack([features, np.cumsum(lengths) - lengths, lengths])
+    return sets, np.concatenate(words), np.array(asked, np.int64)
 
 
 def _ways(decisions: Int64Array) -> Int64Array:

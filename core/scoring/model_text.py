@@ -5,7 +5,6 @@ loop for ever or end the process. So would our own kernels: every number that de
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,46 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ModelError
-from core.types import Float64Array, Int64Array
+from core.scoring.fields import Fields
+from core.scoring.tree import CATEGORICAL, LinearLeaves, Tree
+from core.types import Float64Array, Int64Array, UInt32Array
 
 MAX_FEATURES = 1_000_000
 MAX_LEAVES = 131_072  # LightGBM's own bound of num_leaves
 _HEADER = re.compile(r"tree\nversion=v\d{1,3}\n")
 _END = "\nend of trees\n"
-_WHOLE = re.compile(r"-?\d{1,9}(?: -?\d{1,9})*")
-_NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]\d{1,3})?"
-_REAL = re.compile(f"{_NUMBER}(?: {_NUMBER})*")
-# A split between the missing values and all others has an infinite threshold.
-_THRESHOLD = re.compile(f"(?:-?inf|{_NUMBER})(?: (?:-?inf|{_NUMBER}))*")
-_MISSING_AND_DEFAULT = 0b1110  # decision_type's bits; the lowest is for categories, which we never train with
-
-
-@dataclass(frozen=True)
-class Tree:
-    """A tree, as far as it decides scores.
-
-    Attributes:
-        features: (n_splits,) feature that each split looks at.
-        thresholds: (n_splits,) values up to which it goes left.
-        decisions: (n_splits,) LightGBM's `decision_type`: bit 1 is set where missing values go left, bits 2
-            and 3 say which are missing: none (0), zeros (1) or NaN (2).
-        left: (n_splits,) left children, a later split or leaf k as -k - 1.
-        right: (n_splits,) right children.
-        leaf_values: (n_splits + 1,).
-    """
-
-    features: Int64Array
-    thresholds: Float64Array
-    decisions: Int64Array
-    left: Int64Array
-    right: Int64Array
-    leaf_values: Float64Array
-
-    @classmethod
-    def leaf(cls, value: float) -> "Tree":
-        """Make a tree that is a single leaf."""
-        none = np.empty(0, np.int64)
-        return cls(none, np.empty(0), none, none, none, np.array([value]))
+_KNOWN_DECISIONS = 0b1111
 
 
 @dataclass(frozen=True)
@@ -62,31 +30,35 @@ class ModelText:
     Attributes:
         feature_names: In the model's order.
         trees: In the order in which their values are added up.
+        averages: Whether `predict` without `raw_score` divides the sum by the number of trees.
     """
 
     feature_names: tuple[str, ...]
     trees: tuple[Tree, ...]
+    averages: bool = False
 
     @classmethod
     def read(cls, text: str) -> "ModelText":
         """Check a text from end to end.
 
         Raises:
-            ModelError: It is no LightGBM model of numerical splits and one score a document, or damaged.
+            ModelError: It is no LightGBM model of one score a document, or damaged.
         """
         if _HEADER.match(text) is None or _END not in text:
             raise ModelError("this is not a complete LightGBM text model")
         head, *blocks = text.partition(_END)[0].split("\nTree=")
-        feature_names = _feature_names(_fields(head, "the head"))
+        fields = Fields.of(head, "the head")
+        feature_names = _feature_names(fields)
         trees = tuple(_tree(index, block, len(feature_names)) for index, block in enumerate(blocks))
-        return cls(feature_names, trees)
+        return cls(feature_names, trees, averages="average_output" in fields.lines)
 
     def write(self) -> str:
-        """Return the least text that scores alike."""
+        """Return the least text that scores alike, and explains its scores alike."""
         n_features = len(self.feature_names)
+        average = "average_output\n" if self.averages else ""
         head = (
             "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n"
-            f"max_feature_idx={n_features - 1}\nfeature_names={' '.join(self.feature_names)}\n"
+            f"max_feature_idx={n_features - 1}\n{average}feature_names={' '.join(self.feature_names)}\n"
             f"feature_infos={' '.join(['none'] * n_features)}\n\n"
         )
         trees = (_written(index, tree) for index, tree in enumerate(self.trees))
@@ -94,42 +66,56 @@ class ModelText:
 
 
 def _written(index: int, tree: Tree) -> str:
-    lines = [f"Tree={index}", f"num_leaves={len(tree.leaf_values)}", "num_cat=0"]
+    rows: dict[str, NDArray[Any]] = {}
     if len(tree.features):
-        rows: dict[str, NDArray[Any]] = {
+        rows = {
             "split_feature": tree.features,
-            "split_gain": np.zeros_like(tree.features),
+            "split_gain": tree.gains,
             "threshold": tree.thresholds,
             "decision_type": tree.decisions,
             "left_child": tree.left,
             "right_child": tree.right,
         }
-        lines += [f"{name}={_tokens_of(row)}" for name, row in rows.items()]
-    lines += [f"leaf_value={_tokens_of(tree.leaf_values)}", "is_linear=0", "shrinkage=1"]
-    return "\n".join([*lines, "", "", ""])
+    rows |= {"leaf_value": tree.leaf_values, "leaf_count": tree.leaf_counts}
+    if len(tree.features):
+        # LightGBM wants values of the splits only to draw them.
+        rows |= {"internal_value": np.zeros(len(tree.features)), "internal_count": tree.split_counts}
+    if tree.categories:
+        bounds = np.cumsum([0, *(len(words) for words in tree.categories)])
+        rows |= {"cat_boundaries": bounds, "cat_threshold": np.concatenate(tree.categories)}
+    lines = [f"Tree={index}", f"num_leaves={len(tree.leaf_values)}", f"num_cat={len(tree.categories)}"]
+    lines += [f"{name}={_tokens_of(row)}" for name, row in rows.items()]
+    lines += _written_leaves(tree.linear)
+    return "\n".join([*lines, "shrinkage=1", "", "", ""])
+
+
+def _written_leaves(linear: LinearLeaves | None) -> list[str]:
+    if linear is None:
+        return ["is_linear=0"]
+    ends = np.cumsum(linear.counts)[:-1]
+    parts = [(name, np.split(getattr(linear, name), ends)) for name in ("features", "coefficients")]
+    written = [" ".join(f"{_tokens_of(part)} " if len(part) else "" for part in row) for _, row in parts]
+    return [
+        "is_linear=1",
+        f"leaf_const={_tokens_of(linear.constants)}",
+        f"num_features={_tokens_of(linear.counts)}",
+        f"leaf_features={written[0]}",
+        f"leaf_coeff={written[1]}",
+    ]
 
 
 def _tokens_of(row: NDArray[Any]) -> str:
     return " ".join(map(repr, row.tolist()))
 
 
-def _fields(block: str, place: str) -> Mapping[str, str]:
-    fields: dict[str, str] = {}
-    for line in block.split("\n"):
-        name, _, value = line.partition("=")
-        if name in fields and name:
-            raise ModelError(f"{place} of the model has {name[:40]!r} twice")
-        fields[name] = value
-    return fields
-
-
-def _feature_names(head: Mapping[str, str]) -> tuple[str, ...]:
-    if (head.get("num_class"), head.get("num_tree_per_iteration")) != ("1", "1"):
+def _feature_names(head: Fields) -> tuple[str, ...]:
+    lines = head.lines
+    if (lines.get("num_class"), lines.get("num_tree_per_iteration")) != ("1", "1"):
         raise ModelError("the model does not give one score a document")
-    names = tuple(head.get("feature_names", "").split(" "))
+    names = tuple(lines.get("feature_names", "").split(" "))
     if not 1 <= len(names) <= MAX_FEATURES or any(name == "" or name.split() != [name] for name in names):
         raise ModelError("the model's feature names cannot be told apart")
-    if head.get("max_feature_idx") != str(len(names) - 1):
+    if lines.get("max_feature_idx") != str(len(names) - 1):
         raise ModelError(
             f"the model names {len(names)} features but not {len(names) - 1} as the last one's number"
         )
@@ -139,30 +125,71 @@ def _feature_names(head: Mapping[str, str]) -> tuple[str, ...]:
 def _tree(index: int, block: str, n_features: int) -> Tree:
     place = f"tree {index}"
     number, _, body = block.partition("\n")
-    fields = _fields(body, place)
-    if number != str(index) or fields.get("num_cat") != "0" or fields.get("is_linear", "0") != "0":
-        raise ModelError(
-            f"{place} of the model is out of order, or not of numerical splits and constant leaves"
-        )
-    (n_leaves,) = _whole(fields, "num_leaves", 1, place)
+    fields = Fields.of(body, place)
+    if number != str(index):
+        raise ModelError(f"{place} of the model is out of order")
+    (n_leaves,) = fields.whole("num_leaves", 1).tolist()
     if not 1 <= n_leaves <= MAX_LEAVES:
         raise ModelError(f"{place} of the model has {n_leaves} leaves")
-    leaf_values = np.array(_tokens(fields, "leaf_value", _REAL, int(n_leaves), place), np.float64)
-    if not np.isfinite(leaf_values).all():
-        raise ModelError(f"{place} of the model has a leaf without end")
+    leaf_values = fields.real("leaf_value", n_leaves)
     if n_leaves == 1:
         return Tree.leaf(float(leaf_values[0]))
-    n_splits = int(n_leaves) - 1
-    features = _whole(fields, "split_feature", n_splits, place)
+    n_splits = n_leaves - 1
+    features = fields.whole("split_feature", n_splits)
+    _check_features(features, n_features, place)
+    decisions = fields.whole("decision_type", n_splits)
+    if (decisions & ~_KNOWN_DECISIONS).any() or (decisions >> 2 > 2).any():
+        raise ModelError(f"{place} of the model decides in a way that is not known")
+    thresholds = fields.thresholds("threshold", n_splits)
+    left, right = (fields.whole(f"{side}_child", n_splits) for side in ("left", "right"))
+    _check_shape(left, right, place)
+    return Tree(
+        features,
+        thresholds,
+        decisions,
+        left,
+        right,
+        leaf_values,
+        fields.gains("split_gain", n_splits),
+        fields.counts("internal_count", n_splits),
+        fields.counts("leaf_count", n_leaves),
+        _categories(fields, thresholds[decisions & CATEGORICAL == CATEGORICAL], place),
+        _linear(fields, n_leaves, n_features, place),
+    )
+
+
+def _categories(fields: Fields, asked: Float64Array, place: str) -> tuple[UInt32Array, ...]:
+    (n_sets,) = fields.whole("num_cat", 1).tolist()
+    if ((asked < 0) | (asked >= n_sets) | (asked != np.floor(asked))).any():
+        raise ModelError(f"{place} of the model asks for categories that there are not")
+    if n_sets <= 0:
+        return ()
+    bounds = fields.whole("cat_boundaries", n_sets + 1)
+    if bounds[0] != 0 or (np.diff(bounds) < 0).any():
+        raise ModelError(f"{place} of the model does not tell where its categories end")
+    words = fields.whole("cat_threshold", int(bounds[-1])) if bounds[-1] else np.empty(0, np.int64)
+    if ((words < 0) | (words > np.iinfo(np.uint32).max)).any():
+        raise ModelError(f"{place} of the model has categories that are not bits of words of 32")
+    return tuple(np.split(words.astype(np.uint32), bounds[1:-1]))
+
+
+def _linear(fields: Fields, n_leaves: int, n_features: int, place: str) -> LinearLeaves | None:
+    if fields.lines.get("is_linear", "0") == "0":
+        return None
+    counts = fields.whole("num_features", n_leaves)
+    if (counts < 0).any() or counts.sum() > n_leaves * n_features:
+        raise ModelError(f"{place} of the model has leaves of more features than there are")
+    total = int(counts.sum())
+    features, coefficients = np.empty(0, np.int64), np.empty(0)
+    if total:
+        features, coefficients = fields.whole("leaf_features", total), fields.real("leaf_coeff", total)
+        _check_features(features, n_features, place)
+    return LinearLeaves(fields.real("leaf_const", n_leaves), counts, features, coefficients)
+
+
+def _check_features(features: Int64Array, n_features: int, place: str) -> None:
     if features.min() < 0 or features.max() >= n_features:
         raise ModelError(f"{place} of the model splits by a feature that there is not")
-    decisions = _whole(fields, "decision_type", n_splits, place)
-    if (decisions & ~_MISSING_AND_DEFAULT).any() or (decisions >> 2 > 2).any():
-        raise ModelError(f"{place} of the model decides in a way that is not known")
-    thresholds = np.array(_tokens(fields, "threshold", _THRESHOLD, n_splits, place), np.float64)
-    left, right = (_whole(fields, f"{side}_child", n_splits, place) for side in ("left", "right"))
-    _check_shape(left, right, place)
-    return Tree(features, thresholds, decisions, left, right, leaf_values)
 
 
 def _check_shape(left: Int64Array, right: Int64Array, place: str) -> None:
@@ -179,16 +206,3 @@ def _check_shape(left: Int64Array, right: Int64Array, place: str) -> None:
         or (children[children >= 0] <= parents[children >= 0]).any()
     ):
         raise ModelError(f"{place} of the model is no tree")
-
-
-def _whole(fields: Mapping[str, str], name: str, count: int, place: str) -> Int64Array:
-    return np.array(_tokens(fields, name, _WHOLE, count, place), np.int64)
-
-
-def _tokens(
-    fields: Mapping[str, str], name: str, grammar: re.Pattern[str], count: int, place: str
-) -> list[str]:
-    text = fields.get(name, "")
-    if grammar.fullmatch(text) is None or text.count(" ") + 1 != count:
-        raise ModelError(f"{place} of the model does not have {count} numbers as its {name}")
-    return text.split(" ")

@@ -11,6 +11,8 @@ import pytest
 from core.data import synthetic_dataset
 from core.errors import ModelError
 from core.scoring import Forest
+from core.scoring.model_text import ModelText
+from core.scoring.tree import LinearLeaves, Tree
 from core.training import train, training_spec
 
 MUTATIONS = 2_500
@@ -77,6 +79,24 @@ TAMPERED: dict[str, tuple[str, str]] = {
     "nothing": (r"(?s).*", ""),
 }
 
+# The same for a tree that asks for categories and whose leaves are linear.
+TAMPERED_SETS: dict[str, tuple[str, str]] = {
+    "a set beyond the last": _set("threshold", "1"),
+    "half a set": _set("threshold", "0.5"),
+    "a set before the first": _set("threshold", "-1"),
+    "a set that ends beyond all words": _set("cat_boundaries", "0 900000"),
+    "a set that ends before it begins": _set("cat_boundaries", "0 -1"),
+    "a set that does not begin": _set("cat_boundaries", "1 1"),
+    "a word of 33 bits": _set("cat_threshold", "4294967296"),
+    "a word below nothing": _set("cat_threshold", "-1"),
+    "a linear leaf by a feature beyond the last": _set("leaf_features", "0  7 "),
+    "linear leaves of a billion features": _set("num_features", "1000000000 1000000000"),
+    "linear leaves of less than no feature": _set("num_features", "-1 3"),
+    "too few coefficients": _set("leaf_coeff", "0.5 "),
+    "a coefficient that is no number": _set("leaf_coeff", "0.5  nan "),
+    "a constant without end": _set("leaf_const", "1e999 0"),
+}
+
 # Lies about what does not decide scores, and which LightGBM would believe.
 IGNORED: dict[str, tuple[str, str]] = {
     "a billion trees in its table of sizes": _set("tree_sizes", " ".join(["1000000000"] * 1000)),
@@ -104,6 +124,20 @@ def test_a_tampered_model_is_refused(model_text: str, case: str) -> None:
     tampered = _changed(model_text, *TAMPERED[case])
     with pytest.raises(ModelError):
         Forest.parse(tampered)
+
+
+@pytest.mark.parametrize("case", TAMPERED_SETS)
+def test_tampered_sets_and_linear_leaves_are_refused(case: str) -> None:
+    """Sets of categories and linear leaves are arrays within arrays, with bounds of their own."""
+    split, leaves = np.zeros(1, np.int64), (np.array([-1]), np.array([-2]))
+    terms = LinearLeaves(np.zeros(2), np.ones(2, np.int64), np.zeros(2, np.int64), np.array([0.5, 0.25]))
+    sets = (np.array([5], np.uint32),)
+    zero, values, counts = np.zeros(1), np.array([0.0, 1.0]), np.zeros(2, np.int64)
+    tree = Tree(split, zero, split + 1, *leaves, values, zero, split, counts, sets, terms)
+    text = ModelText(("feature",), (tree,)).write()
+    assert Forest.parse(text).score(np.array([[0.0], [1.0]])).tolist() == [0.0, 0.25]
+    with pytest.raises(ModelError):
+        Forest.parse(_changed(text, *TAMPERED_SETS[case]))
 
 
 @pytest.mark.parametrize("case", IGNORED)

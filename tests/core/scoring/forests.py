@@ -2,20 +2,30 @@
 
 import numpy as np
 
-from core.scoring.model_text import ModelText, Tree
-from core.types import Float64Array
+from core.scoring.model_text import ModelText
+from core.scoring.tree import LinearLeaves, Tree
+from core.types import Float64Array, UInt32Array
 
 ZERO_THRESHOLD = float(np.float32(1e-35))  # LightGBM takes what is no farther from 0 for 0
 SPECIAL = (
     *(0.0, -0.0, 5e-324, -5e-324, 2.2e-308, ZERO_THRESHOLD, -ZERO_THRESHOLD, 2 * ZERO_THRESHOLD),
     *(1e300, -1e300, np.inf, -np.inf, 1.0, -1.0),
+    *(-0.5, 31.7, 32.0, 63.0, 64.0, 2147483647.0, 2147483648.0, 3e9),  # ends of words of categories
 )
 
 
-def random_model_text(random: np.random.Generator, n_features: int, n_trees: int, max_leaves: int) -> str:
-    """Write a forest of trees of any shape, with special thresholds and every way of missing values."""
-    trees = tuple(_tree(random, n_features, max_leaves) for _ in range(n_trees))
-    return ModelText(tuple(f"f{i}" for i in range(n_features)), trees).write()
+def random_model_text(
+    random: np.random.Generator,
+    n_features: int,
+    n_trees: int,
+    max_leaves: int,
+    *,
+    linear: bool = False,
+    averages: bool = False,
+) -> str:
+    """Write a forest of trees of any shape and split, with special thresholds and ways of missing values."""
+    trees = tuple(_tree(random, n_features, max_leaves, linear) for _ in range(n_trees))
+    return ModelText(tuple(f"f{i}" for i in range(n_features)), trees, averages).write()
 
 
 def documents_near(
@@ -32,19 +42,41 @@ def thresholds_of(model_text: str) -> Float64Array:
     return np.concatenate([tree.thresholds for tree in ModelText.read(model_text).trees])
 
 
-def _tree(random: np.random.Generator, n_features: int, max_leaves: int) -> Tree:
+def _tree(random: np.random.Generator, n_features: int, max_leaves: int, linear: bool) -> Tree:
     n_splits = int(random.integers(max_leaves))
     leaf_values = random.normal(size=n_splits + 1) * 10.0 ** random.integers(-5, 5)
     if not n_splits:
         return Tree.leaf(float(leaf_values[0]))
     left, right = _shape(random, n_splits)
+    thresholds = random.choice([*SPECIAL, *random.normal(size=12).round(1)], size=n_splits)
+    decisions = 2 * random.integers(2, size=n_splits) + 4 * random.integers(3, size=n_splits)
+    categorical = random.random(n_splits) < random.choice([0.0, 0.3, 1.0])
+    thresholds[categorical] = np.arange(categorical.sum())
+    decisions[categorical] = decisions[categorical] & ~2 | 1
     return Tree(
         features=random.integers(n_features, size=n_splits),
-        thresholds=random.choice([*SPECIAL, *random.normal(size=12).round(1)], size=n_splits),
-        decisions=2 * random.integers(2, size=n_splits) + 4 * random.integers(3, size=n_splits),
+        thresholds=thresholds,
+        decisions=decisions,
         left=np.array(left),
         right=np.array(right),
         leaf_values=leaf_values,
+        gains=random.exponential(size=n_splits),
+        split_counts=random.integers(1, 100, size=n_splits),
+        leaf_counts=random.integers(1, 100, size=n_splits + 1),
+        categories=tuple(_some_categories(random) for _ in range(categorical.sum())),
+        linear=_linear_leaves(random, n_features, n_splits + 1) if linear else None,
+    )
+
+
+def _some_categories(random: np.random.Generator) -> UInt32Array:
+    return random.integers(2**32, size=random.integers(1, 4)).astype(np.uint32)
+
+
+def _linear_leaves(random: np.random.Generator, n_features: int, n_leaves: int) -> LinearLeaves:
+    counts = random.integers(n_features + 1, size=n_leaves)
+    features = [np.sort(random.choice(n_features, size=count, replace=False)) for count in counts]
+    return LinearLeaves(
+        random.normal(size=n_leaves), counts, np.concatenate(features), random.normal(size=counts.sum())
     )
 
 

@@ -1,7 +1,5 @@
 """Scoring stored models."""
 
-from dataclasses import fields
-
 import lightgbm
 import numpy as np
 import pytest
@@ -60,7 +58,7 @@ def _by_lightgbm(model_text: str, features: FloatArray) -> Float64Array:
     return np.asarray(scores, np.float64)
 
 
-@settings(max_examples=150)
+@settings(max_examples=250)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_features=st.integers(1, 5),
@@ -68,13 +66,22 @@ def _by_lightgbm(model_text: str, features: FloatArray) -> Float64Array:
     max_leaves=st.sampled_from([1, 2, 5, 40]),
     n_documents=st.sampled_from(SIZES),
     dtype=st.sampled_from([np.float64, np.float32]),
+    linear=st.sampled_from([False, False, True]),
+    averages=st.booleans(),
 )
 def test_scores_are_those_of_lightgbm_to_the_bit(
-    seed: int, n_features: int, n_trees: int, max_leaves: int, n_documents: int, dtype: type[np.floating]
+    seed: int,
+    n_features: int,
+    n_trees: int,
+    max_leaves: int,
+    n_documents: int,
+    dtype: type[np.floating],
+    linear: bool,
+    averages: bool,
 ) -> None:
-    """Over thresholds and their neighbours, NaN, infinities, denormals, and all ways of missing values."""
+    """Over thresholds and their neighbours, NaN, infinities, denormals, categories, all missing values."""
     random = np.random.default_rng(seed)
-    text = random_model_text(random, n_features, n_trees, max_leaves)
+    text = random_model_text(random, n_features, n_trees, max_leaves, linear=linear, averages=averages)
     with np.errstate(over="ignore"):  # what is beyond float32 is infinite
         features = documents_near(random, thresholds_of(text), n_documents, n_features).astype(dtype)
     np.testing.assert_array_equal(Forest.parse(text).score(features), _by_lightgbm(text, features))
@@ -95,14 +102,48 @@ def test_a_forest_beyond_the_bits_of_a_node_is_left_to_lightgbm(
     np.testing.assert_array_equal(forest.score(features[:0]), np.empty(0))
 
 
-def test_what_is_written_is_what_was_read(model_text: str) -> None:
-    """Nothing that decides a score is lost."""
-    text = ModelText.read(model_text)
-    again = ModelText.read(text.write())
-    assert again.feature_names == text.feature_names
-    for tree, same in zip(text.trees, again.trees, strict=True):
-        for field in fields(tree):
-            np.testing.assert_array_equal(getattr(same, field.name), getattr(tree, field.name))
+@pytest.mark.parametrize("linear", [False, True])
+def test_what_is_written_is_what_was_read(linear: bool) -> None:
+    """Nothing that decides a score is lost, nor what explains it."""
+    text = random_model_text(np.random.default_rng(7), 5, 30, 20, linear=linear, averages=True)
+    assert ModelText.read(text).write() == text
+    assert any(tree.categories for tree in ModelText.read(text).trees)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"min_data_per_group": 5, "max_cat_to_onehot": 2},
+        {"linear_tree": True},
+        {"boosting": "rf", "bagging_fraction": 0.5, "bagging_freq": 1},
+        {"boosting": "dart", "objective": "binary"},
+        {"objective": "lambdarank", "zero_as_missing": True, "label_gain": [0, 1, 3]},
+    ],
+    ids=lambda parameters: next(iter(parameters)),
+)
+def test_whatever_lightgbm_trains(parameters: dict[str, object]) -> None:
+    """Its own texts, of every kind of model that gives one score a document."""
+    random = np.random.default_rng(1)
+    features = random.normal(size=(400, 4)).round(1)
+    features[:, 3] = random.integers(-1, 70, 400)
+    features[::7, 1] = np.nan
+    labels = (features[:, 0] > 0).astype(int) + (features[:, 3] % 3 == 0)
+    labels = np.minimum(labels, 1) if parameters.get("objective") == "binary" else labels
+    given = {
+        "objective": "regression",
+        "num_leaves": 9,
+        "min_data_in_leaf": 5,
+        "num_threads": 1,
+        "verbose": -1,
+    }
+    data = lightgbm.Dataset(
+        features,
+        labels,
+        group=[40] * 10,
+        categorical_feature=[3] if "min_data_per_group" in parameters else [],
+    )
+    text = lightgbm.train({**given, **parameters}, data, num_boost_round=12).model_to_string()
+    np.testing.assert_array_equal(Forest.parse(text).score(features), _by_lightgbm(text, features))
 
 
 def test_several_threads_score_alike(model_text: str) -> None:

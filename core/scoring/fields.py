@@ -1,0 +1,86 @@
+"""The lines `name=numbers` of which a model text consists."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.errors import ModelError
+from core.types import Float64Array, Int64Array
+
+_WHOLE = r"-?\d{1,10}"
+_REAL = r"-?\d+(?:\.\d+)?(?:e[+-]\d{1,3})?"
+_INFINITE = f"-?inf|{_REAL}"  # a split between the missing values and all others has an infinite threshold
+_ANY = f"-?nan|{_INFINITE}"
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The lines of a tree, or of the head.
+
+    Attributes:
+        lines: What follows each name.
+        place: What they are part of, for whoever has to mend them.
+    """
+
+    lines: Mapping[str, str]
+    place: str
+
+    @classmethod
+    def of(cls, block: str, place: str) -> "Fields":
+        """Take lines apart.
+
+        Raises:
+            ModelError: A name is there twice.
+        """
+        lines: dict[str, str] = {}
+        for line in block.split("\n"):
+            name, _, value = line.partition("=")
+            if name in lines and name:
+                raise ModelError(f"{place} of the model has {name[:40]!r} twice")
+            lines[name] = value
+        return cls(lines, place)
+
+    def whole(self, name: str, count: int) -> Int64Array:
+        """Read whole numbers.
+
+        Raises:
+            ModelError: The line is not made of so many; the same holds for the other kinds of numbers.
+        """
+        return np.array(self._tokens(name, _WHOLE, count), np.int64)
+
+    def real(self, name: str, count: int) -> Float64Array:
+        """Read finite numbers."""
+        values = np.array(self._tokens(name, _REAL, count), np.float64)
+        if not np.isfinite(values).all():
+            raise ModelError(f"{self.place} of the model has a number without end in its {name}")
+        return values
+
+    def thresholds(self, name: str, count: int) -> Float64Array:
+        """Read numbers that may be infinite."""
+        return np.array(self._tokens(name, _INFINITE, count), np.float64)
+
+    def gains(self, name: str, count: int) -> Float64Array:
+        """Read numbers that decide nothing, 0 where there is no such line."""
+        return np.array(self._tokens(name, _ANY, count) if name in self.lines else [0] * count, np.float64)
+
+    def counts(self, name: str, count: int) -> Int64Array:
+        """Read how many documents there were, 0 where there is no such line.
+
+        Raises:
+            ModelError: Fewer than none are told.
+        """
+        found = self.whole(name, count) if name in self.lines else np.zeros(count, np.int64)
+        if (found < 0).any():
+            raise ModelError(f"{self.place} of the model has less than no documents in its {name}")
+        return found
+
+    def _tokens(self, name: str, number: str, count: int) -> list[str]:
+        # What the leaves of a linear tree look at is parted by a blank more.
+        text = self.lines.get(name, "").strip(" ")
+        well_formed = re.fullmatch(f"(?:{number})(?: +(?:{number}))*", text) is not None
+        tokens = text.split() if well_formed else []
+        if len(tokens) != count:
+            raise ModelError(f"{self.place} of the model does not have {count} numbers as its {name}")
+        return tokens
