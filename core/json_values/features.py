@@ -1,0 +1,118 @@
+"""Reading features, and leaving the rest of the text to a general parser."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.json_values import features_kernel as kernel
+from core.json_values.number_kernel import LEAVE
+from core.types import Float64Array, Int64Array, UInt8Array, UInt64Array
+
+_WORD = 8
+MOST_ARRAYS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureValues:
+    """Features that were read, and what is left of the text.
+
+    Attributes:
+        rest: The text with the number of its row, from 0, in place of each array or object.
+        rows: (n_found, n_features) values, NaN where missing; correctly rounded.
+    """
+
+    rest: bytes
+    rows: Float64Array
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayValues:
+    """Arrays that were read, and what is left of the text.
+
+    Attributes:
+        rest: The text with the number of each array, from 0, in its place.
+        arrays: Their values, NaN for null; correctly rounded.
+    """
+
+    rest: bytes
+    arrays: list[Float64Array]
+
+
+class FeatureReader:
+    """Reads members of one name: arrays of all features in their order, or objects by feature names.
+
+    Args:
+        member: Name of the members.
+        feature_names: The features.
+    """
+
+    def __init__(self, member: str, feature_names: Sequence[str]) -> None:
+        self._member = np.frombuffer(member.encode(), np.uint8)
+        self._least_bytes = len(f'"{member}":{{}}')
+        # As most writers put it; a name that is written in another way is left to a general parser.
+        encoded = [json.dumps(name, ensure_ascii=False)[1:].encode() for name in feature_names]
+        longest = -(-max(map(len, encoded)) // _WORD) * _WORD
+        filled = b"".join(name.ljust(longest, b"\0") for name in encoded)
+        self._names = np.frombuffer(filled, "<u8").reshape(len(encoded), -1)
+        self._name_sizes = np.array([len(name) for name in encoded])
+        self._slots = np.empty(1 << (2 * len(encoded)).bit_length(), np.int64)
+        kernel.place_names(self._names, self._name_sizes, self._slots)
+
+    def read(self, text: bytes, most_values: int) -> FeatureValues | None:
+        """Read all members of the name.
+
+        Args:
+            text: What may be JSON.
+            most_values: Most numbers to make room for.
+
+        Returns:
+            None where a value is no plain array or object of numbers and nulls, names another feature, is
+            beyond float64, or has more than 19 digits: a general parser can tell why, or read it all the
+            same. What is left of the text still has to be checked.
+        """
+        n_features = len(self._name_sizes)
+        room = min(len(text) // self._least_bytes, most_values // n_features)
+        values, spans = np.empty((room, n_features), np.uint64), np.empty((room, 2), np.int64)
+        found = kernel.read_features(
+            *_padded(text), self._member, self._names, self._name_sizes, self._slots, values, spans
+        )
+        if found == LEAVE:
+            return None
+        return FeatureValues(_without(text, spans[:found]), values[:found].view(np.float64))
+
+
+def read_arrays(text: bytes, member: str) -> ArrayValues | None:
+    """Read all members of one name that hold arrays of numbers, of which there are at most 100.
+
+    Args:
+        text: What may be JSON.
+        member: Name of the members.
+
+    Returns:
+        As `FeatureReader.read`.
+    """
+    values, counts = np.empty(len(text) // 2 + 1, np.uint64), np.empty(MOST_ARRAYS, np.int64)
+    spans = np.empty((MOST_ARRAYS, 2), np.int64)
+    found = kernel.read_arrays(
+        *_padded(text), np.frombuffer(member.encode(), np.uint8), values, counts, spans
+    )
+    if found == LEAVE:
+        return None
+    ends = np.cumsum(counts[:found])
+    arrays = np.split(values[: ends[-1] if found else 0].view(np.float64), ends[:-1])
+    return ArrayValues(_without(text, spans[:found]), arrays if found else [])
+
+
+def _padded(text: bytes) -> tuple[UInt8Array, UInt64Array]:
+    padded = np.frombuffer(text + bytes(2 * _WORD - len(text) % _WORD), np.uint8)
+    return padded, padded.view("<u8")
+
+
+def _without(text: bytes, spans: Int64Array) -> bytes:
+    pieces, at = [], 0
+    for row, (begin, end) in enumerate(spans.tolist()):
+        pieces += [text[at:begin], b"%d" % row]
+        at = end
+    return b"".join((*pieces, text[at:]))

@@ -1,0 +1,260 @@
+"""Arrays and objects of numbers, found and read within a text of JSON."""
+
+import numpy as np
+
+from core.jit import exact, exact_bare
+from core.json_values.number_kernel import LEAVE, NAN, eight_bytes, read_value
+from core.types import Int64Array, UInt8Array, UInt64Array
+
+_QUOTE, _BACKSLASH, _COLON, _COMMA = (ord(character) for character in '"\\:,')
+_OPEN_ARRAY, _CLOSE_ARRAY, _OPEN_OBJECT, _CLOSE_OBJECT = (ord(character) for character in "[]{}")
+_BLANKS = np.uint64(sum(1 << ord(character) for character in " \t\n\r"))
+_LAST_CONTROL = 0x1F
+_END = 0
+_PRIME, _BASIS = np.uint64(0x100000001B3), np.uint64(0xCBF29CE484222325)  # Fowler, Noll and Vo's hash
+
+
+@exact
+def read_features(
+    text: UInt8Array,
+    words: UInt64Array,
+    member: UInt8Array,
+    names: UInt64Array,
+    name_sizes: Int64Array,
+    slots: Int64Array,
+    values: UInt64Array,
+    spans: Int64Array,
+) -> int:
+    """Read the value of each member of one name: an array of all features, or an object by their names.
+
+    Args:
+        text: JSON, and eight bytes of 0 or more.
+        words: The same memory, the lowest byte of a word first.
+        member: The name of the members that are read.
+        names: (n_features, n) name and closing quote of each feature, filled up with 0.
+        name_sizes: (n_features,) bytes of each name and quote.
+        slots: Feature numbers by hash of their name, -1 where there is none; a power of two of them.
+        values: (n_values, n_features) room for bits of float64, NaN where missing; one row a member.
+        spans: (n_values, 2) where each value begins and ends.
+
+    Returns:
+        How many there are, or `LEAVE` where something is not as expected; the text may be JSON all the same.
+    """
+    follower = np.arange(1, len(name_sizes) + 2) % len(name_sizes)
+    found = 0
+    at = _next_member(text, 0, member)
+    while at != LEAVE and text[at] != _END:
+        if found == len(values):
+            return LEAVE
+        spans[found, 0] = at
+        if text[at] == _OPEN_ARRAY:
+            at, count = _read_array(text, words, at + 1, values[found])
+            at = at if count == len(name_sizes) else LEAVE
+        elif text[at] == _OPEN_OBJECT:
+            at = _read_object(text, words, at + 1, names, name_sizes, slots, follower, values[found])
+        else:
+            return LEAVE
+        if at == LEAVE:
+            return LEAVE
+        spans[found, 1] = at
+        found += 1
+        at = _next_member(text, at, member)
+    return LEAVE if at == LEAVE else found
+
+
+@exact
+def read_arrays(
+    text: UInt8Array,
+    words: UInt64Array,
+    member: UInt8Array,
+    values: UInt64Array,
+    counts: Int64Array,
+    spans: Int64Array,
+) -> int:
+    """Read the value of each member of one name: an array of any number of numbers.
+
+    Args:
+        text: JSON, and eight bytes of 0 or more.
+        words: The same memory, the lowest byte of a word first.
+        member: The name of the members that are read.
+        values: Room for the bits of all numbers, one array after the other.
+        counts: (n_values,) how many numbers each has.
+        spans: (n_values, 2) where each begins and ends.
+
+    Returns:
+        As `read_features`.
+    """
+    found, made = 0, 0
+    at = _next_member(text, 0, member)
+    while at != LEAVE and text[at] != _END:
+        if found == len(counts) or text[at] != _OPEN_ARRAY:
+            return LEAVE
+        spans[found, 0] = at
+        at, counts[found] = _read_array(text, words, at + 1, values[made:])
+        if at == LEAVE:
+            return LEAVE
+        spans[found, 1] = at
+        made += counts[found]
+        found += 1
+        at = _next_member(text, at, member)
+    return LEAVE if at == LEAVE else found
+
+
+@exact_bare
+def _next_member(text: UInt8Array, at: int, member: UInt8Array) -> int:
+    """Return where the value of the next member of a name begins, or where the text ends."""
+    while text[at] != _END:
+        if text[at] != _QUOTE:
+            at += 1
+            continue
+        begin = at + 1
+        at = _string_end(text, begin)
+        if at == LEAVE:
+            return LEAVE
+        if _is(text, begin, at - 1, member):
+            at = _skip_blanks(text, at)
+            if text[at] == _COLON:
+                return int(_skip_blanks(text, at + 1))
+    return at
+
+
+@exact_bare
+def _read_array(text: UInt8Array, words: UInt64Array, at: int, values: UInt64Array) -> tuple[int, int]:
+    """Read numbers up to the closing bracket; returns the position behind it, and how many there are."""
+    at = _skip_blanks(text, at)
+    if text[at] == _CLOSE_ARRAY:
+        return at + 1, 0
+    for i in range(len(values)):
+        at, values[i] = read_value(text, words, at)
+        if at == LEAVE:
+            return LEAVE, 0
+        at = _skip_blanks(text, at)
+        if text[at] == _CLOSE_ARRAY:
+            return at + 1, i + 1
+        if text[at] != _COMMA:
+            return LEAVE, 0
+        at = _skip_blanks(text, at + 1)
+    return LEAVE, 0
+
+
+@exact_bare
+def _read_object(
+    text: UInt8Array,
+    words: UInt64Array,
+    at: int,
+    names: UInt64Array,
+    name_sizes: Int64Array,
+    slots: Int64Array,
+    follower: Int64Array,
+    values: UInt64Array,
+) -> int:
+    values[:] = NAN
+    at = _skip_blanks(text, at)
+    if text[at] == _CLOSE_OBJECT:
+        return at + 1
+    last = len(name_sizes)
+    while True:
+        if text[at] != _QUOTE:
+            return LEAVE
+        # Documents mostly name their features in the order of the document before.
+        begin, feature = at + 1, follower[last]
+        at = _after_name(words, begin, names[feature], name_sizes[feature])
+        if at == LEAVE:
+            feature = _look_up(text, words, begin, names, name_sizes, slots)
+            if feature == LEAVE:
+                return LEAVE
+            at = begin + name_sizes[feature]
+            follower[last] = feature
+        last = feature
+        at = _skip_blanks(text, at)
+        if text[at] != _COLON:
+            return LEAVE
+        at, values[feature] = read_value(text, words, _skip_blanks(text, at + 1))
+        if at == LEAVE:
+            return LEAVE
+        at = _skip_blanks(text, at)
+        if text[at] == _CLOSE_OBJECT:
+            return at + 1
+        if text[at] != _COMMA:
+            return LEAVE
+        at = _skip_blanks(text, at + 1)
+
+
+@exact_bare
+def _string_end(text: UInt8Array, at: int) -> int:
+    """Return the position behind a string's closing quote."""
+    while text[at] != _QUOTE:
+        if text[at] <= _LAST_CONTROL:
+            return LEAVE
+        at += 2 if text[at] == _BACKSLASH else 1
+    return at + 1
+
+
+@exact_bare
+def _skip_blanks(text: UInt8Array, at: int) -> int:
+    while text[at] <= 32 and (_BLANKS >> np.uint64(text[at])) & np.uint64(1):
+        at += 1
+    return at
+
+
+@exact_bare
+def _is(text: UInt8Array, begin: int, end: int, other: UInt8Array) -> bool:
+    if end - begin != len(other):
+        return False
+    for offset in range(end - begin):  # noqa: SIM110 - numba compiles no generator expressions
+        if text[begin + offset] != other[offset]:
+            return False
+    return True
+
+
+@exact_bare
+def _after_name(words: UInt64Array, at: int, name: UInt64Array, size: int) -> int:
+    """Return the position behind a feature's name and its quote, or `LEAVE` where another name is."""
+    for word in range((size - 1) >> 3):
+        if eight_bytes(words, at + 8 * word) != name[word]:
+            return LEAVE
+    last = (size - 1) >> 3
+    beyond = np.uint64(8 * (8 * last + 8 - size))
+    if (eight_bytes(words, at + 8 * last) ^ name[last]) << beyond:
+        return LEAVE
+    return at + size
+
+
+@exact_bare
+def _look_up(
+    text: UInt8Array,
+    words: UInt64Array,
+    at: int,
+    names: UInt64Array,
+    name_sizes: Int64Array,
+    slots: Int64Array,
+) -> int:
+    """Return which feature's name is at a position, or `LEAVE`."""
+    end = _string_end(text, at)
+    if end == LEAVE:
+        return LEAVE
+    slot = _hash(text, at, end) & np.uint64(len(slots) - 1)
+    while slots[slot] >= 0:
+        if _after_name(words, at, names[slots[slot]], name_sizes[slots[slot]]) == end:
+            return int(slots[slot])
+        slot = (slot + np.uint64(1)) & np.uint64(len(slots) - 1)
+    return LEAVE
+
+
+@exact_bare
+def _hash(text: UInt8Array, begin: int, end: int) -> np.uint64:
+    number = _BASIS
+    for at in range(begin, end):
+        number = (number ^ np.uint64(text[at])) * _PRIME
+    return np.uint64(number)
+
+
+@exact
+def place_names(names: UInt64Array, name_sizes: Int64Array, slots: Int64Array) -> None:
+    """Fill the table in which features are looked up by name; arguments as `read_features`."""
+    slots[:] = -1
+    for feature in range(len(name_sizes)):
+        slot = _hash(names[feature].view(np.uint8), 0, name_sizes[feature]) & np.uint64(len(slots) - 1)
+        while slots[slot] >= 0:
+            slot = (slot + np.uint64(1)) & np.uint64(len(slots) - 1)
+        slots[slot] = feature

@@ -1,0 +1,206 @@
+"""Numbers out of JSON, against Python's own parser."""
+
+import json
+import math
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.json_values import FeatureReader, read_arrays
+from core.types import Float64Array
+
+NAMES = ("bm25", "b", "page rank", 'a "quoted" one', "größe", "features", "a name beyond eight bytes")
+READER = FeatureReader("features", NAMES)
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**18), 10**18) | st.none()
+BLANKS = st.text(" \t\n\r", max_size=2)
+# Halves between two numbers and their neighbours, the ends of what there is, and unusual spellings.
+SPELLINGS = (
+    *(
+        "0",
+        "-0",
+        "-0.0",
+        "0e0",
+        "1E5",
+        "1e+05",
+        "1e-05",
+        "-1.50e-3",
+        "123456789012345678",
+        "0.1000000000000000000",
+    ),
+    *("9007199254740993", "9007199254740992.5", "4503599627370497.5", "4503599627370496.5", "1e22", "1e23"),
+    *("8.9e307", "2.2250738585072014e-308", "0.00000000000000000000000012345678901234567"),
+    *("9223372036854775807", "18446744073709551615", "3.4028236e38", "1.00000017881393432617187499"),
+)
+MALFORMED = (
+    "01",
+    "-",
+    "+1",
+    ".5",
+    "5.",
+    "1e",
+    "1e+",
+    "0x1",
+    "1_0",
+    "--1",
+    "nul",
+    "nulll",
+    "NaN",
+    "Infinity",
+    "1 2",
+    "",
+)
+
+
+def _bits(value: float) -> bytes:
+    return struct.pack("<d", value)
+
+
+@settings(max_examples=500)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5))
+def test_numbers_are_read_as_python_reads_them(values: list[float]) -> None:
+    """Bit for bit, whatever the sign and the exponent, or not at all."""
+    found = read_arrays(json.dumps({"data": values}).encode(), "data")
+    if found is None:  # beyond the normal numbers
+        assert any(not 2.3e-308 < abs(value) < 8.9e307 for value in values if value)
+        return
+    assert found.rest == b'{"data": 0}'
+    assert [_bits(value) for value in found.arrays[0]] == [_bits(value) for value in values]
+
+
+@given(st.integers(0, 10**19 - 1), st.integers(-60, 60))
+def test_decimals_of_19_digits_are_rounded_correctly(mantissa: int, exponent: int) -> None:
+    """Near the middle of two numbers, too, where a product of fewer bits would guess."""
+    text = f"{mantissa}e{exponent}"
+    found = read_arrays(f'{{"data":[{text}]}}'.encode(), "data")
+    assert found is not None
+    assert _bits(found.arrays[0][0]) == _bits(float(text))
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_unusual_spellings(spelling: str) -> None:
+    """They are read rightly, or left to a general parser."""
+    found = read_arrays(f'{{"data":[{spelling}]}}'.encode(), "data")
+    if found is not None:
+        assert _bits(found.arrays[0][0]) == _bits(float(spelling))
+    assert (found is None) == (len(spelling.strip("-0.").replace(".", "").split("e")[0]) > 19)
+
+
+@pytest.mark.parametrize("spelling", MALFORMED)
+def test_what_is_no_json_is_not_read(spelling: str) -> None:
+    """Python's `float` would take some of it."""
+    assert read_arrays(f'{{"data":[1,{spelling}]}}'.encode(), "data") is None
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_documents_are_read_as_python_reads_them(data: st.DataObject) -> None:
+    """Objects in any order, arrays, blanks, names that JSON must escape, and nulls."""
+    documents = data.draw(
+        st.lists(
+            st.dictionaries(st.sampled_from(NAMES), NUMBERS)
+            | st.lists(NUMBERS, min_size=len(NAMES), max_size=len(NAMES)),
+            max_size=6,
+        )
+    )
+    separators = (data.draw(BLANKS) + "," + data.draw(BLANKS), data.draw(BLANKS) + ":" + data.draw(BLANKS))
+    request = [{"id": 'features":[7', "features": document} for document in documents]
+    text = json.dumps(request, ensure_ascii=False, separators=separators).encode()
+    found = READER.read(text, 10**6)
+    if found is None:
+        assert any(_is_beyond(value) for document in documents for value in _values(document))
+        return
+    assert json.loads(found.rest) == [{**one, "features": row} for row, one in enumerate(request)]
+    np.testing.assert_array_equal(
+        found.rows, np.array([_row(document) for document in documents]).reshape(-1, len(NAMES))
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            '{"unknown":1}',
+            '{"bm25":"1"}',
+            '{"bm25":true}',
+            '{"bm25":[1]}',
+            '{"bm25":{}}',
+            '{"bm25":1,}',
+            "{,}",
+        ),
+        *(
+            '{"bm25" 1}',
+            '{"bm\\u00325":1}',
+            "[1,2]",
+            "[1,2,3,4,5,6,7,8]",
+            "[1,2,3,4,5,6,[7]]",
+            "[1,2,3,4,5,6,7,]",
+        ),
+        *("5", "null", '"x"', "{", "[", '{"bm25', '{"bm25":', '{"bm25":1', "[1", "[1,", '{"bm25\\'),
+    ],
+)
+def test_anything_else_is_left_to_a_general_parser(value: str) -> None:
+    """It may be a mistake, which that parser explains, or a way of writing that is rare."""
+    assert READER.read(f'{{"features":{value}'.encode(), 10**6) is None
+
+
+def test_names_written_twice_count_as_the_last_time() -> None:
+    """As everywhere in Python."""
+    found = READER.read(b'{"features":{"b":1,"bm25":3,"b":null}}', 10**6)
+    assert found is not None
+    np.testing.assert_array_equal(found.rows[0], [3.0] + [np.nan] * (len(NAMES) - 1))
+
+
+def test_there_is_no_room_for_too_many() -> None:
+    """Memory is bounded before it is asked for."""
+    text = json.dumps([{"features": {"b": 1}}] * 3).encode()
+    assert READER.read(text, 3 * len(NAMES)) is not None
+    assert READER.read(text, 3 * len(NAMES) - 1) is None
+
+
+@settings(max_examples=500)
+@given(st.text('[]{}",:0129.e-+features null\\\n\0', max_size=12), st.integers(0, 60), st.integers(0, 3))
+def test_a_damaged_text_is_not_misread(noise: str, at: int, lost: int) -> None:
+    """If what is left is JSON, so was the text, and the values are those that Python reads."""
+    whole = json.dumps({"documents": [{"features": {"bm25": 12.5, "b": None}}], "id": "7"})
+    text = whole[:at] + noise + whole[at + lost :]
+    found = READER.read(text.encode(), 10**6)
+    if found is None:
+        return
+    try:
+        rest = json.loads(found.rest)
+    except ValueError:
+        return
+    assert _is_filled(rest, json.loads(text), found.rows)
+
+
+def _is_filled(rest: Any, expected: Any, rows: Float64Array) -> bool:
+    """Tell whether a text without its values has its rows where the values were."""
+    if isinstance(rest, list):
+        return len(rest) == len(expected) and all(map(_is_filled, rest, expected, [rows] * len(rest)))
+    if not isinstance(rest, dict):
+        return bool(rest == expected)
+    if rest.keys() != expected.keys():
+        return False
+    return all(
+        np.array_equal(rows[value], _row(expected[name]), equal_nan=True)
+        if name == "features"
+        else _is_filled(value, expected[name], rows)
+        for name, value in rest.items()
+    )
+
+
+def _values(document: Any) -> list[float | None]:
+    return list(document.values()) if isinstance(document, dict) else list(document)
+
+
+def _is_beyond(value: float | None) -> bool:
+    return value is not None and value != 0 and not 2.3e-308 < abs(value) < 8.9e307
+
+
+def _row(document: Any) -> Float64Array:
+    values = [document.get(name) for name in NAMES] if isinstance(document, dict) else document
+    return np.array([math.nan if value is None else value for value in values], np.float64)
