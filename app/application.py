@@ -29,14 +29,18 @@ from app.routes import (
     datasets,
     evaluations,
     health,
+    inference,
     jobs,
     keys,
     models,
     monitoring,
     rankings,
+    scoring,
 )
-from app.scoring import ForestCache
 from app.services import Services
+from app.serving.explanations import Explanations
+from app.serving.models import ServedModels
+from app.serving.samples import Samples
 from app.settings import ApiSettings
 from app.unchanged import UnchangedAnswers
 from core.scoring.warm_up import warm_up as warm_up_scoring
@@ -47,7 +51,7 @@ _V1 = (
     jobs.router,
     jobs.polled_router,
     models.router,
-    models.scoring_router,
+    scoring.router,
     evaluations.router,
     comparisons.router,
     rankings.router,
@@ -65,23 +69,38 @@ def create_app(settings: ApiSettings) -> FastAPI:
         configure_logging(settings.log_level, settings.log_format)
         store = Store.open(settings)
         wake_ups = WakeUps(settings.broker_url)
+        samples = Samples(
+            settings.data_dir / "scored" / f"{settings.port}.jsonl",
+            settings.score_log_share,
+            settings.score_log_bytes,
+        )
         try:
             await run_in_threadpool(store.migrate)
             await run_in_threadpool(warm_up_scoring, datasets=False)
-            forests = ForestCache(store.artifacts, settings.model_cache_size)
+            served = ServedModels(store, settings.model_cache_bytes)
             doorkeeper = Doorkeeper(Keyring(store), settings.wrong_keys_per_minute)
             await refuse_open_network(settings.host, doorkeeper)
-            metrics = Metrics(store, forests, _version())
+            metrics = Metrics(store, served, _version())
             parts = {
                 "database": Probe(store.fault),
                 "storage": Probe(store.artifacts.fault),
                 "broker": Probe(wake_ups.fault),
             }
             application.state.services = Services(
-                settings, store, wake_ups, forests, UnchangedAnswers(), doorkeeper, metrics, parts
+                settings=settings,
+                store=store,
+                wake_ups=wake_ups,
+                models=served,
+                explanations=Explanations(store),
+                samples=samples,
+                unchanged=UnchangedAnswers(),
+                doorkeeper=doorkeeper,
+                metrics=metrics,
+                parts=parts,
             )
             yield
         finally:
+            samples.close()
             wake_ups.close()
             store.close()
 
@@ -101,6 +120,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     for router in _V1:
         v1.include_router(router)
     application.include_router(v1)
+    application.include_router(inference.router)
     application.include_router(health.router)
     application.include_router(monitoring.router)
     application.include_router(dashboard.router)

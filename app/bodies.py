@@ -60,19 +60,28 @@ class JsonRequest(Request):
             self._parsed.append(parse_json(await self.body(), self._max_containers))
         return self._parsed[0]
 
-    def require_json(self) -> None:
+    @property
+    def media_type(self) -> str:
+        """What the body says that it is, without parameters."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    def require_json(self, or_else: str | None = None) -> None:
         """Refuse a body of another media type.
+
+        Args:
+            or_else: What else would have been taken.
 
         Raises:
             HTTPException: 415.
         """
-        media_type = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        media_type = self.media_type
         if media_type == "application/json" or (media_type == "" and not self._has_body()):
             return
+        accepted = f"application/json or {or_else}" if or_else else "application/json"
         raise HTTPException(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-            f"send the body as application/json, not {media_type or 'without a Content-Type'}",
-            headers={"Accept": "application/json"},
+            f"send the body as {accepted}, not {media_type or 'without a Content-Type'}",
+            headers={"Accept": accepted.replace(" or ", ", ")},
         )
 
     def _has_body(self) -> bool:

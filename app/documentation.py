@@ -27,6 +27,10 @@ TAGS = (
     {"name": "datasets", "description": "Judged query-document data"},
     {"name": "jobs", "description": "Training, evaluation and ranking as work for the workers"},
     {"name": "models", "description": "Trained rankers, their versions and aliases; scoring and export"},
+    {
+        "name": "inference",
+        "description": "The Open Inference Protocol, version 2: models as KServe and Triton serve them",
+    },
     {"name": "results", "description": "Evaluations and rankings that jobs made"},
     {"name": "keys", "description": "What lets callers in, and what they changed"},
     {"name": "catalogue", "description": "What a job may name"},
@@ -238,7 +242,7 @@ def _tell_access(document: dict[str, Any]) -> None:
             operation["security"] = [{name: [scope]} for name in _SECURITY_SCHEMES] if scope else []
             if path not in HEALTH:
                 refused = {str(status): response for status, response in problems(401, 403, 421).items()}
-                operation["responses"] = {**operation["responses"], **refused}
+                operation["responses"] = {**refused, **operation["responses"]}
 
 
 def _drop_framework_errors(document: dict[str, Any]) -> None:

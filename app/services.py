@@ -10,7 +10,9 @@ from fastapi import Depends, Request
 from app.access.doorkeeper import Doorkeeper
 from app.metrics import Metrics
 from app.probes import Probe
-from app.scoring import ForestCache
+from app.serving.explanations import Explanations
+from app.serving.models import ServedModels
+from app.serving.samples import Samples
 from app.settings import ApiSettings
 from app.unchanged import UnchangedAnswers
 from core.store import Job, Store
@@ -27,7 +29,9 @@ class Services:
         settings: Settings of this process.
         store: Rows and artifacts.
         wake_ups: Tells workers that a job is waiting; never fails.
-        forests: Parsed models, kept for scoring.
+        models: The models that score.
+        explanations: Says how their scores come about.
+        samples: Keeps a share of what was scored.
         unchanged: Answers to what is asked again and again.
         doorkeeper: Tells callers by their keys.
         metrics: What Prometheus is told.
@@ -37,7 +41,9 @@ class Services:
     settings: ApiSettings
     store: Store
     wake_ups: WakeUps
-    forests: ForestCache
+    models: ServedModels
+    explanations: Explanations
+    samples: Samples
     unchanged: UnchangedAnswers
     doorkeeper: Doorkeeper
     metrics: Metrics

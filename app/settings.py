@@ -38,7 +38,14 @@ class ApiSettings(StoreSettings):
     max_rank_cells: int = Field(
         2**24, ge=1, description="Most documents of a scoring request times features of the model"
     )
-    model_cache_size: int = Field(16, ge=1, description="Models kept in memory for scoring")
+    max_explained_documents: int = Field(
+        200, ge=1, description="Most documents whose scores one request has explained"
+    )
+    model_cache_bytes: int = Field(GIBIBYTE, ge=0, description="Memory for models kept for scoring")
+    score_log_share: float = Field(
+        0, ge=0, le=1, description="Share of scoring requests kept in the data folder with their scores"
+    )
+    score_log_bytes: int = Field(GIBIBYTE, ge=1, description="Disk for scoring requests that are kept")
     reads_per_second: float = Field(
         500, ge=0, allow_inf_nan=False, description="Reads a second and caller; 0 for no bound"
     )

@@ -11,8 +11,14 @@ from app.access.caller import ADMIN, READ, SCORE, WRITE
 READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 # What a probe asks, from wherever it runs and by whatever name.
-HEALTH = frozenset({"/healthz", "/readyz"})
+HEALTH = frozenset({"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready"})
 METRICS = "/metrics"
+# What scores documents.
+SCORING = (
+    "/v1/models/{ref}/rank",
+    "/v2/models/{name}/infer",
+    "/v2/models/{name}/versions/{version}/infer",
+)
 SIGN_IN = "/sign-in"
 SIGN_OUT = "/sign-out"
 # All that the page to sign in loads.
@@ -52,7 +58,8 @@ def _rule(paths: Sequence[str], *, reading: str | None, writing: str | None) -> 
 RULES = (
     _rule([*sorted(HEALTH), SIGN_IN, SIGN_OUT, *SIGN_IN_FILES], reading=None, writing=None),
     _rule(["/v1/keys", "/v1/keys/{below:path}", "/v1/audit"], reading=ADMIN, writing=ADMIN),
-    _rule(["/v1/models/{ref}/rank"], reading=READ, writing=SCORE),
+    _rule(list(SCORING), reading=READ, writing=SCORE),
+    _rule(["/v2", "/v2/models/{below:path}"], reading=READ, writing=READ),
     _rule(["/v1/{below:path}"], reading=READ, writing=WRITE),
     _rule(["/openapi.json", "/docs", METRICS], reading=READ, writing=READ),
     _rule(["/static/{file:path}", "/static-offline-docs/{file:path}"], reading=READ, writing=READ),

@@ -7,14 +7,16 @@ from http import HTTPStatus
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.access.caller import SCORE
+from app.access.rules import HEALTH, rule_of
 from app.limits.buckets import Buckets
 from app.limits.callers import caller_of
 from app.problems import http_problem
 from app.settings import ApiSettings
 
 READING, WRITING, SCORING = "read", "write", "score"
-# A probe must not be told that it asks too often: its process would be taken for dead.
-_EXEMPT = frozenset({"/healthz", "/readyz"})
+# What a probe must not be told, or its process would be taken for dead.
+_EXEMPT = HEALTH
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -58,4 +60,5 @@ def purpose_of(method: str, path: str) -> str:
     """Tell which of a caller's buckets a request takes from."""
     if method in _READS:
         return READING
-    return SCORING if path.startswith("/v1/models/") and path.endswith("/rank") else WRITING
+    rule = rule_of(path)
+    return SCORING if rule is not None and rule.scope(method) == SCORE else WRITING

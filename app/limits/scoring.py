@@ -1,6 +1,6 @@
 """Bounds on what is scored at once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from app.settings import ApiSettings
@@ -45,6 +45,26 @@ def check_cells(n_documents: int, n_features: int, settings: ApiSettings) -> Non
             "/queries",
             f"{n_documents} documents with the {n_features} features of this model are {cells} values; at"
             f" most {settings.max_rank_cells} are scored at once",
+        )
+
+
+def check_explained(document_ids: Sequence[Sequence[str]], top_k: int | None, settings: ApiSettings) -> None:
+    """Refuse to explain more scores than a request has time for.
+
+    Args:
+        document_ids: Of each query.
+        top_k: Documents returned a query, or None for all.
+        settings: Bounds.
+
+    Raises:
+        InvalidInput: There are more.
+    """
+    explained = sum(len(ids) if top_k is None else min(top_k, len(ids)) for ids in document_ids)
+    if explained > settings.max_explained_documents:
+        raise InvalidInput.at(
+            "/explain",
+            f"at most {settings.max_explained_documents} scores are explained at once, not {explained};"
+            " ask for fewer documents by top_k",
         )
 
 

@@ -19,7 +19,7 @@ from prometheus_client.metrics_core import Metric
 from app.metrics.database import DatabaseCollector, Reading
 from app.metrics.requests import RequestInstruments
 from app.probes import Probe
-from app.scoring import ForestCache
+from app.serving.models import ServedModels
 from core.errors import RankeryError
 from core.store import Store
 
@@ -34,14 +34,14 @@ class Metrics:
 
     Args:
         store: Whose contents are told of.
-        forests: The cache whose use is told of.
+        models: Those whose use is told of.
         version: Rankery's.
 
     Attributes:
         requests: What requests are counted in.
     """
 
-    def __init__(self, store: Store, forests: ForestCache, version: str) -> None:
+    def __init__(self, store: Store, models: ServedModels, version: str) -> None:
         # They would be a second series of each counter, which nobody asks for.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
@@ -49,7 +49,7 @@ class Metrics:
         self._reading: Reading | None = None
         self._read_at = float("-inf")
         self.requests = RequestInstruments(self._registry)
-        self._registry.register(_Process(forests, version))
+        self._registry.register(_Process(models, version))
         self._registry.register(DatabaseCollector(lambda: self._reading))
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self._registry)
@@ -79,14 +79,14 @@ class Metrics:
 class _Process:
     """What this process knows by itself."""
 
-    def __init__(self, forests: ForestCache, version: str) -> None:
-        self._forests = forests
+    def __init__(self, models: ServedModels, version: str) -> None:
+        self._models = models
         self._version = version
 
     def collect(self) -> Iterator[Metric]:
         build = {"version": self._version, "python": platform.python_version()}
         yield InfoMetricFamily("rankery_build", "Which Rankery this is", value=build)
-        usage = self._forests.usage()
+        usage = self._models.usage()
         yield CounterMetricFamily(
             "rankery_model_cache_hits", "Scoring requests whose model was in memory", value=usage.hits
         )
@@ -94,3 +94,4 @@ class _Process:
             "rankery_model_cache_misses", "Scoring requests whose model had to be read", value=usage.misses
         )
         yield GaugeMetricFamily("rankery_model_cache_models", "Models in memory", value=usage.models)
+        yield GaugeMetricFamily("rankery_model_cache_bytes", "Memory that models take", value=usage.bytes)

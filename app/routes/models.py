@@ -1,4 +1,4 @@
-"""Trained models: showing, naming, exporting them, and ranking with them."""
+"""Trained models: showing, naming and exporting them."""
 
 from typing import Annotated, Any
 
@@ -6,18 +6,15 @@ from fastapi import APIRouter, Body, Path, Query
 from starlette.responses import Response
 
 from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, problems
-from app.limits.scoring import check_cells
-from app.routes.route import JsonRoute, ScoringRoute
+from app.routes.route import JsonRoute
 from app.schemas.base import PRINTABLE, Cursor, Limit
 from app.schemas.models import AliasRequest, Model, ModelPage
-from app.schemas.rankings import RankingModel, RankRequest, RankResponse
-from app.scoring import model_key, rank_queries
 from app.services import UseServices
+from app.serving.models import model_key
 from core.export import EXPORTS, export_model
 from core.store import Model as ModelRow
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
-scoring_router = APIRouter(prefix="/models", tags=["models"], route_class=ScoringRoute)
 
 Reference = Annotated[
     str,
@@ -26,27 +23,6 @@ Reference = Annotated[
         examples=["web@champion"],
     ),
 ]
-_RANK_EXAMPLES: Any = {
-    "by-name": {
-        "summary": "Features by name; those left out are missing",
-        "value": {
-            "queries": [
-                {
-                    "id": "q1",
-                    "documents": [
-                        {"id": "d1", "features": {"bm25": 12.5, "pagerank": 0.3}},
-                        {"id": "d2", "features": {"bm25": 9.1}},
-                    ],
-                }
-            ],
-            "top_k": 10,
-        },
-    },
-    "by-position": {
-        "summary": "Features in the model's order; null is missing",
-        "value": {"queries": [{"id": "q1", "documents": [{"id": "d1", "features": [12.5, None]}]}]},
-    },
-}
 _ALIAS_EXAMPLES: Any = {"promote": {"summary": "Point at version 3", "value": {"version": 3}}}
 _EXPORT_RESPONSE: dict[int | str, dict[str, Any]] = {
     200: {
@@ -94,25 +70,8 @@ def set_alias(
         tx.models.set_alias(name, alias, body.version)
         model = tx.models.resolve(f"{name}@{alias}")
         aliases = tx.models.aliases_of([model.id])
+    services.models.forget_meanings()
     return _view(model, aliases[model.id])
-
-
-@scoring_router.post("/{ref}/rank", summary="Rank documents", responses=problems(404, *BODY_PROBLEMS))
-def rank_candidates(
-    ref: Reference,
-    body: Annotated[RankRequest, Body(openapi_examples=_RANK_EXAMPLES)],
-    services: UseServices,
-) -> RankResponse:
-    """Score candidate documents and order them, best first; equal scores keep the order they came in."""
-    with services.store.read() as tx:
-        model = tx.models.resolve(ref)
-    n_documents = sum(len(query.documents) for query in body.queries)
-    check_cells(n_documents, len(model.feature_names), services.settings)
-    forest = services.forests.get(model.id)
-    return RankResponse(
-        model=RankingModel(id=model.id, name=model.name, version=model.version),
-        queries=rank_queries(forest, model.feature_names, body.queries, body.top_k),
-    )
 
 
 @router.get(

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Coroutine
 from http import HTTPStatus
-from json import JSONDecodeError
 from typing import Any
 
 from fastapi import HTTPException, Request
@@ -12,7 +11,6 @@ from starlette.responses import Response
 
 from app.bodies import JsonRequest
 from app.conditional import conditional
-from app.limits.scoring import check_candidates, max_containers
 from app.services import services_of
 from app.settings import ApiSettings
 
@@ -29,25 +27,20 @@ class JsonRoute(APIRoute):
         async def handle_json(request: Request) -> Response:
             if "\x00" in request.scope["path"]:
                 raise HTTPException(HTTPStatus.NOT_FOUND)  # PostgreSQL cannot even be asked for it
-            settings = services_of(request).settings
-            json_request = self.bounded(request, settings)
-            if self.body_field is not None:
-                json_request.require_json()
-                await self.check(json_request, settings)
+            json_request = self.bounded(request, services_of(request).settings)
             return conditional(request, await self.answer(json_request, handle))
 
         return handle_json
 
-    async def answer(self, request: Request, handle: Handle) -> Response:
+    async def answer(self, request: JsonRequest, handle: Handle) -> Response:
         """Have a request answered."""
+        if self.body_field is not None:
+            request.require_json()
         return await handle(request)
 
     def bounded(self, request: Request, settings: ApiSettings) -> JsonRequest:
         """Bound the body that a request may have."""
         return JsonRequest(request.scope, request.receive, settings.max_json_bytes)
-
-    async def check(self, request: JsonRequest, settings: ApiSettings) -> None:
-        """Refuse a body that is too much to look at closely."""
 
 
 class PolledRoute(JsonRoute):
@@ -56,7 +49,7 @@ class PolledRoute(JsonRoute):
     As long as nothing changes, they are given again.
     """
 
-    async def answer(self, request: Request, handle: Handle) -> Response:
+    async def answer(self, request: JsonRequest, handle: Handle) -> Response:
         """Have a request answered where the answer may not be the same as before."""
         services, address = services_of(request), (request.scope["path"], request.scope["query_string"])
 
@@ -75,23 +68,3 @@ class PolledRoute(JsonRoute):
                         services.unchanged.keep(address, revision, bytes(response.body))
                     return response
         return Response(known, media_type="application/json")
-
-
-class ScoringRoute(JsonRoute):
-    """A JSON route with room for hundreds of candidate documents."""
-
-    def bounded(self, request: Request, settings: ApiSettings) -> JsonRequest:
-        """Bound the body by the documents that it may hold."""
-        return JsonRequest(request.scope, request.receive, settings.max_rank_bytes, max_containers(settings))
-
-    async def check(self, request: JsonRequest, settings: ApiSettings) -> None:
-        """Refuse more queries or documents than are scored at once.
-
-        Raises:
-            InvalidInput: There are too many.
-        """
-        try:
-            body = await request.json()
-        except JSONDecodeError:
-            return  # FastAPI tells it
-        check_candidates(body, settings)

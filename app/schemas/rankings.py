@@ -7,7 +7,10 @@ from pydantic import Discriminator, Field, Tag
 
 from app.schemas.base import NextCursor, RequestModel, ResponseModel
 
-CallerId = Annotated[str, Field(max_length=1024)]
+LONGEST_ID = 1024
+MOST_RANKED = 2**31 - 1
+
+CallerId = Annotated[str, Field(max_length=LONGEST_ID)]
 
 
 def _features_form(value: Any) -> str | None:
@@ -52,7 +55,11 @@ class RankRequest(RequestModel):
 
     queries: list[CandidateQuery] = Field(min_length=1)
     top_k: int | None = Field(
-        None, ge=1, le=2**31 - 1, description="Documents returned a query; all when null"
+        None, ge=1, le=MOST_RANKED, description="Documents returned a query; all when null"
+    )
+    explain: bool = Field(
+        False,
+        description="Whether to say what each feature contributes to the score of each document returned",
     )
 
 
@@ -64,6 +71,21 @@ class RankingModel(ResponseModel):
     version: int = Field(examples=[3])
 
 
+class Contribution(ResponseModel):
+    """What a feature adds to a document's score."""
+
+    feature: str = Field(examples=["bm25"])
+    value: float | None = Field(description="The document's, null where missing", examples=[12.5])
+    contribution: float = Field(description="Its Shapley value", examples=[0.82])
+
+
+class Explanation(ResponseModel):
+    """How a score came about: the base and all contributions add up to it, but for rounding."""
+
+    base: float = Field(description="Before anything is known of the document", examples=[-0.11])
+    contributions: list[Contribution] = Field(description="But for those of 0, the greatest first")
+
+
 class ScoredDocument(ResponseModel):
     """A document in its place."""
 
@@ -72,6 +94,7 @@ class ScoredDocument(ResponseModel):
     score: float = Field(
         description="Raw score; only differences within a query mean anything", examples=[2.31]
     )
+    explanation: Explanation | None = Field(None, description="Only where it was asked for")
 
 
 class RankedQuery(ResponseModel):

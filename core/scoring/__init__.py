@@ -1,5 +1,6 @@
-"""Scoring: documents' features in, scores out."""
+"""Scoring: documents' features in, scores out, and why."""
 
+from core.scoring.contributions import Contributions
 from core.scoring.forest import Forest
 
-__all__ = ["Forest"]
+__all__ = ["Contributions", "Forest"]

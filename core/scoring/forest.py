@@ -1,8 +1,10 @@
 """A trained forest as a scoring function."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import ModelError
 from core.jit import use_threads
@@ -18,10 +20,17 @@ class Forest:
     """A LightGBM model that scores documents.
 
     Scores are raw sums of leaf values in float64, bit for bit those of LightGBM's `predict(raw_score=True)`.
+
+    Attributes:
+        feature_names: In the model's order.
+        n_trees: Trees whose values are added up.
+        size_bytes: Memory that it takes, about.
     """
 
     def __init__(self, text: ModelText) -> None:
-        self._trees: FlatForest | Any = flatten(text.trees) or _booster(text)
+        flat = flatten(text.trees)
+        self._trees: FlatForest | Any = flat or _booster(text)
+        self.size_bytes = sum(array.nbytes for array in flat or _arrays(text))
         self.feature_names = text.feature_names
         self.n_trees = len(text.trees)
 
@@ -70,6 +79,11 @@ class Forest:
             kernel = score_in_parallel
         kernel(features, flat, scores)
         return scores
+
+
+def _arrays(text: ModelText) -> Iterator[NDArray[Any]]:
+    for tree in text.trees:
+        yield from (value for value in vars(tree).values() if isinstance(value, np.ndarray))
 
 
 def _booster(text: ModelText) -> Any:

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from starlette.exceptions import StarletteDeprecationWarning
 
 from app import ApiSettings, create_app
-from app.scoring import model_key
+from app.serving.models import model_key
 from core.store import Model, Store
 from tests.servers.fixtures import Places
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.scoring import MAX_PROBLEMS, ForestCache, model_key
+from app.serving.candidates import MAX_PROBLEMS
+from app.serving.models import model_key
 from core.scoring import Forest
 from core.store import Model, Store
 from tests.app.conftest import FEATURE_NAMES, TestClient
@@ -232,16 +233,6 @@ def test_an_alias_is_followed_at_once(client: TestClient, add_model: Callable[[s
     for version, model in models.items():
         client.put("/v1/models/web/aliases/live", json={"version": version})
         assert _rank(client, _one_query(GOOD), "web@live").json()["model"]["id"] == model.id
-
-
-def test_models_stay_in_memory_within_bounds(store: Store, add_model: Callable[[str], Model]) -> None:
-    """A model is parsed once while it is in use, and the least recently used makes room."""
-    first, second = add_model("web"), add_model("web")
-    forests = ForestCache(store.artifacts, size=1)
-    parsed = forests.get(first.id)
-    assert forests.get(first.id) is parsed
-    forests.get(second.id)
-    assert forests.get(first.id) is not parsed
 
 
 def test_a_model_is_exported_as_a_file(

@@ -1,0 +1,168 @@
+"""Ranking candidate documents with a model."""
+
+from contextlib import suppress
+from json import JSONDecodeError
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Request
+from fastapi.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from app.bodies import JsonRequest
+from app.documentation import BODY_PROBLEMS, problems
+from app.limits.scoring import check_candidates, check_cells, check_explained, max_containers
+from app.routes.models import Reference
+from app.routes.route import Handle, JsonRoute
+from app.schemas.rankings import MOST_RANKED, RankRequest, RankResponse
+from app.services import Services, UseServices, services_of
+from app.serving import tables
+from app.serving.candidates import Candidates, general_candidates
+from app.serving.models import ServedModel
+from app.serving.quick_candidates import quick_candidates
+from app.serving.ranking import answer
+from app.settings import ApiSettings
+from core.errors import InvalidInput
+
+JSON = "application/json"
+# What takes less than about two milliseconds costs less than a thread that takes it.
+_QUICK_BYTES = 2**19
+_QUICK_DESCENTS = 2**18
+
+
+class ScoringRoute(JsonRoute):
+    """A route for candidate documents: a table of Arrow, or JSON, which is mostly read in a quick way."""
+
+    def bounded(self, request: Request, settings: ApiSettings) -> JsonRequest:
+        """Bound the body by the documents that it may hold."""
+        return JsonRequest(request.scope, request.receive, settings.max_rank_bytes, max_containers(settings))
+
+    async def answer(self, request: JsonRequest, handle: Handle) -> Response:
+        """Have a request answered.
+
+        Raises:
+            InvalidInput: There are more queries or documents than are scored at once.
+            HTTPException: The body is neither JSON nor a table of Arrow.
+        """
+        services = services_of(request)
+        if request.media_type == tables.MEDIA_TYPE:
+            return await _rank_table(request, services)
+        request.require_json(or_else=tables.MEDIA_TYPE)
+        content, model = await request.body(), await services.models.get(request.path_params["ref"])
+
+        def read() -> Candidates | None:
+            return quick_candidates(content, model, services.settings)
+
+        candidates = read() if len(content) <= _QUICK_BYTES else await run_in_threadpool(read)
+        if candidates is not None:
+            return await _ranked(services, model, candidates)
+        with suppress(JSONDecodeError):  # FastAPI tells it
+            check_candidates(await request.json(), services.settings)
+        return await handle(request)
+
+
+router = APIRouter(prefix="/models", tags=["models"], route_class=ScoringRoute)
+
+_RANK_EXAMPLES: Any = {
+    "by-name": {
+        "summary": "Features by name; those left out are missing",
+        "value": {
+            "queries": [
+                {
+                    "id": "q1",
+                    "documents": [
+                        {"id": "d1", "features": {"bm25": 12.5, "pagerank": 0.3}},
+                        {"id": "d2", "features": {"bm25": 9.1}},
+                    ],
+                }
+            ],
+            "top_k": 10,
+        },
+    },
+    "by-position": {
+        "summary": "Features in the model's order; null is missing",
+        "value": {"queries": [{"id": "q1", "documents": [{"id": "d1", "features": [12.5, None]}]}]},
+    },
+}
+_TABLES: dict[str, Any] = {
+    tables.MEDIA_TYPE: {
+        "schema": {
+            "type": "string",
+            "format": "binary",
+            "description": "A row a document: `query_id` where there are several queries, `document_id` where"
+            " the answer is to have it, and a column of numbers for each feature, or one, `features`, of"
+            " lists of a fixed size in the model's order. Nulls, and features left out, are missing values.",
+        }
+    }
+}
+_RANKED_TABLES: dict[str, Any] = {
+    tables.MEDIA_TYPE: {
+        "schema": {
+            "type": "string",
+            "format": "binary",
+            "description": "For a table: `query_id` and `document_id` as they came, `row` of the request"
+            " from 0, `rank` and `score`, by query and rank.",
+        }
+    }
+}
+_TOP_K: dict[str, Any] = {
+    "name": "top_k",
+    "in": "query",
+    "description": "Of a table: documents returned a query; JSON has it in its body",
+    "schema": {"type": "integer", "minimum": 1, "maximum": MOST_RANKED},
+}
+
+
+@router.post(
+    "/{ref}/rank",
+    summary="Rank documents",
+    response_model=RankResponse,
+    responses={200: {"content": _RANKED_TABLES}, **problems(404, *BODY_PROBLEMS)},
+    openapi_extra={"requestBody": {"content": _TABLES}, "parameters": [_TOP_K]},
+)
+async def rank_candidates(
+    ref: Reference,
+    body: Annotated[RankRequest, Body(openapi_examples=_RANK_EXAMPLES)],
+    services: UseServices,
+) -> Response:
+    """Score candidate documents and return each query's in descending order of score.
+
+    Documents with equal scores keep the order in which they came. For many documents a table of Arrow is the
+    quickest form.
+    """
+    model = await services.models.get(ref)
+    n_documents = sum(len(query.documents) for query in body.queries)
+    check_cells(n_documents, len(model.feature_names), services.settings)
+    candidates = await run_in_threadpool(general_candidates, body, model.feature_names)
+    return await _ranked(services, model, candidates)
+
+
+async def _ranked(services: Services, model: ServedModel, candidates: Candidates) -> Response:
+    if candidates.explain:
+        check_explained(candidates.document_ids, candidates.top_k, services.settings)
+
+    def work() -> bytes:
+        scores = model.forest.score(candidates.features)
+        services.samples.take(model, candidates, scores)
+        contributions = services.explanations.of(model.id) if candidates.explain else None
+        return answer(model, candidates, scores, contributions)
+
+    descents = len(candidates.features) * model.forest.n_trees
+    content = (
+        work() if descents <= _QUICK_DESCENTS and not candidates.explain else await run_in_threadpool(work)
+    )
+    return Response(content, media_type=JSON)
+
+
+async def _rank_table(request: JsonRequest, services: Services) -> Response:
+    content, model = await request.body(), await services.models.get(request.path_params["ref"])
+    top_k = _top_k(request.query_params.get("top_k"))
+    ranked = await run_in_threadpool(tables.score_table, content, model, top_k, services.settings)
+    return Response(ranked, media_type=tables.MEDIA_TYPE)
+
+
+def _top_k(given: str | None) -> int | None:
+    if given is None:
+        return None
+    if not given.isascii() or not given.isdecimal() or not 1 <= int(given[:11]) <= MOST_RANKED:
+        raise InvalidInput.at("/top_k", f"must be a whole number from 1 to {MOST_RANKED}")
+    return int(given)

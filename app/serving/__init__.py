@@ -1,0 +1,1 @@
+"""Models put to use: kept in memory, given documents, asked why."""

@@ -1,0 +1,22 @@
+"""What explains the scores of a model, read when it is first asked for."""
+
+from functools import lru_cache
+
+from app.serving.models import model_key
+from core.scoring import Contributions
+from core.scoring.model_text import ModelText
+from core.store import Store
+
+MOST_MODELS = 4
+
+
+class Explanations:
+    """Explains models by id, the least recently asked given up first; safe between threads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.of = lru_cache(maxsize=MOST_MODELS)(self._read)
+
+    def _read(self, model_id: str) -> Contributions:
+        text = self._store.artifacts.read_bytes(model_key(model_id)).decode()
+        return Contributions(ModelText.read(text))

@@ -1,0 +1,73 @@
+"""Explained scores."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.settings import ApiSettings
+from core.errors import ModelError
+from core.scoring import Contributions, Forest
+from core.scoring.model_text import ModelText
+from core.store import Model
+from tests.app.conftest import TestClient
+from tests.core.scoring.forests import random_model_text
+
+
+def test_contributions_add_up_to_the_score(client: TestClient, add_model: Callable[[str], Model]) -> None:
+    """Of the documents returned, the greatest first, with the value that each feature has."""
+    add_model("web")
+    documents = [{"id": str(i), "features": {"bm25": i / 9, "age/days": 3}} for i in range(9)]
+    body = {"queries": [{"id": "q", "documents": documents}], "top_k": 4, "explain": True}
+    ranking = client.post("/v1/models/web/rank", json=body).json()["queries"][0]["ranking"]
+    assert len(ranking) == 4
+    for document in ranking:
+        explanation = document["explanation"]
+        added = sum(part["contribution"] for part in explanation["contributions"])
+        assert explanation["base"] + added == pytest.approx(document["score"], abs=1e-12)
+        (only,) = explanation["contributions"]  # no tree looks at the others
+        assert (only["feature"], only["value"]) == ("bm25", pytest.approx(int(document["id"]) / 9, rel=1e-6))
+    assert "explanation" not in client.post("/v1/models/web/rank", json=body | {"explain": False}).text
+
+
+@pytest.fixture
+def settings(settings: ApiSettings) -> ApiSettings:
+    """A bound that a small request reaches."""
+    return settings.model_copy(update={"max_explained_documents": 5})
+
+
+def test_too_many_explanations_are_refused(client: TestClient, add_model: Callable[[str], Model]) -> None:
+    """They take a thousand times as long as scores; top_k is the way out."""
+    add_model("web")
+    documents = [{"id": str(i), "features": {}} for i in range(6)]
+    body: dict[str, Any] = {"queries": [{"id": "q", "documents": documents}], "explain": True}
+    response = client.post("/v1/models/web/rank", json=body)
+    assert response.status_code == 422
+    assert "at most 5 scores are explained at once, not 6" in response.json()["detail"]
+    assert client.post("/v1/models/web/rank", json=body | {"top_k": 5}).status_code == 200
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_contributions_of_any_forest(seed: int) -> None:
+    """Categories and missing values of every kind included."""
+    random = np.random.default_rng(seed)
+    text = random_model_text(random, 4, 10, 12)
+    features = random.normal(size=(20, 4)).round(1)
+    features[::3, 1] = np.nan
+    base, added = Contributions(ModelText.read(text)).of(features)
+    np.testing.assert_allclose(
+        base + added.sum(axis=1), Forest.parse(text).score(features), rtol=1e-9, atol=1e-9
+    )
+    assert Contributions(ModelText.read(text)).of(features[:0])[1].shape == (0, 4)
+
+
+def test_what_cannot_be_explained() -> None:
+    """Linear leaves, and a text without the counts that explanations are made of."""
+    random = np.random.default_rng(0)
+    with pytest.raises(ModelError, match="linear"):
+        Contributions(ModelText.read(random_model_text(random, 2, 5, 8, linear=True)))
+    counted = random_model_text(random, 2, 5, 8)
+    uncounted = "\n".join(line for line in counted.split("\n") if "_count=" not in line)
+    with pytest.raises(ModelError, match="how many documents"):
+        Contributions(ModelText.read(uncounted))

@@ -1,0 +1,114 @@
+"""The quick way to read a scoring request against the general one."""
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.bodies import parse_json
+from app.schemas.rankings import RankRequest
+from app.serving.candidates import Candidates, general_candidates
+from app.serving.models import MEMBER, ServedModel
+from app.serving.quick_candidates import quick_candidates
+from app.settings import ApiSettings
+from core.errors import InvalidInput
+from core.json_values import FeatureReader
+from core.scoring import Forest
+from core.scoring.model_text import ModelText
+from core.scoring.tree import Tree
+
+NAMES = ("bm25", "page rank", "age/days")
+MODEL = ServedModel(
+    "mdl_1",
+    "web",
+    1,
+    NAMES,
+    Forest(ModelText(("a", "b", "c"), (Tree.leaf(1.0),))),
+    FeatureReader(MEMBER, NAMES),
+    0.0,
+)
+SETTINGS = ApiSettings(max_rank_documents=20, max_rank_queries=5)
+VALUES = st.none() | st.floats(-1e30, 1e30) | st.integers(-9, 9)
+IDS = st.text(max_size=4) | st.sampled_from(["a", "b"])
+FEATURES = st.dictionaries(st.sampled_from(NAMES), VALUES) | st.lists(VALUES, min_size=3, max_size=3)
+DOCUMENTS = st.lists(st.fixed_dictionaries({"id": IDS, "features": FEATURES}), max_size=4)
+QUERIES = st.lists(st.fixed_dictionaries({"id": IDS, "documents": DOCUMENTS}), max_size=3)
+ODD = st.sampled_from([None, 0, 7, "x", True, [], {}, [1], 1e39, -1, {"id": "a"}, [0.5, None, 2]])
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_both_ways_read_the_same(data: st.DataObject) -> None:
+    """Requests that are right, and requests in which something was put in place of something else."""
+    request: Any = data.draw(
+        st.fixed_dictionaries(
+            {"queries": QUERIES}, optional={"top_k": st.integers(1, 5) | st.none(), "explain": st.booleans()}
+        )
+    )
+    for _ in range(data.draw(st.integers(0, 2))):
+        _spoil(data, request)
+    content = json.dumps(request, ensure_ascii=data.draw(st.booleans())).encode("utf-8", "surrogatepass")
+    try:
+        quick = quick_candidates(content, MODEL, SETTINGS)
+    except InvalidInput:  # too many
+        return
+    if quick is None:
+        return
+    _assert_equal(quick, general_candidates(RankRequest.model_validate(parse_json(content)), NAMES))
+
+
+def test_an_ordinary_request_is_read_in_the_quick_way() -> None:
+    """Else the comparison above would compare nothing."""
+    documents = [{"id": "d1", "features": {"bm25": 12.5}}, {"id": "d2", "features": [1, None, -0.5]}]
+    content = json.dumps({"queries": [{"id": "q", "documents": documents}], "top_k": 3}).encode()
+    quick = quick_candidates(content, MODEL, SETTINGS)
+    assert quick is not None
+    _assert_equal(quick, general_candidates(RankRequest.model_validate(parse_json(content)), NAMES))
+    assert quick.features.dtype == np.float32
+
+
+def test_what_is_named_twice_counts_as_the_last_time() -> None:
+    """Rows are taken by the documents that they belong to, not by their order."""
+    content = (
+        b'{"queries":[{"id":"q","documents":[{"id":"a","features":[1,1,1],"features":[2,2,2]},'
+        b'{"id":"b","features":[3,3,3]}]}]}'
+    )
+    quick = quick_candidates(content, MODEL, SETTINGS)
+    assert quick is not None
+    assert quick.features[:, 0].tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize(("queries", "documents"), [(6, 1), (3, 7)])
+def test_too_many_are_refused(queries: int, documents: int) -> None:
+    """By their number, before anything is scored."""
+    found = [{"id": str(number), "features": {}} for number in range(documents)]
+    content = json.dumps({"queries": [{"id": "q", "documents": found}] * queries}).encode()
+    with pytest.raises(InvalidInput, match="at most"):
+        quick_candidates(content, MODEL, SETTINGS)
+
+
+def _spoil(data: st.DataObject, value: Any) -> None:
+    """Replace, add or remove a member somewhere."""
+    while value and data.draw(st.booleans()):
+        key = data.draw(st.sampled_from(sorted(value) if isinstance(value, dict) else range(len(value))))
+        if not isinstance(value[key], dict | list):
+            break
+        value = value[key]
+    if isinstance(value, dict):
+        name = data.draw(st.sampled_from([*sorted(value), "id", "features", "other"]))
+        if data.draw(st.booleans()):
+            value.pop(name, None)
+        else:
+            value[name] = deepcopy(data.draw(ODD))
+    else:
+        value.append(deepcopy(data.draw(ODD)))
+
+
+def _assert_equal(quick: Candidates, general: Candidates) -> None:
+    np.testing.assert_array_equal(quick.features, general.features)
+    for name in ("query_ids", "document_ids", "top_k", "explain"):
+        assert getattr(quick, name) == getattr(general, name)

@@ -1,0 +1,121 @@
+"""The Open Inference Protocol."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.routes.inference import HEAD_BYTES
+from app.serving.models import model_key
+from core.scoring import Forest
+from core.store import Model, Store
+from core.types import Float64Array
+from tests.app.conftest import TestClient
+
+VALUES = [[0.1, None, 3.0], [0.9, 2.0, None]]
+MATRIX = np.array([[np.nan if value is None else value for value in row] for row in VALUES])
+
+
+@pytest.fixture
+def scores(store: Store, add_model: Callable[[str], Model]) -> Float64Array:
+    """What the model gives `VALUES`."""
+    return Forest.parse(store.artifacts.read_bytes(model_key(add_model("web").id))).score(MATRIX)
+
+
+def _tensor(**members: Any) -> dict[str, Any]:
+    return {"name": "x", "shape": [2, 3], "datatype": "FP64", "data": VALUES[0] + VALUES[1], **members}
+
+
+def _infer(client: TestClient, *tensors: Any, **members: Any) -> Any:
+    return client.post("/v2/models/web/infer", json={"inputs": list(tensors), **members})
+
+
+def test_the_server_and_its_models_describe_themselves(client: TestClient, scores: Float64Array) -> None:
+    """As KServe and Triton ask before they send anything."""
+    assert client.get("/v2").json()["extensions"] == ["binary_tensor_data"]
+    assert client.get("/v2/health/live").json() == {"live": True}
+    assert client.get("/v2/health/ready").status_code == 503  # there is no broker here
+    for path in ("web", "web/versions/1"):
+        described = client.get(f"/v2/models/{path}").json()
+        assert (described["name"], described["versions"]) == ("web", ["1"])
+        assert described["inputs"] == [{"name": "features", "datatype": "FP32", "shape": [-1, 3]}]
+        assert described["outputs"] == [{"name": "predict", "datatype": "FP64", "shape": [-1]}]
+        assert client.get(f"/v2/models/{path}/ready").json() == {"name": "web", "ready": True}
+    for path in ("shop", "shop/ready", "web/versions/2", "web/versions/x/ready"):
+        missing = client.get(f"/v2/models/{path}")
+        assert (missing.status_code, list(missing.json())) == (404, ["error"])
+
+
+def test_scores_come_in_the_order_of_the_documents(client: TestClient, scores: Float64Array) -> None:
+    """Whether as one tensor, flat or nested, or as one a feature; null is a missing value."""
+    columns = [
+        {"name": name, "shape": shape, "datatype": "FP32", "data": [row[i] for row in VALUES]}
+        for i, (name, shape) in enumerate(
+            zip(("bm25", "pagerank", "age/days"), ([2], [2, 1], [2]), strict=True)
+        )
+    ]
+    wanted = {"outputs": [{"name": "predict"}], "id": "7", "parameters": {"unknown": 1}}
+    for response in (
+        _infer(client, _tensor(), **wanted),
+        _infer(client, _tensor(data=VALUES), **wanted),
+        _infer(client, *columns, **wanted),
+        client.post("/v2/models/web/versions/1/infer", json={"inputs": [_tensor()], **wanted}),
+    ):
+        answer = response.json()
+        assert (answer["model_name"], answer["model_version"], answer["id"]) == ("web", "1", "7")
+        (output,) = answer["outputs"]
+        assert (output["name"], output["shape"], output["datatype"]) == ("predict", [2], "FP64")
+        assert output["data"] == pytest.approx(scores.tolist(), rel=1e-6)
+    assert _infer(client, _tensor()).json()["outputs"][0]["data"] == scores.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["<f8", "<f4"])
+def test_tensors_may_be_bytes(client: TestClient, scores: Float64Array, dtype: str) -> None:
+    """The extension for binary data, both ways."""
+    data = MATRIX.astype(dtype).tobytes()
+    tensor = _tensor(
+        datatype="FP64" if dtype == "<f8" else "FP32", parameters={"binary_data_size": len(data)}
+    )
+    del tensor["data"]
+    head = json.dumps({"inputs": [tensor], "parameters": {"binary_data_output": True}}).encode()
+    headers = {HEAD_BYTES: str(len(head)), "Content-Type": "application/octet-stream"}
+    response = client.post("/v2/models/web/infer", content=head + data, headers=headers)
+    size = int(response.headers[HEAD_BYTES])
+    (output,) = json.loads(response.content[:size])["outputs"]
+    assert output["parameters"] == {"binary_data_size": 16}
+    assert np.frombuffer(response.content[size:], "<f8") == pytest.approx(scores, rel=1e-6)
+    for bad in (head + data[:-1], head + data + b"x", head):
+        refused = client.post("/v2/models/web/infer", content=bad, headers=headers)
+        assert (refused.status_code, list(refused.json())) == (400, ["error"])
+
+
+def test_a_bad_request_is_refused_in_the_words_of_the_protocol(
+    client: TestClient, scores: Float64Array
+) -> None:
+    """400 and a sentence that says where and why."""
+    cases = [
+        ({"inputs": []}, "/inputs"),
+        ({"inputs": [_tensor(shape=[2, 2])]}, "/inputs/0/shape: is [2, 2], and there are 6 values"),
+        ({"inputs": [_tensor(shape=[3, 2])]}, "/inputs/0/shape: is [3, 2]; the model has 3 features"),
+        ({"inputs": [_tensor(shape=[-2, -3])]}, "/inputs/0/shape"),
+        ({"inputs": [_tensor(shape=[6])]}, "/inputs/0/name: not a feature of this model"),
+        ({"inputs": [_tensor(datatype="BYTES")]}, "/inputs/0/datatype: must be one of BOOL"),
+        ({"inputs": [_tensor(data=["x"] * 6)]}, "/inputs/0/data: must be numbers"),
+        ({"inputs": [_tensor(data=[10**400] * 6)]}, "/inputs/0/data"),
+        ({"inputs": [_tensor(data=5)]}, "/inputs/0/shape"),
+        ({"inputs": [_tensor(data=None)]}, "/inputs/0/data: required"),
+        ({"inputs": [_tensor()], "outputs": [{"name": "classes"}]}, "/outputs: the only output is predict"),
+        ({"inputs": [_tensor(), _tensor(name="bm25")]}, "/inputs/0/name"),
+    ]
+    for body, reason in cases:
+        response = client.post("/v2/models/web/infer", json=body)
+        assert response.status_code == 400, (body, response.text)
+        assert response.json()["error"].startswith(reason)
+    text = client.post("/v2/models/web/infer", content=b"{", headers={"Content-Type": "application/json"})
+    assert "is not JSON" in text.json()["error"]
+    beyond = client.post("/v2/models/web/infer", content=b"{}", headers={HEAD_BYTES: "9"})
+    assert "the body has 2 bytes" in beyond.json()["error"]
+    assert client.post("/v2/models/shop/infer", json={"inputs": [_tensor()]}).status_code == 404
+    assert client.post("/v2/models/web/infer", content=b" " * 200_000).status_code == 413
