@@ -51,7 +51,6 @@ _V1 = (
     jobs.router,
     jobs.polled_router,
     models.router,
-    scoring.router,
     evaluations.router,
     comparisons.router,
     rankings.router,
@@ -116,11 +115,13 @@ def create_app(settings: ApiSettings) -> FastAPI:
         redirect_slashes=False,
         lifespan=lifespan,
     )
+    # Paths are compared in this order, and these two are asked for most.
+    application.include_router(scoring.router, prefix="/v1")
+    application.include_router(inference.router)
     v1 = APIRouter(prefix="/v1")
     for router in _V1:
         v1.include_router(router)
     application.include_router(v1)
-    application.include_router(inference.router)
     application.include_router(health.router)
     application.include_router(monitoring.router)
     application.include_router(dashboard.router)

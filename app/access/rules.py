@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from re import Pattern
 
 from starlette.routing import compile_path
@@ -81,6 +82,7 @@ RULES = (
 )
 
 
+@lru_cache(maxsize=1_000)
 def rule_of(path: str) -> Rule | None:
     """Return the first rule that names a path, None where none does."""
     return next((rule for rule in RULES if any(pattern.match(path) for pattern in rule.paths)), None)

@@ -125,25 +125,26 @@ class ServedModels:
         return Usage(self._hits, self._misses, len(self._served), self._bytes())
 
     async def _meant(self, reference: str) -> Model:
-        meaning = self._meanings.get(reference)
-        holds = meaning is not None and meaning.moves == self._moves
-        age = time.monotonic() - meaning.looked_up_at if meaning and holds else float("inf")
-        if age > LOOK_UP_SECONDS:
-            looking_up = self._once(f"reference {reference}", lambda: self._look_up(reference))
-            if age > STALE_SECONDS:
-                await asyncio.shield(looking_up)
-            meaning = self._meanings.get(reference, meaning)
-        if meaning is None or meaning.moves != self._moves:  # an alias was moved while it was looked up
-            return await self._meant(reference)
-        self._meanings.move_to_end(reference)
-        return meaning.model
+        while True:
+            meaning = self._meanings.get(reference)
+            holds = meaning is not None and meaning.moves == self._moves
+            age = time.monotonic() - meaning.looked_up_at if meaning and holds else float("inf")
+            if age > LOOK_UP_SECONDS:
+                looking_up = self._once(f"reference {reference}", lambda: self._look_up(reference))
+                if age > STALE_SECONDS:
+                    await asyncio.shield(looking_up)
+                meaning = self._meanings.get(reference, meaning)
+            if meaning is not None and meaning.moves == self._moves:
+                return meaning.model
+            # An alias was moved while this was looked up.
 
     async def _look_up(self, reference: str) -> None:
         asked_at, moves = time.monotonic(), self._moves
         try:
             model = await run_in_threadpool(self._resolve, reference)
         except StoreUnavailable:
-            if reference not in self._meanings:
+            known = self._meanings.get(reference)
+            if known is None or known.moves != self._moves:
                 raise
             _LOG.warning("a reference cannot be looked up; it means what it meant", reference=reference)
             return
@@ -153,6 +154,7 @@ class ServedModels:
         if model.id not in self._served:
             await self._read(model)
         self._meanings[reference] = _Meaning(model, asked_at, moves)
+        self._meanings.move_to_end(reference)
         if len(self._meanings) > MOST_REFERENCES:
             self._meanings.popitem(last=False)
 
@@ -179,13 +181,14 @@ class ServedModels:
     def _once(self, key: str, work: Callable[[], Coroutine[Any, Any, Any]]) -> "asyncio.Task[Any]":
         """Start a piece of work, unless it is under way."""
         task = self._under_way.get(key)
-        if task is None:
+        if task is None or task.done():
             task = self._under_way[key] = asyncio.create_task(work())
             task.add_done_callback(lambda done: self._finished(key, done))
         return task
 
     def _finished(self, key: str, done: "asyncio.Task[Any]") -> None:
-        del self._under_way[key]
+        if self._under_way.get(key) is done:
+            del self._under_way[key]
         if not done.cancelled():
             done.exception()  # whoever waits is told; where nobody does, the next request finds out
 

@@ -1,0 +1,123 @@
+"""Models in use: clients of other servers, and an alias that moves while it is asked."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+import httpx
+import numpy as np
+import pytest
+from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput
+from tritonclient.utils import InferenceServerException
+
+from core.scoring import Forest
+from core.types import Float32Array
+from rankery.client import Client, Document
+from rankery.embedded.stack import EmbeddedStack
+from tests.integration.requests import train_job
+
+REQUESTS_A_SECOND = 50
+SECONDS = 6
+SENDERS = 4
+
+
+@pytest.fixture
+def triton(stack: EmbeddedStack) -> Iterator[InferenceServerClient]:
+    """NVIDIA's client, as it comes from PyPI."""
+    with InferenceServerClient(urlsplit(stack.url).netloc) as triton:
+        yield triton
+
+
+@pytest.fixture
+def forest(stack: EmbeddedStack, trained: Document) -> Forest:
+    """The model, as it is exported."""
+    return Forest.parse(httpx.get(f"{stack.url}/v1/models/shared/export?format=lightgbm").text)
+
+
+def _documents(forest: Forest) -> Float32Array:
+    documents = np.random.default_rng(0).normal(size=(20, forest.n_features)).astype(np.float32)
+    documents[::5, 1] = np.nan
+    return documents
+
+
+def test_tritons_client_works_unchanged(
+    triton: InferenceServerClient, forest: Forest, trained: Document
+) -> None:
+    """Readiness, metadata, and scores with tensors as bytes or as JSON."""
+    documents, model = _documents(forest), trained["result"]["model_id"]
+    assert triton.is_server_live()
+    assert triton.is_server_ready()
+    assert triton.get_server_metadata()["name"] == "rankery"
+    assert triton.is_model_ready("shared")
+    assert not triton.is_model_ready("nobody")
+    metadata = triton.get_model_metadata(model)
+    (described,) = metadata["inputs"]
+    assert described == {"name": "features", "datatype": "FP32", "shape": [-1, forest.n_features]}
+    for binary in (True, False):
+        tensor = InferInput("features", list(documents.shape), "FP32")
+        given = documents if binary else np.nan_to_num(documents)  # it writes NaN, which is no JSON
+        tensor.set_data_from_numpy(given, binary_data=binary)
+        outputs = [InferRequestedOutput("predict", binary_data=binary)]
+        found = triton.infer("shared", [tensor], model_version=metadata["versions"][0], outputs=outputs)
+        np.testing.assert_array_equal(found.as_numpy("predict"), forest.score(given))
+    narrow = InferInput("features", [1, 2], "FP32")
+    narrow.set_data_from_numpy(documents[:1, :2])
+    with pytest.raises(InferenceServerException, match="the model has"):
+        triton.infer("shared", [narrow])
+
+
+def test_an_alias_that_moves_under_load(
+    client: Client, stack: EmbeddedStack, datasets: dict[str, str]
+) -> None:
+    """No request fails, none is answered by a third model, and each move counts within a second."""
+    for iterations in (2, 5, 8):
+        job = client.submit(train_job(datasets, model_name="moving", num_iterations=iterations))
+        client.wait(job["id"], timeout_seconds=200)
+    url = f"{stack.url}/v1/models/moving"
+    names = client.model("moving")["feature_names"]
+    documents = [{"id": str(i), "features": [i / 10] * len(names)} for i in range(5)]
+    body = {"queries": [{"id": "q", "documents": documents}]}
+    expected = {
+        version: httpx.post(f"{url}:{version}/rank", json=body).json()["queries"] for version in (1, 2, 3)
+    }
+    assert len({str(scores) for scores in expected.values()}) == 3
+
+    client.set_alias("moving", "live", 1)
+    answers: list[tuple[float, int, Document]] = []
+    moves: list[tuple[float, int]] = []
+    threads = [
+        threading.Thread(target=_ask, args=(f"{url}@live/rank", body, number, answers.append))
+        for number in range(SENDERS)
+    ]
+    for thread in threads:
+        thread.start()
+    began = time.monotonic()
+    while time.monotonic() - began < SECONDS - 1:
+        version = 2 if len(moves) % 2 == 0 else 1
+        client.set_alias("moving", "live", version)
+        moves.append((time.monotonic(), version))
+        time.sleep(0.4)
+    for thread in threads:
+        thread.join()
+    assert len(answers) > REQUESTS_A_SECOND * SECONDS * 0.5  # a busy machine is slower
+    for _, status, answer in answers:
+        assert status == 200, answer
+        version = answer["model"]["version"]
+        assert version in (1, 2)
+        assert answer["queries"] == expected[version]
+    assert {answer["model"]["version"] for _, _, answer in answers} == {1, 2}
+    moved_at, last = moves[-1]
+    late = [answer for sent_at, _, answer in answers if sent_at > moved_at + 1.0]
+    assert all(answer["model"]["version"] == last for answer in late)
+
+
+def _ask(url: str, body: Document, sender: int, take: Callable[[tuple[float, int, Document]], None]) -> None:
+    """Send every fourth of the requests, each when it is due."""
+    began = time.monotonic()
+    with httpx.Client() as connection:
+        for number in range(sender, REQUESTS_A_SECOND * SECONDS, SENDERS):
+            time.sleep(max(0.0, began + number / REQUESTS_A_SECOND - time.monotonic()))
+            sent_at = time.monotonic()
+            answer = connection.post(url, json=body)
+            take((sent_at, answer.status_code, answer.json()))
