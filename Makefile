@@ -81,8 +81,18 @@ bench-polling: install ## 200 requests a second of job polling for a minute besi
 	$(BIN)/python -m benchmarks.polling
 
 .PHONY: bench-scoring
-bench-scoring: install ## microseconds to score documents with forests of two sizes, beside LightGBM's predict
+bench-scoring: install ## microseconds to score documents with forests of two sizes, beside LightGBM, ONNX Runtime and treelite
 	$(BIN)/python -m benchmarks.scoring
+
+.PHONY: bench-serving
+bench-serving: install .venv-mlserver/.installed ## requests a second of 100 documents, beside MLServer with the same model
+	$(BIN)/python -m benchmarks.serving
+
+# In an environment of its own: it wants other versions of what the service is made of.
+.venv-mlserver/.installed: requirements/mlserver.lock
+	$(PYTHON) -m venv .venv-mlserver
+	.venv-mlserver/bin/pip install --quiet --require-hashes --requirement requirements/mlserver.lock
+	@touch $@
 
 .PHONY: bench-coherency
 bench-coherency: install ## share of queries with an incoherent gradient by iteration, as the 2023 paper's Figure 3
@@ -105,10 +115,11 @@ format: install ## format the code
 lock: install ## pin the newest versions that pyproject.toml allows, with hashes and without an index host
 	$(BIN)/uv pip compile $(LOCK) pyproject.toml --output-file requirements/runtime.lock
 	$(BIN)/uv pip compile $(LOCK) pyproject.toml --group dev --constraints requirements/runtime.lock --output-file requirements/development.lock
+	$(BIN)/uv pip compile $(LOCK) requirements/mlserver.in --output-file requirements/mlserver.lock
 
 LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
 
 .PHONY: clean
 clean: ## remove the environment and caches
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info build dist
+	rm -rf .venv .venv-mlserver .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,19 +1,27 @@
-"""Microseconds to score documents with one thread, beside LightGBM's predict, measured in turn; medians.
+"""Microseconds to score documents with one thread, beside LightGBM, ONNX Runtime and treelite; medians.
 
-Every score is compared with LightGBM's, bit for bit.
+All are measured in turn. Every score is compared with LightGBM's, bit for bit. ONNX Runtime is given our export
+and takes float32; treelite walks the trees by its General Tree Inference Library.
 """
 
 import argparse
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import lightgbm
 import numpy as np
+import onnxruntime
+import treelite
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from core.export import ExportOptions, export_model
 from core.scoring import Forest
 from core.types import Float64Array
 
@@ -23,6 +31,8 @@ DOCUMENTS = (1, 10, 100, 1000)
 TRAINING_DOCUMENTS = 20_000
 _MEASURED_SECONDS = 1.5
 _MISSING_SHARE = 0.02
+
+Scorer = Callable[[Float64Array], Any]
 
 
 def model_text(n_trees: int, n_leaves: int) -> str:
@@ -63,36 +73,51 @@ def documents(n_documents: int) -> Float64Array:
     return features
 
 
+def contenders(text: str, folder: Path) -> dict[str, Scorer]:
+    """Read a model in every way; the first is ours, the second LightGBM."""
+    forest, booster = Forest.parse(text), lightgbm.Booster(model_str=text)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    exported = export_model(text, "onnx", ExportOptions()).content
+    session = onnxruntime.InferenceSession(exported, options, providers=["CPUExecutionProvider"])
+    input_name = session.get_inputs()[0].name
+    path = folder / "model.txt"
+    path.write_text(text)
+    tree_lite = treelite.frontend.load_lightgbm_model(path)
+    return {
+        "ours": forest.score,
+        "LightGBM": lambda features: booster.predict(features, raw_score=True, num_threads=1),
+        "ONNX Runtime": lambda features: session.run(None, {input_name: features.astype(np.float32)}),
+        "treelite": lambda features: treelite.gtil.predict(tree_lite, features, nthread=1, pred_margin=True),
+    }
+
+
 def main() -> None:
     """Measure and print."""
     argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()
     console = Console()
-    table = Table("trees", "leaves", "documents", "ours µs", "LightGBM µs", "times", "equal bits")
+    table = Table("trees", "leaves", "documents", "equal bits")
+    names: list[str] = []
     for n_trees, n_leaves in FORESTS:
-        with console.status(f"training {n_trees} trees of {n_leaves} leaves"):
-            text = model_text(n_trees, n_leaves)
-        forest, booster = Forest.parse(text), lightgbm.Booster(model_str=text)
+        with console.status(f"training {n_trees} trees of {n_leaves} leaves"), TemporaryDirectory() as folder:
+            scorers = contenders(model_text(n_trees, n_leaves), Path(folder))
+        if not names:
+            names = list(scorers)
+            for name in names:
+                table.add_column(
+                    f"{name} µs" if name == "ours" else f"{name} µs (times ours)", justify="right"
+                )
         for n_documents in track(DOCUMENTS, f"{n_trees} × {n_leaves}", console=console):
             features = documents(n_documents)
-
-            def ours(features: Float64Array = features, forest: Forest = forest) -> Float64Array:
-                return forest.score(features)
-
-            def theirs(
-                features: Float64Array = features, booster: lightgbm.Booster = booster
-            ) -> Float64Array:
-                return np.asarray(booster.predict(features, raw_score=True, num_threads=1))
-
-            equal = np.array_equal(ours(), theirs())
-            mine, other = microseconds([ours, theirs])
+            equal = np.array_equal(scorers["ours"](features), scorers["LightGBM"](features))
+            taken = microseconds([partial(score, features) for score in scorers.values()])
             table.add_row(
                 *(f"{number:,}" for number in (n_trees, n_leaves, n_documents)),
-                f"{mine:,.0f}",
-                f"{other:,.0f}",
-                f"{other / mine:.1f}",
                 "yes" if equal else "NO",
+                f"{taken[0]:,.0f}",
+                *(f"{other:,.0f} ({other / taken[0]:.1f})" for other in taken[1:]),
             )
     console.print(table)
 
