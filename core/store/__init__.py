@@ -8,6 +8,8 @@ from core.store.settings import StoreSettings
 from core.store.store import Store, Transaction
 from core.store.systems import System
 from core.store.tables import (
+    AliasGate,
+    AliasMove,
     ApiKey,
     AuditEntry,
     BrowserSession,
@@ -28,6 +30,8 @@ __all__ = [
     "LANES",
     "MODEL_NAME",
     "RUN_JOB",
+    "AliasGate",
+    "AliasMove",
     "ApiKey",
     "AuditEntry",
     "BrowserSession",

@@ -48,7 +48,7 @@ def test_resolve(store: Store, add_model: AddModel) -> None:
     """A reference is an id, a name for its latest version, name:version or name@alias."""
     first, second = add_model("web.v1-a_b"), add_model("web.v1-a_b")
     with store.begin() as tx:
-        tx.models.set_alias("web.v1-a_b", "champion", 1)
+        tx.aliases.move("web.v1-a_b", "champion", 1)
         found = {
             ref: tx.models.resolve(ref).id
             for ref in (first.id, "web.v1-a_b", "web.v1-a_b:1", "web.v1-a_b:2", "web.v1-a_b@champion")
@@ -66,7 +66,7 @@ def test_resolve_nothing(store: Store, add_model: AddModel, ref: str) -> None:
     """A reference that means no model, however odd, is not found."""
     add_model("web")
     with store.begin() as tx:
-        tx.models.set_alias("web", "champion", 1)
+        tx.aliases.move("web", "champion", 1)
         with pytest.raises(NotFound) as raised:
             tx.models.resolve(ref)
     assert raised.value.id == ref
@@ -76,12 +76,12 @@ def test_moving_an_alias(store: Store, add_model: AddModel) -> None:
     """An alias set again means the new version alone; each model knows its aliases."""
     first, second = add_model("web"), add_model("web")
     with store.begin() as tx:
-        tx.models.set_alias("web", "champion", 1)
-        tx.models.set_alias("web", "baseline", 1)
-        assert tx.models.set_alias("web", "champion", 2).model_id == second.id
+        tx.aliases.move("web", "champion", 1)
+        tx.aliases.move("web", "baseline", 1)
+        assert tx.aliases.move("web", "champion", 2).model_id == second.id
     with store.read() as tx:
         assert tx.models.resolve("web@champion").id == second.id
-        assert [(row.alias, row.model_id) for row in tx.models.aliases("web")] == [
+        assert [(row.alias, row.model_id) for row in tx.aliases.of_name("web")] == [
             ("baseline", first.id),
             ("champion", second.id),
         ]
@@ -97,7 +97,7 @@ def test_alias_of_nothing(store: Store, add_model: AddModel) -> None:
     with store.begin() as tx:
         for name, version in (("web", 2), ("ads", 1)):
             with pytest.raises(NotFound):
-                tx.models.set_alias(name, "champion", version)
+                tx.aliases.move(name, "champion", version)
 
 
 @pytest.mark.parametrize("name", ["a", "0", "web-v2.1_x", "a" * 100])
@@ -106,7 +106,7 @@ def test_good_names(store: Store, add_model: AddModel, name: str) -> None:
     assert re.match(MODEL_NAME, name)
     assert add_model(name).name == name
     with store.begin() as tx:
-        assert tx.models.set_alias(name, name, 1).alias == name
+        assert tx.aliases.move(name, name, 1).alias == name
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_bad_names(store: Store, add_model: AddModel, name: str) -> None:
         add_model(name)
     add_model("web")
     with pytest.raises(InvalidInput), store.begin() as tx:
-        tx.models.set_alias("web", name, 1)
+        tx.aliases.move("web", name, 1)
 
 
 def test_listing(store: Store, add_model: AddModel) -> None:
