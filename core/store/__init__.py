@@ -1,5 +1,6 @@
 """The one part of core that reads and writes: rows, artifacts, wake-ups."""
 
+from core.store.aliases import Promotion
 from core.store.ids import new_id
 from core.store.lanes import LANES
 from core.store.models import MODEL_NAME
@@ -45,6 +46,7 @@ __all__ = [
     "Model",
     "ModelAlias",
     "Page",
+    "Promotion",
     "Ranking",
     "Store",
     "StoreSettings",

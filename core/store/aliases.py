@@ -1,5 +1,6 @@
 """What `name@alias` means, and how it came to mean that."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import select
@@ -24,6 +25,29 @@ _TURNS = 0x414C4941  # any number of Rankery's own: "ALIA"
 def take_alias_turn(session: Session, name: str, alias: str) -> None:
     """Wait for others that move an alias or change its gate: such transactions come one after the other."""
     take_turn(session, _TURNS, f"{name}@{alias}")
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """A move that a gate has judged.
+
+    Attributes:
+        name: The model.
+        alias: What is to move.
+        champion_id: The version that it pointed at when the two were compared.
+        challenger_id: The version that it is to point at.
+        job_id: The job that compared them.
+        key_id: The API key that asked for the move, None where none was needed.
+        report: What the job found.
+    """
+
+    name: str
+    alias: str
+    champion_id: str
+    challenger_id: str
+    job_id: str
+    key_id: str | None
+    report: dict[str, Any]
 
 
 class Aliases:
@@ -94,49 +118,29 @@ class Aliases:
             self._move(row, model, MOVED, key_id=key_id)
         return row
 
-    def promote(
-        self,
-        name: str,
-        alias: str,
-        champion: Model,
-        challenger: Model,
-        *,
-        job_id: str,
-        key_id: str | None,
-        report: dict[str, Any],
-    ) -> ModelAlias:
-        """Move an alias from the version that it was compared with to the one that its gate admits.
+    def promote(self, promotion: Promotion) -> ModelAlias:
+        """Move an alias to a version that its gate admits.
 
         Raises:
-            WrongState: It does not point at the champion any more.
+            WrongState: It does not point any more at what that version was compared with.
         """
-        row = self.find_in_turn(name, alias)
+        row = self.find_in_turn(promotion.name, promotion.alias)
+        champion, challenger = self._compared(promotion)
         if row is None or row.model_id != champion.id:
-            now = "removed" if row is None else f"at version {row.model.version}"
             raise WrongState(
                 "alias",
-                f"{name}@{alias}",
-                now,
+                f"{promotion.name}@{promotion.alias}",
+                "removed" if row is None else f"at version {row.model.version}",
                 f"it was moved while version {challenger.version} was compared with version"
-                f" {champion.version}; move it again to compare with what it points at now",
+                f" {champion.version}; try again to compare with what it points at now",
             )
-        self._move(row, challenger, PROMOTED, job_id=job_id, key_id=key_id, report=report)
+        self._move(row, challenger, PROMOTED, **_asked(promotion))
         return row
 
-    def refuse(
-        self,
-        name: str,
-        alias: str,
-        champion: Model,
-        challenger: Model,
-        *,
-        job_id: str,
-        key_id: str | None,
-        report: dict[str, Any],
-    ) -> AliasMove:
+    def refuse(self, promotion: Promotion) -> AliasMove:
         """Record that the gate of an alias did not let a version pass."""
-        asked = {"job_id": job_id, "key_id": key_id, "report": report}
-        return self._record(REFUSED, name, alias, champion, challenger, **asked)
+        compared = self._compared(promotion)
+        return self._record(REFUSED, promotion.name, promotion.alias, *compared, **_asked(promotion))
 
     def roll_back(self, name: str, alias: str, key_id: str | None = None) -> ModelAlias:
         """Undo the last move of an alias that is not undone yet, whatever its gate says.
@@ -167,6 +171,9 @@ class Aliases:
         self._session.delete(row)
         self._session.flush()
 
+    def _compared(self, promotion: Promotion) -> tuple[Model, Model]:
+        return self._models.get(promotion.champion_id), self._models.get(promotion.challenger_id)
+
     def _move(self, row: ModelAlias, model: Model, kind: str, **how: Any) -> None:
         move = self._record(kind, row.name, row.alias, row.model, model, previous_id=row.move_id, **how)
         row.model, row.move_id = model, move.id
@@ -193,3 +200,7 @@ def _there(row: ModelAlias | None, name: str, alias: str) -> ModelAlias:
     if row is None:
         raise NotFound("alias", f"{name}@{alias}")
     return row
+
+
+def _asked(promotion: Promotion) -> dict[str, Any]:
+    return {"job_id": promotion.job_id, "key_id": promotion.key_id, "report": promotion.report}
