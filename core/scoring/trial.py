@@ -23,8 +23,10 @@ MAX_NAME_CHARACTERS = 1_000
 _MAX_ROWS = 1_000
 _MIN_ROWS = 32
 _MAX_CELLS = 2**22
-_ODD_VALUES = (0.0, -0.0, 1e-36, -1e-36, 1.0, -1.0, 1e300, -1e300, np.nan, np.inf, -np.inf)
+# The largest still have whole parts of 32 bits, which is how LightGBM takes categories.
+_ODD_VALUES = (0.0, -0.0, 1e-36, -1e-36, 1.0, -1.0, 1e9, -1e9, np.nan, np.inf, -np.inf)
 _SHARE_ODD = 0.3
+_CATEGORIES = 32
 _MAX_WORDS = 300
 
 
@@ -76,13 +78,15 @@ def trial_rows(model: ModelText, seed: int = 0) -> Float64Array:
         seed: Seed of the draw.
 
     Returns:
-        (n_rows, n_features) values around the thresholds of the trees, small whole numbers, zeros,
-        infinities and NaN; fewer rows the more features there are.
+        (n_rows, n_features) values around the thresholds of the trees, small whole numbers for
+        categories, zeros, infinities and NaN; fewer rows the more features there are.
     """
     generator = np.random.default_rng(seed)
     n_features = len(model.feature_names)
     n_rows = int(np.clip(_MAX_CELLS // n_features, _MIN_ROWS, _MAX_ROWS))
-    rows = generator.normal(size=(n_rows, n_features)).round(1)
+    rows = generator.normal(size=(n_rows, n_features))
+    whole = generator.random(rows.shape) < 0.5
+    rows[whole] = generator.integers(_CATEGORIES, size=np.count_nonzero(whole))
     for tree in model.trees:
         near = np.stack([tree.thresholds, np.nextafter(tree.thresholds, np.inf)])
         side = generator.integers(2, size=len(tree.features))

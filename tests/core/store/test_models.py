@@ -1,4 +1,4 @@
-"""Models on record, their versions and aliases."""
+"""Models on record, their versions, aliases and tags."""
 
 import re
 import threading
@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import InvalidInput, NotFound
 from core.store import MODEL_NAME, Model, Store, StoreSettings
+from core.store.models import MAX_TAGS
 
 AddModel = Callable[[str], Model]
 
@@ -127,3 +128,38 @@ def test_listing(store: Store, add_model: AddModel) -> None:
     with store.read() as tx:
         assert [row.id for row in tx.models.page(None, 10).items] == [third.id, second.id, first.id]
         assert [row.id for row in tx.models.page(None, 10, name="web").items] == [third.id, first.id]
+
+
+def test_what_is_said_of_a_model(store: Store, add_model: AddModel) -> None:
+    """A description in the place of the last one; tags that are set, replaced and taken away one by one."""
+    model = add_model("web")
+    with store.begin() as tx:
+        tx.models.describe(model.id, "The spring model")
+        tx.models.tag(model.id, {"team": "search", "draft": "yes"})
+    with store.begin() as tx:
+        tx.models.tag(model.id, {"draft": None, "gone": None, "a.b/c": "'\"$"})
+    with store.read() as tx:
+        found = tx.models.get(model.id)
+    assert (found.description, found.tags) == ("The spring model", {"team": "search", "a.b/c": "'\"$"})
+    with pytest.raises(InvalidInput, match=f"at most {MAX_TAGS}"), store.begin() as tx:
+        tx.models.tag(model.id, {f"t{i}": "" for i in range(MAX_TAGS - 1)})
+
+
+def test_models_are_found_by_their_tags(store: Store, add_model: AddModel) -> None:
+    """By the tag alone or with its value; of several a model must have all."""
+    first, second, _ = (add_model("web") for _ in range(3))
+    with store.begin() as tx:
+        tx.models.tag(first.id, {"team": "search", "a.b/c": ""})
+        tx.models.tag(second.id, {"team": "ads"})
+    with store.read() as tx:
+        found = {
+            tags: [row.id for row in tx.models.page(None, 10, tags=tags).items]
+            for tags in (
+                (("team", None),),
+                (("team", "search"),),
+                (("team", None), ("a.b/c", "")),
+                (("team", "sear"),),
+                (("a.b", None),),
+            )
+        }
+    assert list(found.values()) == [[second.id, first.id], [first.id], [first.id], [], []]
