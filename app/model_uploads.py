@@ -10,22 +10,21 @@ from typing import Any
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from app.answers import accepted
 from app.bodies import parse_json
+from app.file_uploads import missing_file, queue_reading
 from app.idempotency import Once
 from app.pointers import input_problems
-from app.schemas.jobs import Job
-from app.schemas.models import ImportedModel
+from app.schemas.models import DESCRIPTION, MAX_DESCRIPTION, ImportedModel
 from app.services import Services
 from app.submission import enqueue
 from app.submission.resolved import Resolved
 from app.uploads import ReceivedFile, ReceivedUpload
 from core.errors import InputProblem, InvalidInput
+from core.store import MODEL_NAME, Job, Transaction
 from core.store.result_keys import model_upload_folder
 
 # LightGBM's text takes some 60 bytes a split: a thousand trees of a thousand leaves stay far below.
 MAX_MODEL_BYTES = 2**28
-MODEL_FILES = ("file",)
 MODEL_TEXTS: Mapping[str, int] = MappingProxyType({"name": 400, "description": 16_384, "tags": 2**16})
 MODEL_BODY: dict[str, Any] = {
     "required": True,
@@ -44,12 +43,13 @@ MODEL_BODY: dict[str, Any] = {
                     },
                     "name": {
                         "type": "string",
-                        "maxLength": 100,
+                        "pattern": MODEL_NAME,
                         "description": "The name that it becomes the next version of",
                     },
                     "description": {
                         "type": "string",
-                        "maxLength": 4000,
+                        "maxLength": MAX_DESCRIPTION,
+                        "pattern": DESCRIPTION,
                         "description": "What its owners say of it",
                     },
                     "tags": {
@@ -95,10 +95,7 @@ class ModelUpload:
         Raises:
             InvalidInput: With a pointer for each part that is missing or unfit.
         """
-        problems = []
-        if "file" not in received.files:
-            detail = "required: the model, as a part with this name and a filename"
-            problems.append(InputProblem("/file", detail))
+        problems = missing_file(received.files, "model")
         fields: dict[str, Any] = dict(received.fields)
         try:
             if "tags" in fields:
@@ -139,18 +136,9 @@ def register_model(services: Services, key_id: str | None, once: Once, upload: M
     Raises:
         JobQuotaExceeded: The key has too many jobs.
     """
-    kept = False
-    try:
-        with services.store.begin() as tx:
-            if answer := once.earlier_answer(tx, upload.sha256):
-                return answer
-            tx.quotas.allow_jobs(key_id, services.settings.max_active_jobs)
-            job = enqueue(tx, Resolved(upload.spec(), []), key_id)
-            created = accepted(Job.model_validate(job), f"/v1/jobs/{job.id}")
-            once.keep(tx, upload.sha256, created)
-        kept = True
-    finally:
-        if not kept:
-            services.store.artifacts.delete(model_upload_folder(upload.upload_id))
-    services.submitted(job)
-    return created
+
+    def queue(tx: Transaction) -> Job:
+        return enqueue(tx, Resolved(upload.spec(), []), key_id)
+
+    folder = model_upload_folder(upload.upload_id)
+    return queue_reading(services, key_id, once, upload.sha256, folder, queue)

@@ -81,7 +81,7 @@ def _environment() -> dict[str, str]:
 
 
 def _why(code: int, cpu_seconds: int) -> str:
-    if code in (-signal.SIGXCPU, -signal.SIGKILL):
+    if code == -signal.SIGXCPU:
         return f"the model could not be loaded within {cpu_seconds} seconds"
     if code < 0:
         return f"LightGBM does not survive loading the model ({signal.Signals(-code).name})"

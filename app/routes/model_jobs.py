@@ -1,17 +1,17 @@
 """Models from elsewhere, and models made again: both by jobs."""
 
 from fastapi import APIRouter, Request
-from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
+from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app.access.caller import UseCaller
 from app.answers import ACCEPTED, accepted
 from app.documentation import UPLOAD_PROBLEMS, problems
+from app.file_uploads import receive_file
 from app.idempotency import BodySha256, UseOnce
 from app.model_uploads import (
     MAX_MODEL_BYTES,
     MODEL_BODY,
-    MODEL_FILES,
     MODEL_TEXTS,
     ModelUpload,
     register_model,
@@ -22,7 +22,6 @@ from app.schemas.jobs import Job
 from app.services import UseServices
 from app.submission import enqueue
 from app.submission.reproduction import reproduction
-from app.uploads import receive_upload, receiving, refuse_declared_size
 from core.store import new_id
 from core.store.result_keys import model_upload_folder, model_upload_key
 
@@ -43,18 +42,18 @@ async def import_model(request: Request, services: UseServices, caller: UseCalle
     A job reads the text, loads it into LightGBM in a process of its own and compares the scores of both on
     random documents; where anything is wrong it fails with the reason and nothing is kept.
     """
-    settings, artifacts = services.settings, services.store.artifacts
-    limit, reserve = min(settings.max_upload_bytes, MAX_MODEL_BYTES), settings.min_free_bytes
-    refuse_declared_size(request.headers, limit, artifacts, reserve)
     upload_id = new_id("mup_")
-    content_type = request.headers.get("content-type", "")
-    folders = [model_upload_folder(upload_id)]
-    receiver = receiving(artifacts, lambda _: model_upload_key(upload_id), folders, limit, reserve)
-    async with contextmanager_in_threadpool(receiver) as reception:
-        received = await receive_upload(
-            request.stream(), content_type, reception, MODEL_FILES, MODEL_TEXTS, limit
-        )
-        upload = ModelUpload.of(received, upload_id)
+    key, folder = model_upload_key(upload_id), model_upload_folder(upload_id)
+    limit = min(services.settings.max_upload_bytes, MAX_MODEL_BYTES)
+    upload = await receive_file(
+        request,
+        services,
+        key,
+        folder,
+        MODEL_TEXTS,
+        limit,
+        lambda received: ModelUpload.of(received, upload_id),
+    )
     return await run_in_threadpool(register_model, services, caller.key_id, once, upload)
 
 

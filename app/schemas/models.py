@@ -12,9 +12,13 @@ from core.store.models import MAX_TAGS
 TAG_NAME = r"[a-z0-9][a-z0-9._/-]{0,63}"
 TAG_LINE = r"[^\x00-\x1f\x7f]*"
 
-Description = Annotated[str, Field(max_length=4000, pattern=r"^[^\x00]*$")]
+DESCRIPTION = r"^[^\x00]*$"
+MAX_DESCRIPTION = 4000
+
+Description = Annotated[str, Field(max_length=MAX_DESCRIPTION, pattern=DESCRIPTION)]
 Tag = Annotated[str, Field(pattern=f"^{TAG_NAME}$")]
 TagValue = Annotated[str, Field(max_length=256, pattern=f"^{TAG_LINE}$")]
+_OTHER_TAGS: Any = {"additionalProperties": False}  # which the patterns of names alone do not say
 
 
 class LineageDataset(ResponseModel):
@@ -138,6 +142,7 @@ class ModelChanges(RequestModel):
     tags: dict[Tag, TagValue | None] = Field(
         default_factory=dict,
         max_length=MAX_TAGS,
+        json_schema_extra=_OTHER_TAGS,
         description="Tags to set; those that are null go, all others stay",
         examples=[{"team": "search", "draft": None}],
     )

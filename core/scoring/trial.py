@@ -118,11 +118,17 @@ def main(path: str, max_features: str, cpu_seconds: str, memory_bytes: str) -> N
     # LightGBM writes there, too.
     answer_to = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    for kind, limit in ((resource.RLIMIT_CPU, cpu_seconds), (resource.RLIMIT_DATA, memory_bytes)):
-        resource.setrlimit(kind, (int(limit), int(limit)))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _bound(resource.RLIMIT_CPU, int(cpu_seconds))
+    _bound(resource.RLIMIT_DATA, int(memory_bytes))
+    _bound(resource.RLIMIT_CORE, 0)
     with answer_to:
         json.dump(_answer(Path(path), int(max_features)), answer_to)
+
+
+def _bound(kind: int, limit: int) -> None:
+    _, most = resource.getrlimit(kind)
+    # The hard limit stays: at the soft one the signal still says what it is for.
+    resource.setrlimit(kind, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
 
 
 def _answer(path: Path, max_features: int) -> dict[str, Any]:
