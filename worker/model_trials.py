@@ -16,7 +16,6 @@ from worker.bounds import default_memory_bytes
 from worker.jobs import JobRun
 
 _SOURCES = str(Path(core.__file__).parents[1])
-_LEAST_SECONDS = 60
 _LEAST_BYTES = 2 * 2**30  # Python with LightGBM and numba takes a fourth of it
 _BYTES_EACH = 40  # of memory, for a byte of text
 _LOOK_SECONDS = 0.1
@@ -25,12 +24,13 @@ _SECRETS = ("RANKERY_", "AWS_")
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
-def try_model(run: JobRun, path: Path) -> dict[str, Any]:
+def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any]:
     """Have a model text tried out by `core.scoring.trial` in a process of its own.
 
     Args:
         run: The job, which may be stopped meanwhile.
         path: The text.
+        least_seconds: Of a processor that the least text may take; larger ones may take more.
 
     Returns:
         `core.scoring.trial.Trial` as JSON.
@@ -39,7 +39,7 @@ def try_model(run: JobRun, path: Path) -> dict[str, Any]:
         ModelError: The model cannot be used, or its process did not survive it.
     """
     size_bytes = path.stat().st_size
-    cpu_seconds = _LEAST_SECONDS + size_bytes // 2**20
+    cpu_seconds = least_seconds + size_bytes // 2**20
     wanted_bytes = _LEAST_BYTES + _BYTES_EACH * size_bytes
     memory_bytes = min(wanted_bytes, default_memory_bytes() or wanted_bytes)
     arguments = (path, run.limits.features, cpu_seconds, memory_bytes)

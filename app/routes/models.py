@@ -55,7 +55,8 @@ def list_models(
     limit: Limit = 50,
 ) -> ModelPage:
     """List model versions, newest first; of several tags a model must have all."""
-    tags = [(name, value if colon else None) for name, colon, value in (one.partition(":") for one in tag)]
+    wanted = (one.partition(":") for one in tag)
+    tags = [(label, value if colon else None) for label, colon, value in wanted]
     with services.store.read() as tx:
         page = tx.models.page(cursor, limit, name=name, tags=tags)
         aliases = tx.models.aliases_of(model.id for model in page.items)

@@ -110,7 +110,7 @@ def _check_names(names: tuple[str, ...], max_features: int) -> None:
 def _differing(ours: Float64Array, theirs: Float64Array) -> str:
     if ours.shape != theirs.shape:
         return "all"
-    return str(np.count_nonzero(ours != theirs))
+    return str(np.count_nonzero((ours != theirs) & ~(np.isnan(ours) & np.isnan(theirs))))
 
 
 def main(path: str, max_features: str, cpu_seconds: str, memory_bytes: str) -> None:

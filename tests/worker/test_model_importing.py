@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from core.data import synthetic_dataset
+from core.errors import ModelError
 from core.store import Job
 from core.store.result_keys import model_upload_key
+from tests.core.scoring.forests import random_model_text
 from tests.servers.fixtures import artifact_keys
 from tests.worker.workshop import Workshop
 from worker.jobs import JobRun, WorkerStopping
@@ -113,6 +115,18 @@ def test_a_hostile_text_hurts_its_job_alone(
     assert _kept(workshop) == []
     with workshop.store.read() as tx:
         assert tx.models.page(None, 10).items == []
+
+
+def test_a_model_that_takes_too_long_is_given_up(workshop: Workshop) -> None:
+    """By the system, as the process need not listen to anybody."""
+    _queue(workshop, random_model_text(np.random.default_rng(1), 4, 300, 200))
+    run = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w1")
+    assert run is not None
+    with (
+        pytest.raises(ModelError, match="could not be loaded within"),
+        workshop.store.artifacts.local(model_upload_key("mup_1")) as path,
+    ):
+        try_model(run, path, least_seconds=0)  # which the system takes for 1
 
 
 def test_a_stopped_job_does_not_wait_for_the_trial(workshop: Workshop, model_text: str) -> None:
