@@ -10,11 +10,12 @@ from app.schemas.aliases import GateRequest
 from app.submission import enqueue
 from app.submission.gates import gate_rule, promotion
 from core.data import RankingDataset, synthetic_dataset
+from core.errors import LeaseLost, WrongState
 from core.store import AliasMove, Job
 from tests.worker.workshop import SMALL, Workshop
 from worker.jobs import JobRun
 from worker.promotion import run_promotion
-from worker.tasks import RUNNERS
+from worker.tasks import RUNNERS, settle
 
 QUERIES, DOCUMENTS = 200, 15
 
@@ -31,10 +32,12 @@ class Registry:
 
     Attributes:
         workshop: Where they are.
+        learnt: What versions 1 and 3 were trained on.
         judged: What they are compared on.
     """
 
     workshop: Workshop
+    learnt: str
     judged: str
 
     def set_gate(self, **changed: Any) -> None:
@@ -79,7 +82,7 @@ def registry(workshop: Workshop) -> Registry:
     workshop.trained(train_id)
     workshop.trained(noise_id)
     workshop.trained(train_id, hyperparameters={**SMALL, "num_iterations": 40})
-    found = Registry(workshop, workshop.add(_synthetic(2), "judged"))
+    found = Registry(workshop, train_id, workshop.add(_synthetic(2), "judged"))
     found.point(1)
     return found
 
@@ -110,19 +113,13 @@ def test_a_gate_keeps_a_worse_model_out_and_lets_a_better_one_in(registry: Regis
 
 def test_what_is_not_worse_is_not_yet_better(registry: Registry) -> None:
     """The same trees pass a gate that asks for no harm and not one that asks for a gain."""
-    registry.workshop.trained(registry_dataset(registry, "train"))
+    registry.workshop.trained(registry.learnt)
     registry.set_gate(require="better")
     refused = registry.promote(4)
     assert refused.problem is not None
     assert refused.problem["detail"].startswith("there is no evidence that web:4 is better than web:1")
     registry.set_gate(require="not_worse")
     assert registry.promote(4).status == "succeeded"
-
-
-def registry_dataset(registry: Registry, digest: str) -> str:
-    """Return the dataset of a digest."""
-    with registry.workshop.store.read() as tx:
-        return next(row.id for row in tx.datasets.page(None, 10).items if row.digest == digest)
 
 
 def test_an_alias_that_was_moved_meanwhile_stays(registry: Registry) -> None:
@@ -133,10 +130,13 @@ def test_an_alias_that_was_moved_meanwhile_stays(registry: Registry) -> None:
     assert run is not None
     assert run.id == job_id
     registry.point(2)
-    with pytest.raises(Exception, match="alias web@champion is at version 2: it was moved while version 3"):
+    with pytest.raises(WrongState, match="alias web@champion is at version 2: it was moved") as moved:
         run_promotion(run)
+    assert settle(run, moved.value) == "failed"
     with registry.workshop.store.read() as tx:
-        assert tx.jobs.get(job_id).status == "running"
+        problem = tx.jobs.get(job_id).problem
+    assert problem is not None
+    assert "while version 3 was compared with version 1; try again" in problem["detail"]
     assert (registry.champion(), registry.last_move().kind) == (2, "moved")
 
 
@@ -150,6 +150,6 @@ def test_a_promotion_that_lost_its_lease_moves_nothing(registry: Registry) -> No
     with registry.workshop.store.begin() as tx:
         tx.jobs.release(run.id, run.token)
         tx.jobs.claim(run.id, "w2", 30.0)
-    with pytest.raises(Exception, match="lease"):
+    with pytest.raises(LeaseLost):
         run_promotion(run)
     assert (registry.champion(), registry.last_move().kind) == (1, "moved")
