@@ -23,15 +23,18 @@ from app.logs import configure_logging
 from app.metrics import Metrics, RequestMetrics
 from app.probes import Probe
 from app.routes import (
+    aliases,
     audit,
     catalogue,
     comparisons,
     datasets,
     evaluations,
+    gates,
     health,
     inference,
     jobs,
     keys,
+    model_jobs,
     models,
     monitoring,
     rankings,
@@ -51,6 +54,9 @@ _V1 = (
     jobs.router,
     jobs.polled_router,
     models.router,
+    model_jobs.router,
+    aliases.router,
+    gates.router,
     evaluations.router,
     comparisons.router,
     rankings.router,

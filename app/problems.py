@@ -34,7 +34,7 @@ MEDIA_TYPE = "application/problem+json"
 MAX_PROBLEMS = 100  # told of one request; the rest would only fill the answer
 # A job ends in seconds or in hours; whoever waits may ask this often.
 _JOB_QUOTA_SECONDS = 5
-_METHODS = ("GET", "POST", "PUT", "DELETE")
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,15 @@ from typing import Any
 
 from starlette.responses import Response
 
-from app.answers import accepted
+from app.file_uploads import missing_file, queue_reading
 from app.idempotency import Once
-from app.schemas.jobs import Job
 from app.services import Services
 from app.submission.checks import require_ready
 from app.uploads import ReceivedUpload
 from core.errors import InputProblem, InvalidInput
+from core.store import Job, Transaction
 from core.store.result_keys import run_folder
 
-RUN_FILES = ("file",)
 RUN_TEXTS: Mapping[str, int] = MappingProxyType({"dataset_id": 64, "name": 4_096})
 _MAX_NAME = 200
 RUN_BODY: dict[str, Any] = {
@@ -84,11 +83,7 @@ class RunUpload:
         Raises:
             InvalidInput: With a pointer for each part that is missing or unfit.
         """
-        problems = []
-        if "file" not in received.files:
-            problems.append(
-                InputProblem("/file", "required: the run, as a part with this name and a filename")
-            )
+        problems = missing_file(received.files, "run")
         if "dataset_id" not in received.fields:
             problems.append(InputProblem("/dataset_id", "required: the dataset whose queries it ranks"))
         if problems:
@@ -119,19 +114,9 @@ def register_run(services: Services, key_id: str | None, once: Once, upload: Run
         NotFound: There is no such dataset.
         WrongState: It is not ready.
     """
-    kept = False
-    try:
-        with services.store.begin() as tx:
-            if answer := once.earlier_answer(tx, upload.sha256):
-                return answer
-            require_ready(tx, [upload.dataset_id])
-            tx.quotas.allow_jobs(key_id, services.settings.max_active_jobs)
-            job = tx.jobs.add("import", upload.spec(), dataset_ids=[upload.dataset_id], key_id=key_id)
-            created = accepted(Job.model_validate(job), f"/v1/jobs/{job.id}")
-            once.keep(tx, upload.sha256, created)
-        kept = True
-    finally:
-        if not kept:
-            services.store.artifacts.delete(run_folder(upload.upload_id))
-    services.submitted(job)
-    return created
+
+    def queue(tx: Transaction) -> Job:
+        require_ready(tx, [upload.dataset_id])
+        return tx.jobs.add("import", upload.spec(), dataset_ids=[upload.dataset_id], key_id=key_id)
+
+    return queue_reading(services, key_id, once, upload.sha256, run_folder(upload.upload_id), queue)

@@ -189,8 +189,35 @@ class Client:
         return self._send("GET", f"/v1/models/{reference}")
 
     def set_alias(self, name: str, alias: str, version: int) -> Document:
-        """Point an alias such as `champion` at a version of a model."""
+        """Point an alias such as `champion` at a version of a model; returns the model.
+
+        An alias with a gate is moved by a job, of kind `promote`, which is returned instead.
+        """
         return self._send("PUT", f"/v1/models/{name}/aliases/{alias}", json={"version": version})
+
+    def set_gate(self, name: str, alias: str, gate: Mapping[str, Any]) -> Document:
+        """Say what a version must show before an alias moves to it: `{"dataset_id", "metric", …}`."""
+        return self._send("PUT", f"/v1/models/{name}/aliases/{alias}/gate", json=dict(gate))
+
+    def roll_back(self, name: str, alias: str) -> Document:
+        """Undo the last move of an alias that is not undone yet; returns the model that it points at then."""
+        return self._send("POST", f"/v1/models/{name}/aliases/{alias}/rollback")
+
+    def import_model(self, path: Path, name: str) -> Document:
+        """Upload a model that LightGBM saved as text; its job tries it out and makes the name's next version.
+
+        Args:
+            path: The file, streamed.
+            name: The name that it becomes a version of.
+        """
+        with path.open("rb") as file:
+            files = {"file": (path.name, file, "text/plain")}
+            fields = {"name": name}
+            return self._send("POST", "/v1/models", files=files, data=fields, timeout=_UPLOAD_TIMEOUT_SECONDS)
+
+    def reproduce(self, reference: str) -> Document:
+        """Train a model again; the result of the job that it returns says whether the same bytes came out."""
+        return self._send("POST", f"/v1/models/{reference}/reproduce")
 
     def evaluation(self, evaluation_id: str) -> Document:
         """Return the mean and 95% interval of each metric of an evaluation."""

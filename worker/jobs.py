@@ -34,8 +34,9 @@ class JobRun:
         token: The fencing number of this claim; a later claim has a greater one.
         attempt: Number of this claim among those that count.
         worker: What this worker is called.
-        kind: What to do: `ingest`, `train`, `evaluate` or `rank`.
+        kind: What to do, one of those in `core.store.lanes`.
         spec: The job as it was submitted.
+        key_id: The API key that submitted it, or None.
         checkpoint: Where an earlier attempt was, as `core.store.Jobs.keep_checkpoint` took it, or None.
         store: Where everything is kept.
         threads: The threads that this job may use.
@@ -44,6 +45,7 @@ class JobRun:
         counts: What it adds to the service's counters.
         bounds: How long it may run, and with how much memory.
         checkpoint_seconds: Time from one checkpoint to the next.
+        ending: How it ends where nothing goes wrong: `succeeded`, or `failed` for a job that found why.
     """
 
     def __init__(self, job: Job, store: Store, settings: WorkerSettings, spent_seconds: float = 0.0) -> None:
@@ -53,6 +55,7 @@ class JobRun:
         self.worker = job.worker
         self.kind = job.kind
         self.spec: dict[str, Any] = job.spec
+        self.key_id = job.key_id
         self.checkpoint = job.checkpoint
         self.store = store
         self.threads = settings.threads_per_job
@@ -67,6 +70,7 @@ class JobRun:
         self.counts = JobCounts(self.caches)
         self.bounds = Bounds(job.spec.get("limits"), settings, spent_seconds)
         self.checkpoint_seconds = settings.checkpoint_seconds
+        self.ending = "succeeded"
         self._settings = settings
         self._reported_at = -math.inf
         self._progress: Values | None = self._where_it_was()
@@ -254,19 +258,28 @@ class JobRun:
         self._made.clear()
         self._remove_consumed()
 
+    @contextmanager
+    def failing(self, problem: Values) -> Iterator[Transaction]:
+        """Open the transaction that writes what a job found and ends it with a problem: its answer is no.
+
+        Raises:
+            LeaseLost: The job was given to another worker.
+        """
+        self.check()
+        with self._ending_badly() as tx:
+            yield tx
+            tx.jobs.fail(self.id, self.token, problem)
+        self.ending = "failed"
+
     def fail(self, problem: Values) -> None:
         """End the job with a problem."""
-        with self.store.begin() as tx:
-            self._record(tx)
+        with self._ending_badly() as tx:
             tx.jobs.fail(self.id, self.token, problem)
-        self._remove_consumed()
 
     def cancel(self) -> None:
         """End the job as cancelled; its learning curves so far are kept."""
-        with self.store.begin() as tx:
-            self._record(tx)
+        with self._ending_badly() as tx:
             tx.jobs.cancelled(self.id, self.token)
-        self._remove_consumed()
 
     def discard_artifacts(self) -> None:
         """Remove what was written for a result that will not be."""
@@ -279,6 +292,13 @@ class JobRun:
             self.store.artifacts.delete(path)
         except RankeryError:
             _LOG.warning("job.artifact_left", job_id=self.id, path=path, exc_info=True)
+
+    @contextmanager
+    def _ending_badly(self) -> Iterator[Transaction]:
+        with self.store.begin() as tx:
+            self._record(tx)
+            yield tx
+        self._remove_consumed()
 
     def _remove_consumed(self) -> None:
         while self._consumed:

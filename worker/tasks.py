@@ -15,8 +15,11 @@ from worker.heartbeat import Heartbeat
 from worker.importing import run_import
 from worker.ingestion import run_ingestion
 from worker.jobs import PUT_OFF, JobRun, WorkerStopping
+from worker.model_importing import run_model_import
 from worker.problems import problem_of
+from worker.promotion import run_promotion
 from worker.ranking import run_ranking
+from worker.reproduction import run_reproduction
 from worker.settings import WorkerSettings
 from worker.stopping import StopFlag
 from worker.training import run_training
@@ -25,10 +28,13 @@ RUNNERS: Mapping[str, Callable[[JobRun], None]] = MappingProxyType(
     {
         "ingest": run_ingestion,
         "import": run_import,
+        "import-model": run_model_import,
         "train": run_training,
+        "reproduce": run_reproduction,
         "evaluate": run_evaluation,
         "rank": run_ranking,
         "compare": run_comparison,
+        "promote": run_promotion,
     }
 )
 _LOOK_SECONDS = 0.1
@@ -77,7 +83,7 @@ def _carry_out(run: JobRun) -> str:
         RUNNERS[run.kind](run)
     except Exception as error:  # noqa: BLE001 - whatever it is, the job must end with it
         return settle(run, error)
-    return "succeeded"
+    return run.ending
 
 
 def settle(run: JobRun, error: Exception) -> str:

@@ -10,9 +10,10 @@ from core.data import RankingDataset
 from core.parameters import values_of
 from core.scoring import Forest
 from core.store import System, new_id
-from core.training import IterationReport, Snapshot, TrainedRanker, train, training_spec
+from core.training import IterationReport, Snapshot, TrainedRanker, TrainingSpec, train, training_spec
 from worker.checkpoints import Checkpoints
 from worker.jobs import JobRun, WorkerStopping
+from worker.lineage import lineage_of
 from worker.models import model_key
 from worker.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
 from worker.systems import Ranked
@@ -26,22 +27,8 @@ def run_training(run: JobRun) -> None:
         InvalidInput: The specification does not fit the data.
         DatasetError: The datasets do not fit together.
     """
-    spec = training_spec(run.spec)
-    run.phase("loading")
-    loaded = TrainingData.load(run, spec)
-    data = loaded.fitted()
-    run.phase("training")
-    checkpoints = Checkpoints(run, run.checkpoint_seconds)
-    watch = _Watch(run, checkpoints, lambda: run.report(findings=loaded.findings(run.threads)))
-    ranker = train(
-        spec,
-        data.training.dataset,
-        data.validation.dataset if data.validation else None,
-        on_iteration=watch.on_iteration,
-        threads=run.threads,
-        kept_bins=data.kept_bins(run),
-        resume=checkpoints.load(),
-    )
+    trained = train_as_asked(run)
+    spec, data, ranker = trained.spec, trained.data, trained.ranker
     run.phase("storing")
     model_id, text = new_id("mdl_"), ranker.model_text.encode()
     with run.writing(model_key(model_id)) as file:
@@ -64,12 +51,54 @@ def run_training(run: JobRun) -> None:
             sha256=hashlib.sha256(text).hexdigest(),
             size_bytes=len(text),
             metrics=judged.evaluation.means if judged else None,
+            lineage=lineage_of(tx, run.id, run.spec),
         )
         if judged:
             test_id = run.spec.get("test_dataset_id") or run.spec["dataset_id"]
-            system = System(f"{model.name}:{model.version}", model_id)
+            system = System(model.reference, model_id)
             judged.evaluation.add(tx, run, system, test_id)
             judged.ranking.add(tx, run, system, test_id)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training comes to.
+
+    Attributes:
+        spec: What was asked for.
+        data: What it trained on.
+        ranker: The model.
+    """
+
+    spec: TrainingSpec
+    data: TrainingData
+    ranker: TrainedRanker
+
+
+def train_as_asked(run: JobRun) -> Trained:
+    """Train as a job's specification says; progress, learning curves and checkpoints are the job's.
+
+    Raises:
+        InvalidInput: The specification does not fit the data.
+        DatasetError: The datasets do not fit together.
+    """
+    spec = training_spec(run.spec)
+    run.phase("loading")
+    loaded = TrainingData.load(run, spec)
+    data = loaded.fitted()
+    run.phase("training")
+    checkpoints = Checkpoints(run, run.checkpoint_seconds)
+    watch = _Watch(run, checkpoints, lambda: run.report(findings=loaded.findings(run.threads)))
+    ranker = train(
+        spec,
+        data.training.dataset,
+        data.validation.dataset if data.validation else None,
+        on_iteration=watch.on_iteration,
+        threads=run.threads,
+        kept_bins=data.kept_bins(run),
+        resume=checkpoints.load(),
+    )
+    return Trained(spec, data, ranker)
 
 
 @dataclass(frozen=True)

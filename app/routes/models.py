@@ -1,18 +1,18 @@
-"""Trained models: showing, naming and exporting them."""
+"""Models: showing, describing and exporting them."""
 
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query
+from pydantic import Field
 from starlette.responses import Response
 
 from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.routes.route import JsonRoute
 from app.schemas.base import PRINTABLE, Cursor, Limit
-from app.schemas.models import AliasRequest, Model, ModelPage
+from app.schemas.models import TAG_LINE, TAG_NAME, Model, ModelChanges, ModelPage
 from app.services import UseServices
 from app.serving.models import model_key
 from core.export import EXPORTS, export_model
-from core.store import Model as ModelRow
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
 
@@ -23,7 +23,16 @@ Reference = Annotated[
         examples=["web@champion"],
     ),
 ]
-_ALIAS_EXAMPLES: Any = {"promote": {"summary": "Point at version 3", "value": {"version": 3}}}
+_CHANGE_EXAMPLES: Any = {
+    "describe": {
+        "summary": "Describe it, set one tag and take another away",
+        "value": {
+            "description": "Trained on clicks of the spring",
+            "tags": {"team": "search", "draft": None},
+        },
+    }
+}
+_WantedTag = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
 _EXPORT_RESPONSE: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The model in the format asked for, as a file",
@@ -38,14 +47,20 @@ def list_models(
     name: Annotated[
         str | None, Query(max_length=100, pattern=PRINTABLE, description="Only versions of this name")
     ] = None,
+    tag: Annotated[
+        list[_WantedTag],
+        Query(max_length=8, description="Only those with this tag: `team`, or `team:search` with this value"),
+    ] = [],  # noqa: B006 - FastAPI copies it
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> ModelPage:
-    """List model versions, newest first."""
+    """List model versions, newest first; of several tags a model must have all."""
+    wanted = (one.partition(":") for one in tag)
+    tags = [(label, value if colon else None) for label, colon, value in wanted]
     with services.store.read() as tx:
-        page = tx.models.page(cursor, limit, name=name)
+        page = tx.models.page(cursor, limit, name=name, tags=tags)
         aliases = tx.models.aliases_of(model.id for model in page.items)
-    items = [_view(model, aliases[model.id]) for model in page.items]
+    items = [Model.of(model, aliases[model.id]) for model in page.items]
     return ModelPage(items=items, next_cursor=page.next_cursor)
 
 
@@ -55,23 +70,24 @@ def get_model(ref: Reference, services: UseServices) -> Model:
     with services.store.read() as tx:
         model = tx.models.resolve(ref)
         aliases = tx.models.aliases_of([model.id])
-    return _view(model, aliases[model.id])
+    return Model.of(model, aliases[model.id])
 
 
-@router.put("/{name}/aliases/{alias}", summary="Set an alias", responses=problems(404, *BODY_PROBLEMS))
-def set_alias(
-    name: Annotated[str, Path(description="The model's name", examples=["web"])],
-    alias: Annotated[str, Path(description="The alias to set or move", examples=["champion"])],
-    body: Annotated[AliasRequest, Body(openapi_examples=_ALIAS_EXAMPLES)],
+@router.patch("/{ref}", summary="Describe a model", responses=problems(404, *BODY_PROBLEMS))
+def change_model(
+    ref: Reference,
+    body: Annotated[ModelChanges, Body(openapi_examples=_CHANGE_EXAMPLES)],
     services: UseServices,
 ) -> Model:
-    """Let `name@alias` mean one version from now on; scoring follows at once."""
+    """Change what is said of a model: its description, and those of its tags that are named."""
     with services.store.begin() as tx:
-        tx.models.set_alias(name, alias, body.version)
-        model = tx.models.resolve(f"{name}@{alias}")
+        model = tx.models.resolve(ref)
+        if "description" in body.model_fields_set:
+            model = tx.models.describe(model.id, body.description)
+        if body.tags:
+            model = tx.models.tag(model.id, body.tags)
         aliases = tx.models.aliases_of([model.id])
-    services.models.forget_meanings()
-    return _view(model, aliases[model.id])
+    return Model.of(model, aliases[model.id])
 
 
 @router.get(
@@ -103,8 +119,3 @@ def export(
         media_type=exported.media_type,
         headers={"Content-Disposition": f'attachment; filename="{filename}"'},
     )
-
-
-def _view(model: ModelRow, aliases: list[str]) -> Model:
-    columns = {name: getattr(model, name) for name in Model.model_fields if name != "aliases"}
-    return Model(**columns, aliases=aliases)

@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from typing import Annotated, Any, BinaryIO, Literal
 
 from fastapi import APIRouter, Query, Request
-from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
+from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from app.access.caller import UseCaller
 from app.answers import ACCEPTED
 from app.documentation import NOT_MODIFIED, UPLOAD_PROBLEMS, problems
+from app.file_uploads import receive_file
 from app.idempotency import UseOnce
 from app.result_files import ranking_batches, read_queries
 from app.routes.route import JsonRoute
-from app.run_uploads import RUN_BODY, RUN_FILES, RUN_TEXTS, RunUpload, register_run
+from app.run_uploads import RUN_BODY, RUN_TEXTS, RunUpload, register_run
 from app.schemas.base import PRINTABLE, Cursor, Limit
 from app.schemas.jobs import Job
 from app.schemas.rankings import RankedDocument, Ranking, RankingItem, RankingPage
 from app.services import UseServices
-from app.uploads import receive_upload, receiving, refuse_declared_size
 from core.data.trec import write_run
 from core.store import Ranking as RankingRow
 from core.store import new_id
@@ -58,17 +58,12 @@ async def upload_run(request: Request, services: UseServices, caller: UseCaller,
     Its queries and documents are those of the dataset by their ids. Once the job has made a ranking of it, it
     can be evaluated and compared like a model.
     """
-    limit, reserve = services.settings.max_upload_bytes, services.settings.min_free_bytes
-    artifacts = services.store.artifacts
-    refuse_declared_size(request.headers, limit, artifacts, reserve)
     upload_id = new_id("run_")
-    content_type = request.headers.get("content-type", "")
-    receiver = receiving(artifacts, lambda _: run_key(upload_id), [run_folder(upload_id)], limit, reserve)
-    async with contextmanager_in_threadpool(receiver) as reception:
-        received = await receive_upload(
-            request.stream(), content_type, reception, RUN_FILES, RUN_TEXTS, limit
-        )
-        upload = RunUpload.of(received, upload_id)
+    key, folder = run_key(upload_id), run_folder(upload_id)
+    limit = services.settings.max_upload_bytes
+    upload = await receive_file(
+        request, services, key, folder, RUN_TEXTS, limit, lambda received: RunUpload.of(received, upload_id)
+    )
     return await run_in_threadpool(register_run, services, caller.key_id, once, upload)
 
 

@@ -27,6 +27,14 @@ MetricNames = Annotated[
         examples=[["ndcg@5", "ndcg@10", "map", "mrr"]],
     ),
 ]
+Permutations = Annotated[
+    int,
+    Field(
+        ge=1_000,
+        le=10_000_000,
+        description="Random assignments of Fisher's randomisation test; exact where few queries differ",
+    ),
+]
 Priority = Literal["low", "normal", "high"]
 Seed = Annotated[
     int, Field(ge=0, le=2**31 - 1, description="Decides every random choice; same seed, same result")
@@ -165,12 +173,7 @@ class CompareRequest(QueuedRequest):
         default_factory=lambda: list(DEFAULT_METRICS), description="The first one decides"
     )
     contract: Contract = "default"
-    permutations: int = Field(
-        100_000,
-        ge=1_000,
-        le=10_000_000,
-        description="Random assignments of Fisher's randomisation test; exact where few queries differ",
-    )
+    permutations: Permutations = 100_000
     label_map: LabelMap = Field(default_factory=dict)
     seed: Seed = 42
 

@@ -20,12 +20,16 @@ def submit(
         NotFound: When a dataset, model or ranking that it names does not exist.
         WrongState: When a dataset is not ready.
     """
-    resolved = _resolve(tx, request)
+    return enqueue(tx, _resolve(tx, request), key_id, PRIORITIES[request.priority])
+
+
+def enqueue(tx: Transaction, resolved: Resolved, key_id: str | None = None, priority: int = 0) -> Job:
+    """Queue a job of a key."""
     return tx.jobs.add(
-        request.kind,
+        resolved.spec["kind"],
         resolved.spec,
         dataset_ids=resolved.dataset_ids,
-        priority=PRIORITIES[request.priority],
+        priority=priority,
         key_id=key_id,
     )
 
@@ -42,4 +46,4 @@ def _resolve(
     return ranking(tx, request)
 
 
-__all__ = ["submit"]
+__all__ = ["enqueue", "submit"]

@@ -23,10 +23,15 @@ def repeated_metrics(metrics: Sequence[str]) -> Iterable[InputProblem]:
 def unknown_metrics(metrics: Sequence[str]) -> Iterable[InputProblem]:
     """Find the metrics that there are not."""
     for i, metric in enumerate(metrics):
-        try:
-            parse_metric(metric)
-        except InvalidInput as invalid:
-            yield InputProblem(f"/metrics/{i}", invalid.problems[0].detail)
+        yield from unknown_metric(f"/metrics/{i}", metric)
+
+
+def unknown_metric(pointer: str, metric: str) -> Iterable[InputProblem]:
+    """Find out whether there is a metric."""
+    try:
+        parse_metric(metric)
+    except InvalidInput as invalid:
+        yield InputProblem(pointer, invalid.problems[0].detail)
 
 
 def label_map_problems(labels: Mapping[str, float]) -> Iterable[InputProblem]:

@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from core.evaluation.paired import PairedDifference, Verdict, holm, paired_differences, verdict
+from core.evaluation.paired import (
+    PairedDifference,
+    Verdict,
+    holm,
+    p_words,
+    paired_differences,
+    verdict,
+)
 from core.types import Float64Array
 
 MOST_CHANGED = 10
@@ -185,7 +192,7 @@ def _pair_sentence(a: str, b: str, metrics: Mapping[str, MetricDifference | None
     }[first.verdict]
     said = (
         f"{found}: {name} goes from {paired.mean_a:.4f} to {paired.mean_b:.4f}, {paired.difference:+.4f}"
-        f" (95% interval {paired.lower:+.4f} to {paired.upper:+.4f}, {_p(first.adjusted_p)})"
+        f" (95% interval {paired.lower:+.4f} to {paired.upper:+.4f}, {p_words(first.adjusted_p)})"
         f" over {paired.queries:,} queries."
     )
     if first.verdict == "no evidence" and paired.queries_needed is not None:
@@ -229,7 +236,3 @@ def _sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
 
 def _listed(names: Sequence[str], joint: str = "and") -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {joint} {names[-1]}"
-
-
-def _p(value: float) -> str:
-    return "p < 0.0001" if value < 1e-4 else f"p = {value:.4f}"

@@ -112,6 +112,11 @@ def verdict(difference: float, adjusted_p: float) -> Verdict:
     return "better" if difference > 0.0 else "worse"
 
 
+def p_words(p: float) -> str:
+    """Write a p-value as text does."""
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}"
+
+
 def queries_needed(difference: float, deviation: float) -> int | None:
     """Return how many queries show a mean difference with a chance of 80% at p < 0.05, two-sided."""
     if difference == 0.0:

@@ -1,5 +1,6 @@
 """The one part of core that reads and writes: rows, artifacts, wake-ups."""
 
+from core.store.aliases import Promotion
 from core.store.ids import new_id
 from core.store.lanes import LANES
 from core.store.models import MODEL_NAME
@@ -8,6 +9,8 @@ from core.store.settings import StoreSettings
 from core.store.store import Store, Transaction
 from core.store.systems import System
 from core.store.tables import (
+    AliasGate,
+    AliasMove,
     ApiKey,
     AuditEntry,
     BrowserSession,
@@ -28,6 +31,8 @@ __all__ = [
     "LANES",
     "MODEL_NAME",
     "RUN_JOB",
+    "AliasGate",
+    "AliasMove",
     "ApiKey",
     "AuditEntry",
     "BrowserSession",
@@ -41,6 +46,7 @@ __all__ = [
     "Model",
     "ModelAlias",
     "Page",
+    "Promotion",
     "Ranking",
     "Store",
     "StoreSettings",

@@ -11,7 +11,7 @@ from core.store import ids
 from core.store.dataset_keys import data_folder, upload_folder
 from core.store.job_states import ACTIVE
 from core.store.pages import Page, Span
-from core.store.tables import Dataset, Job, JobDataset
+from core.store.tables import AliasGate, Dataset, Job, JobDataset
 from core.store.turns import take_turn
 
 _DIGEST_TURNS = 0x44415441  # any number of Rankery's own: "DATA"
@@ -170,7 +170,7 @@ class Datasets:
 
         Raises:
             NotFound: There is none.
-            WrongState: A queued or running job uses it.
+            WrongState: A queued or running job uses it, or the gate of an alias.
         """
         # Locked first: a job that is being added then either shows in the next statement or finds no dataset.
         dataset = self._session.get(Dataset, id, with_for_update=True)
@@ -184,6 +184,10 @@ class Datasets:
         )
         if user is not None:
             raise WrongState("dataset", id, dataset.status, f"{user} is using it; cancel it or wait")
+        gate = self._session.scalar(select(AliasGate).where(AliasGate.dataset_id == id).limit(1))
+        if gate is not None:
+            detail = f"the gate of {gate.reference} compares on it; change or delete that gate first"
+            raise WrongState("dataset", id, dataset.status, detail)
         folders = [upload_folder(id)]
         if dataset.data_key is not None and not self._is_shared(dataset):
             folders.append(data_folder(dataset.data_key))

@@ -8,6 +8,7 @@ import time
 DATASET = "ds_"
 JOB = "job_"
 MODEL = "mdl_"
+ALIAS_MOVE = "mov_"
 EVALUATION = "evl_"
 RANKING = "rnk_"
 COMPARISON = "cmp_"

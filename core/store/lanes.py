@@ -8,8 +8,8 @@ QUICK = "quick"
 
 LANES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        TRAINING: ("train",),
-        QUICK: ("ingest", "import", "evaluate", "rank", "compare"),
+        TRAINING: ("train", "reproduce"),
+        QUICK: ("ingest", "import", "import-model", "evaluate", "rank", "compare", "promote"),
     }
 )
 

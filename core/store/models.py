@@ -1,7 +1,7 @@
-"""The models on record, their versions and aliases."""
+"""The models on record and their versions."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import func, select
@@ -14,6 +14,7 @@ from core.store.tables import Model, ModelAlias
 from core.store.turns import take_turn
 
 MODEL_NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
+MAX_TAGS = 64
 
 _VERSION = re.compile(r"[1-9][0-9]{0,8}")
 _VERSION_TURNS = 0x4D4F444C  # any number of Rankery's own: "MODL"
@@ -46,16 +47,23 @@ class Models:
         *,
         name: str,
         job_id: str,
-        dataset_id: str,
         feature_names: Iterable[str],
-        loss: dict[str, Any],
-        hyperparameters: dict[str, Any],
         best_iteration: int,
         sha256: str,
         size_bytes: int,
-        metrics: dict[str, Any] | None = None,
+        **known: Any,
     ) -> Model:
-        """Record a trained model as the next version of its name, from 1.
+        """Record a model as the next version of its name, from 1.
+
+        Args:
+            id: Made beforehand, where its text had to be stored first.
+            name: Of which it is the next version.
+            job_id: The job that made it.
+            feature_names: Its features in their order.
+            best_iteration: How many trees it has.
+            sha256: Checksum of its text, in hexadecimal.
+            size_bytes: Length of its text.
+            known: The columns that not every model has, as `dataset_id` and `lineage`.
 
         Raises:
             InvalidInput: The name is not allowed.
@@ -65,14 +73,11 @@ class Models:
             id=id or ids.new_id(ids.MODEL),
             name=name,
             job_id=job_id,
-            dataset_id=dataset_id,
             feature_names=list(feature_names),
-            loss=loss,
-            hyperparameters=hyperparameters,
             best_iteration=best_iteration,
             sha256=sha256,
             size_bytes=size_bytes,
-            metrics=metrics,
+            **known,
         )
         return self._insert_as_next_version(model)
 
@@ -101,38 +106,79 @@ class Models:
             raise NotFound("model", ref)
         return model
 
-    def page(self, cursor: str | None, limit: int, name: str | None = None) -> Page[Model]:
-        """List models, newest first, of one name where given."""
+    def require_name(self, name: str) -> None:
+        """Check that there is a model of a name.
+
+        Raises:
+            NotFound: There is none.
+        """
+        if self._latest(name) is None:
+            raise NotFound("model", name)
+
+    def page(
+        self,
+        cursor: str | None,
+        limit: int,
+        name: str | None = None,
+        tags: Sequence[tuple[str, str | None]] = (),
+    ) -> Page[Model]:
+        """List models, newest first, of one name and with all of some tags where given.
+
+        Args:
+            cursor: Where the page begins.
+            limit: Rows at most.
+            name: Only versions of this name.
+            tags: Names of tags with the value that each must have, None where any will do.
+        """
         rows = select(Model)
         if name is not None:
             rows = rows.where(Model.name == name)
+        for tag, value in tags:
+            found = Model.tags[tag].as_string()
+            rows = rows.where(found.is_not(None) if value is None else found == value)
         return Span(cursor, limit).take(self._session, rows, Model.id, ids.MODEL)
 
-    def set_alias(self, name: str, alias: str, version: int) -> ModelAlias:
-        """Let `name@alias` mean one version from now on.
+    def describe(self, id: str, description: str | None) -> Model:
+        """Say something of a model, or nothing any more.
 
         Raises:
-            InvalidInput: The alias is not allowed.
-            NotFound: The model has no such version.
+            NotFound: There is no such model.
         """
-        check_name(alias, "/alias")
-        model = self.resolve(f"{name}:{version}")
-        row = self._session.merge(ModelAlias(name=name, alias=alias, model_id=model.id))
+        model = self._locked(id)
+        model.description = description
         self._session.flush()
-        return row
+        return model
 
-    def aliases(self, name: str) -> list[ModelAlias]:
-        """List the aliases of a name, in alphabetical order."""
-        rows = select(ModelAlias).where(ModelAlias.name == name).order_by(ModelAlias.alias)
-        return list(self._session.scalars(rows))
+    def tag(self, id: str, tags: Mapping[str, str | None]) -> Model:
+        """Set tags of a model, and take away those that are None; it keeps all others.
+
+        Raises:
+            NotFound: There is no such model.
+            InvalidInput: It would have too many.
+        """
+        model = self._locked(id)
+        merged = {**(model.tags or {}), **tags}
+        kept = {tag: value for tag, value in merged.items() if value is not None}
+        if len(kept) > MAX_TAGS:
+            raise InvalidInput.at("/tags", f"would make {len(kept)} tags; a model has at most {MAX_TAGS}")
+        model.tags = kept
+        self._session.flush()
+        return model
 
     def aliases_of(self, model_ids: Iterable[str]) -> dict[str, list[str]]:
         """Return the aliases of each of some models, in alphabetical order; one statement for a page."""
         found: dict[str, list[str]] = {model_id: [] for model_id in model_ids}
-        rows = select(ModelAlias).where(ModelAlias.model_id.in_(found)).order_by(ModelAlias.alias)
-        for row in self._session.scalars(rows):
-            found[row.model_id].append(row.alias)
+        rows = select(ModelAlias.model_id, ModelAlias.alias).where(ModelAlias.model_id.in_(found))
+        for model_id, alias in self._session.execute(rows.order_by(ModelAlias.alias)):
+            found[model_id].append(alias)
         return found
+
+    def _locked(self, id: str) -> Model:
+        # Locked, so that of two who change it at once neither writes over the other.
+        model = self._session.get(Model, id, with_for_update=True, populate_existing=True)
+        if model is None:
+            raise NotFound("model", id)
+        return model
 
     def _find(self, ref: str) -> Model | None:
         if ref.startswith(ids.MODEL):
@@ -148,9 +194,11 @@ class Models:
             return self._session.scalar(
                 select(Model).where(Model.name == name, Model.version == int(version))
             )
-        return self._session.scalar(
-            select(Model).where(Model.name == ref).order_by(Model.version.desc()).limit(1)
-        )
+        return self._latest(ref)
+
+    def _latest(self, name: str) -> Model | None:
+        versions = select(Model).where(Model.name == name)
+        return self._session.scalar(versions.order_by(Model.version.desc()).limit(1))
 
     def _insert_as_next_version(self, model: Model) -> Model:
         take_turn(self._session, _VERSION_TURNS, model.name)

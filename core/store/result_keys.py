@@ -26,6 +26,16 @@ def run_key(upload_id: str) -> str:
     return f"{run_folder(upload_id)}/upload"
 
 
+def model_upload_folder(upload_id: str) -> str:
+    """Return where the bytes of a model from elsewhere are, as they were sent, until it was imported."""
+    return f"model-uploads/{upload_id}"
+
+
+def model_upload_key(upload_id: str) -> str:
+    """Return the key of a model as it was sent."""
+    return f"{model_upload_folder(upload_id)}/upload"
+
+
 def checkpoint_folder(job_id: str) -> str:
     """Return where the checkpoints of a training are until it has ended."""
     return f"checkpoints/{job_id}"

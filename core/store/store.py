@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import StoreFull, StoreUnavailable
 from core.store import engines, schema
+from core.store.aliases import Aliases
 from core.store.api_keys import ApiKeys
 from core.store.artifacts import Artifacts
 from core.store.attempts import Attempts
@@ -21,6 +22,7 @@ from core.store.evaluations import Evaluations
 from core.store.faults import in_few_words
 from core.store.figures import Figures
 from core.store.forking import ForkGuard
+from core.store.gates import Gates
 from core.store.idempotency import Idempotency
 from core.store.jobs import Jobs
 from core.store.models import Models
@@ -39,6 +41,8 @@ class Transaction:
         datasets: The datasets.
         jobs: The jobs.
         models: The models.
+        aliases: The movable names of models.
+        gates: What stands before a move of an alias.
         evaluations: The evaluations.
         rankings: The rankings.
         comparisons: The comparisons.
@@ -58,6 +62,8 @@ class Transaction:
         self.attempts = Attempts(session, self.tallies)
         self.jobs = Jobs(session, self.attempts)
         self.models = Models(session)
+        self.aliases = Aliases(session, self.models)
+        self.gates = Gates(session)
         self.evaluations = Evaluations(session)
         self.rankings = Rankings(session)
         self.comparisons = Comparisons(session)

@@ -20,7 +20,7 @@ def polled(client: TestClient, store: Store, add_model: Callable[[str], Model]) 
         evaluation = tx.evaluations.add(
             job_id=model.job_id,
             system=System("web:1", model.id),
-            dataset_id=model.dataset_id,
+            dataset_id=str(model.dataset_id),
             summaries={},
             contract=Conventions().as_json(),
             baselines=[],

@@ -44,6 +44,66 @@ def test_a_reference_finds_its_version(client: TestClient, add_model: Callable[[
         assert client.get(f"/v1/models/{reference}").json()["id"] == model.id
 
 
+def test_what_is_said_of_a_model_can_be_changed(
+    client: TestClient, add_model: Callable[[str], Model]
+) -> None:
+    """What is left out stays; tags go and come one by one."""
+    model = add_model("web")
+    assert (model.description, client.get("/v1/models/web").json()["tags"]) == (None, {})
+    first = client.patch(
+        "/v1/models/web", json={"description": "spring", "tags": {"team": "search", "x": ""}}
+    )
+    assert (first.json()["description"], first.json()["tags"]) == ("spring", {"team": "search", "x": ""})
+    client.patch("/v1/models/web:1", json={"tags": {"x": None}})
+    changed = client.get("/v1/models/web").json()
+    assert (changed["description"], changed["tags"]) == ("spring", {"team": "search"})
+    cleared = client.patch(f"/v1/models/{model.id}", json={"description": None}).json()
+    assert (cleared["description"], cleared["tags"]) == (None, {"team": "search"})
+
+
+@pytest.mark.parametrize(
+    ("payload", "pointer"),
+    [
+        ({"tags": {"Team": "x"}}, "/tags/Team"),
+        ({"tags": {"team": 3}}, "/tags/team"),
+        ({"tags": {"team": "x" * 257}}, "/tags/team"),
+        ({"tags": {f"t{i}": "" for i in range(65)}}, "/tags"),
+        ({"description": "x" * 4001}, "/description"),
+        ({"description": "\x00"}, "/description"),
+        ({"name": "shop"}, "/name"),
+    ],
+)
+def test_what_cannot_be_said_of_a_model_is_refused(
+    client: TestClient, add_model: Callable[[str], Model], payload: dict[str, Any], pointer: str
+) -> None:
+    """A pointer to what is wrong, and nothing is changed."""
+    add_model("web")
+    response = client.patch("/v1/models/web", json=payload)
+    assert response.status_code == 422
+    assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
+    assert client.get("/v1/models/web").json()["tags"] == {}
+    assert client.patch("/v1/models/none", json={}).status_code == 404
+
+
+def test_models_are_found_by_name_and_tags(client: TestClient, add_model: Callable[[str], Model]) -> None:
+    """A tag alone or with its value, which may hold a colon; all that are asked for."""
+    for name, tags in (("web", {"team": "search", "run": "a:b"}), ("web", {"team": "ads"}), ("shop", {})):
+        add_model(name)
+        client.patch(f"/v1/models/{name}", json={"tags": tags})
+    found = {
+        query: [(item["name"], item["version"]) for item in client.get(f"/v1/models?{query}").json()["items"]]
+        for query in (
+            "tag=team",
+            "tag=team:search",
+            "tag=team&tag=run:a:b",
+            "tag=team:s",
+            "name=shop&tag=team",
+        )
+    }
+    assert list(found.values()) == [[("web", 2), ("web", 1)], [("web", 1)], [("web", 1)], [], []]
+    assert client.get("/v1/models?tag=Team").status_code == 422
+
+
 def test_an_alias_moves(client: TestClient, add_model: Callable[[str], Model]) -> None:
     """Setting it again points it elsewhere; the list shows where it is."""
     add_model("web")

@@ -57,7 +57,7 @@ def ranking_id(store: Store, add_model: Callable[[str], Model]) -> str:
         ranking = tx.rankings.add(
             job_id=model.job_id,
             system=System("web:1", model.id),
-            dataset_id=model.dataset_id,
+            dataset_id=str(model.dataset_id),
             queries=3,
             documents=7,
         )
@@ -197,7 +197,7 @@ def evaluation_id(store: Store, add_model: Callable[[str], Model]) -> str:
         evaluation = tx.evaluations.add(
             job_id=model.job_id,
             system=System("web:1", model.id),
-            dataset_id=model.dataset_id,
+            dataset_id=str(model.dataset_id),
             summaries={"ndcg@5": summary},
             contract=Conventions().as_json(),
             baselines=[{"name": "random", "detail": "seed 42", "metrics": {"ndcg@5": _INTERVAL}}],

@@ -34,6 +34,9 @@ _KNOWN = {
     "path.evaluation_id": ("evaluation",),
     "path.comparison_id": ("comparison",),
     "path.ranking_id": ("ranking",),
+    "path.name": ("name",),
+    "path.alias": ("alias", "guarded"),
+    "path.ref": ("model",),
 }
 _KNOWN_SHARE = 0.7
 REFUSED = ["400", "401", "403", "404", "405", "409", "413", "414", "415", "422", "429", "431"]

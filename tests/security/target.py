@@ -112,7 +112,11 @@ def stock(target: Target) -> None:
         assert trained["status"] == "succeeded", trained
         target.ids |= {"job": trained["id"], **_made(trained["result"])}
     with target.client() as http:
-        assert http.put("/v1/models/web/aliases/champion", json={"version": 1}).status_code == 200
+        for alias in ("champion", "guarded"):
+            assert http.put(f"/v1/models/web/aliases/{alias}", json={"version": 1}).status_code == 200
+        gate = {"dataset_id": target.ids["measured"], "metric": "ndcg@5"}
+        assert http.put("/v1/models/web/aliases/guarded/gate", json=gate).status_code == 200
+    target.ids |= {"name": "web", "alias": "champion", "guarded": "guarded"}
     ranked = target.run(kind="rank", model="web", dataset_id=target.ids["measured"])
     compared = target.run(
         kind="compare",

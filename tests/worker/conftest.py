@@ -7,6 +7,7 @@ import pytest
 
 from core.store import Store
 from tests.servers.fixtures import Places
+from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 from worker.jobs import JobRun
 
@@ -30,6 +31,12 @@ def store(settings: WorkerSettings) -> Iterator[Store]:
     store = Store.open(settings)
     yield store
     store.close()
+
+
+@pytest.fixture
+def workshop(store: Store, settings: WorkerSettings) -> Workshop:
+    """An empty store with a worker."""
+    return Workshop(store, settings)
 
 
 @pytest.fixture

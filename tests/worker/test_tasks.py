@@ -3,11 +3,13 @@
 import logging
 import time
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 
+from app.schemas.jobs import JobKind
 from core.errors import StoreFull
-from core.store import Store
+from core.store import LANES, Store
 from worker import WorkerSettings, tasks
 from worker.jobs import JobRun
 from worker.stopping import StopFlag
@@ -36,7 +38,7 @@ def upload(store: Store, queue_job: Queue, text: str) -> tuple[str, str]:
 
 def test_every_kind_of_job_has_its_runner() -> None:
     """The kinds that the API accepts are the kinds that the worker knows."""
-    assert set(RUNNERS) == {"ingest", "import", "train", "evaluate", "rank", "compare"}
+    assert set(RUNNERS) == {kind for kinds in LANES.values() for kind in kinds} == set(get_args(JobKind))
 
 
 def test_a_job_that_is_gone_or_ended_is_left_alone(

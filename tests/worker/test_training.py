@@ -1,83 +1,20 @@
 """Training jobs: what they train, validate and test on, and what they leave at hand for the next."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
-from core.data import RankingDataset, split_queries, synthetic_dataset, write_parquet
+from core.data import RankingDataset, split_queries, synthetic_dataset
 from core.data.splits import fold_queries
-from core.store import Job, Store
+from tests.worker.workshop import SMALL, Workshop
 from worker import WorkerSettings
 from worker.jobs import JobRun
-from worker.models import load_model, model_key
-from worker.stopping import StopFlag
-from worker.tasks import RUNNERS, run_jobs
+from worker.models import load_model
+from worker.tasks import RUNNERS
 from worker.training import run_training
-
-SMALL = {"num_iterations": 5, "num_leaves": 7, "min_data_in_leaf": 5}
-
-
-@dataclass(frozen=True)
-class Workshop:
-    """A store with datasets, and a worker in this process."""
-
-    store: Store
-    settings: WorkerSettings
-
-    def add(self, dataset: RankingDataset, digest: str) -> str:
-        """Record a dataset that is ready."""
-        key = f"data/{digest}/data.parquet"
-        with self.store.artifacts.writing(key) as file:
-            write_parquet(dataset, file)
-        with self.store.begin() as tx:
-            row = tx.datasets.add(digest, {"kind": "upload"})
-            tx.datasets.mark_ready(row.id, statistics={}, digest=digest, data_key=key)
-        return row.id
-
-    def run(self, kind: str, dataset_id: str, **spec: Any) -> Job:
-        """Carry out a job and return it as it ended."""
-        with self.store.begin() as tx:
-            job = tx.jobs.add(kind, {"kind": kind, "dataset_id": dataset_id, **spec})
-        run_jobs(self.store, self.settings, StopFlag(), "w1", RUNNERS)
-        with self.store.read() as tx:
-            return tx.jobs.get(job.id)
-
-    def train(self, dataset_id: str, **spec: Any) -> Job:
-        """Train quickly."""
-        defaults = {"model_name": "web", "loss": {"name": "lambdarank"}, "hyperparameters": SMALL}
-        return self.run("train", dataset_id, **{**defaults, "metrics": ["ndcg@5"], **spec})
-
-    def trained(self, dataset_id: str, **spec: Any) -> dict[str, Any]:
-        """Train, which must succeed, and return the job's result."""
-        job = self.train(dataset_id, **spec)
-        assert job.status == "succeeded", job.problem
-        assert job.result is not None
-        return job.result
-
-    def model_text(self, result: dict[str, Any]) -> str:
-        """Return the model that a job made."""
-        return self.store.artifacts.read_bytes(model_key(result["model_id"])).decode()
-
-    def tested_queries(self, result: dict[str, Any]) -> tuple[str, ...]:
-        """Return the queries that a model was measured on."""
-        with self.store.artifacts.open(f"evaluations/{result['evaluation_id']}/queries.parquet") as file:
-            return tuple(map(str, pq.read_table(file)["query_id"].to_pylist()))
-
-    def cached(self) -> dict[str, int]:
-        """Return when each entry of the caches was used last."""
-        folders = (self.settings.data_dir / "cache").glob("*/[!.]*")
-        return {folder.name: folder.stat().st_mtime_ns for folder in folders}
-
-
-@pytest.fixture
-def workshop(store: Store, settings: WorkerSettings) -> Workshop:
-    """An empty store."""
-    return Workshop(store, settings)
 
 
 @pytest.fixture(scope="module")
@@ -290,3 +227,21 @@ def test_a_disk_that_keeps_nothing_does_not_stop_a_job(
     data_dir.mkdir(exist_ok=True)
     (data_dir / "cache").write_text("not a folder")
     assert workshop.train(workshop.add(dataset, "d1"), validation={"fraction": 0.3}).status == "succeeded"
+
+
+def test_a_model_tells_what_it_was_made_of(workshop: Workshop, dataset: RankingDataset) -> None:
+    """Its datasets by role with their content, what was asked for, and what decides the bytes."""
+    train_id, test_id = workshop.add(dataset, "d1"), workshop.add(dataset.select_queries(range(9)), "d2")
+    job = workshop.train(
+        train_id, test_dataset_id=test_id, validation={"fraction": 0.2}, seed=7, limits={"seconds": 60}
+    )
+    with workshop.store.read() as tx:
+        lineage = tx.models.resolve("web").lineage
+    assert lineage is not None
+    assert lineage["datasets"] == {
+        "train": {"id": train_id, "digest": "d1", "sha256": None},
+        "test": {"id": test_id, "digest": "d2", "sha256": None},
+    }
+    assert lineage["spec"] == {name: value for name, value in job.spec.items() if name != "limits"}
+    assert (lineage["job_id"], lineage["seed"]) == (job.id, 7)
+    assert lineage["libraries"]["numpy"] == np.__version__

@@ -82,6 +82,20 @@ run(
 ranking_id = run("rank", dataset_id=scattered, **model)["ranking_id"]
 systems = [model, {"ranking_id": ranking_id, "system": "again"}]
 run("compare", dataset_id=scattered, systems=systems, contract="default", permutations=1000, seed=1)
+with store.begin() as tx:
+    first = tx.aliases.move("m", "champion", 1).model_id
+run(
+    "promote",
+    model_name="m",
+    alias="champion",
+    systems=[{"model_id": first, "system": "m:1"}, {**model, "system": "m:2"}],
+    dataset_id=scattered,
+    metrics=["ndcg@5"],
+    rule={"metric": "ndcg@5", "p": 1e-9},
+    contract="default",
+    permutations=1000,
+    seed=1,
+)
 store.artifacts.write_bytes(run_key("u"), b"0 Q0 d1 1 0.5 tag\\n1 Q0 d2 1 0.5 tag\\n")
 run("import", dataset_id=plain, upload_id="u", filename="r", name="r")
 

@@ -69,13 +69,13 @@ def test_an_alias_moved_elsewhere_counts_within_a_second(
     for _ in range(2):
         add_model("web")
     with store.begin() as tx:
-        tx.models.set_alias("web", "live", 1)
+        tx.aliases.move("web", "live", 1)
 
     async def work() -> None:
         served = ServedModels(store, MANY_BYTES)
         assert (await served.get("web@live")).version == 1
         with store.begin() as tx:
-            tx.models.set_alias("web", "live", 2)
+            tx.aliases.move("web", "live", 2)
         loop = asyncio.get_running_loop()
         moved_at = loop.time()
         versions: list[int] = []

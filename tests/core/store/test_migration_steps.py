@@ -81,6 +81,16 @@ ROWS: dict[str, dict[str, list[Row]]] = {
         ],
         "tallies": [{"name": "leases_lost", "labels": "{}", "value": 2.5}],
     },
+    "0005": {
+        "alias_moves": [
+            {"id": "mov_1", "name": "web", "alias": "best", "kind": "refused", "from_version": 3}
+            | {"to_version": 4, "report": {"admitted": False}, "at": MOMENT}
+        ],
+        "alias_gates": [
+            {"name": "web", "alias": "best", "dataset_id": "ds_ready", "rule": {"metric": "ndcg@10"}}
+            | {"updated_at": MOMENT}
+        ],
+    },
 }
 
 
@@ -178,6 +188,19 @@ def test_every_step_forth_and_back_keeps_what_it_can(database: Database) -> None
     assert database.rows() == {table: [] for table in Base.metadata.tables}
 
 
+def test_an_imported_model_survives_a_way_back(database: Database) -> None:
+    """The release before finds it with an empty dataset, loss and hyperparameters."""
+    database.upgrade("head")
+    (trained,) = ROWS["0001"]["models"]
+    absent = {name: sa.null() for name in ("dataset_id", "loss", "hyperparameters")}
+    database.fill({"jobs": ROWS["0001"]["jobs"], "models": [{**trained, **absent}]})
+    database.downgrade("0004")
+    (model,) = database.rows()["models"]
+    assert (model["dataset_id"], model["loss"], model["hyperparameters"]) == ("", {}, {})
+    database.upgrade("head")
+    assert [row["id"] for row in database.rows()["models"]] == [trained["id"]]
+
+
 def test_rows_from_the_first_release_can_be_shown(
     unmigrated_settings: StoreSettings,
 ) -> None:
@@ -201,7 +224,13 @@ def test_rows_from_the_first_release_can_be_shown(
         job = tx.jobs.get("job_1")
         assert (job.priority, job.key_id, job.checkpoint) == (0, None, None)
         assert (job.created_at, job.spec, job.findings) == (MOMENT, {"seed": 1}, None)
-        assert tx.models.resolve("web@best").size_bytes == 2**33
+        model = tx.models.resolve("web@best")
+        assert (model.size_bytes, model.source, model.tags, model.lineage) == (2**33, "trained", None, None)
+        assert (model.dataset_id, model.loss, model.hyperparameters) == (
+            "ds_ready",
+            {"name": "lambdarank"},
+            {},
+        )
         assert (tx.evaluations.get("evl_1").system, tx.evaluations.get("evl_1").baselines) == ("web:3", None)
         assert tx.rankings.get("rnk_1").system == "web:3"
         assert tx.jobs.requeue_expired(datetime.now(UTC), 3).ended[0].id == "job_2"

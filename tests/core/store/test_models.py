@@ -1,4 +1,4 @@
-"""Models on record, their versions and aliases."""
+"""Models on record, their versions, aliases and tags."""
 
 import re
 import threading
@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import InvalidInput, NotFound
 from core.store import MODEL_NAME, Model, Store, StoreSettings
+from core.store.models import MAX_TAGS
 
 AddModel = Callable[[str], Model]
 
@@ -48,7 +49,7 @@ def test_resolve(store: Store, add_model: AddModel) -> None:
     """A reference is an id, a name for its latest version, name:version or name@alias."""
     first, second = add_model("web.v1-a_b"), add_model("web.v1-a_b")
     with store.begin() as tx:
-        tx.models.set_alias("web.v1-a_b", "champion", 1)
+        tx.aliases.move("web.v1-a_b", "champion", 1)
         found = {
             ref: tx.models.resolve(ref).id
             for ref in (first.id, "web.v1-a_b", "web.v1-a_b:1", "web.v1-a_b:2", "web.v1-a_b@champion")
@@ -66,7 +67,7 @@ def test_resolve_nothing(store: Store, add_model: AddModel, ref: str) -> None:
     """A reference that means no model, however odd, is not found."""
     add_model("web")
     with store.begin() as tx:
-        tx.models.set_alias("web", "champion", 1)
+        tx.aliases.move("web", "champion", 1)
         with pytest.raises(NotFound) as raised:
             tx.models.resolve(ref)
     assert raised.value.id == ref
@@ -76,12 +77,12 @@ def test_moving_an_alias(store: Store, add_model: AddModel) -> None:
     """An alias set again means the new version alone; each model knows its aliases."""
     first, second = add_model("web"), add_model("web")
     with store.begin() as tx:
-        tx.models.set_alias("web", "champion", 1)
-        tx.models.set_alias("web", "baseline", 1)
-        assert tx.models.set_alias("web", "champion", 2).model_id == second.id
+        tx.aliases.move("web", "champion", 1)
+        tx.aliases.move("web", "baseline", 1)
+        assert tx.aliases.move("web", "champion", 2).model_id == second.id
     with store.read() as tx:
         assert tx.models.resolve("web@champion").id == second.id
-        assert [(row.alias, row.model_id) for row in tx.models.aliases("web")] == [
+        assert [(row.alias, row.model_id) for row in tx.aliases.of_name("web")] == [
             ("baseline", first.id),
             ("champion", second.id),
         ]
@@ -97,7 +98,7 @@ def test_alias_of_nothing(store: Store, add_model: AddModel) -> None:
     with store.begin() as tx:
         for name, version in (("web", 2), ("ads", 1)):
             with pytest.raises(NotFound):
-                tx.models.set_alias(name, "champion", version)
+                tx.aliases.move(name, "champion", version)
 
 
 @pytest.mark.parametrize("name", ["a", "0", "web-v2.1_x", "a" * 100])
@@ -106,7 +107,7 @@ def test_good_names(store: Store, add_model: AddModel, name: str) -> None:
     assert re.match(MODEL_NAME, name)
     assert add_model(name).name == name
     with store.begin() as tx:
-        assert tx.models.set_alias(name, name, 1).alias == name
+        assert tx.aliases.move(name, name, 1).alias == name
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_bad_names(store: Store, add_model: AddModel, name: str) -> None:
         add_model(name)
     add_model("web")
     with pytest.raises(InvalidInput), store.begin() as tx:
-        tx.models.set_alias("web", name, 1)
+        tx.aliases.move("web", name, 1)
 
 
 def test_listing(store: Store, add_model: AddModel) -> None:
@@ -127,3 +128,38 @@ def test_listing(store: Store, add_model: AddModel) -> None:
     with store.read() as tx:
         assert [row.id for row in tx.models.page(None, 10).items] == [third.id, second.id, first.id]
         assert [row.id for row in tx.models.page(None, 10, name="web").items] == [third.id, first.id]
+
+
+def test_what_is_said_of_a_model(store: Store, add_model: AddModel) -> None:
+    """A description in the place of the last one; tags that are set, replaced and taken away one by one."""
+    model = add_model("web")
+    with store.begin() as tx:
+        tx.models.describe(model.id, "The spring model")
+        tx.models.tag(model.id, {"team": "search", "draft": "yes"})
+    with store.begin() as tx:
+        tx.models.tag(model.id, {"draft": None, "gone": None, "a.b/c": "'\"$"})
+    with store.read() as tx:
+        found = tx.models.get(model.id)
+    assert (found.description, found.tags) == ("The spring model", {"team": "search", "a.b/c": "'\"$"})
+    with pytest.raises(InvalidInput, match=f"at most {MAX_TAGS}"), store.begin() as tx:
+        tx.models.tag(model.id, {f"t{i}": "" for i in range(MAX_TAGS - 1)})
+
+
+def test_models_are_found_by_their_tags(store: Store, add_model: AddModel) -> None:
+    """By the tag alone or with its value; of several a model must have all."""
+    first, second, _ = (add_model("web") for _ in range(3))
+    with store.begin() as tx:
+        tx.models.tag(first.id, {"team": "search", "a.b/c": ""})
+        tx.models.tag(second.id, {"team": "ads"})
+    with store.read() as tx:
+        found = {
+            tags: [row.id for row in tx.models.page(None, 10, tags=tags).items]
+            for tags in (
+                (("team", None),),
+                (("team", "search"),),
+                (("team", None), ("a.b/c", "")),
+                (("team", "sear"),),
+                (("a.b", None),),
+            )
+        }
+    assert list(found.values()) == [[second.id, first.id], [first.id], [first.id], [], []]

@@ -9,7 +9,7 @@ import { findingsPanel } from "../parts/findings.js";
 import { timeElement } from "../parts/format.js";
 import { jobActions } from "../parts/job_actions.js";
 import { jobDetail } from "../parts/job_detail.js";
-import { isActive, KINDS, limitWords, marks, resultPage, statusWord, title } from "../parts/job_words.js";
+import { foundWords, isActive, KINDS, limitWords, marks, resultPage, statusWord, title, trains } from "../parts/job_words.js";
 import { showMissing } from "../parts/missing_page.js";
 import { showTitle } from "../parts/names.js";
 import { poll } from "../parts/poll.js";
@@ -48,6 +48,7 @@ async function build(first) {
   const actions = jobActions(() => again(), { page: false });
   const asked = await specification(first);
   const attempts = attemptsPanel();
+  const inside = h("div", { class: "panel" }, detail.node);
   const found = h("div", { class: "job-findings" });
   place.removeAttribute("aria-busy");
   replace(
@@ -55,7 +56,7 @@ async function build(first) {
     h("div", { class: "page-head" }, h("div", { class: "job-heading" }, heading, status, unusual), actions.node),
     meta,
     bar.node,
-    h("div", { class: "panel", hidden: !["train", "evaluate"].includes(first.kind) && !first.problem }, detail.node),
+    inside,
     attempts.node,
     found,
     asked,
@@ -74,6 +75,7 @@ async function build(first) {
     );
     replace(unusual, ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)));
     bar.update(job);
+    inside.hidden = !trains(job) && job.kind !== "evaluate" && !job.problem && !foundWords(job);
     actions.update(job);
     attempts.update(job);
     showFindings(found, job);

@@ -15,6 +15,7 @@ const TABS = [
   ["train", "Training"],
   ["evaluate", "Evaluation"],
   ["compare", "Comparison"],
+  ["promote", "Promotion"],
   ["rank", "Ranking"],
   ["ingest", "Data"],
 ];

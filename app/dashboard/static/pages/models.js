@@ -58,7 +58,7 @@ function card(model) {
       "div",
       { class: "model-head" },
       h("h2", {}, h("label", { class: "check" }, box, reference), ...model.aliases.map((alias) => h("span", { class: "tag" }, `@${alias}`))),
-      h("p", { class: "job-meta" }, model.loss?.name || "", " · ", model.dataset_id && datasetName(model.dataset_id), " · ", timeElement(model.created_at)),
+      h("p", { class: "job-meta" }, model.loss?.name || model.source, " · ", model.dataset_id && [datasetName(model.dataset_id), " · "], timeElement(model.created_at)),
       h("p", { class: "job-meta" }, facts.join(" · ")),
     ),
     figures(model.metrics),

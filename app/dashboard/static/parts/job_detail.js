@@ -7,7 +7,7 @@ import { learningCurve } from "./curve.js";
 import { diagnosticsCurve } from "./diagnostics_curve.js";
 import { h, problemBox, replace } from "./dom.js";
 import { historyReader } from "./history.js";
-import { isActive } from "./job_words.js";
+import { foundWords, isActive, trains } from "./job_words.js";
 import { metricsTable } from "./metrics_table.js";
 import { problemHint } from "./problem_hint.js";
 
@@ -18,9 +18,9 @@ import { problemHint } from "./problem_hint.js";
  */
 export function jobDetail(first) {
   const problem = h("div", { class: "job-problem" });
-  const curve = first.kind === "train" ? learningCurve() : null;
+  const curve = trains(first) ? learningCurve() : null;
   const diagnostics = first.kind === "train" && first.spec?.diagnostics ? diagnosticsCurve() : null;
-  const table = first.kind === "train" || first.kind === "evaluate" ? metricsTable() : null;
+  const table = trains(first) || first.kind === "evaluate" ? metricsTable() : null;
   const node = h(
     "div",
     { class: "job-detail" },
@@ -34,7 +34,8 @@ export function jobDetail(first) {
 
   async function update(job) {
     const hint = problemHint(job);
-    replace(problem, job.problem && problemBox(job.problem), hint && h("p", { class: "hint" }, hint));
+    const found = foundWords(job);
+    replace(problem, job.problem && problemBox(job.problem), hint && h("p", { class: "hint" }, hint), found && h("p", {}, found));
     if (readFor === job.status && !isActive(job)) return;
     try {
       await read(job);

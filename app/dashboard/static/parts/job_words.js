@@ -7,12 +7,12 @@ import { count, duration, percent, size } from "./format.js";
 /**
  * @typedef {object} Job
  * @property {string} id
- * @property {"ingest" | "import" | "train" | "evaluate" | "rank" | "compare"} kind
+ * @property {"ingest" | "import" | "import-model" | "train" | "reproduce" | "evaluate" | "rank" | "compare" | "promote"} kind
  * @property {"queued" | "running" | "succeeded" | "failed" | "cancelled"} status
  * @property {Record<string, any>} spec
  * @property {{phase: string, iteration: number, total: number, eta_seconds: number | null} | null} progress
  * @property {Record<string, Record<string, number | null>> | null} metrics
- * @property {Record<string, string> | null} result
+ * @property {Record<string, any> | null} result
  * @property {{title: string, detail: string} | null} problem
  * @property {number} attempt
  * @property {import("./attempts.js").Attempt[]} [attempts]
@@ -25,16 +25,32 @@ import { count, duration, percent, size } from "./format.js";
  * @property {string | null} finished_at
  */
 
-export const KINDS = { train: "Training", evaluate: "Evaluation", rank: "Ranking", ingest: "Reading data", import: "Reading a run", compare: "Comparison" };
+export const KINDS = {
+  train: "Training",
+  reproduce: "Training again",
+  evaluate: "Evaluation",
+  rank: "Ranking",
+  ingest: "Reading data",
+  import: "Reading a run",
+  "import-model": "Importing a model",
+  compare: "Comparison",
+  promote: "Promotion",
+};
 
 /** @param {Job} job */
 export function isActive(job) {
   return job.status === "queued" || job.status === "running";
 }
 
+/** Whether it grows trees. @param {Job} job */
+export function trains(job) {
+  return job.kind === "train" || job.kind === "reproduce";
+}
+
 /** @param {Job} job */
 export function title(job) {
   const spec = job.spec || {};
+  if (job.kind === "promote") return `${spec.systems[1].system} for @${spec.alias}`;
   if (spec.systems) return systemWords(spec.systems);
   return spec.model_name || spec.name || spec.system || spec.model || spec.model_id || KINDS[job.kind] || job.kind;
 }
@@ -49,6 +65,17 @@ export function resultPage(job) {
   const { comparison_id: comparison, evaluation_id: evaluation } = job.result || {};
   if (comparison) return `/comparisons/${encodeURIComponent(comparison)}`;
   return evaluation ? `/evaluations/${encodeURIComponent(evaluation)}` : null;
+}
+
+/** What a job found that makes nothing to look at. @param {Job} job @returns {string | null} */
+export function foundWords({ kind, result }) {
+  if (!result) return null;
+  if (kind === "promote") return `${result.sentence}.`;
+  if (kind !== "reproduce") return null;
+  const changed = (result.differences || []).map(({ what, then, now }) => `${what} ${then} then, ${now} now`);
+  const stored = result.stored_sha256 !== result.expected_sha256 && "the stored text is not what was stored";
+  const words = [result.equal ? "The same bytes came out" : "Other bytes came out", ...changed, stored].filter(Boolean);
+  return `${words.join("; ")}.`;
 }
 
 /** @param {Job} job */
@@ -89,7 +116,7 @@ export function datasetOf(job) {
  * @param {Job} job
  */
 export function isCounting(job) {
-  return job.progress?.total > 0 && (job.kind !== "train" || job.progress.phase === "training");
+  return job.progress?.total > 0 && (!trains(job) || job.progress.phase === "training");
 }
 
 /** "training · 120 of 500 · 14 s left". @param {Job} job */
@@ -114,7 +141,7 @@ function waitingWords({ attempt, attempts, resumable_from: from }) {
 export function outcomeWords(job) {
   const words = [];
   const { iteration = 0, total = 0 } = job.progress || {};
-  if (job.kind === "train" && total > 1) {
+  if (trains(job) && total > 1) {
     const early = job.status === "succeeded" && iteration < total;
     words.push(`${early ? "stopped early at " : ""}${count(iteration)} of ${count(total)} iterations`);
   }

@@ -1,0 +1,159 @@
+"""May a model take the place of the one that users see?"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from core.evaluation.paired import PairedDifference, p_words, paired_differences
+from core.evaluation.slices import Slice
+from core.types import Float64Array
+
+Requirement = Literal["not_worse", "better"]
+_NAMED_SLICES = 3
+
+
+@dataclass(frozen=True)
+class GateRule:
+    """What is asked of a challenger.
+
+    Attributes:
+        metric: Spelling of the metric that decides.
+        require: `better` lets a challenger pass that is shown to be better, `not_worse` any that is not shown
+            to be worse.
+        p: p-value of the randomisation test below which a difference is shown, in (0, 1].
+        max_slice_drop: How much the mean of a slice of queries may get worse, or None for any amount.
+        min_slice_queries: Slices of fewer queries are not held against a challenger.
+    """
+
+    metric: str
+    require: Requirement = "not_worse"
+    p: float = 0.05
+    max_slice_drop: float | None = None
+    min_slice_queries: int = 30
+
+
+@dataclass(frozen=True)
+class SliceChange:
+    """What a challenger changes for some of the queries, those alone that define the metric for both.
+
+    Attributes:
+        by: What the queries have in common.
+        value: Its value.
+        queries: How many there are.
+        champion: Mean of the champion.
+        challenger: Mean of the challenger.
+        drop: By how much the challenger is worse; negative where it is better.
+        refused: Whether that is more than may be.
+    """
+
+    by: str
+    value: str
+    queries: int
+    champion: float
+    challenger: float
+    drop: float
+    refused: bool
+
+
+@dataclass(frozen=True)
+class GateDecision:
+    """What a gate says of a challenger.
+
+    Attributes:
+        admitted: Whether it may pass.
+        sentence: Why, with numbers.
+        paired: Challenger (B) against champion (A), None where no query defines the metric for both.
+        slices: The slices of enough queries.
+    """
+
+    admitted: bool
+    sentence: str
+    paired: PairedDifference | None
+    slices: list[SliceChange]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return asdict(self)
+
+
+def decide(
+    rule: GateRule,
+    names: tuple[str, str],
+    values: tuple[Float64Array, Float64Array],
+    parts: Sequence[Slice],
+    *,
+    higher_is_better: bool = True,
+    permutations: int = 100_000,
+    seed: int = 0,
+    threads: int = 1,
+) -> GateDecision:
+    """Hold a challenger against a champion, query by query.
+
+    Args:
+        rule: What is asked for.
+        names: Of champion and challenger.
+        values: (n_queries,) of the metric for each, NaN where undefined.
+        parts: The slices of the queries.
+        higher_is_better: The direction of the metric.
+        permutations: Random assignments of Fisher's randomisation test.
+        seed: Seed of the resampling.
+        threads: Threads to use.
+
+    Example:
+        >>> champion, challenger = np.linspace(0.3, 0.7, 100), np.linspace(0.2, 0.6, 100)
+        >>> decide(GateRule("ndcg@10"), ("web:3", "web:4"), (champion, challenger), []).sentence
+        'web:4 is worse than web:3 by ndcg@10: 0.4000 against 0.5000, p < 0.0001, over 100 queries'
+    """
+    champion, challenger = values
+    (paired,) = paired_differences(
+        champion[:, None], challenger[:, None], permutations=permutations, seed=seed, threads=threads
+    )
+    if paired is None:
+        return GateDecision(False, f"no query defines {rule.metric} for {names[0]} and {names[1]}", None, [])
+    sign = 1.0 if higher_is_better else -1.0
+    gained, shown = sign * paired.difference, paired.randomisation_p < rule.p
+    changes = list(_changes(rule, sign, champion, challenger, parts))
+    passes = (shown and gained > 0.0) if rule.require == "better" else not (shown and gained < 0.0)
+    numbers = (
+        f"{paired.mean_b:.4f} against {paired.mean_a:.4f}, {p_words(paired.randomisation_p)},"
+        f" over {paired.queries:,} queries"
+    )
+    found = _verdict(rule.require, names, gained if shown else 0.0)
+    sentence = "; ".join((f"{found} by {rule.metric}: {numbers}", *_fallen(rule, sign, changes)))
+    return GateDecision(passes and not any(change.refused for change in changes), sentence, paired, changes)
+
+
+def _changes(
+    rule: GateRule, sign: float, champion: Float64Array, challenger: Float64Array, parts: Sequence[Slice]
+) -> Iterator[SliceChange]:
+    defined = ~(np.isnan(champion) | np.isnan(challenger))
+    for part in parts:
+        queries = part.queries[defined[part.queries]]
+        if len(queries) < max(1, rule.min_slice_queries):
+            continue
+        before, after = float(champion[queries].mean()), float(challenger[queries].mean())
+        drop = sign * (before - after)
+        refused = rule.max_slice_drop is not None and drop > rule.max_slice_drop
+        yield SliceChange(part.by, part.value, len(queries), before, after, drop, refused)
+
+
+def _verdict(require: Requirement, names: tuple[str, str], shown_gain: float) -> str:
+    champion, challenger = names
+    if shown_gain:
+        return f"{challenger} is {'better' if shown_gain > 0.0 else 'worse'} than {champion}"
+    wanted = "better" if require == "better" else "worse"
+    return f"there is no evidence that {challenger} is {wanted} than {champion}"
+
+
+def _fallen(rule: GateRule, sign: float, changes: Sequence[SliceChange]) -> Iterator[str]:
+    refused = sorted((change for change in changes if change.refused), key=lambda change: -change.drop)
+    moves = "falls" if sign > 0.0 else "rises"
+    for change in refused[:_NAMED_SLICES]:
+        yield (
+            f"the slice '{change.by}: {change.value}' {moves} by {change.drop:.4f},"
+            f" more than {rule.max_slice_drop:g}"
+        )
+    if len(refused) > _NAMED_SLICES:
+        yield f"so do {len(refused) - _NAMED_SLICES} more"

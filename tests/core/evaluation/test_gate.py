@@ -1,0 +1,131 @@
+"""What a gate says of a challenger."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from core.evaluation import GateDecision, GateRule, Slice, decide
+from core.evaluation.paired import paired_differences
+from core.types import Float64Array
+
+NAMES = ("web:3", "web:4")
+QUERIES = 60
+BASE = np.linspace(0.2, 0.6, QUERIES)
+
+
+def judge(
+    champion: Float64Array, challenger: Float64Array, parts: tuple[Slice, ...] = (), **changed: Any
+) -> GateDecision:
+    """Decide by a rule; directions go up unless told otherwise."""
+    higher = changed.pop("higher_is_better", True)
+    rule = GateRule("ndcg@10", **changed)
+    return decide(rule, NAMES, (champion, challenger), parts, higher_is_better=higher, permutations=1000)
+
+
+def part(name: str, queries: range) -> Slice:
+    """Make a slice."""
+    return Slice("market", name, np.array(queries))
+
+
+@pytest.mark.parametrize(
+    ("gain", "require", "admitted", "words"),
+    [
+        (0.1, "not_worse", True, "web:4 is better than web:3"),
+        (0.1, "better", True, "web:4 is better than web:3"),
+        (0.0, "not_worse", True, "there is no evidence that web:4 is worse than web:3"),
+        (0.0, "better", False, "there is no evidence that web:4 is better than web:3"),
+        (-0.1, "not_worse", False, "web:4 is worse than web:3"),
+        (-0.1, "better", False, "web:4 is worse than web:3"),
+    ],
+)
+@pytest.mark.parametrize("higher_is_better", [True, False])
+def test_a_shown_difference_decides(
+    gain: float, require: str, admitted: bool, words: str, higher_is_better: bool
+) -> None:
+    """Whichever way the metric goes."""
+    challenger = BASE + (gain if higher_is_better else -gain)
+    found = judge(BASE, challenger, require=require, higher_is_better=higher_is_better)
+    assert (found.admitted, found.sentence.startswith(words)) == (admitted, True), found.sentence
+    assert f"{challenger.mean():.4f} against {BASE.mean():.4f}" in found.sentence
+
+
+def test_the_p_value_asked_for_decides_what_is_shown() -> None:
+    """The same difference is evidence by one rule and none by a stricter one."""
+    challenger = BASE + np.random.default_rng(0).normal(-0.02, 0.06, QUERIES)
+    (paired,) = paired_differences(BASE[:, None], challenger[:, None], permutations=1000)
+    assert paired is not None
+    p = paired.randomisation_p
+    assert not judge(BASE, challenger, p=p * 1.01).admitted
+    assert judge(BASE, challenger, p=p).admitted
+
+
+def test_a_slice_that_falls_too_far_is_refused_and_named() -> None:
+    """Though the whole gains; slices of too few queries are not held against it."""
+    challenger = BASE + 0.1
+    challenger[:20] = BASE[:20] - 0.05
+    parts = (part("de", range(20)), part("fr", range(20, 60)))
+    found = judge(BASE, challenger, parts, max_slice_drop=0.02, min_slice_queries=20)
+    assert not found.admitted
+    assert found.sentence.startswith("web:4 is better than web:3 by ndcg@10: ")
+    assert found.sentence.endswith("; the slice 'market: de' falls by 0.0500, more than 0.02")
+    assert [(change.value, change.queries, change.refused) for change in found.slices] == [
+        ("de", 20, True),
+        ("fr", 40, False),
+    ]
+    assert judge(BASE, challenger, parts, max_slice_drop=0.02, min_slice_queries=21).admitted
+    assert judge(BASE, challenger, parts, max_slice_drop=0.06).admitted
+    assert judge(BASE, challenger, parts, min_slice_queries=1).admitted
+
+
+def test_many_fallen_slices_are_counted() -> None:
+    """The three that fall most are named."""
+    challenger = BASE + 0.3
+    parts = tuple(part(str(i), range(i, i + 1)) for i in range(5))
+    challenger[:5] = BASE[:5] - np.arange(1, 6) / 10
+    found = judge(BASE, challenger, parts, max_slice_drop=0.0, min_slice_queries=1)
+    assert found.sentence.count("the slice") == 3
+    assert "'market: 4' falls by 0.5000" in found.sentence
+    assert found.sentence.endswith("so do 2 more")
+
+
+def test_nothing_to_compare_is_no_admission() -> None:
+    """A dataset without one query that defines the metric proves nothing."""
+    nothing = np.full(QUERIES, np.nan)
+    found = judge(BASE, nothing, require="not_worse")
+    assert (found.admitted, found.paired) == (False, None)
+    assert "no query defines ndcg@10" in found.sentence
+
+
+def test_queries_that_one_of_them_leaves_undefined_do_not_count() -> None:
+    """Neither in the whole nor in a slice."""
+    challenger = BASE + 0.1
+    challenger[:10] = np.nan
+    found = judge(BASE, challenger, (part("de", range(20)),), min_slice_queries=10)
+    assert found.paired is not None
+    assert (found.paired.queries, found.slices[0].queries) == (QUERIES - 10, 10)
+    assert found.slices[0].champion == pytest.approx(BASE[10:20].mean())
+
+
+values = arrays.arrays(np.float64, 12, elements=st.one_of(st.floats(0, 1), st.just(np.nan)))
+
+
+@given(values, values, st.floats(0.0, 0.5))
+def test_a_gate_is_consistent(champion: Float64Array, challenger: Float64Array, drop: float) -> None:
+    """Who passes as better passes as not worse; a bound on slices lets nobody in; and it is all JSON."""
+    parts = (part("a", range(6)), part("b", range(6, 12)))
+    passes = {
+        (require, bound): judge(
+            champion, challenger, parts, require=require, max_slice_drop=bound, min_slice_queries=2
+        ).admitted
+        for require in ("better", "not_worse")
+        for bound in (None, drop)
+    }
+    for bound in (None, drop):
+        assert passes["not_worse", bound] or not passes["better", bound]
+    for require in ("better", "not_worse"):
+        assert passes[require, None] or not passes[require, drop]
+    assert set(judge(champion, challenger).as_json()) == {"admitted", "sentence", "paired", "slices"}

@@ -1,0 +1,83 @@
+"""Models from elsewhere, tried out before anybody ranks with them."""
+
+import re
+
+import lightgbm
+import numpy as np
+import pytest
+
+from core.errors import ModelError
+from core.scoring.model_text import ModelText
+from core.scoring.trial import MAX_NAME_CHARACTERS, trial_rows, try_out
+from tests.core.scoring.forests import random_model_text
+
+
+@pytest.fixture(scope="module")
+def model_text() -> str:
+    """What LightGBM trains and saves by itself, with missing values and a category."""
+    random = np.random.default_rng(1)
+    features = random.normal(size=(500, 3))
+    features[:, 1] = random.integers(12, size=500)
+    features[random.random(features.shape) < 0.2] = np.nan
+    labels = features[:, 0] + (features[:, 1] % 3 == 0)
+    names = ["bm25", "shop", "age"]
+    data = lightgbm.Dataset(features, np.nan_to_num(labels), feature_name=names, categorical_feature=[1])
+    parameters = {"num_leaves": 15, "verbosity": -1}
+    return str(lightgbm.train(parameters, data, num_boost_round=5).model_to_string())
+
+
+def test_a_model_of_lightgbm_passes(model_text: str) -> None:
+    """Its names and trees are told."""
+    found = try_out(model_text, max_features=3)
+    assert (found.feature_names, found.n_trees) == (("bm25", "shop", "age"), 5)
+    assert found.n_rows >= 32
+
+
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_forests_of_any_shape_pass(seed: int, linear: bool) -> None:
+    """With categories and linear leaves, too."""
+    text = random_model_text(np.random.default_rng(seed), 4, 6, 12, linear=linear)
+    assert try_out(text, max_features=4).n_trees == 6
+
+
+def test_documents_reach_into_every_corner(model_text: str) -> None:
+    """They fall on both sides of most thresholds, and hold zeros, infinities and NaN."""
+    model = ModelText.read(model_text)
+    rows = trial_rows(model)
+    assert np.isnan(rows).any(axis=0).all()
+    assert np.isinf(rows).any(axis=0).all()
+    assert (rows == 0.0).any(axis=0).all()
+    for tree in model.trees:
+        for feature, threshold in zip(tree.features, tree.thresholds, strict=True):
+            assert (rows[:, feature] <= threshold).any()
+            assert (rows[:, feature] > threshold).any()
+
+
+def test_what_lightgbm_scores_otherwise_is_refused(model_text: str) -> None:
+    """A text that means another thing to LightGBM, which reads as many trees as it is given sizes."""
+    with pytest.raises(ModelError, match=r"scores are not LightGBM's on \d+ of 1000 random documents"):
+        try_out(re.sub(r"(?m)^(tree_sizes=.*) \d+$", r"\1", model_text), max_features=3)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "becomes", "words"),
+    [
+        (r"(?s).*", "%PDF-1.7", "not a complete LightGBM text model"),
+        (r"num_class=1", "num_class=3", "one score a document"),
+        (r"feature_names=bm25 shop age", "feature_names=bm25 bm25 age", "same name"),
+        (r"feature_names=bm25", "feature_names=bm\x0725", "printable"),
+        (r"feature_names=bm25", f"feature_names={'x' * (MAX_NAME_CHARACTERS + 1)}", "printable"),
+        (r"left_child=\S+", "left_child=0", "is no tree"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(model_text: str, pattern: str, becomes: str, words: str) -> None:
+    """In words, before LightGBM sees it where it would believe it."""
+    with pytest.raises(ModelError, match=words):
+        try_out(re.sub(pattern, becomes, model_text, count=1), max_features=3)
+
+
+def test_more_features_than_are_accepted_are_refused(model_text: str) -> None:
+    """The bound is that of datasets."""
+    with pytest.raises(ModelError, match="2 are the most accepted"):
+        try_out(model_text, max_features=2)

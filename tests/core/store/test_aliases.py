@@ -1,0 +1,160 @@
+"""Aliases: moves, their history, and the way back."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.errors import NotFound, WrongState
+from core.store import Job, Model, Promotion, Store
+
+AddModel = Callable[[str], Model]
+Line = tuple[str, int | None, int | None]
+
+
+@pytest.fixture
+def web(add_model: AddModel) -> list[Model]:
+    """Four versions of `web`."""
+    return [add_model("web") for _ in range(4)]
+
+
+def move(store: Store, *versions: int, alias: str = "champion") -> None:
+    """Move an alias to one version after the other."""
+    for version in versions:
+        with store.begin() as tx:
+            tx.aliases.move("web", alias, version, "key_1")
+
+
+def roll_back(store: Store) -> int:
+    """Undo the last move and return where the alias points then."""
+    with store.begin() as tx:
+        return tx.aliases.roll_back("web", "champion", "key_2").model.version
+
+
+def history(store: Store) -> list[Line]:
+    """Return what was done, oldest first."""
+    with store.read() as tx:
+        rows = tx.aliases.history("web", "champion", None, 100).items
+    return [(row.kind, row.from_version, row.to_version) for row in rows[::-1]]
+
+
+def test_every_move_is_on_record(store: Store, web: list[Model]) -> None:
+    """From where, to where, by which key; what moves nothing leaves no line."""
+    move(store, 1, 3, 3, 2)
+    assert history(store) == [("moved", None, 1), ("moved", 1, 3), ("moved", 3, 2)]
+    with store.read() as tx:
+        newest = tx.aliases.history("web", "champion", None, 1)
+        assert newest.items[0].key_id == "key_1"
+        rest = tx.aliases.history("web", "champion", newest.next_cursor, 10)
+    assert [row.to_version for row in rest.items] == [3, 1]
+
+
+def test_rollbacks_go_back_and_not_to_and_fro(store: Store, web: list[Model]) -> None:
+    """Each undoes one more move, until none is left; a move after that can be undone in turn."""
+    move(store, 1, 2, 3)
+    assert [roll_back(store), roll_back(store)] == [2, 1]
+    with pytest.raises(WrongState, match="alias web@champion is at version 1: there is no version before it"):
+        roll_back(store)
+    move(store, 4)
+    assert roll_back(store) == 1
+    assert history(store)[3:] == [
+        ("rolled_back", 3, 2),
+        ("rolled_back", 2, 1),
+        ("moved", 1, 4),
+        ("rolled_back", 4, 1),
+    ]
+
+
+def test_an_alias_from_before_its_history_was_kept(store: Store, web: list[Model]) -> None:
+    """The first move on record can be undone, and nothing before it."""
+    move(store, 1)
+    with store.begin() as tx:
+        tx.aliases.get("web", "champion").move_id = None
+    move(store, 2)
+    assert roll_back(store) == 1
+    with pytest.raises(WrongState):
+        roll_back(store)
+
+
+def test_a_removed_alias_leaves_its_history(store: Store, web: list[Model]) -> None:
+    """Set again, it starts anew: there is nothing to go back to."""
+    move(store, 1, 2)
+    with store.begin() as tx:
+        tx.aliases.remove("web", "champion")
+    with store.begin() as tx:
+        assert tx.aliases.find("web", "champion") is None
+        with pytest.raises(NotFound):
+            tx.aliases.remove("web", "champion")
+        with pytest.raises(NotFound):
+            tx.aliases.roll_back("web", "champion")
+    move(store, 3)
+    with pytest.raises(WrongState):
+        roll_back(store)
+    assert history(store)[2:] == [("removed", 2, None), ("moved", None, 3)]
+
+
+def test_a_promotion_moves_from_what_was_compared_only(store: Store, web: list[Model], job: Job) -> None:
+    """It fails where the alias points elsewhere or nowhere; a refusal moves nothing and is never undone."""
+    move(store, 1, 2)
+
+    def promotion(champion: int, challenger: int) -> Promotion:
+        ids = web[champion - 1].id, web[challenger - 1].id
+        return Promotion("web", "champion", *ids, job_id=job.id, key_id="key_3", report={"admitted": True})
+
+    with store.begin() as tx:
+        with pytest.raises(WrongState, match="is at version 2: it was moved while version 3 was compared"):
+            tx.aliases.promote(promotion(1, 3))
+        tx.aliases.refuse(promotion(2, 4))
+        assert tx.aliases.promote(promotion(2, 3)).model.version == 3
+        line = tx.aliases.history("web", "champion", None, 1).items[0]
+        assert (line.kind, line.job_id, line.key_id) == ("promoted", job.id, "key_3")
+        assert line.report == {"admitted": True}
+    assert history(store)[2:] == [("refused", 2, 4), ("promoted", 2, 3)]
+    assert [roll_back(store), roll_back(store)] == [2, 1]
+    with store.begin() as tx:
+        tx.aliases.remove("web", "champion")
+        with pytest.raises(WrongState, match="is removed"):
+            tx.aliases.promote(promotion(1, 3))
+
+
+def test_moves_at_the_same_time_come_one_after_the_other(store: Store, web: list[Model]) -> None:
+    """Each line of the history begins where another one ended, and rollbacks find their way through."""
+    threads = [threading.Thread(target=move, args=(store, *versions)) for versions in ((1, 2, 3), (4, 3, 1))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    lines = history(store)
+    with store.read() as tx:
+        now = tx.models.resolve("web@champion").version
+    left = [source or 0 for _, source, _ in lines] + [now]
+    reached = [0] + [target or 0 for _, _, target in lines]
+    assert sorted(left) == sorted(reached)
+    for _ in range(len(lines) - 1):
+        roll_back(store)
+    with pytest.raises(WrongState):
+        roll_back(store)
+
+
+@pytest.mark.embedded
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from([0, 1, 2, 3, 4]), max_size=8))
+def test_rollbacks_are_a_stack(store: Store, web: list[Model], steps: list[int]) -> None:
+    """Any mixture of moves (1 to 4) and rollbacks (0) does what a stack of versions does."""
+    with store.begin() as tx:
+        if tx.aliases.find("web", "champion"):
+            tx.aliases.remove("web", "champion")
+    stack: list[int] = []
+    for step in steps:
+        if step:
+            move(store, step)
+            if stack[-1:] != [step]:
+                stack.append(step)
+        elif len(stack) > 1:
+            stack.pop()
+            assert roll_back(store) == stack[-1]
+    with store.read() as tx:
+        row = tx.aliases.find("web", "champion")
+    assert (row.model.version if row else None) == (stack[-1] if stack else None)

@@ -1,0 +1,53 @@
+"""Gates of aliases, and the datasets that they hold."""
+
+import pytest
+
+from core.errors import InvalidInput, NotFound, WrongState
+from core.store import Store
+
+RULE = {"metric": "ndcg@10"}
+
+
+def _dataset(store: Store) -> str:
+    with store.begin() as tx:
+        return tx.datasets.add("judged", {"kind": "upload"}).id
+
+
+def test_a_gate_is_kept_replaced_and_deleted(store: Store) -> None:
+    """Of one alias there is one; deleted, there is none."""
+    first, second = _dataset(store), _dataset(store)
+    with store.begin() as tx:
+        tx.gates.put("web", "champion", dataset_id=first, rule=RULE, key_id="key_1")
+    with store.begin() as tx:
+        tx.gates.put("web", "champion", dataset_id=second, rule={"metric": "mrr"})
+    with store.begin() as tx:
+        gate = tx.gates.get("web", "champion")
+        assert (gate.dataset_id, gate.rule, gate.key_id) == (second, {"metric": "mrr"}, None)
+        assert tx.gates.find("web", "baseline") is None
+        tx.gates.delete("web", "champion")
+        assert tx.gates.find("web", "champion") is None
+        with pytest.raises(NotFound, match="gate of 'web@champion'"):
+            tx.gates.delete("web", "champion")
+
+
+def test_a_gate_holds_its_dataset(store: Store) -> None:
+    """Until it is deleted or compares on another; the refusal names it."""
+    first, second = _dataset(store), _dataset(store)
+    with store.begin() as tx:
+        tx.gates.put("web", "champion", dataset_id=first, rule=RULE)
+    with pytest.raises(WrongState, match="the gate of web@champion compares on it"), store.begin() as tx:
+        tx.datasets.delete(first)
+    with store.begin() as tx:
+        tx.gates.put("web", "champion", dataset_id=second, rule=RULE)
+        tx.datasets.delete(first)
+        tx.gates.delete("web", "champion")
+        tx.datasets.delete(second)
+
+
+def test_a_gate_needs_a_dataset_and_a_name(store: Store) -> None:
+    """Neither one that is gone nor a name that no alias may have."""
+    with store.begin() as tx:
+        with pytest.raises(NotFound):
+            tx.gates.put("web", "champion", dataset_id="ds_gone", rule=RULE)
+        with pytest.raises(InvalidInput):
+            tx.gates.put("web", "Champion!", dataset_id="ds_gone", rule=RULE)

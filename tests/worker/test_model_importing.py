@@ -1,0 +1,147 @@
+"""Models that were trained elsewhere."""
+
+import hashlib
+import re
+
+import lightgbm
+import numpy as np
+import pytest
+
+from core.data import synthetic_dataset
+from core.errors import ModelError
+from core.store import Job
+from core.store.result_keys import model_upload_key
+from tests.core.scoring.forests import random_model_text
+from tests.servers.fixtures import artifact_keys
+from tests.worker.workshop import Workshop
+from worker.jobs import JobRun, WorkerStopping
+from worker.model_importing import run_model_import
+from worker.model_trials import try_model
+from worker.tasks import RUNNERS
+
+DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
+
+
+@pytest.fixture(scope="module")
+def model_text() -> str:
+    """What LightGBM trains and saves by itself."""
+    data = lightgbm.Dataset(
+        DATASET.features, np.asarray(DATASET.labels), feature_name=list(DATASET.feature_names)
+    )
+    parameters = {"num_leaves": 7, "min_data_in_leaf": 5, "verbosity": -1}
+    return str(lightgbm.train(parameters, data, num_boost_round=4).model_to_string())
+
+
+def _queue(workshop: Workshop, text: str, name: str = "web") -> str:
+    content = text.encode(errors="surrogateescape")
+    workshop.store.artifacts.write_bytes(model_upload_key("mup_1"), content)
+    spec = {
+        "kind": "import-model",
+        "upload_id": "mup_1",
+        "model_name": name,
+        "description": "from a notebook",
+        "tags": {"team": "search"},
+        "filename": "model.txt",
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "size_bytes": len(content),
+    }
+    with workshop.store.begin() as tx:
+        return tx.jobs.add("import-model", spec).id
+
+
+def _imported(workshop: Workshop, text: str) -> Job:
+    return workshop.carry_out(_queue(workshop, text))
+
+
+def _kept(workshop: Workshop) -> list[str]:
+    return [key for key in artifact_keys(workshop.settings.storage_url) if "/" in key]
+
+
+def _sizes(text: str, sizes: str) -> str:
+    return re.sub(r"(?m)^tree_sizes=.*$", f"tree_sizes={sizes}", text)
+
+
+def test_an_imported_model_ranks_like_any_other(workshop: Workshop, model_text: str) -> None:
+    """It is the next version of its name, scores as LightGBM does, and can be evaluated."""
+    dataset_id = workshop.add(DATASET, "d1")
+    workshop.trained(dataset_id)
+    job = _imported(workshop, model_text)
+    assert job.status == "succeeded", job.problem
+    with workshop.store.read() as tx:
+        model = tx.models.resolve("web:2")
+    assert (model.job_id, model.source, model.dataset_id, model.loss) == (job.id, "imported", None, None)
+    assert (model.feature_names, model.best_iteration) == (list(DATASET.feature_names), 4)
+    assert (model.description, model.tags) == ("from a notebook", {"team": "search"})
+    assert model.lineage is not None
+    assert model.lineage["spec"]["filename"] == "model.txt"
+    assert job.result is not None
+    assert workshop.model_text(job.result) == model_text
+    assert hashlib.sha256(model_text.encode()).hexdigest() == model.sha256
+    evaluation = workshop.run("evaluate", dataset_id, model_id=model.id, metrics=["ndcg@5"])
+    assert evaluation.status == "succeeded", evaluation.problem
+    assert not any(key.startswith("model-uploads/") for key in _kept(workshop))
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("foreign", "not a complete LightGBM text model"),
+        ("cut", "not a complete LightGBM text model"),
+        ("bytes", "not UTF-8"),
+        ("classes", "one score a document"),
+        ("lie", "LightGBM does not survive loading the model"),
+        ("nested", "could not be loaded and scored"),
+        ("fewer", "scores are not LightGBM's"),
+    ],
+)
+def test_a_hostile_text_hurts_its_job_alone(
+    workshop: Workshop, model_text: str, case: str, words: str
+) -> None:
+    """Also one that ends the process that LightGBM loads it in; the problem says so and nothing is kept."""
+    text = {
+        "foreign": "%PDF-1.7",
+        "cut": model_text[: len(model_text) // 2],
+        "bytes": "tree\udcff",
+        "classes": model_text.replace("num_class=1", "num_class=3"),
+        "lie": _sizes(model_text, " ".join(["1000000000"] * 1000)),
+        "nested": re.sub(r"(?s)pandas_categorical:.*", "pandas_categorical:" + "[" * 100_000, model_text),
+        "fewer": re.sub(r"(?m)^(tree_sizes=.*) \d+$", r"\1", model_text),
+    }[case]
+    job = _imported(workshop, text)
+    assert (job.status, job.attempt) == ("failed", 1)
+    assert job.problem is not None
+    assert job.problem["title"] == "Model cannot be used"
+    assert words in job.problem["detail"]
+    assert _kept(workshop) == []
+    with workshop.store.read() as tx:
+        assert tx.models.page(None, 10).items == []
+
+
+def test_a_model_that_takes_too_long_is_given_up(workshop: Workshop) -> None:
+    """By the system, as the process need not listen to anybody."""
+    _queue(workshop, random_model_text(np.random.default_rng(1), 4, 300, 200))
+    run = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w1")
+    assert run is not None
+    with (
+        pytest.raises(ModelError, match="could not be loaded within"),
+        workshop.store.artifacts.local(model_upload_key("mup_1")) as path,
+    ):
+        try_model(run, path, least_seconds=0)  # which the system takes for 1
+
+
+def test_a_stopped_job_does_not_wait_for_the_trial(workshop: Workshop, model_text: str) -> None:
+    """The process that tries the model ends with it, and a later attempt finds the upload."""
+    _queue(workshop, model_text)
+    run = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w1")
+    assert run is not None
+    run.phase("checking")
+    run.interrupt(WorkerStopping())
+    with (
+        pytest.raises(WorkerStopping),
+        workshop.store.artifacts.local(model_upload_key("mup_1")) as path,
+    ):
+        try_model(run, path)
+    run.release()
+    again = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w2")
+    assert again is not None
+    run_model_import(again)

@@ -1,0 +1,155 @@
+"""Aliases that move through their gate: really trained models on queries that neither has seen."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.schemas.aliases import GateRequest
+from app.submission import enqueue
+from app.submission.gates import gate_rule, promotion
+from core.data import RankingDataset, synthetic_dataset
+from core.errors import LeaseLost, WrongState
+from core.store import AliasMove, Job
+from tests.worker.workshop import SMALL, Workshop
+from worker.jobs import JobRun
+from worker.promotion import run_promotion
+from worker.tasks import RUNNERS, settle
+
+QUERIES, DOCUMENTS = 200, 15
+
+
+def _synthetic(seed: int) -> RankingDataset:
+    return synthetic_dataset(
+        QUERIES, seed=seed, polynomial_seed=1, documents_per_query=DOCUMENTS, n_features=6
+    )
+
+
+@dataclass(frozen=True)
+class Registry:
+    """Versions 1 (good), 2 (trained on labels that mean nothing) and 3 (better) of `web`.
+
+    Attributes:
+        workshop: Where they are.
+        learnt: What versions 1 and 3 were trained on.
+        judged: What they are compared on.
+    """
+
+    workshop: Workshop
+    learnt: str
+    judged: str
+
+    def set_gate(self, **changed: Any) -> None:
+        """Have the alias judge what it is to point at."""
+        asked = GateRequest(dataset_id=self.judged, metric="ndcg@5", permutations=1000, **changed)
+        with self.workshop.store.begin() as tx:
+            rule = gate_rule(tx, asked)
+            tx.gates.put("web", "champion", dataset_id=self.judged, rule=rule)
+
+    def point(self, version: int) -> None:
+        """Move the alias past its gate."""
+        with self.workshop.store.begin() as tx:
+            tx.aliases.move("web", "champion", version)
+
+    def ask(self, version: int) -> str:
+        """Queue the job that moves the alias."""
+        with self.workshop.store.begin() as tx:
+            row, gate = tx.aliases.get("web", "champion"), tx.gates.get("web", "champion")
+            return enqueue(tx, promotion(row, tx.models.resolve(f"web:{version}"), gate), None).id
+
+    def promote(self, version: int) -> Job:
+        """Move the alias through its gate."""
+        return self.workshop.carry_out(self.ask(version))
+
+    def champion(self) -> int:
+        """Return the version that the alias points at."""
+        with self.workshop.store.read() as tx:
+            return tx.models.resolve("web@champion").version
+
+    def last_move(self) -> AliasMove:
+        """Return the newest line of the history."""
+        with self.workshop.store.read() as tx:
+            return tx.aliases.history("web", "champion", None, 1).items[0]
+
+
+@pytest.fixture
+def registry(workshop: Workshop) -> Registry:
+    """The alias points at version 1 and has no gate yet."""
+    data = _synthetic(1)
+    shuffled = data.with_labels(np.random.default_rng(0).permutation(data.labels))
+    train_id, noise_id = workshop.add(data, "train"), workshop.add(shuffled, "noise")
+    workshop.trained(train_id)
+    workshop.trained(noise_id)
+    workshop.trained(train_id, hyperparameters={**SMALL, "num_iterations": 40})
+    found = Registry(workshop, train_id, workshop.add(_synthetic(2), "judged"))
+    found.point(1)
+    return found
+
+
+def test_a_gate_keeps_a_worse_model_out_and_lets_a_better_one_in(registry: Registry) -> None:
+    """The refusal says by how much and how surely; the history keeps either with all its numbers."""
+    registry.set_gate(require="better", max_slice_drop=0.5)
+    refused = registry.promote(2)
+    assert (refused.status, registry.champion()) == ("failed", 1)
+    assert refused.problem is not None
+    assert refused.problem["title"] == "Promotion refused"
+    assert refused.problem["detail"].startswith("web:2 is worse than web:1 by ndcg@5: 0.")
+    assert f"over {QUERIES} queries" in refused.problem["detail"]
+    line = registry.last_move()
+    assert (line.kind, line.from_version, line.to_version, line.job_id) == ("refused", 1, 2, refused.id)
+    assert line.report is not None
+    assert line.report["sentence"] == refused.problem["detail"]
+    assert line.report["paired"]["difference"] < 0.0
+    assert line.report["slices"]
+    promoted = registry.promote(3)
+    assert (promoted.status, registry.champion()) == ("succeeded", 3), promoted.problem
+    assert promoted.result is not None
+    assert "web:3 is better than web:1" in promoted.result["sentence"]
+    assert registry.last_move().kind == "promoted"
+    with registry.workshop.store.begin() as tx:
+        assert tx.aliases.roll_back("web", "champion").model.version == 1
+
+
+def test_what_is_not_worse_is_not_yet_better(registry: Registry) -> None:
+    """The same trees pass a gate that asks for no harm and not one that asks for a gain."""
+    registry.workshop.trained(registry.learnt)
+    registry.set_gate(require="better")
+    refused = registry.promote(4)
+    assert refused.problem is not None
+    assert refused.problem["detail"].startswith("there is no evidence that web:4 is better than web:1")
+    registry.set_gate(require="not_worse")
+    assert registry.promote(4).status == "succeeded"
+
+
+def test_an_alias_that_was_moved_meanwhile_stays(registry: Registry) -> None:
+    """Whoever comes to write last finds that its comparison was with another version, and says so."""
+    registry.set_gate()
+    job_id = registry.ask(3)
+    run = JobRun.claim_next(registry.workshop.store, registry.workshop.settings, RUNNERS, "w1")
+    assert run is not None
+    assert run.id == job_id
+    registry.point(2)
+    with pytest.raises(WrongState, match="alias web@champion is at version 2: it was moved") as moved:
+        run_promotion(run)
+    assert settle(run, moved.value) == "failed"
+    with registry.workshop.store.read() as tx:
+        problem = tx.jobs.get(job_id).problem
+    assert problem is not None
+    assert "while version 3 was compared with version 1; try again" in problem["detail"]
+    assert (registry.champion(), registry.last_move().kind) == (2, "moved")
+
+
+def test_a_promotion_that_lost_its_lease_moves_nothing(registry: Registry) -> None:
+    """The move is part of the job's end, so a worker that was thought dead cannot move it a second time."""
+    registry.set_gate()
+    registry.ask(3)
+    settings = registry.workshop.settings
+    run = JobRun.claim_next(registry.workshop.store, settings, RUNNERS, "w1")
+    assert run is not None
+    with registry.workshop.store.begin() as tx:
+        tx.jobs.release(run.id, run.token)
+        tx.jobs.claim(run.id, "w2", 30.0)
+    with pytest.raises(LeaseLost):
+        run_promotion(run)
+    assert (registry.champion(), registry.last_move().kind) == (1, "moved")

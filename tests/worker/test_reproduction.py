@@ -1,0 +1,96 @@
+"""Models trained again."""
+
+from typing import Any
+
+import pytest
+
+from app.submission import enqueue
+from app.submission.reproduction import reproduction
+from core.data import RankingDataset, synthetic_dataset
+from core.errors import WrongState
+from tests.worker.workshop import Workshop
+from worker.models import model_key
+
+DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
+
+
+@pytest.fixture
+def trained(workshop: Workshop) -> Workshop:
+    """Version 1 of `web`, with a test and with everything that draws at random."""
+    train_id, test_id = workshop.add(DATASET, "train"), workshop.add(_some(range(5)), "test")
+    workshop.trained(
+        train_id,
+        test_dataset_id=test_id,
+        validation={"fraction": 0.2},
+        hyperparameters={"num_iterations": 6, "num_leaves": 7, "bagging_fraction": 0.6, "bagging_freq": 1},
+        diagnostics={"interval": 2, "cutoff": 5},
+        seed=5,
+    )
+    with workshop.store.begin() as tx:
+        tx.datasets.delete(test_id)
+    return workshop
+
+
+def _some(queries: range) -> RankingDataset:
+    return DATASET.select_queries(queries)
+
+
+def _reproduced(workshop: Workshop) -> dict[str, Any]:
+    with workshop.store.begin() as tx:
+        job_id = enqueue(tx, reproduction(tx, tx.models.resolve("web")), None).id
+    job = workshop.carry_out(job_id)
+    assert job.status == "succeeded", job.problem
+    assert job.result is not None
+    return job.result
+
+
+def test_the_same_bytes_come_out(trained: Workshop) -> None:
+    """Without what is at hand and without the test's dataset; no model is made."""
+    settings = trained.settings.model_copy(update={"array_cache_bytes": 0, "binned_cache_bytes": 0})
+    result = _reproduced(Workshop(trained.store, settings))
+    with trained.store.read() as tx:
+        (model,) = tx.models.page(None, 10).items
+    assert (result["equal"], result["differences"]) == (True, [])
+    assert result["sha256"] == result["expected_sha256"] == result["stored_sha256"] == model.sha256
+
+
+def test_a_text_that_somebody_changed_is_not_equal(trained: Workshop) -> None:
+    """Though training gives what is on record."""
+    with trained.store.read() as tx:
+        key = model_key(tx.models.resolve("web").id)
+    trained.store.artifacts.write_bytes(key, trained.store.artifacts.read_bytes(key) + b"\n")
+    result = _reproduced(trained)
+    assert not result["equal"]
+    assert result["sha256"] == result["expected_sha256"] != result["stored_sha256"]
+
+
+def test_what_differs_between_then_and_now_is_named(trained: Workshop) -> None:
+    """Libraries by name, datasets by role."""
+    with trained.store.begin() as tx:
+        model = tx.models.resolve("web")
+        assert model.lineage is not None
+        datasets = {**model.lineage["datasets"], "train": {"id": "ds_1", "digest": "other", "sha256": None}}
+        libraries = {**model.lineage["libraries"], "numpy": "1.0"}
+        model.lineage = {**model.lineage, "datasets": datasets, "libraries": libraries}
+        model.sha256 = "0" * 64
+    result = _reproduced(trained)
+    assert not result["equal"]
+    assert [found["what"] for found in result["differences"]] == ["train dataset digest", "numpy"]
+    assert result["differences"][1]["then"] == "1.0"
+
+
+def test_a_model_from_before_lineages_is_trained_from_its_job(trained: Workshop) -> None:
+    """It comes out the same; what differs is not known."""
+    with trained.store.begin() as tx:
+        tx.models.resolve("web").lineage = None
+    result = _reproduced(trained)
+    assert (result["equal"], result["differences"]) == (True, None)
+
+
+def test_a_model_without_its_data_cannot_be_trained_again(trained: Workshop) -> None:
+    """The dataset that is gone is named."""
+    with trained.store.begin() as tx:
+        model = tx.models.resolve("web")
+        tx.datasets.delete(str(model.dataset_id))
+        with pytest.raises(WrongState, match=f"{model.dataset_id}, which it was trained with, was deleted"):
+            reproduction(tx, model)

@@ -1,0 +1,71 @@
+"""A store with datasets, and a worker in the process of the test."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from core.data import RankingDataset, write_parquet
+from core.store import Job, Store
+from worker import WorkerSettings
+from worker.models import model_key
+from worker.stopping import StopFlag
+from worker.tasks import RUNNERS, run_jobs
+
+SMALL = {"num_iterations": 5, "num_leaves": 7, "min_data_in_leaf": 5}
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """A store with datasets, and a worker in this process."""
+
+    store: Store
+    settings: WorkerSettings
+
+    def add(self, dataset: RankingDataset, digest: str) -> str:
+        """Record a dataset that is ready."""
+        key = f"data/{digest}/data.parquet"
+        with self.store.artifacts.writing(key) as file:
+            write_parquet(dataset, file)
+        with self.store.begin() as tx:
+            row = tx.datasets.add(digest, {"kind": "upload"})
+            tx.datasets.mark_ready(row.id, statistics={}, digest=digest, data_key=key)
+        return row.id
+
+    def run(self, kind: str, dataset_id: str, **spec: Any) -> Job:
+        """Carry out a job and return it as it ended."""
+        with self.store.begin() as tx:
+            job = tx.jobs.add(kind, {"kind": kind, "dataset_id": dataset_id, **spec})
+        return self.carry_out(job.id)
+
+    def carry_out(self, job_id: str) -> Job:
+        """Carry out a job that waits and return it as it ended."""
+        run_jobs(self.store, self.settings, StopFlag(), "w1", RUNNERS)
+        with self.store.read() as tx:
+            return tx.jobs.get(job_id)
+
+    def train(self, dataset_id: str, **spec: Any) -> Job:
+        """Train quickly."""
+        defaults = {"model_name": "web", "loss": {"name": "lambdarank"}, "hyperparameters": SMALL}
+        return self.run("train", dataset_id, **{**defaults, "metrics": ["ndcg@5"], **spec})
+
+    def trained(self, dataset_id: str, **spec: Any) -> dict[str, Any]:
+        """Train, which must succeed, and return the job's result."""
+        job = self.train(dataset_id, **spec)
+        assert job.status == "succeeded", job.problem
+        assert job.result is not None
+        return job.result
+
+    def model_text(self, result: dict[str, Any]) -> str:
+        """Return the model that a job made."""
+        return self.store.artifacts.read_bytes(model_key(result["model_id"])).decode()
+
+    def tested_queries(self, result: dict[str, Any]) -> tuple[str, ...]:
+        """Return the queries that a model was measured on."""
+        with self.store.artifacts.open(f"evaluations/{result['evaluation_id']}/queries.parquet") as file:
+            return tuple(map(str, pq.read_table(file)["query_id"].to_pylist()))
+
+    def cached(self) -> dict[str, int]:
+        """Return when each entry of the caches was used last."""
+        folders = (self.settings.data_dir / "cache").glob("*/[!.]*")
+        return {folder.name: folder.stat().st_mtime_ns for folder in folders}

@@ -1,0 +1,36 @@
+"""Training a model again, to see whether it comes out the same."""
+
+import hashlib
+
+from worker.digests import file_sha256
+from worker.jobs import JobRun
+from worker.lineage import differences, lineage_of
+from worker.models import model_key
+from worker.training import train_as_asked
+
+
+def run_reproduction(run: JobRun) -> None:
+    """Carry out the training of a model again and compare the bytes; no model is made.
+
+    Raises:
+        InvalidInput: The specification does not fit the data any more.
+        DatasetError: The datasets do not fit together any more.
+        NotFound: The model's text is gone.
+    """
+    ranker = train_as_asked(run).ranker
+    sha256 = hashlib.sha256(ranker.model_text.encode()).hexdigest()
+    with run.store.read() as tx:
+        model = tx.models.get(run.spec["model_id"])
+        now = lineage_of(tx, run.id, run.spec)
+    with run.store.artifacts.open(model_key(model.id)) as file:
+        stored_sha256 = file_sha256(file)
+    result = {
+        "model_id": model.id,
+        "equal": sha256 == model.sha256 == stored_sha256,
+        "sha256": sha256,
+        "expected_sha256": model.sha256,
+        "stored_sha256": stored_sha256,
+        "differences": None if model.lineage is None else differences(model.lineage, now),
+    }
+    with run.succeeding(result):
+        pass
