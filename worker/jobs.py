@@ -34,7 +34,7 @@ class JobRun:
         token: The fencing number of this claim; a later claim has a greater one.
         attempt: Number of this claim among those that count.
         worker: What this worker is called.
-        kind: What to do: `ingest`, `train`, `evaluate` or `rank`.
+        kind: What to do: `ingest`, `train`, `evaluate`, `inspect` and so on.
         spec: The job as it was submitted.
         checkpoint: Where an earlier attempt was, as `core.store.Jobs.keep_checkpoint` took it, or None.
         store: Where everything is kept.

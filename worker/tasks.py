@@ -14,6 +14,7 @@ from worker.evaluation import run_evaluation
 from worker.heartbeat import Heartbeat
 from worker.importing import run_import
 from worker.ingestion import run_ingestion
+from worker.inspection import run_inspection
 from worker.jobs import PUT_OFF, JobRun, WorkerStopping
 from worker.problems import problem_of
 from worker.ranking import run_ranking
@@ -29,6 +30,7 @@ RUNNERS: Mapping[str, Callable[[JobRun], None]] = MappingProxyType(
         "evaluate": run_evaluation,
         "rank": run_ranking,
         "compare": run_comparison,
+        "inspect": run_inspection,
     }
 )
 _LOOK_SECONDS = 0.1

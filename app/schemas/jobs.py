@@ -12,7 +12,7 @@ from app.schemas.findings import Finding
 from core.store import Job as JobRow
 from core.store import JobAttempt
 
-JobKind = Literal["ingest", "import", "train", "evaluate", "rank", "compare"]
+JobKind = Literal["ingest", "import", "train", "evaluate", "rank", "compare", "inspect"]
 PRIORITIES: Mapping[str, int] = MappingProxyType({"low": -1, "normal": 0, "high": 1})
 JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
@@ -86,7 +86,7 @@ class Job(ResponseModel):
     progress: Progress | None = Field(description="Null before it starts")
     metrics: dict[str, dict[str, float | None]] | None = Field(description="Latest values by data and metric")
     result: Json | None = Field(
-        description="Ids of what it made: dataset, model, evaluation, ranking, comparison"
+        description="Ids of what it made: dataset, model, evaluation, ranking, comparison, inspection"
     )
     problem: FailureReason | None = Field(description="Why it failed")
     findings: list[Finding] | None = Field(

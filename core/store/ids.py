@@ -11,6 +11,7 @@ MODEL = "mdl_"
 EVALUATION = "evl_"
 RANKING = "rnk_"
 COMPARISON = "cmp_"
+INSPECTION = "ins_"
 API_KEY = "key_"
 AUDIT_ENTRY = "aud_"
 

@@ -9,7 +9,7 @@ QUICK = "quick"
 LANES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         TRAINING: ("train",),
-        QUICK: ("ingest", "import", "evaluate", "rank", "compare"),
+        QUICK: ("ingest", "import", "evaluate", "rank", "compare", "inspect"),
     }
 )
 

@@ -22,6 +22,7 @@ from core.store.faults import in_few_words
 from core.store.figures import Figures
 from core.store.forking import ForkGuard
 from core.store.idempotency import Idempotency
+from core.store.inspections import Inspections
 from core.store.jobs import Jobs
 from core.store.models import Models
 from core.store.quotas import Quotas
@@ -42,6 +43,7 @@ class Transaction:
         evaluations: The evaluations.
         rankings: The rankings.
         comparisons: The comparisons.
+        inspections: The inspections.
         idempotency: The answers kept for repeated requests.
         quotas: What a key may have at a time.
         api_keys: What lets callers in.
@@ -61,6 +63,7 @@ class Transaction:
         self.evaluations = Evaluations(session)
         self.rankings = Rankings(session)
         self.comparisons = Comparisons(session)
+        self.inspections = Inspections(session)
         self.idempotency = Idempotency(session)
         self.quotas = Quotas(session)
         self.api_keys = ApiKeys(session)

@@ -11,6 +11,7 @@ from app.problems import MEDIA_TYPE
 from app.schemas.audit import AuditEntry
 from app.schemas.datasets import Dataset, SyntheticDatasetRequest
 from app.schemas.evaluations import Evaluation
+from app.schemas.inspections import Inspection, ModelTree
 from app.schemas.job_requests import REQUEST_EXAMPLES, JobRequest
 from app.schemas.jobs import Job
 from app.schemas.keys import Key, KeyRequest, NewKey
@@ -38,6 +39,10 @@ PATHS = {
     "/v1/models/{name}/aliases/{alias}": {"put"},
     "/v1/models/{ref}/rank": {"post"},
     "/v1/models/{ref}/export": {"get"},
+    "/v1/models/{ref}/importance": {"get"},
+    "/v1/models/{ref}/inspections": {"get"},
+    "/v1/models/{ref}/trees/{index}": {"get"},
+    "/v1/inspections/{inspection_id}": {"get"},
     "/v1/evaluations/{evaluation_id}": {"get"},
     "/v1/evaluations/{evaluation_id}/queries": {"get"},
     "/v1/comparisons": {"get"},
@@ -148,7 +153,7 @@ def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -
         for name, operation in operations.items()
         if re.match("(get|list)_", name) and operation["path"].startswith("/v1")
     ]
-    assert len(polled) == 23
+    assert len(polled) == 27
     assert all("304" in operations[name]["responses"] for name in polled)
 
 
@@ -207,7 +212,9 @@ def test_other_examples_are_valid(
         model.model_validate(example["value"])
 
 
-@pytest.mark.parametrize("model", [Dataset, Job, Model, Evaluation, Key, NewKey, AuditEntry])
+@pytest.mark.parametrize(
+    "model", [Dataset, Job, Model, Evaluation, Inspection, ModelTree, Key, NewKey, AuditEntry]
+)
 def test_response_examples_are_complete(model: type[Any]) -> None:
     """An example answer has exactly the fields that answers have."""
     (example,) = model.model_config["json_schema_extra"]["examples"]

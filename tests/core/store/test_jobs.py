@@ -360,7 +360,7 @@ def test_a_worker_takes_the_kinds_of_its_lane(store: Store) -> None:
     assert turns(store, LANES["quick"]) == [reading]
     assert turns(store, LANES["training"]) == [training]
     assert sorted(kind for kinds in LANES.values() for kind in kinds) == sorted(
-        ["train", "ingest", "import", "evaluate", "rank", "compare"]
+        ["train", "ingest", "import", "evaluate", "rank", "compare", "inspect"]
     )
 
 
