@@ -15,6 +15,7 @@ const TABS = [
   ["train", "Training"],
   ["evaluate", "Evaluation"],
   ["compare", "Comparison"],
+  ["inspect", "Inspection"],
   ["rank", "Ranking"],
   ["ingest", "Data"],
 ];
