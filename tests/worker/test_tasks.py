@@ -36,7 +36,7 @@ def upload(store: Store, queue_job: Queue, text: str) -> tuple[str, str]:
 
 def test_every_kind_of_job_has_its_runner() -> None:
     """The kinds that the API accepts are the kinds that the worker knows."""
-    assert set(RUNNERS) == {"ingest", "import", "train", "evaluate", "rank", "compare"}
+    assert set(RUNNERS) == {"ingest", "import", "train", "evaluate", "rank", "compare", "inspect"}
 
 
 def test_a_job_that_is_gone_or_ended_is_left_alone(
