@@ -1,5 +1,6 @@
 """Which features a forest splits by, and what it gained by that while it was trained."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +24,8 @@ class SplitImportance:
 
 def split_importance(text: ModelText) -> SplitImportance:
     """Add up the splits of all trees; one that gained nothing does not count, as with LightGBM."""
-    features = np.concatenate([tree.features for tree in text.trees])
-    gains = np.concatenate([tree.gains for tree in text.trees])
+    features = _joined(tree.features for tree in text.trees)
+    gains = np.concatenate([np.empty(0), *(tree.gains for tree in text.trees)])
     counted = gains > 0.0
     n_features = len(text.feature_names)
     # LightGBM reads its gains as float32 and adds them up in float64, tree by tree.
@@ -37,5 +38,9 @@ def split_importance(text: ModelText) -> SplitImportance:
 
 def used_features(text: ModelText) -> Int64Array:
     """Return the numbers of the features that any tree looks at, in splits or leaves, ascending."""
-    of_leaves = [tree.linear.features for tree in text.trees if tree.linear]
-    return np.unique(np.concatenate([*(tree.features for tree in text.trees), *of_leaves]))
+    of_leaves = (tree.linear.features for tree in text.trees if tree.linear)
+    return np.unique(_joined((*(tree.features for tree in text.trees), *of_leaves)))
+
+
+def _joined(features: Iterable[Int64Array]) -> Int64Array:
+    return np.concatenate([np.empty(0, np.int64), *features])

@@ -43,21 +43,21 @@ async function draw(model) {
   const importances = importancePanel(panel("importance"), importance, { by: asked.get("by"), choose, told: remember });
   const dependence = dependencePanel(panel("dependence"), asked.get("feature"), remember);
   treePanel(panel("trees"), model.id, importance.trees, asked.get("tree"), remember);
-  inspectionForm(model, (id) => show(id, [id, ...items.map((each) => each.id)]));
-  if (items.length) show(items.some(({ id }) => id === asked.get("inspection")) ? asked.get("inspection") : items[0].id, null);
+  inspectionForm(model, (id) => show(id, true));
+  if (items.length) show(items.some(({ id }) => id === asked.get("inspection")) ? asked.get("inspection") : items[0].id, false);
 
   /** Shows another of the inspections there are. */
   function choose(id) {
     remember({ inspection: id });
-    show(id, null);
+    show(id, false);
   }
 
-  /** @param {string[] | null} fresh set where an inspection has just been made, which is what one wants to see */
+  /** @param {string} id @param {boolean} fresh whether it has just been made, and is what one wants to see */
   async function show(id, fresh) {
     try {
       const [inspection, page] = await Promise.all([get(`/v1/inspections/${encodeURIComponent(id)}`), get(modelApi(model.id, "/inspections"))]);
-      if (fresh) remember({ inspection: id });
-      importances.show(inspection, page.items, Boolean(fresh));
+      if (fresh) remember({ by: "permutation", inspection: id });
+      importances.show(inspection, page.items, fresh);
       dependence.show(inspection);
     } catch (error) {
       dependence.fail(error, () => show(id, fresh));

@@ -3,6 +3,7 @@
  * @module
  */
 import { percent, short } from "./format.js";
+import { baseAxis, baseLayout, literal } from "./plotly.js";
 
 const MISSING_WIDTH = 0.07; // of the plot's width, left of the others
 const RUG_HEIGHT = 0.06; // of its height, below the others
@@ -30,7 +31,7 @@ export function scoresOf(all) {
 /** @param {any} found @param {"values" | "ranks"} axis */
 export function dependenceTraces({ feature, points, missing, percentiles }, axis, colours) {
   const x = points.map(({ value, share }) => (axis === "ranks" ? share : value));
-  const words = points.map(({ value, share }) => `${feature} ${short(value)}, ${percent(share, 1)} up to it`);
+  const words = points.map(({ value, share }) => `${literal(feature)} ${short(value)}, ${percent(share, 1)} up to it`);
   const edge = (name) => ({ x, y: points.map((point) => point[name]), mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false });
   const single = points.length === 1;
   return [
@@ -62,20 +63,13 @@ function rug(percentiles, { muted }) {
 }
 
 /** @param {[number, number]} scores the range of all features */
-export function dependenceLayout({ feature, points, missing, percentiles }, axis, scores, { line, muted, surface, ink, font }) {
-  const plain = { gridcolor: line, zeroline: false, linecolor: line, tickcolor: line, automargin: true };
-  const along = axis === "ranks" ? { ...ranked(points), title: { text: `${feature}, by the share of the documents`, standoff: 8 } } : { range: middleOf(percentiles), title: { text: feature, standoff: 8 } };
+export function dependenceLayout({ feature, points, missing, percentiles }, axis, scores, colours) {
+  const plain = baseAxis(colours);
+  const along = axis === "ranks" ? { ...ranked(points), title: { text: `${literal(feature)}, by the share of the documents`, standoff: 8 } } : { range: middleOf(percentiles), title: { text: literal(feature), standoff: 8 } };
   return {
+    ...baseLayout(colours, 340),
     uirevision: `${feature} ${axis}`,
-    height: 340,
-    margin: { l: 52, r: 12, t: 8, b: 44 },
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: font, size: 12, color: muted },
     hovermode: "closest",
-    hoverlabel: { bgcolor: surface, bordercolor: line, font: { color: ink } },
-    legend: { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom", font: { color: ink } },
-    showlegend: true,
     xaxis: { ...plain, ...along, domain: [missing ? MISSING_WIDTH + 0.03 : 0, 1], anchor: "y2", showgrid: false },
     xaxis2: { ...plain, domain: [0, MISSING_WIDTH], anchor: "y2", type: "category", fixedrange: true, showgrid: false, visible: Boolean(missing) },
     yaxis: { ...plain, domain: [RUG_HEIGHT + 0.03, 1], range: scores, nticks: 6, title: { text: "score", standoff: 10 }, anchor: "free", position: 0 },

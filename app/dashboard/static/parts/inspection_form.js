@@ -37,7 +37,7 @@ export async function inspectionForm(model, found) {
     const bar = progressBar();
     const path = `/v1/jobs/${encodeURIComponent(job.id)}`;
     let ended = false;
-    const again = poll(refresh, (problem) => replace(place, problemBox(problem)));
+    const again = poll(refresh, (problem) => end(problemBox(problem)));
     const actions = jobActions(() => again(), { page: true });
     form.hidden = true;
     place.hidden = false;
@@ -48,17 +48,19 @@ export async function inspectionForm(model, found) {
       job = await get(path);
       bar.update(job);
       actions.update(job);
-      if (!isActive(job)) end();
-      return isActive(job);
-    }
-
-    function end() {
-      ended = true;
-      form.hidden = false;
-      place.hidden = job.status === "succeeded";
+      if (isActive(job)) return true;
       announce(`Inspection: ${job.status}.`);
       if (job.status === "succeeded") found(job.result.inspection_id);
-      else replace(place, job.problem ? problemBox(job.problem) : h("p", { class: "hint" }, "The inspection was cancelled."));
+      end(job.status !== "succeeded" && (job.problem ? problemBox(job.problem) : h("p", { class: "hint" }, "The inspection was cancelled.")));
+      return false;
+    }
+
+    /** Offers the form again, and what is to be said of this job. */
+    function end(words) {
+      ended = true;
+      form.hidden = false;
+      place.hidden = !words;
+      replace(place, words);
     }
   }
 }
