@@ -11,7 +11,6 @@ from core.inspection import (
     Permutations,
     partial_dependence,
     permutation_importance,
-    used_features,
 )
 from core.metrics import conventions, parse_metric
 from core.store import new_id
@@ -40,8 +39,7 @@ def run_inspection(run: JobRun) -> None:
     held = conventions(spec["contract"])
     run.phase("shuffling features")
     baseline, importance = permutation_importance(
-        model.forest,
-        used_features(model.text),
+        model.text,
         dataset,
         spec["metric"],
         held,

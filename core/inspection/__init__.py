@@ -1,6 +1,6 @@
 """What a model looks at: which features it needs, how its scores follow them, and its trees."""
 
-from core.inspection.importance import SplitImportance, split_importance, used_features
+from core.inspection.importance import SplitImportance, split_importance
 from core.inspection.partial_dependence import Grid, PartialDependence, partial_dependence
 from core.inspection.permutation import PermutationImportance, Permutations, permutation_importance
 from core.inspection.tree_nodes import MOST_DEPTH, Leaf, Split, tree_nodes
@@ -18,5 +18,4 @@ __all__ = [
     "permutation_importance",
     "split_importance",
     "tree_nodes",
-    "used_features",
 ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.scoring.model_text import ModelText
+from core.scoring.tree import Tree
 from core.types import Float64Array, Int64Array
 
 
@@ -37,9 +38,14 @@ def split_importance(text: ModelText) -> SplitImportance:
 
 
 def used_features(text: ModelText) -> Int64Array:
-    """Return the numbers of the features that any tree looks at, in splits or leaves, ascending."""
-    of_leaves = (tree.linear.features for tree in text.trees if tree.linear)
-    return np.unique(_joined((*(tree.features for tree in text.trees), *of_leaves)))
+    """Return the numbers of the features that any tree looks at, ascending."""
+    return np.unique(_joined(map(features_of, text.trees)))
+
+
+def features_of(tree: Tree) -> Int64Array:
+    """Return the numbers of the features that a tree looks at, in splits or leaves, ascending."""
+    of_leaves = [tree.linear.features] if tree.linear else []
+    return np.unique(_joined([tree.features, *of_leaves]))
 
 
 def _joined(features: Iterable[Int64Array]) -> Int64Array:

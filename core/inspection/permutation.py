@@ -1,16 +1,18 @@
 """Permutation importance: how much worse a model ranks when the values of a feature are mixed up."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from core.data import RankingDataset
 from core.evaluation import Summary, measure, summarise_all
+from core.inspection.importance import features_of, used_features
 from core.inspection.shuffling import shuffle
 from core.metrics import DEFAULT, Conventions, parse_metric
 from core.scoring import Forest
+from core.scoring.model_text import ModelText
 from core.types import Float32Array, Float64Array, Int64Array
 
 Within = Literal["query", "dataset"]
@@ -58,8 +60,7 @@ class Permutations:
 
 
 def permutation_importance(
-    forest: Forest,
-    features: Int64Array,
+    text: ModelText,
     dataset: RankingDataset,
     metric: str,
     conventions: Conventions = DEFAULT,
@@ -74,8 +75,7 @@ def permutation_importance(
     features that tell the same, neither seems important.
 
     Args:
-        forest: The model.
-        features: Numbers of the features that its trees look at. The others count exactly 0 and cost nothing.
+        text: The model. Features that none of its trees looks at count exactly 0 and cost nothing.
         dataset: The judged documents, with the model's features.
         metric: Its spelling, `ndcg@10`.
         conventions: The contract of the metric.
@@ -86,9 +86,10 @@ def permutation_importance(
     Returns:
         The metric of the model as it is, and every feature's importance, the most important first.
     """
-    trial = _Trial(forest, dataset, metric, conventions, permutations, threads)
+    trial = _Trial(text, dataset, metric, conventions, permutations, threads)
+    features = used_features(text).tolist()
     tried = {}
-    for place, feature in enumerate(features.tolist()):
+    for place, feature in enumerate(features):
         losses = []
         for repeat, loss in enumerate(trial.losses(feature), start=1):
             losses.append(loss)
@@ -97,7 +98,7 @@ def permutation_importance(
         tried[feature] = trial.summarised(feature, np.array(losses))
     found = [
         tried.get(feature, PermutationImportance(feature, 0.0, 0.0, 0.0, 0.0))
-        for feature in range(forest.n_features)
+        for feature in range(len(text.feature_names))
     ]
     return trial.untouched, sorted(found, key=lambda each: np.inf if each.mean is None else -each.mean)
 
@@ -107,32 +108,39 @@ class _Trial:
 
     def __init__(
         self,
-        forest: Forest,
+        text: ModelText,
         dataset: RankingDataset,
         metric: str,
         conventions: Conventions,
         permutations: Permutations,
         threads: int,
     ) -> None:
-        self._forest, self._dataset, self._threads = forest, dataset, threads
+        self._text, self._dataset, self._threads = text, dataset, threads
+        self._features = [frozenset(features_of(tree).tolist()) for tree in text.trees]
         self._metric, self._conventions = parse_metric(metric, conventions), conventions
         self._permutations = permutations
         groups = dataset.query_boundaries if permutations.within == "query" else [0, dataset.n_documents]
         self._groups: Int64Array = np.array(groups)
         self._buffer: Float32Array = np.array(dataset.features)
-        self._as_it_is = self._measured()
-        self.untouched = self._summary(self._as_it_is)
+        self.untouched = self._summary(self._measured(self._scored(Forest(text))))
 
     def losses(self, feature: int) -> Iterator[Float64Array]:
-        """Mix a feature up, again and again; gives each time the queries' losses, (n_queries,)."""
+        """Mix a feature up, again and again; gives each time the queries' losses, (n_queries,).
+
+        Only the trees that look at it score anew each time.
+        """
+        asked, others = (self._forest(feature, looking) for looking in (True, False))
+        # Added up like the scores after it, so that rounding orders equal ones alike.
+        unmoved = self._scored(others)
+        as_it_is = self._measured(unmoved + self._scored(asked))
         column = self._buffer[:, feature].copy()
         sign = 1.0 if self._metric.higher_is_better else -1.0
         seed = np.uint64(self._permutations.seed)
         for repeat in range(self._permutations.repeats):
             mixed = column.copy()
-            shuffle(mixed, self._groups, seed, repeat * self._forest.n_features + feature)
+            shuffle(mixed, self._groups, seed, repeat * asked.n_features + feature)
             self._buffer[:, feature] = mixed
-            yield sign * (self._as_it_is - self._measured())
+            yield sign * (as_it_is - self._measured(unmoved + self._scored(asked)))
         self._buffer[:, feature] = column
 
     def summarised(self, feature: int, losses: Float64Array) -> PermutationImportance:
@@ -145,8 +153,16 @@ class _Trial:
             error = float(np.nanmean(losses, axis=1).std(ddof=1) / np.sqrt(len(losses)))
         return PermutationImportance(feature, summary.mean, error, summary.lower, summary.upper)
 
-    def _measured(self) -> Float64Array:
-        scores = self._forest.score(self._buffer, self._threads)
+    def _forest(self, feature: int, looking: bool) -> Forest:
+        """Return the trees that look at a feature, or the others."""
+        trees = zip(self._text.trees, self._features, strict=True)
+        chosen = tuple(tree for tree, features in trees if (feature in features) == looking)
+        return Forest(replace(self._text, trees=chosen))
+
+    def _scored(self, forest: Forest) -> Float64Array:
+        return forest.score(self._buffer, self._threads)
+
+    def _measured(self, scores: Float64Array) -> Float64Array:
         spelling = self._metric.spelling
         return measure(scores, self._dataset, [spelling], self._conventions)[spelling]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset
-from core.inspection import Permutations, permutation_importance, used_features
+from core.inspection import Permutations, permutation_importance
 from core.metrics import conventions
 from core.store import Inspection
 from tests.worker.test_training import Workshop, dataset, workshop
@@ -40,8 +40,7 @@ def test_a_model_is_inspected_from_end_to_end(workshop: Workshop, dataset: Ranki
     found = _inspected(workshop, dataset_id, model_id)
     model = load_model(workshop.store, model_id)
     baseline, expected = permutation_importance(
-        model.forest,
-        used_features(model.text),
+        model.text,
         dataset,
         "ndcg@5",
         conventions("default"),

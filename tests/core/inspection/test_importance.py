@@ -4,7 +4,8 @@ import lightgbm
 import numpy as np
 import pytest
 
-from core.inspection import split_importance, used_features
+from core.inspection import split_importance
+from core.inspection.importance import used_features
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
 from tests.core.inspection.forests import forest_of, stump
