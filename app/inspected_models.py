@@ -3,7 +3,7 @@
 import numpy as np
 
 from app.schemas.inspections import FeatureImportance, ModelImportance, ModelTree
-from app.scoring import model_key
+from app.serving.models import model_key
 from core.inspection import split_importance, tree_nodes
 from core.scoring.model_text import ModelText
 from core.store import Store

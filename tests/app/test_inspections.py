@@ -6,7 +6,7 @@ from typing import Any
 import lightgbm
 import pytest
 
-from app.scoring import model_key
+from app.serving.models import model_key
 from core.metrics import Conventions
 from core.store import Inspection, Model, Store
 from tests.app.conftest import FEATURE_NAMES, TestClient
