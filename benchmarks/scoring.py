@@ -1,7 +1,7 @@
 """Microseconds to score documents with one thread, beside LightGBM, ONNX Runtime and treelite; medians.
 
-All are measured in turn. Every score is compared with LightGBM's, bit for bit. ONNX Runtime is given our export
-and takes float32; treelite walks the trees by its General Tree Inference Library.
+All are measured in turn. Every score is compared with LightGBM's, bit for bit. ONNX Runtime is given our
+export and takes float32; treelite walks the trees by its General Tree Inference Library.
 """
 
 import argparse

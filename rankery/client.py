@@ -125,7 +125,7 @@ class Client:
         return self._send("GET", address, params={"offset": offset, "limit": limit})
 
     def submit(self, job: Mapping[str, Any]) -> Document:
-        """Submit a job: `{"kind": "train" | "evaluate" | "rank" | "compare", …}`."""
+        """Submit a job: `{"kind": "train" | "evaluate" | "rank" | "compare" | "inspect", …}`."""
         return self._send("POST", "/v1/jobs", json=dict(job))
 
     def job(self, job_id: str) -> Document:

@@ -1,8 +1,5 @@
 """Turning what was sent, or asked for, into a dataset that is ready to train on."""
 
-import time
-from collections.abc import Callable
-
 from core.data import dataset_statistics, write_parquet
 from core.data.query_index import write_query_index
 from core.data.result import Reading
@@ -17,6 +14,7 @@ from core.store.dataset_keys import (
     upload_folder,
 )
 from worker.jobs import JobRun
+from worker.progress import counting
 from worker.sources import source_of
 
 _PERCENT = 100
@@ -41,7 +39,7 @@ def run_ingestion(run: JobRun) -> None:
     digest = source.digest()
     if not _take_over(run, dataset_id, digest):
         run.phase("reading")
-        reading = source.read(run.limits, run.threads, _progress(run, "reading"))
+        reading = source.read(run.limits, run.threads, counting(run, "reading", _PERCENT))
         _ingest(run, dataset_id, digest, reading)
 
 
@@ -71,7 +69,7 @@ def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading) -> None
     )
     data_key = new_data_key(run.id, run.token)
     with run.writing(data_key) as file:
-        write_parquet(dataset, file, _progress(run, "storing"))
+        write_parquet(dataset, file, counting(run, "storing", _PERCENT))
     with run.writing(queries_key(data_key)) as file:
         write_query_index(dataset, file)
     with run.writing(features_key(data_key)) as file:
@@ -88,21 +86,3 @@ def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading) -> None
     if ready.data_key != data_key:  # the same content became ready meanwhile
         run.remove(data_folder(data_key))
     run.caches.keep_dataset(digest, dataset)
-
-
-def _progress(run: JobRun, phase: str) -> Callable[[int, int], None]:
-    """Return what turns a count of bytes or rows into the progress of the job, in percent."""
-    started_at = time.monotonic()
-
-    def report(done: int, total: int) -> None:
-        elapsed_seconds = time.monotonic() - started_at
-        run.report(
-            progress={
-                "phase": phase,
-                "iteration": _PERCENT * done // total,
-                "total": _PERCENT,
-                "eta_seconds": round(elapsed_seconds * (total - done) / done, 1) if done else None,
-            }
-        )
-
-    return report

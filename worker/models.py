@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from core.scoring import Forest
+from core.scoring.model_text import ModelText
 from core.store import Store
 
 
@@ -11,11 +12,13 @@ class LoadedModel:
     """A model to score with.
 
     Attributes:
-        forest: Its trees.
+        forest: Its trees, to score with.
+        text: Its trees, to be looked at.
         feature_names: Its features in their order, by the names that its dataset gave them.
     """
 
     forest: Forest
+    text: ModelText
     feature_names: tuple[str, ...]
 
 
@@ -33,5 +36,6 @@ def load_model(store: Store, model_id: str) -> LoadedModel:
     """
     with store.read() as tx:
         row = tx.models.get(model_id)
-    forest = Forest.parse(store.artifacts.read_bytes(model_key(model_id)))
-    return LoadedModel(forest, tuple(row.feature_names))
+    # What is no UTF-8 is damaged, and refused wherever it matters.
+    text = ModelText.read(store.artifacts.read_bytes(model_key(model_id)).decode("utf-8", "replace"))
+    return LoadedModel(Forest(text), text, tuple(row.feature_names))

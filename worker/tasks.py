@@ -14,6 +14,7 @@ from worker.evaluation import run_evaluation
 from worker.heartbeat import Heartbeat
 from worker.importing import run_import
 from worker.ingestion import run_ingestion
+from worker.inspection import run_inspection
 from worker.jobs import PUT_OFF, JobRun, WorkerStopping
 from worker.model_importing import run_model_import
 from worker.problems import problem_of
@@ -35,6 +36,7 @@ RUNNERS: Mapping[str, Callable[[JobRun], None]] = MappingProxyType(
         "rank": run_ranking,
         "compare": run_comparison,
         "promote": run_promotion,
+        "inspect": run_inspection,
     }
 )
 _LOOK_SECONDS = 0.1

@@ -72,6 +72,7 @@ RULES = (
             "/datasets/{below:path}",
             "/train",
             "/models",
+            "/models/{ref}",
             "/evaluations/{evaluation_id}",
             "/comparisons",
             "/comparisons/{comparison_id}",

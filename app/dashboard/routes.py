@@ -53,6 +53,12 @@ def models_page(request: Request) -> Response:
     return _page(request, "models", "Models")
 
 
+@router.get("/models/{ref}")
+def model_page(request: Request, ref: str) -> Response:
+    """Show one model: its features by importance, how its scores follow them, and its trees."""
+    return _page(request, "model", ref, section="models")
+
+
 @router.get("/evaluations/{evaluation_id}")
 def evaluation_page(request: Request, evaluation_id: str) -> Response:
     """Show how good a model or a ranking is, beside baselines, by parts of the queries and by query."""

@@ -36,7 +36,7 @@ def create_job(
     once: UseOnce,
     body_sha256: BodySha256,
 ) -> Response:
-    """Queue a training, an evaluation, a ranking or a comparison.
+    """Queue a training, an evaluation, a ranking, a comparison or an inspection.
 
     Everything is checked now: what names something that does not exist, is not ready or is out of bounds
     is refused and never becomes a job.

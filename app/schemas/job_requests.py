@@ -178,8 +178,41 @@ class CompareRequest(QueuedRequest):
     seed: Seed = 42
 
 
+class PartialDependenceRequest(RequestModel):
+    """How a model's scores follow single features."""
+
+    features: list[Annotated[str, Field(max_length=1024)]] | None = Field(
+        None,
+        max_length=100,
+        description="Names; the ten that are most important by permutation when null",
+        examples=[["bm25", "pagerank"]],
+    )
+    grid: int = Field(32, ge=2, le=256, description="Values of each feature, its quantiles")
+    sample: int = Field(2_000, ge=1, le=100_000, description="Documents that the mean is taken over")
+
+
+class InspectRequest(QueuedRequest):
+    """Find out what a model looks at: permutation importance and partial dependence on a dataset."""
+
+    kind: Literal["inspect"]
+    model: ModelReference
+    dataset_id: Id = Field(description="A ready dataset")
+    metric: str = Field("ndcg@10", max_length=64, description="What is lost when a feature is shuffled")
+    contract: Contract = "default"
+    label_map: LabelMap = Field(default_factory=dict)
+    repeats: int = Field(5, ge=1, le=100, description="How often each feature is shuffled")
+    within: Literal["dataset", "query"] = Field(
+        "dataset",
+        description="Over the `dataset` a document gets the value of any other, so that features of the query"
+        " are judged, too; within the `query` what does not tell its documents apart counts for nothing",
+    )
+    partial_dependence: PartialDependenceRequest = Field(default_factory=PartialDependenceRequest)
+    seed: Seed = 42
+
+
 JobRequest = Annotated[
-    TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest, Field(discriminator="kind")
+    TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest,
+    Field(discriminator="kind"),
 ]
 
 REQUEST_EXAMPLES: dict[str, Any] = {
@@ -247,6 +280,18 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
             "systems": [{"model": "web@champion"}, {"model": "web:4"}],
             "metrics": ["ndcg@10", "mrr"],
+        },
+    },
+    "inspect": {
+        "summary": "What does the model look at?",
+        "value": {
+            "kind": "inspect",
+            "model": "web@champion",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+            "metric": "ndcg@10",
+            "repeats": 5,
+            "within": "query",
+            "partial_dependence": {"features": ["bm25", "pagerank"], "grid": 32, "sample": 2000},
         },
     },
     "rank": {

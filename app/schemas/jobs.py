@@ -13,7 +13,16 @@ from core.store import Job as JobRow
 from core.store import JobAttempt
 
 JobKind = Literal[
-    "ingest", "import", "import-model", "train", "reproduce", "evaluate", "rank", "compare", "promote"
+    "ingest",
+    "import",
+    "import-model",
+    "train",
+    "reproduce",
+    "evaluate",
+    "rank",
+    "compare",
+    "promote",
+    "inspect",
 ]
 PRIORITIES: Mapping[str, int] = MappingProxyType({"low": -1, "normal": 0, "high": 1})
 JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -88,7 +97,8 @@ class Job(ResponseModel):
     progress: Progress | None = Field(description="Null before it starts")
     metrics: dict[str, dict[str, float | None]] | None = Field(description="Latest values by data and metric")
     result: Json | None = Field(
-        description="Ids of what it made: dataset, model, evaluation, ranking, comparison; or what it found"
+        description="Ids of what it made: dataset, model, evaluation, ranking, comparison, inspection;"
+        " or what it found"
     )
     problem: FailureReason | None = Field(description="Why it failed")
     findings: list[Finding] | None = Field(

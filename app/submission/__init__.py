@@ -1,16 +1,25 @@
 """What must hold before a job is queued, so that a worker never starts one that cannot end well."""
 
-from app.schemas.job_requests import CompareRequest, EvaluateRequest, RankDatasetRequest, TrainRequest
+from app.schemas.job_requests import (
+    CompareRequest,
+    EvaluateRequest,
+    InspectRequest,
+    RankDatasetRequest,
+    TrainRequest,
+)
 from app.schemas.jobs import PRIORITIES
+from app.submission.inspecting import inspection
 from app.submission.measuring import comparison, evaluation, ranking
 from app.submission.resolved import Resolved
 from app.submission.training import training
 from core.store import Job, Transaction
 
+Request = TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest
+
 
 def submit(
     tx: Transaction,
-    request: TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest,
+    request: Request,
     key_id: str | None = None,
 ) -> Job:
     """Check a job request of a key in full and queue it, its stored spec complete and resolved.
@@ -34,15 +43,15 @@ def enqueue(tx: Transaction, resolved: Resolved, key_id: str | None = None, prio
     )
 
 
-def _resolve(
-    tx: Transaction, request: TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest
-) -> Resolved:
+def _resolve(tx: Transaction, request: Request) -> Resolved:
     if isinstance(request, TrainRequest):
         return training(tx, request)
     if isinstance(request, EvaluateRequest):
         return evaluation(tx, request)
     if isinstance(request, CompareRequest):
         return comparison(tx, request)
+    if isinstance(request, InspectRequest):
+        return inspection(tx, request)
     return ranking(tx, request)
 
 

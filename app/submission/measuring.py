@@ -43,7 +43,7 @@ def evaluation(tx: Transaction, request: EvaluateRequest) -> Resolved:
         problems += _loss_problems(request.diagnostics.loss.model_dump(mode="json"))
     contract = _contract(request, problems)
     if request.model is not None:
-        system = _model(tx, ModelSystem(model=request.model))
+        system = model_named(tx, request.model)
     else:
         system = _ranking(tx, RankingSystem(ranking_id=str(request.ranking_id)))
     _check_data(tx, request, contract, [system])
@@ -58,9 +58,9 @@ def ranking(tx: Transaction, request: RankDatasetRequest) -> Resolved:
         NotFound: When the dataset or model does not exist.
         WrongState: When the dataset is not ready.
     """
-    system = _model(tx, ModelSystem(model=request.model))
+    system = model_named(tx, request.model)
     (dataset,) = require_ready(tx, [request.dataset_id])
-    _check_features(dataset, [system])
+    check_features(dataset, [system])
     return Resolved({**request.model_dump(mode="json"), **system}, [request.dataset_id])
 
 
@@ -75,7 +75,7 @@ def comparison(tx: Transaction, request: CompareRequest) -> Resolved:
     problems: list[InputProblem] = []
     contract = _contract(request, problems)
     systems = [
-        _model(tx, system) if isinstance(system, ModelSystem) else _ranking(tx, system)
+        model_named(tx, system.model) if isinstance(system, ModelSystem) else _ranking(tx, system)
         for system in request.systems
     ]
     _tell_apart(systems)
@@ -100,12 +100,16 @@ def _check_data(
     tx: Transaction, request: EvaluateRequest | CompareRequest, contract: Conventions, systems: list[Json]
 ) -> None:
     (dataset,) = require_ready(tx, [request.dataset_id])
-    _check_features(dataset, systems)
+    check_features(dataset, systems)
     check_dataset_labels(dataset, request.label_map, None, request.metrics, contract)
 
 
-def _check_features(dataset: Dataset, systems: list[Json]) -> None:
-    """Refuse a model on bare judgments."""
+def check_features(dataset: Dataset, systems: list[Json]) -> None:
+    """Refuse a model on bare judgments.
+
+    Raises:
+        InvalidInput: The dataset has no features.
+    """
     if is_bare(dataset) and any("model_id" in system for system in systems):
         raise InvalidInput.at(
             "/dataset_id", "has judgments without features, which no model can score; name rankings"
@@ -120,9 +124,14 @@ def _loss_problems(loss: Json) -> Iterable[InputProblem]:
     return ()
 
 
-def _model(tx: Transaction, asked: ModelSystem) -> Json:
-    model = tx.models.resolve(asked.model)
-    return {"model": asked.model, "model_id": model.id, "system": f"{model.name}:{model.version}"}
+def model_named(tx: Transaction, ref: str) -> Json:
+    """Return what a job's spec says of a model.
+
+    Raises:
+        NotFound: The reference means none.
+    """
+    model = tx.models.resolve(ref)
+    return {"model": ref, "model_id": model.id, "system": f"{model.name}:{model.version}"}
 
 
 def _ranking(tx: Transaction, asked: RankingSystem) -> Json:

@@ -12,6 +12,7 @@ ALIAS_MOVE = "mov_"
 EVALUATION = "evl_"
 RANKING = "rnk_"
 COMPARISON = "cmp_"
+INSPECTION = "ins_"
 API_KEY = "key_"
 AUDIT_ENTRY = "aud_"
 

@@ -9,7 +9,7 @@ QUICK = "quick"
 LANES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         TRAINING: ("train", "reproduce"),
-        QUICK: ("ingest", "import", "import-model", "evaluate", "rank", "compare", "promote"),
+        QUICK: ("ingest", "import", "import-model", "evaluate", "rank", "compare", "promote", "inspect"),
     }
 )
 

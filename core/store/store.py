@@ -24,6 +24,7 @@ from core.store.figures import Figures
 from core.store.forking import ForkGuard
 from core.store.gates import Gates
 from core.store.idempotency import Idempotency
+from core.store.inspections import Inspections
 from core.store.jobs import Jobs
 from core.store.models import Models
 from core.store.quotas import Quotas
@@ -46,6 +47,7 @@ class Transaction:
         evaluations: The evaluations.
         rankings: The rankings.
         comparisons: The comparisons.
+        inspections: The inspections.
         idempotency: The answers kept for repeated requests.
         quotas: What a key may have at a time.
         api_keys: What lets callers in.
@@ -67,6 +69,7 @@ class Transaction:
         self.evaluations = Evaluations(session)
         self.rankings = Rankings(session)
         self.comparisons = Comparisons(session)
+        self.inspections = Inspections(session)
         self.idempotency = Idempotency(session)
         self.quotas = Quotas(session)
         self.api_keys = ApiKeys(session)

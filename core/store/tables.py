@@ -365,6 +365,39 @@ class Comparison(Base):
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
+class Inspection(Base):
+    """What a model looks at, as a dataset shows it.
+
+    Attributes:
+        metric: Spelling of what was measured.
+        contract: The conventions of the metric.
+        baseline: Its summary for the model as it is, as `core.evaluation.Evaluation.as_json` gives it.
+        repeats: How often each feature was mixed up.
+        within: `query` or `dataset`: among what it was.
+        importance: See `core.inspection.PermutationImportance.as_json`, the most important feature first.
+        partial_dependence: See `core.inspection.PartialDependence.as_json`.
+        sample: Documents that the scores of the partial dependence are means of, at most.
+    """
+
+    __tablename__ = "inspections"
+    __table_args__ = (Index(None, "model_id", "id"),)
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id"), index=True)
+    model_id: Mapped[str] = mapped_column(ID, ForeignKey("models.id"))
+    dataset_id: Mapped[str] = mapped_column(ID)
+    metric: Mapped[str] = mapped_column(NAME)
+    contract: Mapped[dict[str, Any]]
+    baseline: Mapped[dict[str, Any]]
+    repeats: Mapped[int]
+    within: Mapped[str] = mapped_column(WORD)
+    seed: Mapped[int]
+    importance: Mapped[list[dict[str, Any]]]
+    partial_dependence: Mapped[list[dict[str, Any]]]
+    sample: Mapped[int]
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+
+
 class IdempotencyRecord(Base):
     """The answer once given to a request that carried an `Idempotency-Key`."""
 

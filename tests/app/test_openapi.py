@@ -12,6 +12,7 @@ from app.schemas.aliases import Alias, AliasMove, AliasRequest, Gate, GateReques
 from app.schemas.audit import AuditEntry
 from app.schemas.datasets import Dataset, SyntheticDatasetRequest
 from app.schemas.evaluations import Evaluation
+from app.schemas.inspections import Inspection, ModelTree
 from app.schemas.job_requests import REQUEST_EXAMPLES, JobRequest
 from app.schemas.jobs import Job
 from app.schemas.keys import Key, KeyRequest, NewKey
@@ -44,6 +45,10 @@ PATHS = {
     "/v1/models/{ref}/rank": {"post"},
     "/v1/models/{ref}/export": {"get"},
     "/v1/models/{ref}/reproduce": {"post"},
+    "/v1/models/{ref}/importance": {"get"},
+    "/v1/models/{ref}/inspections": {"get"},
+    "/v1/models/{ref}/trees/{index}": {"get"},
+    "/v1/inspections/{inspection_id}": {"get"},
     "/v1/evaluations/{evaluation_id}": {"get"},
     "/v1/evaluations/{evaluation_id}/queries": {"get"},
     "/v1/comparisons": {"get"},
@@ -163,7 +168,7 @@ def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -
         for name, operation in operations.items()
         if re.match("(get|list)_", name) and operation["path"].startswith("/v1")
     ]
-    assert len(polled) == 27
+    assert len(polled) == 31
     assert all("304" in operations[name]["responses"] for name in polled)
 
 
@@ -225,7 +230,8 @@ def test_other_examples_are_valid(
 
 
 @pytest.mark.parametrize(
-    "model", [Dataset, Job, Model, Alias, AliasMove, Gate, Evaluation, Key, NewKey, AuditEntry]
+    "model",
+    [Dataset, Job, Model, Alias, AliasMove, Gate, Evaluation, Inspection, ModelTree, Key, NewKey, AuditEntry],
 )
 def test_response_examples_are_complete(model: type[Any]) -> None:
     """An example answer has exactly the fields that answers have."""

@@ -108,6 +108,14 @@ class Prepared:
             self.ids[name] = result["comparison_id"]
         return self.ids[name]
 
+    def inspection(self, model: str) -> str:
+        """Inspect a model on the test data and return the inspection's id."""
+        key = f"inspection of {model}"
+        if key not in self.ids:
+            result = self.job(kind="inspect", dataset_id=self.test_data(), model=model, repeats=2)
+            self.ids[key] = result["inspection_id"]
+        return self.ids[key]
+
     def job(self, **request: Any) -> Json:
         """Submit a job and return what it made."""
         return self.result_of(self._post("/v1/jobs", data=request)["id"])

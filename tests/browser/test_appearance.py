@@ -75,10 +75,12 @@ def result_pages(prepared: Prepared) -> dict[str, str]:
     )
     of_two = prepared.comparison("of two", systems=systems, metrics=metrics)
     three = [{"ranking_id": prepared.run()}, *systems]
+    prepared.inspection(prepared.model(2))
     of_three = prepared.comparison("of three", systems=three, metrics=metrics)
     return {
         "evaluation": f"/evaluations/{evaluation}",
         "comparison": f"/comparisons/{of_two}#query=q5",
+        "model": "/models/compared:2#by=permutation&tree=2",
         "comparison-of-three": f"/comparisons/{of_three}#pair=0-2&query=q5",
     }
 
@@ -100,6 +102,9 @@ def test_every_page_fits_its_window(
             page.locator(".plot .main-svg").first.wait_for()
         if name in {"dataset-features", "dataset-queries", "dataset-query"}:
             page.locator("tbody tr:visible").first.wait_for()
+        if name == "model":
+            page.locator("#dependence .plot .main-svg").first.wait_for()
+            page.locator(".tree .leaf").first.wait_for()
         if name.startswith("comparison-") or name == "comparison":
             page.locator(".two-rankings").wait_for()
         if name == "comparisons":

@@ -105,11 +105,13 @@ def stored(target: Target) -> dict[str, str]:
         kind="compare", dataset_id=found["id"], permutations=1000, metrics=["ndcg@5"],
         systems=[{"ranking_id": ranking}, {"model": "marked"}],
     )  # fmt: skip
-    for job in (evaluated, model, compared):
+    inspected = target.run(kind="inspect", dataset_id=found["id"], model="marked", repeats=1)
+    for job in (evaluated, model, compared, inspected):
         assert job["status"] == "succeeded", job
     return {
         "dataset": found["id"], "broken": broken["id"], "broken_job": broken["job_id"],
         "failed": trained["id"], "job": model["id"], "compare_job": compared["id"],
+        "inspect_job": inspected["id"],
         "evaluation": evaluated["result"]["evaluation_id"], "comparison": compared["result"]["comparison_id"],
     }  # fmt: skip
 
@@ -124,6 +126,8 @@ def test_no_name_on_the_dashboard_is_run(watch: Watch, stored: dict[str, str]) -
     watch.open(f"/jobs/{stored['broken_job']}", MARKUP)
     watch.open("/")
     watch.open("/models", "marked")
+    watch.open("/models/marked#by=permutation", MARKUP)
+    watch.open(f"/jobs/{stored['inspect_job']}")
     watch.open("/train")
     watch.open(f"/jobs/{stored['job']}")
     watch.open(f"/jobs/{stored['failed']}")
@@ -157,6 +161,7 @@ def test_what_an_address_says_is_text(watch: Watch, name: str) -> None:
         f"/jobs/{_encoded(name)}",
         f"/datasets/{_encoded(name)}",
         f"/datasets/x/queries/{_encoded(name)}",
+        f"/models/{_encoded(name)}",
         f"/evaluations/{_encoded(name)}",
         f"/comparisons/{_encoded(name)}?a={_encoded(name)}&metric={_encoded(name)}&query={_encoded(name)}",
         f"/sign-in?next={_encoded(name)}",

@@ -96,6 +96,17 @@ run(
     permutations=1000,
     seed=1,
 )
+run(
+    "inspect",
+    dataset_id=plain,
+    metric="ndcg@5",
+    contract="default",
+    repeats=1,
+    within="query",
+    partial_dependence={"features": None, "grid": 4, "sample": 10},
+    seed=1,
+    **model,
+)
 store.artifacts.write_bytes(run_key("u"), b"0 Q0 d1 1 0.5 tag\\n1 Q0 d2 1 0.5 tag\\n")
 run("import", dataset_id=plain, upload_id="u", filename="r", name="r")
 

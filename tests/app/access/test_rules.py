@@ -9,12 +9,12 @@ from starlette.routing import Mount
 
 from app import ApiSettings, create_app
 from app.access.caller import ADMIN, READ, SCORE, WRITE, Caller
-from app.access.rules import RULES, SIGN_IN_FILES, rule_of
+from app.access.rules import HEALTH, RULES, SIGN_IN_FILES, rule_of
 from app.dashboard import assets
 from tests.app.access.conftest import Bearer
 from tests.app.conftest import TestClient
 
-OPEN = {"/healthz", "/readyz", "/sign-in", "/sign-out"}
+OPEN = HEALTH | {"/sign-in", "/sign-out"}
 FILES = [f"/static/{file.relative_to(assets._FOLDER)}" for file in assets._FOLDER.rglob("*.*")]
 
 
@@ -74,6 +74,10 @@ CASES = [
     ("GET", "/openapi.json", READ),
     ("GET", "/static/parts/api.js", READ),
     ("POST", "/v1/models/web/rank", SCORE),
+    ("POST", "/v2/models/web/infer", SCORE),
+    ("POST", "/v2/models/web/versions/1/infer", SCORE),
+    ("GET", "/v2/models/web/ready", READ),
+    ("GET", "/v2", READ),
     ("POST", "/v1/jobs", WRITE),
     ("POST", "/v1/datasets", WRITE),
     ("PUT", "/v1/models/web/aliases/best", WRITE),

@@ -91,6 +91,14 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             | {"updated_at": MOMENT}
         ],
     },
+    "0006": {
+        "inspections": [
+            {"id": "ins_1", "job_id": "job_1", "model_id": "mdl_1", "dataset_id": "ds_ready"}
+            | {"metric": "ndcg@10", "contract": {}, "baseline": {"mean": 0.5}, "repeats": 5, "seed": 1}
+            | {"within": "query", "importance": [], "partial_dependence": [], "sample": 10}
+            | {"created_at": MOMENT}
+        ]
+    },
 }
 
 

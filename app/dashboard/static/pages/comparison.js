@@ -4,7 +4,7 @@
  * @module
  */
 import { get, Problem } from "../parts/api.js";
-import { compareWith, comparisonApi, datasetPage, decoded } from "../parts/addresses.js";
+import { compareWith, comparisonApi, datasetPage, decoded, modelPage } from "../parts/addresses.js";
 import { contractWords, presetWords } from "../parts/contract_words.js";
 import { differenceTable } from "../parts/difference_table.js";
 import { h, replace } from "../parts/dom.js";
@@ -102,7 +102,7 @@ function meansOf({ systems, metrics }, chosen) {
   const tabs = metricTabs(metrics, show, "Metric of the means");
   const body = h("div", {});
   let current = metrics[0];
-  const name = (system) => (system.model_id ? h("a", { class: "quiet-link", href: `/models#${encodeURIComponent(system.model_id)}` }, system.name) : system.name);
+  const name = (system) => (system.model_id ? h("a", { class: "quiet-link", href: modelPage(system.model_id) }, system.name) : system.name);
 
   function show(metric) {
     current = metric;

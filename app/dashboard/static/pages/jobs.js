@@ -16,6 +16,7 @@ const TABS = [
   ["evaluate", "Evaluation"],
   ["compare", "Comparison"],
   ["promote", "Promotion"],
+  ["inspect", "Inspection"],
   ["rank", "Ranking"],
   ["ingest", "Data"],
 ];

@@ -3,7 +3,7 @@
  * @module
  */
 import { conditionalReader } from "../parts/api.js";
-import { compareWith } from "../parts/addresses.js";
+import { compareWith, modelPage } from "../parts/addresses.js";
 import { emptyState, h, problemBox, replace, setAttribute, setText } from "../parts/dom.js";
 import { count, metric, size, timeElement } from "../parts/format.js";
 import { datasetName } from "../parts/names.js";
@@ -65,6 +65,7 @@ function card(model) {
     h(
       "div",
       { class: "actions" },
+      h("a", { class: "button", href: modelPage(reference), "aria-label": `Open ${reference}` }, "Open"),
       model.job_id && model.metrics && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(model.job_id)}#result` }, "Evaluation"),
       model.job_id && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(model.job_id)}` }, "Job"),
       h("a", { class: "button quiet", href: `/v1/models/${encodeURIComponent(model.id)}/export?format=lightgbm`, download: "" }, "Model file"),

@@ -42,6 +42,16 @@ export function comparisonApi(id, below = "") {
   return `/v1/comparisons/${encodeURIComponent(id)}${below}`;
 }
 
+/** @param {string} ref id or `name:version` */
+export function modelPage(ref) {
+  return `/models/${encodeURIComponent(ref).replace("%3A", ":")}`;
+}
+
+/** @param {string} ref @param {string} [below] */
+export function modelApi(ref, below = "") {
+  return `/v1/models/${encodeURIComponent(ref)}${below}`;
+}
+
 /** The form that compares, with systems and a dataset chosen. @param {string[]} systems references of models, ids of rankings */
 export function compareWith(systems, dataset = "") {
   const chosen = new URLSearchParams(systems.map((system) => ["system", system]));

@@ -8,19 +8,20 @@ import { count } from "./format.js";
 /**
  * @param {string} caption
  * @param {[Node | string, number][]} entries what is counted, and how often
+ * @param {(number: number) => string} [words] of a number
  */
-export function bars(caption, entries) {
-  const largest = Math.max(1, ...entries.map(([, number]) => number));
+export function bars(caption, entries, words = count) {
+  const largest = Math.max(0, ...entries.map(([, number]) => number)) || 1;
   return h(
     "table",
     { class: "bars" },
     h("caption", {}, caption),
-    h("tbody", {}, ...entries.map(([name, number]) => row(name, number, number / largest))),
+    h("tbody", {}, ...entries.map(([name, number]) => row(name, words(number), number / largest))),
   );
 }
 
-function row(name, number, share) {
-  return h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "bar-cell" }, bar(share)), h("td", { class: "number" }, count(number)));
+function row(name, words, share) {
+  return h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "bar-cell" }, bar(share)), h("td", { class: "number" }, words));
 }
 
 /** @param {number} share of the full width, 0 to 1 */

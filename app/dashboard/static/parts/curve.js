@@ -5,7 +5,7 @@
 import { h, replace, setAttribute, setText } from "./dom.js";
 import { lossValue, metric } from "./format.js";
 import { LOSS, mainMetric } from "./job_words.js";
-import { loadPlotly, onThemeChange, theme } from "./plotly.js";
+import { baseAxis, baseLayout, loadPlotly, onThemeChange, theme } from "./plotly.js";
 
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
 
@@ -110,18 +110,11 @@ function bestPoint(history, name) {
 
 function layout(history, name, colours) {
   const best = bestPoint(history, name);
-  const axis = { gridcolor: colours.line, zeroline: false, linecolor: colours.line, tickcolor: colours.line, fixedrange: false, automargin: true };
+  const axis = baseAxis(colours);
   return {
+    ...baseLayout(colours, 280),
     uirevision: name,
-    height: 280,
-    margin: { l: 52, r: 12, t: 8, b: 40 },
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: colours.font, size: 12, color: colours.muted },
     hovermode: "x unified",
-    hoverlabel: { bgcolor: colours.surface, bordercolor: colours.line, font: { color: colours.ink } },
-    legend: { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom", font: { color: colours.ink } },
-    showlegend: true,
     xaxis: { ...axis, title: { text: "iteration", standoff: 8 }, rangemode: "tozero", tickformat: ",d", showgrid: false },
     yaxis: { ...axis, nticks: 6, ...(name === LOSS ? { title: { text: LOSS, standoff: 10 }, exponentformat: "power" } : { tickformat: ".3~f" }) },
     shapes: best

@@ -6,7 +6,7 @@ import { isShare, readDiagnostics } from "./diagnostics_list.js";
 import { h, replace, setAttribute, setText } from "./dom.js";
 import { lossValue } from "./format.js";
 import { metricTabs } from "./metric_tabs.js";
-import { loadPlotly, onThemeChange, theme } from "./plotly.js";
+import { baseAxis, baseLayout, loadPlotly, onThemeChange, theme } from "./plotly.js";
 
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
 const SHARES = "Shares of queries";
@@ -85,19 +85,12 @@ function traces(history, group, { accent, best, train, ink }) {
   }));
 }
 
-function layout(group, { line, muted, surface, ink, font }) {
-  const axis = { gridcolor: line, zeroline: false, linecolor: line, tickcolor: line, automargin: true };
+function layout(group, colours) {
+  const axis = baseAxis(colours);
   return {
+    ...baseLayout(colours, 280),
     uirevision: group,
-    height: 280,
-    margin: { l: 52, r: 12, t: 8, b: 40 },
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: font, size: 12, color: muted },
     hovermode: "x unified",
-    hoverlabel: { bgcolor: surface, bordercolor: line, font: { color: ink } },
-    legend: { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom", font: { color: ink } },
-    showlegend: true,
     xaxis: { ...axis, title: { text: "iteration", standoff: 8 }, rangemode: "tozero", tickformat: ",d", showgrid: false },
     yaxis: { ...axis, nticks: 6, rangemode: "tozero", ...(group === SHARES ? { tickformat: ".3~p" } : {}) },
   };

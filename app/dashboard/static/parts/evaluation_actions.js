@@ -3,7 +3,7 @@
  * @module
  */
 import { get } from "./api.js";
-import { compareWith, datasetApi, evaluationApi } from "./addresses.js";
+import { compareWith, datasetApi, evaluationApi, modelPage } from "./addresses.js";
 import { h } from "./dom.js";
 
 /** @param {any} evaluation */
@@ -17,7 +17,7 @@ export function evaluationActions(evaluation) {
     "div",
     { class: "actions" },
     h("a", { class: "button", href: compareWith([compared], dataset) }, "Compare"),
-    model && h("a", { class: "button quiet", href: `/models#${encodeURIComponent(model)}` }, "Model"),
+    model && h("a", { class: "button quiet", href: modelPage(model) }, "Model"),
     job && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
     h("details", { class: "menu" }, h("summary", { class: "button quiet" }, "Download"), files),
   );

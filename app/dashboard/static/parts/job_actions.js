@@ -3,7 +3,7 @@
  * @module
  */
 import { Problem, request } from "./api.js";
-import { compareWith, datasetPage } from "./addresses.js";
+import { compareWith, datasetPage, modelPage } from "./addresses.js";
 import { announce, h, replace } from "./dom.js";
 import { isActive, resultPage, title } from "./job_words.js";
 
@@ -34,9 +34,9 @@ function results(job) {
   const link = (href, words, attributes = {}) => h("a", { class: "button quiet", href, ...attributes }, words);
   const found = resultPage(job);
   return [
-    found && h("a", { class: job.kind === "train" ? "button quiet" : "button primary", href: found }, job.kind === "compare" ? "Comparison" : "Evaluation"),
+    found && h("a", { class: job.kind === "train" ? "button quiet" : "button primary", href: found }, { compare: "Comparison", inspect: "Inspection" }[job.kind] || "Evaluation"),
     job.kind === "import" && ranking && link(compareWith([ranking], job.spec.dataset_id), "Compare it"),
-    model && link(`/models#${encodeURIComponent(model)}`, "Model"),
+    model && link(modelPage(model), "Model"),
     model && link(`/v1/models/${encodeURIComponent(model)}/export?format=lightgbm`, "Model file", { download: "" }),
     ranking && link(`/v1/rankings/${encodeURIComponent(ranking)}?format=trec`, "Ranking (TREC)", { download: `${ranking}.txt` }),
     ranking && link(`/v1/rankings/${encodeURIComponent(ranking)}?format=parquet`, "Ranking (Parquet)", { download: `${ranking}.parquet` }),

@@ -2,12 +2,13 @@
  * What a job is called, and how far it is, in words.
  * @module
  */
+import { modelPage } from "./addresses.js";
 import { count, duration, percent, size } from "./format.js";
 
 /**
  * @typedef {object} Job
  * @property {string} id
- * @property {"ingest" | "import" | "import-model" | "train" | "reproduce" | "evaluate" | "rank" | "compare" | "promote"} kind
+ * @property {"ingest" | "import" | "import-model" | "train" | "reproduce" | "evaluate" | "rank" | "compare" | "promote" | "inspect"} kind
  * @property {"queued" | "running" | "succeeded" | "failed" | "cancelled"} status
  * @property {Record<string, any>} spec
  * @property {{phase: string, iteration: number, total: number, eta_seconds: number | null} | null} progress
@@ -35,6 +36,7 @@ export const KINDS = {
   "import-model": "Importing a model",
   compare: "Comparison",
   promote: "Promotion",
+  inspect: "Inspection",
 };
 
 /** @param {Job} job */
@@ -62,8 +64,9 @@ export function systemWords(systems) {
 
 /** Where what the job found is shown, for those that find something. @param {Job} job */
 export function resultPage(job) {
-  const { comparison_id: comparison, evaluation_id: evaluation } = job.result || {};
+  const { comparison_id: comparison, evaluation_id: evaluation, inspection_id: inspection } = job.result || {};
   if (comparison) return `/comparisons/${encodeURIComponent(comparison)}`;
+  if (inspection) return `${modelPage(job.spec.model_id)}#by=permutation&inspection=${encodeURIComponent(inspection)}`;
   return evaluation ? `/evaluations/${encodeURIComponent(evaluation)}` : null;
 }
 

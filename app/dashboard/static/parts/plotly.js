@@ -38,6 +38,30 @@ export function theme() {
   };
 }
 
+/** What all charts have in common. @param {ReturnType<typeof theme>} colours @param {number} height */
+export function baseLayout({ surface, line, ink, muted, font }, height) {
+  return {
+    height,
+    margin: { l: 52, r: 12, t: 8, b: 40 },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: font, size: 12, color: muted },
+    hoverlabel: { bgcolor: surface, bordercolor: line, font: { color: ink } },
+    legend: { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom", font: { color: ink } },
+    showlegend: true,
+  };
+}
+
+/** What all their axes have in common. @param {ReturnType<typeof theme>} colours */
+export function baseAxis({ line }) {
+  return { gridcolor: line, zeroline: false, linecolor: line, tickcolor: line, automargin: true };
+}
+
+/** A name as Plotly is to be given it, which would take some tags for what they mean. @param {string} name */
+export function literal(name) {
+  return name.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
 /** Calls back when the user's light or dark preference changes. */
 export function onThemeChange(callback) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", callback);

@@ -8,7 +8,12 @@ import { count, percent, short } from "./format.js";
 
 /** @param {any} statistics */
 export function tiles(statistics) {
-  return h("dl", { class: "tiles" }, ...facts(statistics).map(tile));
+  return tileList(facts(statistics));
+}
+
+/** @param {[string, string, (string | false)?][]} entries name, figure, and what helps to judge it */
+export function tileList(entries) {
+  return h("dl", { class: "tiles" }, ...entries.map(tile));
 }
 
 function tile([name, value, detail]) {

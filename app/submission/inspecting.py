@@ -1,0 +1,53 @@
+"""Requests to inspect a model."""
+
+from collections.abc import Iterable, Sequence
+
+from app.schemas.job_requests import InspectRequest
+from app.submission.checks import (
+    check_dataset_labels,
+    contract_of,
+    label_map_problems,
+    require_ready,
+    unknown_metrics,
+)
+from app.submission.measuring import check_features, model_named
+from app.submission.resolved import Resolved
+from core.errors import InputProblem, InvalidInput
+from core.store import Transaction
+
+
+def inspection(tx: Transaction, request: InspectRequest) -> Resolved:
+    """Check a request to inspect.
+
+    Raises:
+        InvalidInput: For what is wrong with the request.
+        NotFound: When the dataset or model does not exist.
+        WrongState: When the dataset is not ready.
+    """
+    problems = [InputProblem("/metric", found.detail) for found in unknown_metrics([request.metric])]
+    contract = contract_of(request.contract, problems)
+    system = model_named(tx, request.model)
+    known = tx.models.get(system["model_id"]).feature_names
+    problems += [
+        *label_map_problems(request.label_map),
+        *_feature_problems(request.partial_dependence.features or [], known),
+    ]
+    if problems:
+        raise InvalidInput(*problems)
+    (dataset,) = require_ready(tx, [request.dataset_id])
+    check_features(dataset, [system])
+    check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
+    spec = {**request.model_dump(mode="json"), **system, "contract": contract.as_json()}
+    return Resolved(spec, [request.dataset_id])
+
+
+def _feature_problems(names: Sequence[str], known: Sequence[str]) -> Iterable[InputProblem]:
+    there = set(known)
+    for i, name in enumerate(names):
+        pointer = f"/partial_dependence/features/{i}"
+        if name not in there:
+            yield InputProblem(
+                pointer, f"the model has no feature {name[:40]!r}; its own list names them all"
+            )
+        elif name in names[:i]:
+            yield InputProblem(pointer, f"{name[:40]!r} is listed twice")

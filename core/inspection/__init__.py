@@ -1,0 +1,21 @@
+"""What a model looks at: which features it needs, how its scores follow them, and its trees."""
+
+from core.inspection.importance import SplitImportance, split_importance
+from core.inspection.partial_dependence import Grid, PartialDependence, partial_dependence
+from core.inspection.permutation import PermutationImportance, Permutations, permutation_importance
+from core.inspection.tree_nodes import MOST_DEPTH, Leaf, Split, tree_nodes
+
+__all__ = [
+    "MOST_DEPTH",
+    "Grid",
+    "Leaf",
+    "PartialDependence",
+    "PermutationImportance",
+    "Permutations",
+    "Split",
+    "SplitImportance",
+    "partial_dependence",
+    "permutation_importance",
+    "split_importance",
+    "tree_nodes",
+]

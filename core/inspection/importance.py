@@ -1,0 +1,52 @@
+"""Which features a forest splits by, and what it gained by that while it was trained."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.scoring.model_text import ModelText
+from core.scoring.tree import Tree
+from core.types import Float64Array, Int64Array
+
+
+@dataclass(frozen=True, eq=False)
+class SplitImportance:
+    """What LightGBM's `feature_importance` tells, in the model's feature order.
+
+    Attributes:
+        gain: (n_features,) sums of the gains of the splits by each feature, in units of the training loss.
+        split: (n_features,) how many splits each feature makes.
+    """
+
+    gain: Float64Array
+    split: Int64Array
+
+
+def split_importance(text: ModelText) -> SplitImportance:
+    """Add up the splits of all trees; one that gained nothing does not count, as with LightGBM."""
+    features = _joined(tree.features for tree in text.trees)
+    gains = np.concatenate([np.empty(0), *(tree.gains for tree in text.trees)])
+    counted = gains > 0.0
+    n_features = len(text.feature_names)
+    # LightGBM reads its gains as float32 and adds them up in float64, tree by tree.
+    weights = np.minimum(gains[counted], np.finfo(np.float32).max).astype(np.float32)
+    return SplitImportance(
+        gain=np.bincount(features[counted], weights, minlength=n_features).astype(np.float64),
+        split=np.bincount(features[counted], minlength=n_features).astype(np.int64),
+    )
+
+
+def used_features(text: ModelText) -> Int64Array:
+    """Return the numbers of the features that any tree looks at, ascending."""
+    return np.unique(_joined(map(features_of, text.trees)))
+
+
+def features_of(tree: Tree) -> Int64Array:
+    """Return the numbers of the features that a tree looks at, in splits or leaves, ascending."""
+    of_leaves = [tree.linear.features] if tree.linear else []
+    return np.unique(_joined([tree.features, *of_leaves]))
+
+
+def _joined(features: Iterable[Int64Array]) -> Int64Array:
+    return np.concatenate([np.empty(0, np.int64), *features])

@@ -1,0 +1,28 @@
+"""Random orders that are the same on any number of threads."""
+
+import numpy as np
+
+from core.jit import exact
+from core.losses.randomness import mix
+from core.types import FloatArray, Int64Array
+
+
+@exact
+def shuffle(values: FloatArray | Int64Array, boundaries: Int64Array, seed: np.uint64, number: int) -> None:
+    """Bring the values of each group into a random order, in place (Fisher and Yates).
+
+    Args:
+        values: (n_values,).
+        boundaries: (n_groups + 1,) offsets of the groups; no value leaves its own.
+        seed: The same seed and number give the same order.
+        number: Which order of the seed.
+    """
+    key = mix(seed, number)
+    half = np.uint64(32)
+    for group in range(len(boundaries) - 1):
+        start = boundaries[group]
+        for place in range(boundaries[group + 1] - 1, start, -1):
+            # The upper half of a random word draws by multiplication; the bias is below n / 2^32.
+            choices = np.uint64(place - start + 1)
+            other = start + np.int64(((mix(key, place) >> half) * choices) >> half)
+            values[place], values[other] = values[other], values[place]

@@ -1,0 +1,175 @@
+"""A single tree of a forest as nested nodes, to be read and drawn."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from core.errors import InvalidInput
+from core.scoring.model_text import ModelText
+from core.scoring.tree import CATEGORICAL, Tree
+from core.types import Int64Array
+
+MOST_DEPTH = 64
+_GOES_LEFT = 2
+_MISSING: tuple[Literal["none", "zero", "nan"], ...] = ("none", "zero", "nan")
+
+Side = Literal["left", "right"]
+
+
+@dataclass(frozen=True)
+class Linear:
+    """What a linear leaf adds to a score, where none of its features is missing.
+
+    Attributes:
+        constant: What is added to the products.
+        coefficients: By name of the feature that each is multiplied with.
+    """
+
+    constant: float
+    coefficients: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Where a descent ends.
+
+    Attributes:
+        leaf: Its number in the tree.
+        value: What it adds to a score.
+        documents: Training documents that ended here; None where the model does not tell.
+        linear: What it adds instead, None where leaves are constant.
+    """
+
+    kind: ClassVar[str] = "leaf"
+
+    leaf: int
+    value: float
+    documents: int | None
+    linear: Linear | None
+
+
+@dataclass(frozen=True)
+class Split:
+    """A question about one feature.
+
+    Attributes:
+        split: Its number in the tree; 0 is the root.
+        feature: Name of the feature.
+        decision: Goes left what is `<=` the threshold, or `in` the categories.
+        threshold: None where it is infinite and only missing values are told from others, and for categories.
+        categories: Those that go left; None where there is a threshold.
+        missing: What is missing: `nan`, `zero` (NaN included), or `none` where NaN counts as 0.
+        missing_goes: To which side; None where nothing is missing.
+        gain: By how much the split reduced the training loss.
+        documents: Training documents that came through; None where the model does not tell.
+        leaves: Leaves below.
+        left: None below the depth that was asked for.
+        right: The same.
+    """
+
+    kind: ClassVar[str] = "split"
+
+    split: int
+    feature: str
+    decision: Literal["<=", "in"]
+    threshold: float | None
+    categories: tuple[int, ...] | None
+    missing: Literal["none", "zero", "nan"]
+    missing_goes: Side | None
+    gain: float
+    documents: int | None
+    leaves: int
+    left: "Split | Leaf | None"
+    right: "Split | Leaf | None"
+
+
+def tree_nodes(
+    text: ModelText, index: int, feature_names: tuple[str, ...], root: int = 0, depth: int = MOST_DEPTH
+) -> Split | Leaf:
+    """Read a tree, or what is below one of its splits.
+
+    Args:
+        text: The model.
+        index: Which tree, from 0.
+        feature_names: How its features are called.
+        root: The split to begin with; 0 in a tree without splits is its leaf.
+        depth: Levels of splits, at most `MOST_DEPTH`.
+
+    Raises:
+        InvalidInput: There is no such tree, or no such split.
+    """
+    if not 0 <= index < len(text.trees):
+        raise InvalidInput.at("/index", f"the model has {_counted(len(text.trees), 'tree')}, counted from 0")
+    tree = text.trees[index]
+    if not 0 <= root < max(1, len(tree.left)):
+        raise InvalidInput.at("/root", f"the tree has {_counted(len(tree.left), 'split')}, counted from 0")
+    reader = _Reader(tree, feature_names)
+    return reader.node(root if len(tree.left) else -1, depth)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+class _Reader:
+    def __init__(self, tree: Tree, feature_names: tuple[str, ...]) -> None:
+        self._tree, self._names = tree, feature_names
+        self._leaves_below = _leaves_below(tree)
+
+    def node(self, number: int, depth: int) -> Split | Leaf:
+        """Return split `number`, or leaf -number - 1."""
+        return self._split(number, depth) if number >= 0 else self._leaf(-number - 1)
+
+    def _split(self, split: int, depth: int) -> Split:
+        tree = self._tree
+        decision, threshold = int(tree.decisions[split]), float(tree.thresholds[split])
+        categorical = bool(decision & CATEGORICAL)
+        # LightGBM sends what is missing to the right of a categorical split, whatever its bits say.
+        missing = "nan" if categorical else _MISSING[decision >> 2]
+        goes: Side = "left" if decision & _GOES_LEFT and not categorical else "right"
+        left, right = (
+            self.node(int(children[split]), depth - 1) if depth > 1 else None
+            for children in (tree.left, tree.right)
+        )
+        return Split(
+            split=split,
+            feature=self._names[tree.features[split]],
+            decision="in" if categorical else "<=",
+            threshold=None if categorical or np.isinf(threshold) else threshold,
+            categories=self._categories(int(threshold)) if categorical else None,
+            missing=missing,
+            missing_goes=None if missing == "none" else goes,
+            gain=float(tree.gains[split]),
+            documents=int(tree.split_counts[split]) or None,
+            leaves=int(self._leaves_below[split]),
+            left=left,
+            right=right,
+        )
+
+    def _categories(self, place: int) -> tuple[int, ...]:
+        bits = np.unpackbits(self._tree.categories[place].view(np.uint8), bitorder="little")
+        return tuple(np.flatnonzero(bits).tolist())
+
+    def _leaf(self, leaf: int) -> Leaf:
+        documents = int(self._tree.leaf_counts[leaf]) or None
+        return Leaf(leaf, float(self._tree.leaf_values[leaf]), documents, self._linear(leaf))
+
+    def _linear(self, leaf: int) -> Linear | None:
+        linear = self._tree.linear
+        if linear is None:
+            return None
+        first = int(linear.counts[:leaf].sum())
+        terms = slice(first, first + int(linear.counts[leaf]))
+        names = (self._names[feature] for feature in linear.features[terms])
+        coefficients = dict(zip(names, linear.coefficients[terms].tolist(), strict=True))
+        return Linear(float(linear.constants[leaf]), coefficients)
+
+
+def _leaves_below(tree: Tree) -> Int64Array:
+    """Count the leaves below each split, (n_splits,); children come after their parents."""
+    found = np.ones(2 * len(tree.left) + 1, np.int64)  # leaf k stands at -k - 1
+    for split in range(len(tree.left) - 1, -1, -1):
+        found[split] = found[tree.left[split]] + found[tree.right[split]]
+    return found[: len(tree.left)]

@@ -1,0 +1,108 @@
+"""Looking inside a model: importance, partial dependence, trees."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.prepared import Json, Prepared
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+
+def _rows(page: Page) -> list[str]:
+    return page.locator("#importance tbody th .name:not(:has(.name))").all_inner_texts()
+
+
+def test_a_model_is_inspected_on_its_page(visit: Visit, prepared: Prepared) -> None:
+    """From the list to the page and its form, to what each feature is worth and how scores follow it."""
+    reference, dataset_id = prepared.model(2), prepared.test_data()
+    page = visit.open("/models")
+    page.get_by_role("link", name=f"Open {reference}").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(reference)
+    importance = prepared.get(f"/v1/models/{reference}/importance")["features"]
+    page.locator("#importance .bars").wait_for()
+    assert _rows(page) == [each["feature"] for each in importance if each["gain"] > 0]
+    page.get_by_role("button", name="permutation").click()
+    expect(page.locator("#importance")).to_contain_text("Not measured yet")
+
+    form = page.locator("#inspect:not([aria-busy])")
+    form.get_by_label("On the documents of").select_option(dataset_id)
+    form.get_by_label("Metric").fill("fame")
+    visit.refusals_expected = True
+    form.get_by_role("button", name="Inspect").click()
+    expect(form.locator(".field-error")).to_contain_text("unknown metric")
+    form.get_by_label("Metric").fill("map")
+    form.get_by_label("Shuffle each feature").select_option("query")
+    form.get_by_role("button", name="Inspect").click()
+    page.locator("#importance .whiskers").wait_for()
+    page.locator("#dependence .plot[data-feature] .main-svg").first.wait_for()
+    found = prepared.get(f"/v1/inspections/{_address(page)['inspection']}")
+    assert (found["metric"], found["within"], found["dataset_id"]) == ("map", "query", dataset_id)
+    assert _rows(page) == [each["feature"] for each in found["importance"]]
+    first = found["importance"][0]
+    expect(page.locator("#importance tbody tr").first).to_contain_text(f"{first['mean']:.4f}")
+    visit.photograph("model")
+
+    followed = found["partial_dependence"][-1]
+    page.get_by_label("Feature", exact=True).select_option(followed["feature"])
+    plot = page.locator("#dependence .plot")
+    expect(plot).to_have_attribute("data-feature", followed["feature"])
+    expect(plot).to_have_attribute("aria-label", re.compile(f"^Mean score as {followed['feature']} grows"))
+    page.locator("#dependence summary").click()
+    expect(page.locator("#dependence tbody tr")).to_have_count(len(followed["points"]))
+    page.reload()
+    expect(plot).to_have_attribute("data-feature", followed["feature"])
+    assert _rows(page) == [each["feature"] for each in found["importance"]]
+
+
+def _address(page: Page) -> dict[str, str]:
+    return dict(part.split("=", 1) for part in page.url.split("#")[1].split("&"))
+
+
+def test_trees_are_walked_through(visit: Visit, prepared: Prepared) -> None:
+    """By buttons and by keys; the address keeps the tree, and the table has every node of it."""
+    reference = prepared.model(2)
+    page = visit.open(f"/models/{reference}#tree=2")
+    panel = page.locator('#trees[data-tree="2"]')
+    panel.wait_for()
+    panel.get_by_role("button", name="Next tree").click()
+    page.locator('#trees[data-tree="3"]').wait_for()
+    assert _address(page)["tree"] == "3"
+    trees = page.locator("#trees")
+    root = prepared.get(f"/v1/models/{reference}/trees/2")["root"]
+    trees.get_by_role("button", name="All levels").click()
+    items = trees.get_by_role("treeitem")
+    expect(items).to_have_count(2 * root["leaves"] - 1)
+    trees.locator("summary").click()
+    expect(trees.locator("tbody tr")).to_have_count(2 * root["leaves"] - 1)
+
+    items.first.focus()
+    expect(trees.locator(".tree-detail")).to_contain_text(f"{root['documents']:,} (100%)")
+    page.keyboard.press("ArrowRight")
+    focused = trees.locator(":focus")
+    expect(focused).to_have_attribute("aria-label", re.compile(f"^yes: .*{_words(root['left'])}"))
+    expect(trees.locator(".tree-detail")).to_contain_text(f"{root['feature']} ≤")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(items, "the root is folded").to_have_count(1)
+    expect(items.first).to_have_attribute("aria-expanded", "false")
+    page.keyboard.press("Enter")
+    expect(items).not_to_have_count(1)
+    page.keyboard.press("PageDown")
+    page.locator('#trees[data-tree="4"]').wait_for()
+    expect(trees.get_by_label("Number of the tree")).to_have_value("4")
+
+
+def _words(node: Json) -> str:
+    return "adds" if node["kind"] == "leaf" else str(node["feature"])
+
+
+def test_an_unknown_model_is_told(visit: Visit) -> None:
+    """The page of a model that does not exist says so and leads on."""
+    visit.refusals_expected = True
+    page = visit.open("/models/nothing:7")
+    expect(page.get_by_role("heading", name="There is no such model")).to_be_visible()
+    expect(page.locator("#inside")).to_be_hidden()

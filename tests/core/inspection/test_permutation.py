@@ -1,0 +1,149 @@
+"""Permutation importance."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.evaluation import measure
+from core.inspection import PermutationImportance, Permutations, permutation_importance
+from core.inspection.permutation import Within
+from core.inspection.shuffling import shuffle
+from core.metrics import conventions
+from core.scoring import Forest
+from core.scoring.model_text import ModelText
+from core.types import Float32Array, Float64Array
+from tests.core.inspection.forests import forest_of, judged, staircase, stump
+
+METRIC = "ndcg@5"
+
+
+def _found(text: ModelText, permutations: Permutations, threads: int = 1) -> dict[int, PermutationImportance]:
+    _, found = permutation_importance(
+        text,
+        judged(400, 4, seed=1),
+        METRIC,
+        permutations=permutations,
+        threads=threads,
+    )
+    assert [each.mean for each in found] == sorted((each.mean or 0.0 for each in found), reverse=True)
+    return {each.feature: each for each in found}
+
+
+def test_what_decides_counts_and_what_is_not_used_does_not() -> None:
+    """What makes the labels is worth much, noise next to nothing, an unused feature exactly nothing."""
+    noise = stump(1, 0.5, 0.0, 1e-6)
+    text = forest_of(*staircase(0, 4).trees, noise, n_features=4)
+    found = _found(text, Permutations())
+    decisive, useless = found[0], found[1]
+    assert 0.2 < (decisive.lower or 0.0) < (decisive.mean or 0.0) < (decisive.upper or 0.0)
+    assert 0.0 < (decisive.standard_error or 0.0) < 0.02
+    assert useless.mean == pytest.approx(0.0, abs=0.01)
+    for unused in (2, 3):
+        assert found[unused] == PermutationImportance(unused, 0.0, 0.0, 0.0, 0.0)
+
+
+def test_a_feature_of_the_query_shows_over_the_dataset_only() -> None:
+    """Within a query all documents have its value; over the dataset it is torn from what it goes with."""
+    root = stump(3, 0.5, 0.0, 0.0)
+    asks_query_first = replace(  # where f3 is small it ranks by f0, else against it
+        root,
+        features=np.array([3, 0, 0]),
+        thresholds=np.array([0.5, 0.5, 0.5]),
+        decisions=np.repeat(root.decisions, 3),
+        left=np.array([1, -1, -3]),
+        right=np.array([2, -2, -4]),
+        leaf_values=np.array([0.0, 1.0, 1.0, 0.0]),
+        gains=np.ones(3),
+        split_counts=np.ones(3, np.int64),
+        leaf_counts=np.ones(4, np.int64),
+    )
+    text = forest_of(asks_query_first, n_features=4)
+    within, over = (_found(text, Permutations(within=kind))[3] for kind in _KINDS)
+    assert (within.mean, within.lower, within.upper) == (0.0, 0.0, 0.0)
+    assert (over.standard_error or 0.0) > 0.0
+
+
+_KINDS: tuple[Within, Within] = ("query", "dataset")
+
+
+@pytest.mark.parametrize("within", _KINDS)
+@pytest.mark.parametrize("metric", [METRIC, "arp"])
+def test_it_is_what_shuffling_by_hand_gives(within: Within, metric: str) -> None:
+    """The mean over the repeats of metric before less metric after, or the reverse where less is better."""
+    dataset, random = judged(30, 4, seed=2), np.random.default_rng(3)
+    stumps = (stump(int(random.integers(3)), *random.normal(size=3)) for _ in range(60))
+    text = forest_of(*staircase(0, 4).trees, *stumps, n_features=4)
+    forest, held = Forest(text), conventions("letor")
+    groups = dataset.query_boundaries if within == "query" else np.array([0, dataset.n_documents])
+    steps: list[tuple[int, int]] = []
+    baseline, found = permutation_importance(
+        text,
+        dataset,
+        metric,
+        held,
+        Permutations(3, within, seed=9),
+        on_step=lambda *step: steps.append(step),
+    )
+    assert steps == [(step, 9) for step in range(1, 10)]
+
+    def measured(features: Float32Array) -> Float64Array:
+        return measure(forest.score(features), dataset, [metric], held)[metric]
+
+    before = measured(dataset.features)
+    assert baseline.mean == pytest.approx(np.nanmean(before))
+    for each in found:
+        means = []
+        for repeat in range(3):
+            shuffled = dataset.features.copy()
+            column = shuffled[:, each.feature].copy()
+            shuffle(column, groups, np.uint64(9), repeat * 4 + each.feature)
+            shuffled[:, each.feature] = column
+            means.append(np.nanmean(before - measured(shuffled)) * (-1 if metric == "arp" else 1))
+        assert each.mean == pytest.approx(np.mean(means), rel=1e-9)
+        assert each.standard_error == pytest.approx(np.std(means, ddof=1) / np.sqrt(3), rel=1e-9)
+
+
+def test_it_is_the_same_on_any_number_of_threads() -> None:
+    """Orders, scores and intervals do not depend on the threads, and the data are left as they were."""
+    text = staircase(0, 4)
+    assert _found(text, Permutations(seed=4)) == _found(text, Permutations(seed=4), threads=2)
+    assert _found(text, Permutations(seed=4)) != _found(text, Permutations(seed=5))
+
+
+def test_one_repeat_has_no_error() -> None:
+    """Nothing is said of what cannot be known."""
+    assert _found(staircase(0, 4), Permutations(repeats=1))[0].standard_error is None
+
+
+def test_a_metric_that_no_query_defines_tells_nothing() -> None:
+    """Without a relevant document there is nothing to lose, and nothing is claimed."""
+    dataset = judged(5, 4, seed=3)
+    barren = dataset.with_labels(np.zeros_like(dataset.labels))
+    baseline, (unused, *_, found) = permutation_importance(staircase(0, 4), barren, METRIC)
+    assert (baseline.mean, found.feature, found.mean, found.lower) == (None, 0, None, None)
+    assert unused.mean == 0.0
+
+
+def test_it_can_be_stopped() -> None:
+    """What the callback raises comes through at once."""
+
+    def stop(done: int, total: int) -> None:
+        raise InterruptedError(f"{done} of {total}")
+
+    with pytest.raises(InterruptedError, match="1 of 5"):
+        permutation_importance(staircase(0, 4), judged(5, 4, seed=3), METRIC, on_step=stop)
+
+
+def test_every_order_is_as_likely() -> None:
+    """The 24 orders of four values come equally often; groups keep their own."""
+    counts: dict[tuple[int, ...], int] = {}
+    for number in range(24_000):
+        values = np.arange(7)
+        shuffle(values, np.array([0, 4, 7]), np.uint64(1), number)
+        assert sorted(values[4:].tolist()) == [4, 5, 6]
+        order = tuple(values[:4].tolist())
+        counts[order] = counts.get(order, 0) + 1
+    assert len(counts) == 24
+    # χ² of 23 degrees of freedom exceeds 50 once in a thousand.
+    assert sum((count - 1_000) ** 2 / 1_000 for count in counts.values()) < 50

@@ -1,0 +1,88 @@
+"""Inspections: from a trained model and a dataset to what the model looks at."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.data import RankingDataset
+from core.inspection import Permutations, permutation_importance
+from core.metrics import conventions
+from core.store import Inspection
+from tests.worker.workshop import Workshop
+from worker.models import load_model
+
+ASKED: dict[str, Any] = {
+    "metric": "ndcg@5",
+    "contract": "default",
+    "label_map": {},
+    "repeats": 3,
+    "within": "dataset",
+    "partial_dependence": {"features": None, "grid": 8, "sample": 100},
+    "seed": 42,
+}
+
+
+def _inspected(workshop: Workshop, dataset_id: str, model_id: str, **asked: Any) -> Inspection:
+    job = workshop.run("inspect", dataset_id, model_id=model_id, **{**ASKED, **asked})
+    assert job.status == "succeeded", job.problem
+    assert job.result is not None
+    with workshop.store.read() as tx:
+        return tx.inspections.get(job.result["inspection_id"])
+
+
+def test_a_model_is_inspected_from_end_to_end(workshop: Workshop, dataset: RankingDataset) -> None:
+    """What is stored is what core finds, by the features' names, and the most important ones are followed."""
+    dataset_id = workshop.add(dataset, "d1")
+    model_id = workshop.trained(dataset_id)["model_id"]
+    found = _inspected(workshop, dataset_id, model_id)
+    model = load_model(workshop.store, model_id)
+    baseline, expected = permutation_importance(
+        model.text,
+        dataset,
+        "ndcg@5",
+        conventions("default"),
+        Permutations(3, "dataset", 42),
+    )
+    assert found.importance == [each.as_json(dataset.feature_names) for each in expected]
+    assert (found.baseline["mean"], found.baseline["higher_is_better"]) == (baseline.mean, True)
+    assert (found.model_id, found.dataset_id, found.metric) == (model_id, dataset_id, "ndcg@5")
+    assert (found.repeats, found.within, found.seed, found.sample) == (3, "dataset", 42, 100)
+    followed = [each["feature"] for each in found.partial_dependence]
+    assert followed == [dataset.feature_names[each.feature] for each in expected if each.mean]
+    assert len(found.partial_dependence[0]["points"]) == 8
+    with workshop.store.read() as tx:
+        assert [each.id for each in tx.inspections.page_of_model(model_id, None, 10).items] == [found.id]
+        assert tx.inspections.page_of_model("mdl_other", None, 10).items == []
+
+
+def test_named_features_are_followed_in_that_order(workshop: Workshop, dataset: RankingDataset) -> None:
+    """Also those that no tree looks at, whose scores do not move; labels are replaced as asked."""
+    constant = dataset.features.copy()
+    constant[:, 4] = 1.0
+    negative = dataset.with_features(constant, dataset.feature_names).with_labels(dataset.labels - 1)
+    dataset_id = workshop.add(negative, "d1")
+    labels = {"-1": 0.0}
+    model_id = workshop.trained(dataset_id, label_map=labels)["model_id"]
+    asked = {"features": ["f5", "f1"], "grid": 4, "sample": 50}
+    found = _inspected(workshop, dataset_id, model_id, label_map=labels, partial_dependence=asked)
+    unused, _ = found.partial_dependence
+    assert [each["feature"] for each in found.partial_dependence] == ["f5", "f1"]
+    assert [point["value"] for point in unused["points"]] == [1.0]
+    (importance,) = (each for each in found.importance if each["feature"] == "f5")
+    assert (importance["mean"], importance["upper"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("change", ["labels", "features"])
+def test_data_that_do_not_fit_end_the_job(workshop: Workshop, dataset: RankingDataset, change: str) -> None:
+    """The problem says what is wrong."""
+    model_id = workshop.trained(workshop.add(dataset, "d1"))["model_id"]
+    unfit = dataset.with_labels(-np.ones_like(dataset.labels))
+    if change == "features":
+        unfit = dataset.with_features(dataset.features[:, :2].copy(), ("bm25", "age"))
+    job = workshop.run("inspect", workshop.add(unfit, "d2"), model_id=model_id, **ASKED)
+    assert job.status == "failed"
+    assert job.problem is not None
+    assert {"labels": "label", "features": "features the model was trained on"}[change] in job.problem[
+        "detail"
+    ]

@@ -1,0 +1,89 @@
+"""Finding out what a model looks at, on a dataset."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from core.evaluation import Summary
+from core.inspection import (
+    Grid,
+    PermutationImportance,
+    Permutations,
+    partial_dependence,
+    permutation_importance,
+)
+from core.metrics import conventions, parse_metric
+from core.store import new_id
+from worker.datasets import fit_features, load_dataset
+from worker.jobs import JobRun
+from worker.labels import judged_for
+from worker.models import load_model
+from worker.progress import counting
+
+MOST_IMPORTANT = 10  # features whose partial dependence is drawn when none are named
+
+
+def run_inspection(run: JobRun) -> None:
+    """Shuffle the features of a dataset in turn, follow some of them, and store what a model makes of it.
+
+    Raises:
+        InvalidInput: The metric cannot use the labels.
+        DatasetError: The dataset lacks features of the model.
+    """
+    spec, asked = run.spec, run.spec["partial_dependence"]
+    run.phase("loading")
+    model = load_model(run.store, spec["model_id"])
+    names = model.feature_names
+    loaded = load_dataset(run.store, run.caches, spec["dataset_id"]).dataset
+    dataset = fit_features(judged_for(spec, loaded, None, [spec["metric"]]), names)
+    held = conventions(spec["contract"])
+    run.phase("shuffling features")
+    baseline, importance = permutation_importance(
+        model.text,
+        dataset,
+        spec["metric"],
+        held,
+        Permutations(spec["repeats"], spec["within"], spec["seed"]),
+        threads=run.threads,
+        on_step=counting(run, "shuffling features"),
+    )
+    run.phase("following features", afresh=True)
+    dependence = partial_dependence(
+        model.forest,
+        _followed(asked["features"], names, importance),
+        dataset,
+        Grid(asked["grid"], asked["sample"], spec["seed"]),
+        threads=run.threads,
+        on_step=counting(run, "following features"),
+    )
+    inspection_id = new_id("ins_")
+    with run.succeeding({"inspection_id": inspection_id}) as tx:
+        tx.inspections.add(
+            id=inspection_id,
+            job_id=run.id,
+            model_id=spec["model_id"],
+            dataset_id=spec["dataset_id"],
+            metric=spec["metric"],
+            contract=held.as_json(),
+            baseline=_baseline(spec, baseline),
+            repeats=spec["repeats"],
+            within=spec["within"],
+            seed=spec["seed"],
+            importance=[each.as_json(names) for each in importance],
+            partial_dependence=[each.as_json(names) for each in dependence],
+            sample=min(asked["sample"], dataset.n_documents),
+        )
+
+
+def _followed(
+    asked: Sequence[str] | None, names: Sequence[str], importance: Sequence[PermutationImportance]
+) -> list[int]:
+    if asked is None:
+        # What no tree looks at has no error to speak of, and nothing to draw.
+        return [each.feature for each in importance if each.mean != 0.0][:MOST_IMPORTANT]
+    return [names.index(name) for name in asked]
+
+
+def _baseline(spec: dict[str, Any], summary: Summary) -> dict[str, Any]:
+    metric = parse_metric(spec["metric"], spec["contract"])
+    return {**asdict(summary), "higher_is_better": metric.higher_is_better, "contract": metric.contract()}
