@@ -360,8 +360,10 @@ def test_a_worker_takes_the_kinds_of_its_lane(store: Store) -> None:
     assert turns(store, LANES["quick"]) == [reading]
     assert turns(store, LANES["training"]) == [training]
     assert sorted(kind for kinds in LANES.values() for kind in kinds) == sorted(
-        ["train", "reproduce", "ingest", "import", "import-model", "evaluate", "rank", "compare", "promote"]
-        + ["inspect"]
+        (
+            *("train", "reproduce", "evaluate", "rank", "compare", "promote", "inspect"),
+            *("ingest", "import", "import-model"),
+        )
     )
 
 
