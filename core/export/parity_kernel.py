@@ -1,0 +1,103 @@
+"""Walking a model and what was written of it side by side."""
+
+import numpy as np
+
+from core.export.nodes import Nodes
+from core.jit import exact, exact_inlined
+from core.scoring.descent import MissingGo
+from core.types import Float32Array, Float64Array, FloatArray, Int64Array
+
+BLOCK = 256  # documents that stay in a cache beside a tree
+_LEFT_IF_ZERO, _RIGHT_IF_ZERO = int(MissingGo.LEFT_IF_ZERO), int(MissingGo.RIGHT_IF_ZERO)
+_LEFT_IF_NAN = int(MissingGo.LEFT_IF_NAN)
+_ZERO = float(np.float32(1e-35))
+
+
+@exact_inlined
+def goes_left(value: float, threshold: float, way: int, strict: bool) -> bool:
+    """Decide at a split."""
+    if value != value:
+        if way >= _LEFT_IF_NAN:
+            return way == _LEFT_IF_NAN
+        value = 0.0
+    if _LEFT_IF_ZERO <= way <= _RIGHT_IF_ZERO and -_ZERO <= value <= _ZERO:
+        return way == _LEFT_IF_ZERO
+    return value < threshold if strict else value <= threshold
+
+
+@exact_inlined
+def _leaf(row: Float32Array, node: int, nodes: Nodes, strict: bool) -> int:
+    while nodes.features[node] >= 0:
+        left = goes_left(
+            np.float64(row[nodes.features[node]]), nodes.thresholds[node], nodes.ways[node], strict
+        )
+        node = node + 1 if left else nodes.right[node]
+    return node
+
+
+@exact
+def walk(
+    features: FloatArray,
+    model: Nodes,
+    loaded: Nodes,
+    strict: bool,
+    single_sum: bool,
+    scores: Float64Array,
+    engine_scores: Float64Array,
+) -> tuple[int, int]:
+    """Score documents by LightGBM and by the engine.
+
+    Args:
+        features: (n_documents, n_features) of float32 values.
+        model: LightGBM's nodes.
+        loaded: The same nodes with the numbers that the engine holds.
+        strict: Whether the engine goes left where `x < threshold`.
+        single_sum: Whether it adds up in float32.
+        scores: (n_documents,) LightGBM's scores are written here.
+        engine_scores: (n_documents,) the engine's are written here.
+
+    Returns:
+        How many leaves differ, and for how many documents one does.
+    """
+    differing = np.zeros(len(features), np.int64)
+    scores[:] = 0.0
+    engine_scores[:] = 0.0
+    for first in range(0, len(features), BLOCK):
+        for root in model.roots:
+            for document in range(first, min(first + BLOCK, len(features))):
+                row = features[document]
+                node = _leaf(row, root, model, False)
+                there = _leaf(row, root, loaded, strict)
+                differing[document] += node != there
+                scores[document] += model.values[node]
+                total = engine_scores[document] + loaded.values[there]
+                # The sum of two float32 values, rounded once more, is their sum in float32.
+                engine_scores[document] = np.float64(np.float32(total)) if single_sum else total
+    return differing.sum(), np.count_nonzero(differing)
+
+
+@exact
+def decide(
+    values: FloatArray,
+    thresholds: Float64Array,
+    ways: Int64Array,
+    strict: bool,
+    single: bool,
+    left: np.ndarray,
+) -> None:
+    """Decide at many splits about many values.
+
+    Args:
+        values: (n_splits, n_values).
+        thresholds: (n_splits,).
+        ways: (n_splits,).
+        strict: Whether `x < threshold` goes left.
+        single: Whether the values are made float32 first.
+        left: (n_splits, n_values) whether each goes left is written here.
+    """
+    for split in range(values.shape[0]):
+        for place in range(values.shape[1]):
+            value = values[split, place]
+            if single:
+                value = np.float64(np.float32(value))
+            left[split, place] = goes_left(value, thresholds[split], ways[split], strict)

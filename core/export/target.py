@@ -1,0 +1,222 @@
+"""What a format is: how a model is written for an engine, read back, and decided upon there."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from core.errors import ModelError
+from core.export.nodes import Nodes
+from core.export.options import ExportOptions
+from core.export.thresholds import SLACK, numeric, parted_zeros
+from core.scoring.descent import MissingGo
+from core.types import Float64Array, Int64Array
+
+MAX_DEPTH = 300  # engines' JSON readers take 1,000 objects and arrays within each other at most
+_EXAMPLES = 3
+
+
+class Missing(Enum):
+    """What an engine does at a split where a document lacks the feature."""
+
+    AS_WRITTEN = "go where the split says"
+    ZERO = "count as 0"
+    RIGHT = "go right at every split"
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """How an engine decides and adds up.
+
+    Attributes:
+        engine: Whose arithmetic it is, and from which version to which.
+        single: Whether features, thresholds and leaves are float32, or float64.
+        strict: Whether `x < threshold` goes left, or `x <= threshold`.
+        slack: Whether 1e-6 is added to thresholds.
+        missing: What is done where a feature is missing.
+        single_sum: Whether leaves are added up in float32, or in float64.
+        doubles: Whether every float64 value is promised to go where LightGBM sends it, or every float32 one,
+            as all training data is.
+    """
+
+    engine: str
+    single: bool = True
+    strict: bool = False
+    slack: bool = False
+    missing: Missing = Missing.AS_WRITTEN
+    single_sum: bool = True
+    doubles: bool = False
+
+    @property
+    def words(self) -> str:
+        """Say it in a line."""
+        threshold = "threshold + 1e-6" if self.slack else "threshold"
+        decided, added = ("float32" if single else "float64" for single in (self.single, self.single_sum))
+        return (
+            f"x {'<' if self.strict else '<='} {threshold} in {decided}; missing features"
+            f" {self.missing.value}; leaves added in {added}"
+        )
+
+    def loaded(self, written: Nodes) -> Nodes:
+        """Return the numbers that the engine holds once it has read what was written."""
+        thresholds, values, ways = written.thresholds, written.values, written.ways
+        if self.single:
+            with np.errstate(over="ignore", under="ignore"):
+                thresholds, values = thresholds.astype(np.float32), values.astype(np.float32)
+                if self.slack:
+                    thresholds = thresholds + SLACK
+        if self.missing is not Missing.AS_WRITTEN:
+            way = MissingGo.NOWHERE if self.missing is Missing.ZERO else MissingGo.RIGHT_IF_NAN
+            ways = np.full_like(ways, way)
+        return written._replace(
+            thresholds=thresholds.astype(np.float64), values=values.astype(np.float64), ways=ways
+        )
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model on its way out.
+
+    Attributes:
+        nodes: LightGBM's trees, and behind them the one that raises the scores where that is wanted.
+        content: LightGBM's text.
+        name: What the engine is to call the model.
+        features: What the engine is to call the features, in the model's order.
+        options: What the user says.
+        shift: By how much scores are raised.
+    """
+
+    nodes: Nodes
+    content: bytes
+    name: str
+    features: tuple[str, ...]
+    options: ExportOptions
+    shift: float = 0.0
+
+    @property
+    def feature_set(self) -> str:
+        """The feature set or store in the engine."""
+        return self.options.feature_set or "rankery"
+
+    @cached_property
+    def numeric(self) -> tuple[Float64Array, Int64Array]:
+        """Thresholds of `x <= t` of all nodes, and 1 where NaN goes left."""
+        return numeric(self.nodes.thresholds, self.nodes.ways)
+
+    def words_of(self, node: int) -> str:
+        """Say which split a node is."""
+        tree = int(np.searchsorted(self.nodes.roots, node, side="right")) - 1
+        threshold = float(self.nodes.thresholds[node])
+        return f"{self.features[self.nodes.features[node]]!r} <= {threshold!r} in tree {tree}"
+
+
+class Target(ABC):
+    """A format, one a file.
+
+    Attributes:
+        name: As users write it.
+        filename: Name of the file.
+        media_type: Its media type.
+        reader: Which programs read it.
+        summary: One line.
+        options: The options of `ExportOptions` that it takes.
+        limits: What it cannot express, in words.
+        nests: Whether nodes stand within each other, which bounds the depth of trees.
+        shared: Extra words for the report.
+    """
+
+    name: ClassVar[str]
+    filename: ClassVar[str]
+    media_type: ClassVar[str]
+    reader: ClassVar[str]
+    summary: ClassVar[str]
+    options: ClassVar[frozenset[str]]
+    limits: ClassVar[tuple[str, ...]]
+    nests: ClassVar[bool] = True
+
+    @abstractmethod
+    def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
+        """Return how the engines that read the file decide; the first one's scores are the golden ones."""
+
+    @abstractmethod
+    def write(self, source: Source) -> bytes:
+        """Write the file.
+
+        Raises:
+            ModelError: The format cannot express the model.
+        """
+
+    @abstractmethod
+    def read(self, content: bytes, source: Source) -> Nodes:
+        """Read the numbers back from the file, as the engine reads them."""
+
+    @abstractmethod
+    def instructions(self, source: Source) -> str:
+        """Say in Markdown how the file gets into the engine, and how to hold the golden vectors against it."""
+
+    def companions(self, source: Source, content: bytes) -> Mapping[str, bytes]:
+        """Return what an archive holds beside the file, by file name."""
+        return {}
+
+    def notes(self, source: Source, content: bytes) -> list[str]:
+        """Say what a user should know of this export."""
+        return []
+
+    def check(self, source: Source) -> None:
+        """Refuse a model that the format would not say the same of.
+
+        Raises:
+            ModelError: It would not.
+        """
+        if self.nests and (deepest := int(source.nodes.depths().max(initial=0))) > MAX_DEPTH:
+            raise ModelError(
+                f"a tree of the model is {deepest} splits deep; {self.name} takes {MAX_DEPTH}. Train with"
+                f" max_depth, or choose a format that does not nest: c, python, onnx"
+            )
+        arithmetics = self.arithmetics(source.options)
+        if any(arithmetic.single for arithmetic in arithmetics):
+            largest = float(np.abs(source.nodes.values).max(initial=0.0))
+            if largest > np.finfo(np.float32).max:
+                raise ModelError(f"a leaf of {largest:g} is beyond float32, in which {self.reader} reckons")
+        splits = source.nodes.splits
+        parted = splits[parted_zeros(source.nodes.thresholds[splits], source.nodes.ways[splits])]
+        self._refuse(source, parted, "sends zeros where its threshold does not; train without zero_as_missing")
+        if not source.options.never_missing:
+            for arithmetic in arithmetics:
+                self._check_missing(source, splits, arithmetic)
+
+    def _check_missing(self, source: Source, splits: Int64Array, arithmetic: Arithmetic) -> None:
+        if arithmetic.missing is Missing.AS_WRITTEN:
+            return
+        thresholds, nan_left = (column[splits] for column in source.numeric)
+        there = thresholds >= 0.0 if arithmetic.missing is Missing.ZERO else np.zeros(len(splits), bool)
+        self._refuse(
+            source,
+            splits[there != (nan_left == 1)],
+            f"sends missing values elsewhere than {arithmetic.engine}, where they {arithmetic.missing.value}."
+            f" {self.way_out} Or say never_missing where every document has every feature",
+        )
+
+    way_out: ClassVar[str] = "Choose a format that has missing values."
+
+    def _refuse(self, source: Source, nodes: Int64Array, words: str) -> None:
+        if not len(nodes):
+            return
+        examples = "; ".join(map(source.words_of, nodes[:_EXAMPLES].tolist()))
+        raise ModelError(
+            f"{self.name} cannot express {len(nodes)} of the {len(source.nodes.splits)} splits"
+            f" ({examples}): the model {words}"
+        )
+
+    def refuse_infinite(self, source: Source, written: Float64Array) -> None:
+        """Refuse thresholds that the format cannot write.
+
+        Raises:
+            ModelError: There are some.
+        """
+        splits = source.nodes.splits
+        self._refuse(source, splits[~np.isfinite(written[splits])], "has thresholds without end")
