@@ -14,9 +14,9 @@ _CODE = """\
  *
  *     double {prefix}_score(const double features[{n_features}]);
  *
- * features are in the order of {prefix}_features; NAN is missing. The higher the score, the better the document
- * ranks. It allocates nothing, keeps nothing and may be called from any thread. Compile as C99 or later, without
- * -ffast-math, which knows no NAN.
+ * features are in the order of {prefix}_features; NAN is missing. The higher the score, the better the
+ * document ranks. It allocates nothing, keeps nothing and may be called from any thread. Compile as C99 or
+ * later, without -ffast-math, which knows no NAN.
  */
 #include <math.h>
 #include <stddef.h>

@@ -34,7 +34,8 @@ class Elastic(Target):
         """Refuse versions without learning to rank, and what is not to be expressed."""
         if source.options.before(8, 12):
             raise InvalidInput.at(
-                "/target_version", "Elasticsearch has learning to rank from 8.12 on; see elasticsearch-xgboost"
+                "/target_version",
+                "Elasticsearch has learning to rank from 8.12 on; see elasticsearch-xgboost",
             )
         super().check(source)
 
@@ -100,8 +101,8 @@ class Elastic(Target):
     def instructions(self, source: Source) -> str:
         """Show the requests."""
         return f"""\
-The feature extractors in `{self.filename}` take each feature from a numeric field of its name, and find nothing where
-a document has none; put your own queries in their place.
+The feature extractors in `{self.filename}` take each feature from a numeric field of its name, and find
+nothing where a document has none; put your own queries in their place.
 
 ```sh
 ELASTIC=http://localhost:9200
@@ -111,9 +112,9 @@ curl -X POST $ELASTIC/index/_search -H 'Content-Type: application/json' -d '{{"q
   "rescore": {{"learning_to_rank": {{"model_id": "{source.name}"}}, "window_size": 100}}}}'
 ```
 
-To replay `golden.jsonl`, index each line's `features` as fields, leave out those that are `null`, and compare the
-score of each document with `score`: Elasticsearch adds up in float64 and shows a float32. From 8.19 on it raises
-scores below 0 itself.
+To replay `golden.jsonl`, index each line's `features` as fields, leave out those that are `null`, and compare
+the score of each document with `score`: Elasticsearch adds up in float64 and shows a float32. From 8.19 on it
+raises scores below 0 itself.
 """
 
 

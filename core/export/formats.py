@@ -1,7 +1,7 @@
 """Every export format by name, and what becomes of a model in one of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -16,7 +16,7 @@ from core.export.options import ExportOptions
 from core.export.python import Python
 from core.export.ranklib import RankLib
 from core.export.solr import Solr
-from core.export.target import Source, Target
+from core.export.target import Arithmetic, Source, Target
 from core.export.vespa import Vespa
 from core.export.xgboost_json import ElasticsearchXgboost, OpensearchXgboost
 from core.scoring.model_text import ModelText
@@ -95,27 +95,23 @@ def export_model(
     except UnicodeDecodeError as error:
         raise ModelError("the model text is not UTF-8") from error
     names = options.names_of(feature_names or text.feature_names)
-    source = Source(Nodes.of(text), content, options.model_name or name, names, options)
-    if options.score_shift:
-        source = _shifted(source, single=target.arithmetics(options)[0].single_sum)
+    source = Source(text, content, options.model_name or name, names, options)
     target.check(source)
+    if options.score_shift:
+        source = replace(source, shift=_shift(source.nodes, target.arithmetics(options)[0]))
     return Export(target, source, target.write(source))
 
 
-def _shifted(source: Source, *, single: bool) -> Source:
-    """Raise scores by a last tree, so that the least that leaves can add up to becomes exactly 0.
+def _shift(nodes: Nodes, arithmetic: Arithmetic) -> float:
+    """Return what raises scores so that the least that leaves can add up to becomes exactly 0.
 
-    Rounded sums are monotone: no document has less than the one that falls into the least leaf of each tree.
+    Rounded sums are monotone: no document has less than the one that falls into the least leaf of each tree,
+    and what is added to that one's sum takes it to 0.
     """
-    nodes = source.nodes
-    kind = np.float32 if single else np.float64
+    kind = np.float32 if arithmetic.single_sum else np.float64
     total = kind(0.0)
     for tree in range(len(nodes.roots)):
         own = nodes.of_tree(tree)
-        of_tree = slice(own.start, own.stop)
-        leaves = nodes.values[of_tree][nodes.features[of_tree] < 0]
-        total = kind(total + kind(leaves.min()))
-    shift = -float(total)
-    return Source(
-        nodes.with_leaf(shift), source.content, source.name, source.features, source.options, shift
-    )
+        values, is_leaf = nodes.values[own.start : own.stop], nodes.features[own.start : own.stop] < 0
+        total = kind(total + kind(values[is_leaf].min()))
+    return -float(total)

@@ -5,9 +5,7 @@ from collections.abc import Callable
 from core.export.nodes import Nodes
 
 
-def nested(
-    nodes: Nodes, leaf: Callable[[int], str], split: Callable[[int, str, str], str]
-) -> list[str]:
+def nested(nodes: Nodes, leaf: Callable[[int], str], split: Callable[[int, str, str], str]) -> list[str]:
     """Write each tree from its leaves up, so that no depth is too deep to write.
 
     Args:

@@ -12,7 +12,8 @@ import numpy as np
 from core.errors import ModelError
 from core.jit import exact
 from core.scoring.descent import MissingGo
-from core.scoring.model_text import ModelText, Tree
+from core.scoring.model_text import ModelText
+from core.scoring.tree import Tree
 from core.types import Float64Array, Int64Array
 
 N = TypeVar("N")
@@ -130,7 +131,7 @@ class Nodes(NamedTuple):
 
     def depths(self) -> Int64Array:
         """Return how far below its root each node is, (n_nodes,)."""
-        depths: Int64Array = depths_of(self.features, self.right, self.roots)
+        depths: Int64Array = depths_of(self.features, self.right)
         return depths
 
     def of_tree(self, tree: int) -> range:
@@ -141,8 +142,9 @@ class Nodes(NamedTuple):
     def with_leaf(self, value: float) -> "Nodes":
         """Return the forest with another tree behind the others, which is a single leaf."""
         leaf = Nodes.of(ModelText(("",), (Tree.leaf(value),)))
-        joined = (np.concatenate(pair) for pair in zip(self[:-1], leaf[:-1], strict=True))
-        return Nodes(*joined, np.append(self.roots, len(self.features)))
+        joined: list[Any] = [np.concatenate(pair) for pair in zip(self, leaf, strict=True)]
+        joined[-1] = np.append(self.roots, len(self.features))
+        return Nodes(*joined)
 
 
 _LEAF = Split(-1, 0.0, MissingGo.NOWHERE)
@@ -186,11 +188,10 @@ def preorder(left: Int64Array, right: Int64Array) -> tuple[Int64Array, Int64Arra
 
 
 @exact
-def depths_of(features: Int64Array, right: Int64Array, roots: Int64Array) -> Int64Array:
+def depths_of(features: Int64Array, right: Int64Array) -> Int64Array:
     """Return how far each node is below its root."""
     depths = np.zeros(len(features), np.int64)
     for node in range(len(features)):
         if features[node] >= 0:
             depths[node + 1] = depths[right[node]] = depths[node] + 1
     return depths
-

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import ModelError
-from core.export.nodes import Nodes, Split
+from core.export.nodes import Nodes
 from core.export.options import ExportOptions
 from core.export.target import Arithmetic, Source, Target
 from core.export.thresholds import floor32
@@ -92,7 +92,9 @@ class Onnx(Target):
         import onnx
 
         (operator,) = onnx.load_model_from_string(content).graph.node
-        found = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in operator.attribute}
+        found = {
+            attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in operator.attribute
+        }
         columns = {name: np.array(values) for name, values in found.items() if name.startswith("nodes_")}
         trees, own = columns["nodes_treeids"], columns["nodes_nodeids"]
         roots = np.flatnonzero(own == 0)
@@ -115,8 +117,8 @@ class Onnx(Target):
     def instructions(self, source: Source) -> str:
         """Show it in Python."""
         return f"""\
-The columns of the input are the names under `features` in `golden.jsonl`, in that order; the model's metadata has
-them as `feature_names`, too.
+The columns of the input are the names under `features` in `golden.jsonl`, in that order; the model's metadata
+has them as `feature_names`, too.
 
 ```python
 import json
@@ -126,8 +128,8 @@ import onnxruntime
 session = onnxruntime.InferenceSession("{self.filename}")
 for line in open("golden.jsonl", encoding="utf-8"):
     golden = json.loads(line)
-    row = np.array([[np.nan if value is None else value for value in golden["features"].values()]], np.float32)
-    (score,) = session.run(None, {{"features": row}})[0][0]
+    row = [np.nan if value is None else value for value in golden["features"].values()]
+    (score,) = session.run(None, {{"features": np.array([row], np.float32)}})[0][0]
     assert abs(score - golden["score"]) <= 1e-5 * max(1.0, abs(golden["score"])), golden["id"]
 ```
 """

@@ -48,7 +48,9 @@ class ExportOptions:
             InvalidInput: At the option.
         """
         problems = [
-            InputProblem(f"/{name}", f"{format} has no such option; it takes {', '.join(sorted(taken)) or 'none'}")
+            InputProblem(
+                f"/{name}", f"no option of {format}, which takes {', '.join(sorted(taken)) or 'none'}"
+            )
             for name in self.given()
             if name not in taken
         ]

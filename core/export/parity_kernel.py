@@ -1,16 +1,19 @@
 """Walking a model and what was written of it side by side."""
 
 import numpy as np
+import numpy.typing as npt
 
 from core.export.nodes import Nodes
+from core.export.thresholds import ZERO
 from core.jit import exact, exact_inlined
 from core.scoring.descent import MissingGo
-from core.types import Float32Array, Float64Array, FloatArray, Int64Array
+from core.types import Float32Array, Float64Array, Int64Array
+
+BoolArray = npt.NDArray[np.bool_]
 
 BLOCK = 256  # documents that stay in a cache beside a tree
 _LEFT_IF_ZERO, _RIGHT_IF_ZERO = int(MissingGo.LEFT_IF_ZERO), int(MissingGo.RIGHT_IF_ZERO)
 _LEFT_IF_NAN = int(MissingGo.LEFT_IF_NAN)
-_ZERO = float(np.float32(1e-35))
 
 
 @exact_inlined
@@ -20,7 +23,7 @@ def goes_left(value: float, threshold: float, way: int, strict: bool) -> bool:
         if way >= _LEFT_IF_NAN:
             return way == _LEFT_IF_NAN
         value = 0.0
-    if _LEFT_IF_ZERO <= way <= _RIGHT_IF_ZERO and -_ZERO <= value <= _ZERO:
+    if _LEFT_IF_ZERO <= way <= _RIGHT_IF_ZERO and -ZERO <= value <= ZERO:
         return way == _LEFT_IF_ZERO
     return value < threshold if strict else value <= threshold
 
@@ -37,7 +40,7 @@ def _leaf(row: Float32Array, node: int, nodes: Nodes, strict: bool) -> int:
 
 @exact
 def walk(
-    features: FloatArray,
+    features: Float32Array,
     model: Nodes,
     loaded: Nodes,
     strict: bool,
@@ -73,17 +76,12 @@ def walk(
                 total = engine_scores[document] + loaded.values[there]
                 # The sum of two float32 values, rounded once more, is their sum in float32.
                 engine_scores[document] = np.float64(np.float32(total)) if single_sum else total
-    return differing.sum(), np.count_nonzero(differing)
+    return int(differing.sum()), int(np.count_nonzero(differing))
 
 
 @exact
 def decide(
-    values: FloatArray,
-    thresholds: Float64Array,
-    ways: Int64Array,
-    strict: bool,
-    single: bool,
-    left: np.ndarray,
+    values: Float64Array, thresholds: Float64Array, ways: Int64Array, strict: bool, left: BoolArray
 ) -> None:
     """Decide at many splits about many values.
 
@@ -92,12 +90,8 @@ def decide(
         thresholds: (n_splits,).
         ways: (n_splits,).
         strict: Whether `x < threshold` goes left.
-        single: Whether the values are made float32 first.
         left: (n_splits, n_values) whether each goes left is written here.
     """
     for split in range(values.shape[0]):
         for place in range(values.shape[1]):
-            value = values[split, place]
-            if single:
-                value = np.float64(np.float32(value))
-            left[split, place] = goes_left(value, thresholds[split], ways[split], strict)
+            left[split, place] = goes_left(values[split, place], thresholds[split], ways[split], strict)

@@ -71,7 +71,7 @@ class Python(SourceCode):
         return _CODE.format(
             name=source.name,
             n_features=len(source.features),
-            features="\n".join(f"    {ascii(name)}," for name in source.features),
+            features="\n".join(f"    {name!a}," for name in source.features),
             zero=ZERO,
             nodes=rows_of(source.nodes, "inf", "    (%d, %s, %d, %d),"),
             roots="\n".join(f"    {root}," for root in source.nodes.roots.tolist()),

@@ -83,11 +83,11 @@ features of the feature set `{source.feature_set}` must stand in that order. A m
 java -jar RankLib.jar -load {self.filename} -rank documents.txt -score scores.txt
 
 SEARCH=http://localhost:9200
-jq -Rs '{{model: {{name: "{source.name}", model: {{type: "model/ranklib", definition: .}}}}}}' {self.filename} |
-  curl -X POST $SEARCH/_ltr/_featureset/{source.feature_set}/_createmodel \\
+jq -Rs '{{model: {{name: "{source.name}", model: {{type: "model/ranklib", definition: .}}}}}}' \\
+  {self.filename} | curl -X POST $SEARCH/_ltr/_featureset/{source.feature_set}/_createmodel \\
     -H 'Content-Type: application/json' --data-binary @-
 ```
 
-To replay `golden.jsonl`, write each line's `features` as `0 qid:1 1:… 2:…`, those that are `null` left out, and
-compare with `score`; both are sums of float32.
+To replay `golden.jsonl`, write each line's `features` as `0 qid:1 1:… 2:…`, those that are `null` left out,
+and compare with `score`; both are sums of float32.
 """

@@ -1,7 +1,7 @@
 """Solr's MultipleAdditiveTreesModel.
 
-Solr goes left where `x <= threshold + 1e-6`, added in float32, so thresholds are written that the sum takes to
-where they belong. Its setters take numbers as texts, and whether NULL is 0 as a boolean.
+Solr goes left where `x <= threshold + 1e-6`, added in float32, so thresholds are written that the sum takes
+to where they belong. Its setters take numbers as texts, and whether NULL is 0 as a boolean.
 """
 
 import json
@@ -84,7 +84,7 @@ class Solr(Target):
         return Nodes.walked((tree["root"] for tree in trees), ask)
 
     def companions(self, source: Source, content: bytes) -> Mapping[str, bytes]:
-        """Return a feature store to start from, and the wrapper of a model that is too large for ZooKeeper."""
+        """Return features to start from, and the wrapper of a model that is too large for ZooKeeper."""
         default = {} if _legacy(source.options) else {"defaultValue": "NaN"}
         features = [
             {
@@ -129,11 +129,12 @@ curl -X PUT $SOLR/schema/model-store -H 'Content-Type: application/json' --data-
 curl "$SOLR/query?q=*:*&rq=%7B!ltr%20model={source.name}%20reRankDocs=100%7D&fl=id,score"
 ```
 
-Where there is a `wrapper.json`, the model is too large for ZooKeeper: copy `{self.filename}` as `{source.name}.json`
-to a folder that solrconfig.xml names in a `<lib>` directive on each node, and PUT `wrapper.json` in its stead.
+Where there is a `wrapper.json`, the model is too large for ZooKeeper: copy `{self.filename}` as
+`{source.name}.json` to a folder that solrconfig.xml names in a `<lib>` directive on each node, and PUT
+`wrapper.json` in its stead.
 
-To replay `golden.jsonl`, index each line's `features` as fields of a document, leave out those that are `null`,
-and compare its score with `score`; both are sums of float32.
+To replay `golden.jsonl`, index each line's `features` as fields of a document, leave out those that are
+`null`, and compare its score with `score`; both are sums of float32.
 """
 
 

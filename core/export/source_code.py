@@ -6,7 +6,7 @@ import numpy as np
 
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
-from core.export.target import Arithmetic, Source, Target
+from core.export.target import Arithmetic, Source, Target, require_plain
 
 _ROW = re.compile(r"^ +[{(](-?\d+), ([^ ,]+), (\d), (\d+)[})],$", re.MULTILINE)
 _ROOT = re.compile(r"^ +(\d+),$", re.MULTILINE)
@@ -25,7 +25,8 @@ class SourceCode(Target):
         return (Arithmetic(self.reader, single=False, single_sum=False, doubles=True),)
 
     def check(self, source: Source) -> None:
-        """Refuse nothing: all that LightGBM decides is written down."""
+        """Refuse only what is no sum of leaves: all that LightGBM decides at a split is written down."""
+        require_plain(source.text, self.name)
 
     def read(self, content: bytes, source: Source) -> Nodes:
         """Read the tables."""

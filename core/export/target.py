@@ -12,8 +12,10 @@ import numpy as np
 from core.errors import ModelError
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
-from core.export.thresholds import SLACK, numeric, parted_zeros
+from core.export.thresholds import LARGEST, SLACK, numeric, parted_zeros
 from core.scoring.descent import MissingGo
+from core.scoring.model_text import ModelText
+from core.scoring.tree import CATEGORICAL
 from core.types import Float64Array, Int64Array
 
 MAX_DEPTH = 300  # engines' JSON readers take 1,000 objects and arrays within each other at most
@@ -82,20 +84,26 @@ class Source:
     """A model on its way out.
 
     Attributes:
-        nodes: LightGBM's trees, and behind them the one that raises the scores where that is wanted.
+        text: What LightGBM's text holds.
         content: LightGBM's text.
         name: What the engine is to call the model.
         features: What the engine is to call the features, in the model's order.
         options: What the user says.
-        shift: By how much scores are raised.
+        shift: By how much scores are raised, by a last tree; None where they are not.
     """
 
-    nodes: Nodes
+    text: ModelText
     content: bytes
     name: str
     features: tuple[str, ...]
     options: ExportOptions
-    shift: float = 0.0
+    shift: float | None = None
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """The trees, and behind them the one that raises the scores."""
+        nodes = Nodes.of(self.text)
+        return nodes if self.shift is None else nodes.with_leaf(self.shift)
 
     @property
     def feature_set(self) -> str:
@@ -126,7 +134,7 @@ class Target(ABC):
         options: The options of `ExportOptions` that it takes.
         limits: What it cannot express, in words.
         nests: Whether nodes stand within each other, which bounds the depth of trees.
-        shared: Extra words for the report.
+        way_out: What to do about missing values that go elsewhere.
     """
 
     name: ClassVar[str]
@@ -137,6 +145,7 @@ class Target(ABC):
     options: ClassVar[frozenset[str]]
     limits: ClassVar[tuple[str, ...]]
     nests: ClassVar[bool] = True
+    way_out: ClassVar[str] = "Choose a format that has missing values."
 
     @abstractmethod
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
@@ -156,7 +165,7 @@ class Target(ABC):
 
     @abstractmethod
     def instructions(self, source: Source) -> str:
-        """Say in Markdown how the file gets into the engine, and how to hold the golden vectors against it."""
+        """Say in Markdown how the file gets into the engine, and how to replay the golden vectors there."""
 
     def companions(self, source: Source, content: bytes) -> Mapping[str, bytes]:
         """Return what an archive holds beside the file, by file name."""
@@ -172,6 +181,7 @@ class Target(ABC):
         Raises:
             ModelError: It would not.
         """
+        require_plain(source.text, self.name)
         if self.nests and (deepest := int(source.nodes.depths().max(initial=0))) > MAX_DEPTH:
             raise ModelError(
                 f"a tree of the model is {deepest} splits deep; {self.name} takes {MAX_DEPTH}. Train with"
@@ -179,12 +189,16 @@ class Target(ABC):
             )
         arithmetics = self.arithmetics(source.options)
         if any(arithmetic.single for arithmetic in arithmetics):
-            largest = float(np.abs(source.nodes.values).max(initial=0.0))
-            if largest > np.finfo(np.float32).max:
-                raise ModelError(f"a leaf of {largest:g} is beyond float32, in which {self.reader} reckons")
+            largest = np.maximum.reduceat(np.abs(source.nodes.values), source.nodes.roots).sum()
+            if largest > LARGEST:
+                raise ModelError(
+                    f"scores up to {largest:g} are beyond float32, in which {self.reader} reckons"
+                )
         splits = source.nodes.splits
         parted = splits[parted_zeros(source.nodes.thresholds[splits], source.nodes.ways[splits])]
-        self._refuse(source, parted, "sends zeros where its threshold does not; train without zero_as_missing")
+        self._refuse(
+            source, parted, "sends zeros where its threshold does not; train without zero_as_missing"
+        )
         if not source.options.never_missing:
             for arithmetic in arithmetics:
                 self._check_missing(source, splits, arithmetic)
@@ -200,8 +214,6 @@ class Target(ABC):
             f"sends missing values elsewhere than {arithmetic.engine}, where they {arithmetic.missing.value}."
             f" {self.way_out} Or say never_missing where every document has every feature",
         )
-
-    way_out: ClassVar[str] = "Choose a format that has missing values."
 
     def _refuse(self, source: Source, nodes: Int64Array, words: str) -> None:
         if not len(nodes):
@@ -220,3 +232,22 @@ class Target(ABC):
         """
         splits = source.nodes.splits
         self._refuse(source, splits[~np.isfinite(written[splits])], "has thresholds without end")
+
+
+def unplain(text: ModelText) -> str | None:
+    """Say what a model has beyond sums of constant leaves below numerical splits; None where nothing."""
+    if any((tree.decisions & CATEGORICAL).any() for tree in text.trees):
+        return "categorical splits"
+    if any(tree.linear is not None for tree in text.trees):
+        return "linear trees"
+    return "an average of its trees (boosting=rf)" if text.averages else None
+
+
+def require_plain(text: ModelText, format: str) -> None:
+    """Refuse a model that only LightGBM itself can express.
+
+    Raises:
+        ModelError: It is one.
+    """
+    if found := unplain(text):
+        raise ModelError(f"the model has {found}, which {format} cannot express; only lightgbm can")

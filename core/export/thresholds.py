@@ -1,7 +1,7 @@
 """Thresholds and directions of missing values in the arithmetic of other engines.
 
-LightGBM compares in float64, `x <= t`. An engine whose features are float32 needs another threshold that parts
-the float32 values alike: the largest one that goes left, or the one after it where it compares by `<`.
+LightGBM compares in float64, `x <= t`. An engine whose features are float32 needs another threshold, which
+parts the float32 values alike: the largest one that goes left, or the one after it where it compares by `<`.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ def floor32(thresholds: Float64Array) -> Float32Array:
     """Return the largest float32 values that are not above these: x <= t says the same of each float32 x."""
     with np.errstate(over="ignore"):
         nearest = thresholds.astype(np.float32)
-    return np.where(nearest > thresholds, _below(nearest), nearest)
+    return np.asarray(np.where(nearest > thresholds, _below(nearest), nearest))
 
 
 def ceiling32(thresholds: Float64Array) -> Float32Array:
@@ -44,7 +44,7 @@ def before_slack(thresholds: Float64Array) -> Float32Array:
         distances = np.abs(sums.astype(np.float64) - wanted)
     distances[sums == wanted] = 0.0
     best = np.argmin(np.where(np.isnan(distances), np.inf, distances), axis=0)
-    return np.take_along_axis(candidates, best[np.newaxis], axis=0)[0]
+    return np.asarray(np.take_along_axis(candidates, best[np.newaxis], axis=0)[0])
 
 
 def numeric(thresholds: Float64Array, ways: Int64Array) -> tuple[Float64Array, Int64Array]:

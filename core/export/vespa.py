@@ -1,7 +1,7 @@
-"""LightGBM's JSON for Vespa, with all that Vespa's importer asks for and no sooner said what it misses.
+"""LightGBM's JSON for Vespa.
 
-The importer turns `<=` into `<`, ignores `missing_type` and reads `default_left` as the way of NaN. It needs an
-`objective`, which models of an objective of one's own do not have, and `pandas_categorical`.
+The importer turns `<=` into `<`, ignores `missing_type` and reads `default_left` as the way of NaN. It needs
+an `objective`, which models of an objective of one's own do not have, and `pandas_categorical`.
 """
 
 import json
@@ -20,6 +20,7 @@ from core.types import Float64Array
 
 # Nothing is beyond it but infinity, which it becomes as a float32: a decimal that JSON can write.
 BEYOND_FLOAT32 = 3.5e38
+_NO_CATEGORIES = {"min_value": 0, "max_value": 0, "values": []}
 _NAME = r"[A-Za-z_@$][A-Za-z0-9_@$]*"
 # A rank feature, `attribute(t,x)` or `fieldMatch(title).completeness`, or the name of a function.
 _RANK_FEATURE = re.compile(rf"{_NAME}(\([^()\"\\]*(\([^()\"\\]*\)[^()\"\\]*)*\))?(\.[A-Za-z0-9_.]+)?")
@@ -76,7 +77,9 @@ class Vespa(Target):
             "objective": "lambdarank",
             "average_output": False,
             "feature_names": list(source.features),
-            "feature_infos": {name: {"min_value": 0, "max_value": 0, "values": []} for name in source.features},
+            "feature_infos": {
+                name: {"min_value": 0, "max_value": 0, "values": []} for name in source.features
+            },
             "pandas_categorical": [],
         }
         infos = ",".join(
@@ -107,9 +110,9 @@ class Vespa(Target):
             if _FUNCTION.fullmatch(name)
         )
         return f"""\
-Put `{self.filename}` into the application package as `models/{source.name}.json` and rank by it. The functions
-give the features whose names are not rank features already; write your own expressions. What a document lacks
-must be NaN there, as an attribute without a value is.
+Put `{self.filename}` into the application package as `models/{source.name}.json` and rank by it. The
+functions give the features whose names are not rank features already; write your own expressions. What a
+document lacks must be NaN there, as an attribute without a value is.
 
 ```
 rank-profile {re.sub("[^A-Za-z0-9_]", "_", source.name)} {{{functions}
@@ -131,7 +134,7 @@ float32 leaves, as `parity.json` says.
 
 
 def strict_thresholds(wanted: Float64Array) -> Float64Array:
-    """Return thresholds of `x < t` in float32 or float64, finite where they are to be compared with infinity."""
+    """Return thresholds of `x < t` in float32 or float64, finite where only infinity is to go right."""
     thresholds = ceiling32(wanted).astype(np.float64)
     return np.where((wanted >= LARGEST) & np.isfinite(wanted), BEYOND_FLOAT32, thresholds)
 
@@ -140,8 +143,8 @@ def _check_names(names: tuple[str, ...]) -> None:
     problems = [
         InputProblem(
             "/feature_names",
-            f"Vespa would not read {name[:80]!r} as a rank feature or the name of a function; say what it is there:"
-            f' {{"{name[:80]}": "attribute(…)"}}',
+            f"{name[:80]!r} is neither a rank feature of Vespa nor the name of a function; say what it is"
+            " there, such as attribute(price)",
         )
         for name in names
         if _RANK_FEATURE.fullmatch(name) is None

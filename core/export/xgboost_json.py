@@ -1,7 +1,8 @@
 """`model/xgboost+json` for the Learning to Rank plugins of Elasticsearch and OpenSearch.
 
 The parsers are strict: no key too many, `nodeid` and `depth` on every split, children in the order yes, no.
-They go left where `x < split_condition` in float32. What they do with a missing feature depends on the version.
+They go left where `x < split_condition` in float32. What they do with a missing feature depends on the
+version.
 """
 
 import json
@@ -78,9 +79,9 @@ curl -X POST $SEARCH/index/_search -H 'Content-Type: application/json' -d '{{"qu
     {{"sltr": {{"model": "{source.name}", "params": {{}}}}}}}}}}}}'
 ```
 
-To replay `golden.jsonl`, index each line's `features` as fields that the feature set's queries score by, leave
-out those that are `null`, and compare the score of each document with `score`; both are sums of float32. Lucene
-takes no score below 0 where it is asked for one alone: `score_shift=true` raises them all.
+To replay `golden.jsonl`, index each line's `features` as fields that the feature set's queries score by,
+leave out those that are `null`, and compare the score of each document with `score`; both are sums of
+float32. Lucene takes no score below 0 where it is asked for one alone: `score_shift=true` raises them all.
 """
 
 
