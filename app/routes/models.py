@@ -1,17 +1,14 @@
-"""Trained models: showing, naming and exporting them."""
+"""Trained models: showing and naming them."""
 
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query
-from starlette.responses import Response
 
 from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.routes.route import JsonRoute
 from app.schemas.base import PRINTABLE, Cursor, Limit
 from app.schemas.models import AliasRequest, Model, ModelPage
 from app.services import UseServices
-from app.serving.models import model_key
-from core.export import EXPORTS, export_model
 from core.store import Model as ModelRow
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
@@ -24,12 +21,6 @@ Reference = Annotated[
     ),
 ]
 _ALIAS_EXAMPLES: Any = {"promote": {"summary": "Point at version 3", "value": {"version": 3}}}
-_EXPORT_RESPONSE: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The model in the format asked for, as a file",
-        "content": {"text/plain": {"schema": {"type": "string"}, "example": "tree\nversion=v4\n…"}},
-    }
-}
 
 
 @router.get("", summary="List models", responses={**NOT_MODIFIED, **problems(422)})
@@ -72,37 +63,6 @@ def set_alias(
         aliases = tx.models.aliases_of([model.id])
     services.models.forget_meanings()
     return _view(model, aliases[model.id])
-
-
-@router.get(
-    "/{ref}/export",
-    summary="Export a model",
-    response_class=Response,
-    responses={**_EXPORT_RESPONSE, **problems(404, 422)},
-)
-def export(
-    ref: Reference,
-    services: UseServices,
-    format: Annotated[
-        str,
-        Query(
-            description=f"One of {', '.join(EXPORTS)}",
-            examples=["lightgbm"],
-            json_schema_extra={"enum": list(EXPORTS)},
-        ),
-    ] = "lightgbm",
-) -> Response:
-    """Download a model in the form that another engine reads."""
-    with services.store.read() as tx:
-        model = tx.models.resolve(ref)
-    model_text = services.store.artifacts.read_bytes(model_key(model.id))
-    exported = export_model(model_text, format)
-    filename = f"{model.name}-{model.version}-{exported.filename}"
-    return Response(
-        exported.content,
-        media_type=exported.media_type,
-        headers={"Content-Disposition": f'attachment; filename="{filename}"'},
-    )
 
 
 def _view(model: ModelRow, aliases: list[str]) -> Model:

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import numpy as np
+
 from core.errors import InvalidInput
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
@@ -28,7 +30,7 @@ class Elastic(Target):
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return Elasticsearch's."""
         engine = "Elasticsearch's own inference"
-        return (Arithmetic(engine, single=False, single_sum=False, doubles=True),)
+        return (Arithmetic(engine, single=False, single_sum=False, doubles=True, finite=True),)
 
     def check(self, source: Source) -> None:
         """Refuse versions without learning to rank, and what is not to be expressed."""
@@ -42,7 +44,9 @@ class Elastic(Target):
     def write(self, source: Source) -> bytes:
         """Write the trained model."""
         wanted, nan_left = source.numeric
-        self.refuse_infinite(source, wanted)
+        self.refuse(source, np.flatnonzero(np.isneginf(wanted)), "has thresholds below all numbers")
+        # JSON has no infinity.
+        wanted = np.minimum(wanted, np.finfo(np.float64).max)
         nodes, names = source.nodes, list(source.features)
         features, right, values = nodes.features.tolist(), nodes.right.tolist(), nodes.values.tolist()
         thresholds, left = wanted.tolist(), nan_left.tolist()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -54,6 +55,7 @@ class Export:
     source: Source
     content: bytes
 
+    @cached_property
     def written(self) -> Nodes:
         """Read back what was written.
 

@@ -60,21 +60,25 @@ def _rows(
     if not source.options.never_missing:
         missing = random.random((_WITH_MISSING, n_features)) < _SHARE_MISSING
         kinds["missing"] = np.where(missing, np.float32(np.nan), base[:_WITH_MISSING])
-    kinds["threshold"] = _at_thresholds(export, base, random)
+    if not unplain(source.text):
+        kinds["threshold"] = _at_thresholds(export, base, random)
     return kinds
 
 
 def _at_thresholds(export: Export, base: Float32Array, random: np.random.Generator) -> Float32Array:
-    """Put a threshold, or the value right below or above it, into most of the features that are asked for."""
+    """Put a threshold, or the value right below or above it, into each feature that is asked for."""
+    nodes = export.source.nodes
+    splits = nodes.splits[np.argsort(nodes.features[nodes.splits], kind="stable")]
+    asked, first, counts = np.unique(nodes.features[splits], return_index=True, return_counts=True)
     rows = base.copy()
-    for tree in export.source.text.trees:
-        for feature, threshold in zip(tree.features, floor32(tree.thresholds), strict=True):
-            row = random.integers(len(rows))
-            with np.errstate(over="ignore", under="ignore"):
-                towards = np.float32(random.choice([-np.inf, np.inf, threshold]))
-                value = np.nextafter(threshold, towards)
-            if np.isfinite(value):
-                rows[row, feature] = value
+    for row in rows:
+        chosen = splits[first + random.integers(counts)]
+        with np.errstate(over="ignore", under="ignore"):
+            thresholds = floor32(nodes.thresholds[chosen])
+            directions = random.choice([-np.inf, 0.0, np.inf], size=len(asked)).astype(np.float32)
+            values = np.where(directions == 0.0, thresholds, np.nextafter(thresholds, directions))
+        finite = np.isfinite(values)
+        row[asked[finite]] = values[finite]
     return rows
 
 
@@ -82,6 +86,6 @@ def _engine_scores(export: Export, rows: Float32Array) -> Float64Array:
     if unplain(export.source.text):
         return Forest(export.source.text).score(rows)
     arithmetic = export.target.arithmetics(export.source.options)[0]
-    loaded = arithmetic.loaded(export.written())
+    loaded = arithmetic.loaded(export.written)
     _, scores, _ = scores_of(rows, export.source.nodes, loaded, arithmetic)
     return scores

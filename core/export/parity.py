@@ -29,11 +29,18 @@ def parity(export: Export, dataset: RankingDataset | None = None) -> ParityRepor
     """
     source, target = export.source, export.target
     notes = target.notes(source, export.content)
+    if any(arithmetic.finite for arithmetic in target.arithmetics(source.options)) and (
+        n_infinite := np.count_nonzero(np.isinf(source.nodes.thresholds))
+    ):
+        notes.append(
+            f"{n_infinite:,} splits part missing values from all others by an infinite threshold, in whose"
+            " place the largest number stands: an infinite value would go where the missing ones go."
+        )
     found: list[EngineParity] = []
     if reason := unplain(source.text):
         notes.append(f"The file is the stored model, byte for byte; of {reason} nothing else is compared.")
     else:
-        written = export.written()
+        written = export.written
         for arithmetic in target.arithmetics(source.options):
             loaded = arithmetic.loaded(written)
             found.append(

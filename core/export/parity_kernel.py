@@ -38,6 +38,18 @@ def _leaf(row: Float32Array, node: int, nodes: Nodes, strict: bool) -> int:
     return node
 
 
+@exact_inlined
+def _common(row: Float32Array, node: int, model: Nodes, loaded: Nodes, strict: bool) -> int:
+    """Return the leaf that both find, or the split where they part."""
+    while model.features[node] >= 0:
+        value = np.float64(row[model.features[node]])
+        left = goes_left(value, model.thresholds[node], model.ways[node], False)
+        if left != goes_left(value, loaded.thresholds[node], loaded.ways[node], strict):
+            break
+        node = node + 1 if left else model.right[node]
+    return node
+
+
 @exact
 def walk(
     features: Float32Array,
@@ -69,9 +81,10 @@ def walk(
         for root in model.roots:
             for document in range(first, min(first + BLOCK, len(features))):
                 row = features[document]
-                node = _leaf(row, root, model, False)
-                there = _leaf(row, root, loaded, strict)
-                differing[document] += node != there
+                node = there = _common(row, root, model, loaded, strict)
+                if model.features[node] >= 0:
+                    node, there = _leaf(row, node, model, False), _leaf(row, node, loaded, strict)
+                    differing[document] += node != there
                 scores[document] += model.values[node]
                 total = engine_scores[document] + loaded.values[there]
                 # The sum of two float32 values, rounded once more, is their sum in float32.

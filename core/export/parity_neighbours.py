@@ -27,6 +27,8 @@ def compare_neighbours(source: Source, loaded: Nodes, arithmetic: Arithmetic) ->
     for first in range(0, len(splits), _SPLITS_AT_A_TIME):
         some = splits[first : first + _SPLITS_AT_A_TIME]
         values = _values(nodes.thresholds[some], loaded.thresholds[some], doubles=arithmetic.doubles)
+        if arithmetic.finite:
+            values = np.where(np.isinf(values), 0.0, values)
         if not source.options.never_missing or arithmetic.missing is Missing.AS_WRITTEN:
             values = np.column_stack([values, np.full(len(some), np.nan)])
         mine, theirs = np.empty(values.shape, np.bool_), np.empty(values.shape, np.bool_)

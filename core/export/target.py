@@ -43,6 +43,7 @@ class Arithmetic:
         single_sum: Whether leaves are added up in float32, or in float64.
         doubles: Whether every float64 value is promised to go where LightGBM sends it, or every float32 one,
             as all training data is.
+        finite: Whether the promise leaves infinite values out.
     """
 
     engine: str
@@ -52,6 +53,7 @@ class Arithmetic:
     missing: Missing = Missing.AS_WRITTEN
     single_sum: bool = True
     doubles: bool = False
+    finite: bool = False
 
     @property
     def words(self) -> str:
@@ -59,8 +61,8 @@ class Arithmetic:
         threshold = "threshold + 1e-6" if self.slack else "threshold"
         decided, added = ("float32" if single else "float64" for single in (self.single, self.single_sum))
         return (
-            f"x {'<' if self.strict else '<='} {threshold} in {decided}; missing features"
-            f" {self.missing.value}; leaves added in {added}"
+            f"{'finite ' if self.finite else ''}x {'<' if self.strict else '<='} {threshold} in {decided};"
+            f" missing features {self.missing.value}; leaves added in {added}"
         )
 
     def loaded(self, written: Nodes) -> Nodes:
@@ -196,9 +198,7 @@ class Target(ABC):
                 )
         splits = source.nodes.splits
         parted = splits[parted_zeros(source.nodes.thresholds[splits], source.nodes.ways[splits])]
-        self._refuse(
-            source, parted, "sends zeros where its threshold does not; train without zero_as_missing"
-        )
+        self.refuse(source, parted, "sends zeros where its threshold does not; train without zero_as_missing")
         if not source.options.never_missing:
             for arithmetic in arithmetics:
                 self._check_missing(source, splits, arithmetic)
@@ -208,14 +208,19 @@ class Target(ABC):
             return
         thresholds, nan_left = (column[splits] for column in source.numeric)
         there = thresholds >= 0.0 if arithmetic.missing is Missing.ZERO else np.zeros(len(splits), bool)
-        self._refuse(
+        self.refuse(
             source,
             splits[there != (nan_left == 1)],
             f"sends missing values elsewhere than {arithmetic.engine}, where they {arithmetic.missing.value}."
             f" {self.way_out} Or say never_missing where every document has every feature",
         )
 
-    def _refuse(self, source: Source, nodes: Int64Array, words: str) -> None:
+    def refuse(self, source: Source, nodes: Int64Array, words: str) -> None:
+        """Refuse a model for some of its splits, if there are any.
+
+        Raises:
+            ModelError: There are.
+        """
         if not len(nodes):
             return
         examples = "; ".join(map(source.words_of, nodes[:_EXAMPLES].tolist()))
@@ -223,15 +228,6 @@ class Target(ABC):
             f"{self.name} cannot express {len(nodes)} of the {len(source.nodes.splits)} splits"
             f" ({examples}): the model {words}"
         )
-
-    def refuse_infinite(self, source: Source, written: Float64Array) -> None:
-        """Refuse thresholds that the format cannot write.
-
-        Raises:
-            ModelError: There are some.
-        """
-        splits = source.nodes.splits
-        self._refuse(source, splits[~np.isfinite(written[splits])], "has thresholds without end")
 
 
 def unplain(text: ModelText) -> str | None:

@@ -45,8 +45,8 @@ class Vespa(Target):
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return those of its two evaluators."""
         return (
-            Arithmetic("Vespa's content nodes (FastForest)", strict=True, single_sum=False),
-            Arithmetic("Vespa's containers (Java)", strict=True, single=False, single_sum=False),
+            Arithmetic("Vespa's content nodes (FastForest)", strict=True, single_sum=False, finite=True),
+            Arithmetic("Vespa's containers (Java)", strict=True, single=False, single_sum=False, finite=True),
         )
 
     def write(self, source: Source) -> bytes:
@@ -54,7 +54,6 @@ class Vespa(Target):
         _check_names(source.features)
         wanted, nan_left = source.numeric
         thresholds = strict_thresholds(wanted)
-        self.refuse_infinite(source, thresholds)
         nodes = source.nodes
         features, values = nodes.features.tolist(), nodes.values.tolist()
         numbers, left = thresholds.tolist(), nan_left.tolist()
@@ -134,9 +133,8 @@ float32 leaves, as `parity.json` says.
 
 
 def strict_thresholds(wanted: Float64Array) -> Float64Array:
-    """Return thresholds of `x < t` in float32 or float64, finite where only infinity is to go right."""
-    thresholds = ceiling32(wanted).astype(np.float64)
-    return np.where((wanted >= LARGEST) & np.isfinite(wanted), BEYOND_FLOAT32, thresholds)
+    """Return thresholds of `x < t`, in float32 or float64, that JSON can write."""
+    return np.where(wanted >= LARGEST, BEYOND_FLOAT32, ceiling32(wanted).astype(np.float64))
 
 
 def _check_names(names: tuple[str, ...]) -> None:

@@ -29,7 +29,6 @@ class XgboostJson(Target):
         """Write the body of `_createmodel`."""
         wanted, nan_left = source.numeric
         thresholds = strict_thresholds(wanted)
-        self.refuse_infinite(source, thresholds)
         nodes = source.nodes
         names = [json.dumps(name) for name in source.features]
         features, right, values = nodes.features.tolist(), nodes.right.tolist(), nodes.values.tolist()
@@ -102,9 +101,11 @@ class ElasticsearchXgboost(XgboostJson):
         """Return that of the version; plugins for 8.12 and 8.13 are held for old, which is exact in both."""
         if options.before(8, 14):
             return (
-                Arithmetic("the plugin for Elasticsearch before 8.14", strict=True, missing=Missing.ZERO),
+                Arithmetic(
+                    "the plugin for Elasticsearch before 8.14", strict=True, missing=Missing.ZERO, finite=True
+                ),
             )
-        return (Arithmetic("the plugin for Elasticsearch 8.14 and later", strict=True),)
+        return (Arithmetic("the plugin for Elasticsearch 8.14 and later", strict=True, finite=True),)
 
 
 class OpensearchXgboost(XgboostJson):
@@ -124,10 +125,10 @@ class OpensearchXgboost(XgboostJson):
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return that of the version."""
         if options.before(3, 2):
-            return (Arithmetic("OpenSearch up to 3.1", strict=True, missing=Missing.ZERO),)
+            return (Arithmetic("OpenSearch up to 3.1", strict=True, missing=Missing.ZERO, finite=True),)
         if options.before(3, 8):
-            return (Arithmetic("OpenSearch 3.2 to 3.7", strict=True, missing=Missing.RIGHT),)
-        return (Arithmetic("OpenSearch 3.8 and later", strict=True),)
+            return (Arithmetic("OpenSearch 3.2 to 3.7", strict=True, missing=Missing.RIGHT, finite=True),)
+        return (Arithmetic("OpenSearch 3.8 and later", strict=True, finite=True),)
 
 
 def _first_of_tree(nodes: Nodes) -> list[int]:
