@@ -162,8 +162,8 @@ class NeighbourParity(ResponseModel):
 
     splits: int = Field(description="Splits of the model", examples=[31_500])
     decisions: int = Field(
-        description="Decisions compared: at each split the threshold, the values right below and above, zeros,"
-        " the smallest and the largest numbers, infinities, and a missing value",
+        description="Decisions compared: at each split the threshold, the values right below and above,"
+        " zeros, the smallest and the largest numbers, infinities, and a missing value",
         examples=[724_500],
     )
     differing_decisions: int = Field(description="Decisions that are not LightGBM's", examples=[0])
@@ -174,7 +174,9 @@ class NeighbourParity(ResponseModel):
 class SlackResidue(ResponseModel):
     """Thresholds that Solr cannot be brought to, as it adds 1e-6 in float32 to each."""
 
-    splits: int = Field(description="How many, all of them smaller than about 1e-6", examples=[0])
+    splits: int = Field(
+        description="How many: thresholds under about 1e-6, and some powers of two below 0", examples=[0]
+    )
     widest_range: float = Field(
         description="The longest range of values between LightGBM's threshold and Solr's", examples=[0.0]
     )

@@ -63,8 +63,11 @@ static int goes_left(double value, const struct node *split)
             return split->missing == NAN_LEFT;
         value = 0.0;
     }}
-    if ((split->missing == ZERO_LEFT || split->missing == ZERO_RIGHT) && -zero <= value && value <= zero)
-        return split->missing == ZERO_LEFT;
+    if (-zero <= value && value <= zero) {{
+        if (split->missing == ZERO_LEFT || split->missing == ZERO_RIGHT)
+            return split->missing == ZERO_LEFT;
+        value = 0.0;
+    }}
     return value <= split->number;
 }}
 

@@ -20,7 +20,7 @@ class LightGbm(Target):
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return LightGBM's own."""
-        return (Arithmetic("LightGBM", single=False, single_sum=False, doubles=True),)
+        return (Arithmetic("LightGBM", single=False, zeros=True, single_sum=False, doubles=True),)
 
     def check(self, source: Source) -> None:
         """Refuse nothing."""

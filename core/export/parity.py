@@ -68,7 +68,8 @@ def scores_of(
     """Score documents by LightGBM and by the engine; returns both, and what `walk` does."""
     scores, engine_scores = np.empty(len(features)), np.empty(len(features))
     rows = np.ascontiguousarray(features, np.float32)
-    counts = walk(rows, nodes, loaded, arithmetic.strict, arithmetic.single_sum, scores, engine_scores)
+    strict, zeros, single_sum = arithmetic.strict, arithmetic.zeros, arithmetic.single_sum
+    counts = walk(rows, nodes, loaded, strict, zeros, single_sum, scores, engine_scores)
     return scores, engine_scores, counts
 
 

@@ -17,34 +17,35 @@ _LEFT_IF_NAN = int(MissingGo.LEFT_IF_NAN)
 
 
 @exact_inlined
-def goes_left(value: float, threshold: float, way: int, strict: bool) -> bool:
-    """Decide at a split."""
+def goes_left(value: float, threshold: float, way: int, strict: bool, zeros: bool) -> bool:
+    """Decide at a split; with `zeros`, what LightGBM takes for 0 is 0."""
     if value != value:
         if way >= _LEFT_IF_NAN:
             return way == _LEFT_IF_NAN
         value = 0.0
-    if _LEFT_IF_ZERO <= way <= _RIGHT_IF_ZERO and -ZERO <= value <= ZERO:
-        return way == _LEFT_IF_ZERO
+    if zeros and -ZERO <= value <= ZERO:
+        if _LEFT_IF_ZERO <= way <= _RIGHT_IF_ZERO:
+            return way == _LEFT_IF_ZERO
+        value = 0.0
     return value < threshold if strict else value <= threshold
 
 
 @exact_inlined
-def _leaf(row: Float32Array, node: int, nodes: Nodes, strict: bool) -> int:
+def _leaf(row: Float32Array, node: int, nodes: Nodes, strict: bool, zeros: bool) -> int:
     while nodes.features[node] >= 0:
-        left = goes_left(
-            np.float64(row[nodes.features[node]]), nodes.thresholds[node], nodes.ways[node], strict
-        )
+        value = np.float64(row[nodes.features[node]])
+        left = goes_left(value, nodes.thresholds[node], nodes.ways[node], strict, zeros)
         node = node + 1 if left else nodes.right[node]
     return node
 
 
 @exact_inlined
-def _common(row: Float32Array, node: int, model: Nodes, loaded: Nodes, strict: bool) -> int:
+def _common(row: Float32Array, node: int, model: Nodes, loaded: Nodes, strict: bool, zeros: bool) -> int:
     """Return the leaf that both find, or the split where they part."""
     while model.features[node] >= 0:
         value = np.float64(row[model.features[node]])
-        left = goes_left(value, model.thresholds[node], model.ways[node], False)
-        if left != goes_left(value, loaded.thresholds[node], loaded.ways[node], strict):
+        left = goes_left(value, model.thresholds[node], model.ways[node], False, True)
+        if left != goes_left(value, loaded.thresholds[node], loaded.ways[node], strict, zeros):
             break
         node = node + 1 if left else model.right[node]
     return node
@@ -56,6 +57,7 @@ def walk(
     model: Nodes,
     loaded: Nodes,
     strict: bool,
+    zeros: bool,
     single_sum: bool,
     scores: Float64Array,
     engine_scores: Float64Array,
@@ -67,6 +69,7 @@ def walk(
         model: LightGBM's nodes.
         loaded: The same nodes with the numbers that the engine holds.
         strict: Whether the engine goes left where `x < threshold`.
+        zeros: Whether it takes for 0 what LightGBM does.
         single_sum: Whether it adds up in float32.
         scores: (n_documents,) LightGBM's scores are written here.
         engine_scores: (n_documents,) the engine's are written here.
@@ -81,9 +84,12 @@ def walk(
         for root in model.roots:
             for document in range(first, min(first + BLOCK, len(features))):
                 row = features[document]
-                node = there = _common(row, root, model, loaded, strict)
+                node = there = _common(row, root, model, loaded, strict, zeros)
                 if model.features[node] >= 0:
-                    node, there = _leaf(row, node, model, False), _leaf(row, node, loaded, strict)
+                    node, there = (
+                        _leaf(row, node, model, False, True),
+                        _leaf(row, node, loaded, strict, zeros),
+                    )
                     differing[document] += node != there
                 scores[document] += model.values[node]
                 total = engine_scores[document] + loaded.values[there]
@@ -94,7 +100,12 @@ def walk(
 
 @exact
 def decide(
-    values: Float64Array, thresholds: Float64Array, ways: Int64Array, strict: bool, left: BoolArray
+    values: Float64Array,
+    thresholds: Float64Array,
+    ways: Int64Array,
+    strict: bool,
+    zeros: bool,
+    left: BoolArray,
 ) -> None:
     """Decide at many splits about many values.
 
@@ -103,8 +114,10 @@ def decide(
         thresholds: (n_splits,).
         ways: (n_splits,).
         strict: Whether `x < threshold` goes left.
+        zeros: Whether what LightGBM takes for 0 is 0.
         left: (n_splits, n_values) whether each goes left is written here.
     """
     for split in range(values.shape[0]):
         for place in range(values.shape[1]):
-            left[split, place] = goes_left(values[split, place], thresholds[split], ways[split], strict)
+            value = values[split, place]
+            left[split, place] = goes_left(value, thresholds[split], ways[split], strict, zeros)

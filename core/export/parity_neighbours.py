@@ -32,8 +32,15 @@ def compare_neighbours(source: Source, loaded: Nodes, arithmetic: Arithmetic) ->
         if not source.options.never_missing or arithmetic.missing is Missing.AS_WRITTEN:
             values = np.column_stack([values, np.full(len(some), np.nan)])
         mine, theirs = np.empty(values.shape, np.bool_), np.empty(values.shape, np.bool_)
-        decide(values, nodes.thresholds[some], nodes.ways[some], False, mine)
-        decide(values, loaded.thresholds[some], loaded.ways[some], arithmetic.strict, theirs)
+        decide(values, nodes.thresholds[some], nodes.ways[some], False, True, mine)
+        decide(
+            values,
+            loaded.thresholds[some],
+            loaded.ways[some],
+            arithmetic.strict,
+            arithmetic.zeros,
+            theirs,
+        )
         differing = mine != theirs
         decisions += values.size
         differing_decisions += int(np.count_nonzero(differing))

@@ -51,8 +51,10 @@ def _goes_left(value, threshold, missing):
         if missing >= NAN_LEFT:
             return missing == NAN_LEFT
         value = 0.0
-    if ZERO_LEFT <= missing <= ZERO_RIGHT and -ZERO <= value <= ZERO:
-        return missing == ZERO_LEFT
+    if -ZERO <= value <= ZERO:
+        if ZERO_LEFT <= missing <= ZERO_RIGHT:
+            return missing == ZERO_LEFT
+        value = 0.0
     return value <= threshold
 
 '''

@@ -6,6 +6,8 @@ are part of the format. A feature is its place in the feature set, from 1; what 
 
 import re
 
+import numpy as np
+
 from core.export.nested import nested
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
@@ -40,7 +42,7 @@ class RankLib(Target):
         """Write the ensemble."""
         nodes = source.nodes
         wanted, _ = source.numeric
-        features, values = nodes.features.tolist(), nodes.values.tolist()
+        features, values = nodes.features.tolist(), nodes.values.astype(np.float32).tolist()
         thresholds = floor32(wanted).tolist()
 
         def split(node: int, below_left: str, below_right: str) -> str:

@@ -7,6 +7,8 @@ to where they belong. Its setters take numbers as texts, and whether NULL is 0 a
 import json
 from collections.abc import Mapping
 
+import numpy as np
+
 from core.export.nested import float32_text, nested
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
@@ -32,7 +34,7 @@ class Solr(Target):
     limits = (
         "categorical splits and linear trees",
         "zero_as_missing where zeros go elsewhere than values around 0",
-        "thresholds under about 1e-6 are met to 1e-13 only: parity counts them",
+        "thresholds under about 1e-6, and some powers of two below 0, are met only nearly: parity counts them",
         "before Solr 9.2, missing values that go elsewhere than 0 does",
     )
     way_out = "Solr 9.2 and later follow the split."
@@ -48,7 +50,7 @@ class Solr(Target):
         wanted, nan_left = source.numeric
         nodes, legacy = source.nodes, _legacy(source.options)
         names = [json.dumps(name) for name in source.features]
-        features, values = nodes.features.tolist(), nodes.values.tolist()
+        features, values = nodes.features.tolist(), nodes.values.astype(np.float32).tolist()
         thresholds, left = before_slack(wanted).tolist(), nan_left.tolist()
 
         def split(node: int, below_left: str, below_right: str) -> str:

@@ -22,7 +22,7 @@ class SourceCode(Target):
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return LightGBM's own."""
-        return (Arithmetic(self.reader, single=False, single_sum=False, doubles=True),)
+        return (Arithmetic(self.reader, single=False, zeros=True, single_sum=False, doubles=True),)
 
     def check(self, source: Source) -> None:
         """Refuse only what is no sum of leaves: all that LightGBM decides at a split is written down."""

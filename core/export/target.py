@@ -40,6 +40,7 @@ class Arithmetic:
         strict: Whether `x < threshold` goes left, or `x <= threshold`.
         slack: Whether 1e-6 is added to thresholds.
         missing: What is done where a feature is missing.
+        zeros: Whether values no farther from 0 than 1e-35 are taken for 0, as LightGBM does.
         single_sum: Whether leaves are added up in float32, or in float64.
         doubles: Whether every float64 value is promised to go where LightGBM sends it, or every float32 one,
             as all training data is.
@@ -51,6 +52,7 @@ class Arithmetic:
     strict: bool = False
     slack: bool = False
     missing: Missing = Missing.AS_WRITTEN
+    zeros: bool = False
     single_sum: bool = True
     doubles: bool = False
     finite: bool = False

@@ -32,7 +32,8 @@ def ceiling32(thresholds: Float64Array) -> Float32Array:
 def before_slack(thresholds: Float64Array) -> Float32Array:
     """Return float32 values s for which s + 1e-6, added in float32, is `floor32`, or else as close as can be.
 
-    Exact but for thresholds under about 1e-6, where the sum is coarser than float32 is there.
+    Exact but where the sum is coarser than float32 is there: for thresholds under about 1e-6, which keep their
+    side of 0, the commonest value; and for some powers of two below 0.
     """
     wanted = floor32(thresholds)
     with np.errstate(over="ignore"):
@@ -43,15 +44,16 @@ def before_slack(thresholds: Float64Array) -> Float32Array:
     with np.errstate(invalid="ignore"):  # infinity less infinity, which is as close as can be
         distances = np.abs(sums.astype(np.float64) - wanted)
     distances[sums == wanted] = 0.0
-    best = np.argmin(np.where(np.isnan(distances), np.inf, distances), axis=0)
+    astray = np.isnan(distances) | ((sums < 0.0) != (wanted < 0.0))
+    best = np.argmin(np.where(astray, np.inf, distances), axis=0)
     return np.asarray(np.take_along_axis(candidates, best[np.newaxis], axis=0)[0])
 
 
 def numeric(thresholds: Float64Array, ways: Int64Array) -> tuple[Float64Array, Int64Array]:
     """Express splits by `x <= t` and a direction of NaN alone, which is all that most engines have.
 
-    Zeros that go with the missing values are put on their side of the threshold. That cannot be where the
-    threshold puts 0 on the other side; see `parted_zeros`.
+    LightGBM takes values around 0 for 0: they are put on its side of the threshold. That cannot be where
+    zeros are missing and go to the other side; see `parted_zeros`.
 
     Args:
         thresholds: LightGBM's.
@@ -60,15 +62,12 @@ def numeric(thresholds: Float64Array, ways: Int64Array) -> tuple[Float64Array, I
     Returns:
         Thresholds, and 1 where NaN goes left, else 0.
     """
-    nan_left = np.where(
-        ways == MissingGo.NOWHERE,
-        thresholds >= 0.0,
-        (ways == MissingGo.LEFT_IF_ZERO) | (ways == MissingGo.LEFT_IF_NAN),
-    )
-    thresholds = np.where(ways == MissingGo.LEFT_IF_ZERO, np.maximum(thresholds, ZERO), thresholds)
+    zero_left = thresholds >= 0.0
+    goes_left = (ways == MissingGo.LEFT_IF_ZERO) | (ways == MissingGo.LEFT_IF_NAN)
+    nan_left = np.where(ways == MissingGo.NOWHERE, zero_left, goes_left)
     below_zero = np.nextafter(-ZERO, -np.inf)
-    thresholds = np.where(ways == MissingGo.RIGHT_IF_ZERO, np.minimum(thresholds, below_zero), thresholds)
-    return thresholds, nan_left.astype(np.int64)
+    apart = np.where(zero_left, np.maximum(thresholds, ZERO), np.minimum(thresholds, below_zero))
+    return apart, nan_left.astype(np.int64)
 
 
 def parted_zeros(thresholds: Float64Array, ways: Int64Array) -> Int64Array:

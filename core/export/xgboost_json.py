@@ -8,6 +8,8 @@ version.
 import json
 from typing import Any
 
+import numpy as np
+
 from core.export.nested import float32_text, nested
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
@@ -31,7 +33,11 @@ class XgboostJson(Target):
         thresholds = strict_thresholds(wanted)
         nodes = source.nodes
         names = [json.dumps(name) for name in source.features]
-        features, right, values = nodes.features.tolist(), nodes.right.tolist(), nodes.values.tolist()
+        features, right, values = (
+            nodes.features.tolist(),
+            nodes.right.tolist(),
+            nodes.values.astype(np.float32).tolist(),
+        )
         numbers, left, depths = thresholds.tolist(), nan_left.tolist(), nodes.depths().tolist()
         first = _first_of_tree(nodes)
 

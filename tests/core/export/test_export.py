@@ -26,6 +26,6 @@ def test_unknown_formats_and_broken_models_are_refused() -> None:
     """The error says what is known."""
     with pytest.raises(InvalidInput, match="known are lightgbm, vespa, solr"):
         export_model("tree", "pmml")
-    for format in FORMATS:
+    for name in FORMATS:
         with pytest.raises(ModelError):
-            export_model(b"tree\xff", format)
+            export_model(b"tree\xff", name)
