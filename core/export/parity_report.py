@@ -83,7 +83,7 @@ class SlackResidue:
     """Thresholds that no number plus 1e-6, added in float32, comes to.
 
     Attributes:
-        splits: How many; all of them are smaller than about 1e-6.
+        splits: How many: thresholds under about 1e-6, and some powers of two below 0.
         widest_range: The largest distance between the threshold there and LightGBM's: values between the two
             go the other way.
     """

@@ -34,7 +34,7 @@ class Solr(Target):
     limits = (
         "categorical splits and linear trees",
         "zero_as_missing where zeros go elsewhere than values around 0",
-        "thresholds under about 1e-6, and some powers of two below 0, are met only nearly: parity counts them",
+        "thresholds under about 1e-6, and some powers of two below 0, are met nearly: parity counts them",
         "before Solr 9.2, missing values that go elsewhere than 0 does",
     )
     way_out = "Solr 9.2 and later follow the split."

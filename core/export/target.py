@@ -195,9 +195,7 @@ class Target(ABC):
         if any(arithmetic.single for arithmetic in arithmetics):
             largest = np.maximum.reduceat(np.abs(source.nodes.values), source.nodes.roots).sum()
             if largest > LARGEST:
-                raise ModelError(
-                    f"scores up to {largest:g} are beyond float32, in which {self.reader} reckons"
-                )
+                raise ModelError(f"scores up to {largest:g} are beyond the float32 of {self.reader}")
         splits = source.nodes.splits
         parted = splits[parted_zeros(source.nodes.thresholds[splits], source.nodes.ways[splits])]
         self.refuse(source, parted, "sends zeros where its threshold does not; train without zero_as_missing")

@@ -32,8 +32,8 @@ def ceiling32(thresholds: Float64Array) -> Float32Array:
 def before_slack(thresholds: Float64Array) -> Float32Array:
     """Return float32 values s for which s + 1e-6, added in float32, is `floor32`, or else as close as can be.
 
-    Exact but where the sum is coarser than float32 is there: for thresholds under about 1e-6, which keep their
-    side of 0, the commonest value; and for some powers of two below 0.
+    Exact but where the sum is coarser than float32 is there: for thresholds under about 1e-6, which keep
+    their side of 0, the commonest value; and for some powers of two below 0.
     """
     wanted = floor32(thresholds)
     with np.errstate(over="ignore"):

@@ -11,6 +11,7 @@ from app.problems import MEDIA_TYPE
 from app.schemas.audit import AuditEntry
 from app.schemas.datasets import Dataset, SyntheticDatasetRequest
 from app.schemas.evaluations import Evaluation
+from app.schemas.exports import ExportRequest, ParityRequest
 from app.schemas.job_requests import REQUEST_EXAMPLES, JobRequest
 from app.schemas.jobs import Job
 from app.schemas.keys import Key, KeyRequest, NewKey
@@ -37,7 +38,9 @@ PATHS = {
     "/v1/models/{ref}": {"get"},
     "/v1/models/{name}/aliases/{alias}": {"put"},
     "/v1/models/{ref}/rank": {"post"},
-    "/v1/models/{ref}/export": {"get"},
+    "/v1/models/{ref}/export": {"get", "post"},
+    "/v1/models/{ref}/export/archive": {"get", "post"},
+    "/v1/models/{ref}/export/parity": {"get", "post"},
     "/v1/evaluations/{evaluation_id}": {"get"},
     "/v1/evaluations/{evaluation_id}/queries": {"get"},
     "/v1/comparisons": {"get"},
@@ -49,6 +52,7 @@ PATHS = {
     "/v1/rankings/{ranking_id}": {"get"},
     "/v1/losses": {"get"},
     "/v1/metrics": {"get"},
+    "/v1/export-formats": {"get"},
     "/v1/keys": {"get", "post"},
     "/v1/keys/{key_id}": {"delete"},
     "/v1/audit": {"get"},
@@ -101,7 +105,7 @@ def test_operations_are_named_and_described(operations: dict[str, dict[str, Any]
 def test_request_bodies_have_examples(operations: dict[str, dict[str, Any]]) -> None:
     """Every body can be tried out as documented."""
     bodies = [operation["requestBody"] for operation in operations.values() if "requestBody" in operation]
-    assert len(bodies) == 9
+    assert len(bodies) == 12
     for body in bodies:
         # What is sent as bytes has no example that could be read.
         texts = [
@@ -148,7 +152,7 @@ def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -
         for name, operation in operations.items()
         if re.match("(get|list)_", name) and operation["path"].startswith("/v1")
     ]
-    assert len(polled) == 23
+    assert len(polled) == 25
     assert all("304" in operations[name]["responses"] for name in polled)
 
 
@@ -196,6 +200,8 @@ def test_job_examples_are_valid(name: str) -> None:
         ("set_alias", AliasRequest),
         ("create_key", KeyRequest),
         ("rank_candidates", RankRequest),
+        ("export_named", ExportRequest),
+        ("export_named_archive", ParityRequest),
     ],
 )
 def test_other_examples_are_valid(
