@@ -3,6 +3,8 @@
 What is evaluated is what was written: the numbers are read back from the file.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from core.data import RankingDataset
@@ -12,7 +14,7 @@ from core.export.nodes import Nodes
 from core.export.parity_kernel import walk
 from core.export.parity_neighbours import compare_neighbours
 from core.export.parity_report import DataParity, EngineParity, ParityReport, SlackResidue
-from core.export.target import Arithmetic, unplain
+from core.export.target import Arithmetic, Source, unplain
 from core.export.thresholds import floor32
 from core.types import Float64Array, FloatArray, Int64Array
 
@@ -28,20 +30,15 @@ def parity(export: Export, dataset: RankingDataset | None = None) -> ParityRepor
         ModelError: The trees of the export are not those of the model.
     """
     source, target = export.source, export.target
+    arithmetics = target.arithmetics(source.options)
     notes = target.notes(source, export.content)
-    if any(arithmetic.finite for arithmetic in target.arithmetics(source.options)) and (
-        n_infinite := np.count_nonzero(np.isinf(source.nodes.thresholds))
-    ):
-        notes.append(
-            f"{n_infinite:,} splits part missing values from all others by an infinite threshold, in whose"
-            " place the largest number stands: an infinite value would go where the missing ones go."
-        )
     found: list[EngineParity] = []
     if reason := unplain(source.text):
         notes.append(f"The file is the stored model, byte for byte; of {reason} nothing else is compared.")
     else:
         written = export.written
-        for arithmetic in target.arithmetics(source.options):
+        notes += _notes(source, arithmetics)
+        for arithmetic in arithmetics:
             loaded = arithmetic.loaded(written)
             found.append(
                 EngineParity(
@@ -52,14 +49,26 @@ def parity(export: Export, dataset: RankingDataset | None = None) -> ParityRepor
                     _residue(source.numeric[0], loaded) if arithmetic.slack else None,
                 )
             )
-    if source.options.never_missing:
-        notes.append("Where missing values go is not compared: never_missing says that there are none.")
     exact = not any(
         engine.neighbours.differing_decisions or (engine.data is not None and engine.data.differing_leaves)
         for engine in found
     )
     trees = len(source.text.trees) + (source.shift is not None)
     return ParityReport(target.name, exact, trees, source.shift or 0.0, tuple(found), tuple(notes))
+
+
+def _notes(source: Source, arithmetics: tuple[Arithmetic, ...]) -> Iterator[str]:
+    n_infinite = np.count_nonzero(np.isinf(source.nodes.thresholds))
+    if n_infinite and any(arithmetic.finite for arithmetic in arithmetics):
+        yield (
+            f"{n_infinite:,} splits part missing values from all others by an infinite threshold, in whose"
+            " place the largest number stands: an infinite value would go where the missing ones go."
+        )
+    if source.options.never_missing:
+        yield (
+            "Where missing values go is compared only where the engine follows the split: never_missing says"
+            " that there are none."
+        )
 
 
 def scores_of(

@@ -23,8 +23,8 @@ class RankLib(Target):
     """An ensemble of regression trees."""
 
     name = "ranklib"
-    filename = "model.xml"
-    media_type = "application/xml"
+    filename = "model.txt"  # its first line is no XML
+    media_type = "text/plain; charset=utf-8"
     reader = "RankLib, and the Learning to Rank plugins of Elasticsearch and OpenSearch"
     summary = "RankLib's LambdaMART, `model/ranklib` in Elasticsearch and OpenSearch"
     options = frozenset({"model_name", "feature_set", "feature_names", "score_shift", "never_missing"})

@@ -35,7 +35,7 @@ class Vespa(Target):
     media_type = "application/json"
     reader = "Vespa"
     summary = 'For `lightgbm("model.json")` in a rank profile'
-    options = frozenset({"model_name", "feature_names", "never_missing"})
+    options = frozenset({"model_name", "feature_names"})
     limits = (
         "categorical splits and linear trees",
         "zero_as_missing where zeros go elsewhere than values around 0",

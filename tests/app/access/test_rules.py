@@ -143,5 +143,14 @@ def test_the_document_tells_the_scope_of_every_operation(application: FastAPI) -
 
 def test_no_rule_is_hidden_by_an_earlier_one() -> None:
     """Each line of the table is the first for some path."""
-    examples = ["/healthz", "/v1/keys", "/v1/models/web/rank", "/v1/jobs", "/docs", "/static/a.js", "/"]
+    examples = [
+        "/healthz",
+        "/v1/keys",
+        "/v1/models/web/rank",
+        "/v1/models/web/export",
+        "/v1/jobs",
+        "/docs",
+        "/static/a.js",
+        "/",
+    ]
     assert [rule_of(path) for path in examples] == list(RULES)
