@@ -5,8 +5,8 @@ from typing import Any
 
 from app.dataset_files import DatasetFiles
 from app.schemas.exports import ExportQuery, ParityQuery
-from app.serving.models import model_key
 from app.services import Services
+from app.serving.models import model_key
 from core.data import RankingDataset
 from core.data.fitting import fit_features
 from core.errors import DatasetError, NotFound, WrongState

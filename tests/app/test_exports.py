@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.exports import MAX_DOCUMENTS
-from app.scoring import model_key
+from app.serving.models import model_key
 from core.data import RankingDataset, write_parquet
 from core.data.query_index import write_query_index
 from core.export import FORMATS

@@ -1,4 +1,4 @@
-"""Showing, naming, models, and ranking with them."""
+"""Showing and naming models, and ranking with them."""
 
 from collections.abc import Callable
 from typing import Any
