@@ -8,7 +8,7 @@ import numpy as np
 from core.errors import InvalidInput
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
-from core.export.target import Arithmetic, Source, Target
+from core.export.target import NUMERIC_LIMITS, Arithmetic, Source, Target
 from core.scoring.descent import MissingGo
 
 
@@ -21,10 +21,7 @@ class Elastic(Target):
     reader = "Elasticsearch's own learning to rank"
     summary = "Trained model with learning_to_rank for Elasticsearch 8.12 and later"
     options = frozenset({"target_version", "model_name", "feature_names", "score_shift"})
-    limits = (
-        "categorical splits and linear trees",
-        "zero_as_missing where zeros go elsewhere than values around 0",
-    )
+    limits = NUMERIC_LIMITS
     nests = False
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:

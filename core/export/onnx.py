@@ -7,7 +7,7 @@ import numpy as np
 from core.errors import ModelError
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
-from core.export.target import Arithmetic, Source, Target
+from core.export.target import NUMERIC_LIMITS, Arithmetic, Source, Target
 from core.export.thresholds import floor32
 from core.scoring.descent import MissingGo
 
@@ -24,10 +24,7 @@ class Onnx(Target):
     reader = "ONNX Runtime, Triton, Vespa and whatever else reads ONNX"
     summary = "ONNX with a TreeEnsembleRegressor, float32 in and out"
     options = frozenset({"model_name", "feature_names"})
-    limits = (
-        "categorical splits and linear trees",
-        "zero_as_missing where zeros go elsewhere than values around 0",
-    )
+    limits = NUMERIC_LIMITS
     nests = False
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:

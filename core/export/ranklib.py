@@ -12,7 +12,7 @@ from core.export.nested import nested
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
 from core.export.solr import java_float
-from core.export.target import Arithmetic, Missing, Source, Target
+from core.export.target import NUMERIC_LIMITS, Arithmetic, Missing, Source, Target
 from core.export.thresholds import floor32
 from core.scoring.descent import MissingGo
 
@@ -29,8 +29,7 @@ class RankLib(Target):
     summary = "RankLib's LambdaMART, `model/ranklib` in Elasticsearch and OpenSearch"
     options = frozenset({"model_name", "feature_set", "feature_names", "score_shift", "never_missing"})
     limits = (
-        "categorical splits and linear trees",
-        "zero_as_missing where zeros go elsewhere than values around 0",
+        *NUMERIC_LIMITS,
         "missing values that go elsewhere than 0 does: a missing feature is 0",
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 from core.export.nested import float32_text, nested
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
-from core.export.target import Arithmetic, Missing, Source, Target
+from core.export.target import NUMERIC_LIMITS, Arithmetic, Missing, Source, Target
 from core.export.thresholds import before_slack
 from core.scoring.descent import MissingGo
 
@@ -32,8 +32,7 @@ class Solr(Target):
         {"target_version", "model_name", "feature_set", "feature_names", "score_shift", "never_missing"}
     )
     limits = (
-        "categorical splits and linear trees",
-        "zero_as_missing where zeros go elsewhere than values around 0",
+        *NUMERIC_LIMITS,
         "thresholds under about 1e-6, and some powers of two below 0, are met nearly: parity counts them",
         "before Solr 9.2, missing values that go elsewhere than 0 does",
     )

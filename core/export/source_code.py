@@ -6,7 +6,7 @@ import numpy as np
 
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
-from core.export.target import Arithmetic, Source, Target, require_plain
+from core.export.target import NUMERIC_LIMITS, Arithmetic, Source, Target, require_plain
 
 _ROW = re.compile(r"^ +[{(](-?\d+), ([^ ,]+), (\d), (\d+)[})],$", re.MULTILINE)
 _ROOT = re.compile(r"^ +(\d+),$", re.MULTILINE)
@@ -17,7 +17,7 @@ class SourceCode(Target):
 
     media_type = "text/plain; charset=utf-8"
     options = frozenset({"model_name", "feature_names"})
-    limits = ("categorical splits and linear trees",)
+    limits = NUMERIC_LIMITS[:1]
     nests = False
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:

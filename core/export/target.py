@@ -18,6 +18,11 @@ from core.scoring.model_text import ModelText
 from core.scoring.tree import CATEGORICAL
 from core.types import Float64Array, Int64Array
 
+# What a sum of constant leaves below splits `x <= t` cannot express.
+NUMERIC_LIMITS = (
+    "categorical splits, linear trees and averages (boosting=rf)",
+    "zero_as_missing where zeros go elsewhere than values around 0",
+)
 MAX_DEPTH = 300  # engines' JSON readers take 1,000 objects and arrays within each other at most
 _EXAMPLES = 3
 

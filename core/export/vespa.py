@@ -13,7 +13,7 @@ from core.errors import InputProblem, InvalidInput
 from core.export.nested import nested
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
-from core.export.target import Arithmetic, Source, Target
+from core.export.target import NUMERIC_LIMITS, Arithmetic, Source, Target
 from core.export.thresholds import LARGEST, ceiling32
 from core.scoring.descent import MissingGo
 from core.types import Float64Array
@@ -37,8 +37,7 @@ class Vespa(Target):
     summary = 'For `lightgbm("model.json")` in a rank profile'
     options = frozenset({"model_name", "feature_names"})
     limits = (
-        "categorical splits and linear trees",
-        "zero_as_missing where zeros go elsewhere than values around 0",
+        *NUMERIC_LIMITS,
         "features whose names are neither rank features nor functions: name them in feature_names",
     )
 

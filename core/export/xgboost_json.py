@@ -13,7 +13,7 @@ import numpy as np
 from core.export.nested import float32_text, nested
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
-from core.export.target import Arithmetic, Missing, Source, Target
+from core.export.target import NUMERIC_LIMITS, Arithmetic, Missing, Source, Target
 from core.export.vespa import strict_thresholds
 from core.scoring.descent import MissingGo
 
@@ -97,8 +97,7 @@ class ElasticsearchXgboost(XgboostJson):
     reader = "the Learning to Rank plugin of Elasticsearch"
     summary = "model/xgboost+json for the Learning to Rank plugin of Elasticsearch"
     limits = (
-        "categorical splits and linear trees",
-        "zero_as_missing where zeros go elsewhere than values around 0",
+        *NUMERIC_LIMITS,
         "before 8.14, missing values that go elsewhere than 0 does",
     )
     way_out = "Plugins for Elasticsearch 8.14 and later follow the split."
@@ -121,8 +120,7 @@ class OpensearchXgboost(XgboostJson):
     reader = "the Learning to Rank plugin of OpenSearch"
     summary = "model/xgboost+json for the Learning to Rank plugin of OpenSearch"
     limits = (
-        "categorical splits and linear trees",
-        "zero_as_missing where zeros go elsewhere than values around 0",
+        *NUMERIC_LIMITS,
         "up to 3.1, missing values that go elsewhere than 0 does",
         "from 3.2 to 3.7, missing values that go left",
     )

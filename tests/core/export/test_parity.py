@@ -8,16 +8,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.data import RankingDataset, read_dataset, synthetic_dataset
 from core.data.fitting import fit_features
 from core.errors import ModelError
 from core.export import FORMATS, Export, ExportOptions, export_model, parity
 from core.export.ndcg import ndcg_at_10
+from core.export.parity import scores_of
 from core.metrics import parse_metric
+from core.scoring.model_text import ModelText
 from core.training import train, training_spec
 from tests.core.export import engines
-from tests.core.export.models import N_FEATURES, documents, expected, trained
+from tests.core.export.models import N_FEATURES, documents, expected, special, trained
+from tests.core.export.test_engines import INTERPRETED, engines_of, rows_near
 
 NAMES = tuple(f"f{i}" for i in range(N_FEATURES))
 
@@ -159,6 +164,37 @@ def test_a_shift_is_no_difference() -> None:
     data = report.engines[0].data
     assert data is not None
     assert data.largest_score_difference < 1e-5
+
+
+@pytest.mark.parametrize("format", [name for name in INTERPRETED if name != "python"])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_evaluator_scores_as_the_engine_and_as_lightgbm(format: str, seed: int) -> None:
+    """Whatever the thresholds, where they are not met and where values are infinite, too."""
+    text = special(seed)
+    options = ExportOptions(never_missing=format == "ranklib")
+    export = export_model(text, format, options=options)
+    rows = rows_near(text, seed, doubles=False, missing=True, infinite=True)
+    for (score, _), arithmetic in zip(engines_of(export), export.target.arithmetics(options), strict=True):
+        loaded = arithmetic.loaded(export.written)
+        scores, engine_scores, _ = scores_of(rows, export.source.nodes, loaded, arithmetic)
+        assert scores.tolist() == expected(text, rows, np.float64, np.float64)
+        assert engine_scores.tolist() == score(rows)
+
+
+@pytest.mark.parametrize("format", ["vespa", "opensearch-xgboost", "elastic-learning-to-rank"])
+def test_infinite_thresholds_in_json_are_told(format: str) -> None:
+    """They part missing values from all others; what is infinite then goes with the missing ones."""
+    text = ModelText.read(trained(missing=True))
+    (tree, *_) = text.trees
+    tree.thresholds[0], tree.decisions[0] = np.inf, 8
+    data = judged()
+    export = export_model(text.write(), format, NAMES)
+    assert parity(export, data).exact
+    data.features[:7, tree.features[0]] = np.inf
+    report = parity(export, data)
+    assert report.engines[0].data is not None
+    assert report.engines[0].data.differing_documents == 7
+    assert "by an infinite threshold" in report.notes[0]
 
 
 def test_ndcg_is_that_of_the_metrics() -> None:
