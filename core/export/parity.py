@@ -49,6 +49,12 @@ def parity(export: Export, dataset: RankingDataset | None = None) -> ParityRepor
                     _residue(source.numeric[0], loaded) if arithmetic.slack else None,
                 )
             )
+    for engine in found:
+        if (residue := engine.slack_residue) and residue.splits:
+            notes.append(
+                f"At {residue.splits:,} splits Solr's threshold plus 1e-6 cannot come to LightGBM's: values"
+                f" between the two, at most {residue.widest_range:.2g} apart, go the other way. Zeros do not."
+            )
     exact = not any(
         engine.neighbours.differing_decisions or (engine.data is not None and engine.data.differing_leaves)
         for engine in found

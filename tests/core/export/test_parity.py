@@ -71,8 +71,10 @@ def test_no_decision_differs(format: str, missing: bool) -> None:
 
 def test_thresholds_that_solr_cannot_be_brought_to_are_told() -> None:
     """How many, and how long the longest range of values is that goes astray."""
-    (engine,) = parity(export_model(trained(), "solr", NAMES)).engines
+    report = parity(export_model(trained(), "solr", NAMES))
+    (engine,) = report.engines
     assert engine.slack_residue is not None
+    assert f"At {engine.slack_residue.splits} splits" in report.notes[0]
     assert 0.0 < engine.slack_residue.widest_range < 1e-12
     assert {difference.lightgbm for difference in engine.neighbours.examples} <= {"left", "right"}
     for difference in engine.neighbours.examples:
