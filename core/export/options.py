@@ -1,6 +1,7 @@
 """What a user may say about an export."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -61,7 +62,7 @@ class ExportOptions:
         )
         for name, shape, words in shapes:
             value = getattr(self, name)
-            if value is not None and re.fullmatch(shape.rstrip("$"), value) is None:
+            if value is not None and re.fullmatch(shape, value) is None:
                 problems.append(InputProblem(f"/{name}", words))
         if problems:
             raise InvalidInput(*problems)
@@ -84,9 +85,9 @@ class ExportOptions:
             if not (1 <= len(there) <= MAX_NAME and there.isprintable())
         ]
         names = tuple(self.feature_names.get(name, name) for name in feature_names)
-        if len(set(names)) < len(names):
-            twice = next(there for there in names if names.count(there) > 1)
-            problems.append(InputProblem("/feature_names", f"two features would be called {twice!r}"))
+        ((commonest, times),) = Counter(names).most_common(1)
+        if times > 1:
+            problems.append(InputProblem("/feature_names", f"{times} features would be called {commonest!r}"))
         if problems:
             raise InvalidInput(*problems[:50])
         return names

@@ -75,9 +75,7 @@ class Vespa(Target):
             "objective": "lambdarank",
             "average_output": False,
             "feature_names": list(source.features),
-            "feature_infos": {
-                name: {"min_value": 0, "max_value": 0, "values": []} for name in source.features
-            },
+            "feature_infos": dict.fromkeys(source.features, _NO_CATEGORIES),
             "pandas_categorical": [],
         }
         infos = ",".join(
