@@ -11,7 +11,6 @@ from app.routes.models import Reference
 from app.routes.route import JsonRoute
 from app.schemas.exports import ExportParity, ExportQuery, ExportRequest, ParityQuery, ParityRequest
 from app.services import Services, UseServices
-from core.export import FORMATS
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
 
@@ -26,13 +25,13 @@ _EXAMPLES: Any = {
         "value": {"format": "solr", "target_version": "9.6", "feature_set": "web", "score_shift": True},
     },
 }
-_FILES = {target.media_type.partition(";")[0] for target in FORMATS.values()}
 _FILE: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The model in the format asked for, as a file",
         "content": {
-            **{kind: {"schema": {"type": "string", "format": "binary"}} for kind in sorted(_FILES)},
             "text/plain": {"schema": {"type": "string"}, "example": "tree\nversion=v4\n…"},
+            "application/json": {"schema": {"type": "object"}},
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
         },
     }
 }

@@ -64,11 +64,14 @@ def test_the_file_is_the_one_that_the_engine_reads(
     plain = client.get("/v1/models/web/export")
     assert plain.content == store.artifacts.read_bytes(model_key(model.id))
     assert plain.headers["content-disposition"] == 'attachment; filename="web-1-model.txt"'
+    operation = client.get("/openapi.json").json()["paths"]["/v1/models/{ref}/export"]["get"]
+    documented = operation["responses"]["200"]["content"]
     for name, target in FORMATS.items():
         if name != "vespa":
             response = client.get(f"/v1/models/web/export?format={name}")
             assert response.status_code == 200, response.text
             assert response.headers["content-type"].startswith(target.media_type)
+            assert target.media_type.partition(";")[0] in documented
             assert response.headers["content-disposition"].endswith(f'web-1-{target.filename}"')
     solr = client.get("/v1/models/web/export?format=solr&score_shift=true&feature_set=shop").json()
     assert (solr["name"], solr["store"]) == ("web-1", "shop")
