@@ -77,6 +77,16 @@ class DatasetFiles:
             documents=[_document(rows, row) for row in range(skipped, rows.n_documents)],
         )
 
+    def first_queries(self, limit: int) -> RankingDataset:
+        """Read the queries from the first on that have up to `limit` documents together.
+
+        Of a first query that has more, its first documents.
+        """
+        entries = _index(self._artifacts, self._data_key).entries(0, limit)
+        ends = [entry.first_row + entry.documents for entry in entries]
+        last = max((end for end in ends if end <= limit), default=limit)
+        return read_rows_of(self._artifacts, self._data_key, 0, last)
+
     def features(self) -> FeatureProfiles:
         """Read what each feature is like."""
         profiles = json.loads(self._artifacts.read_bytes(features_key(self._data_key)))

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from core.export import ExportOptions, export_model
+from core.export import export_model
 from core.scoring import Forest
 from core.types import Float64Array
 
@@ -78,7 +78,7 @@ def contenders(text: str, folder: Path) -> dict[str, Scorer]:
     forest, booster = Forest.parse(text), lightgbm.Booster(model_str=text)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    exported = export_model(text, "onnx", ExportOptions()).content
+    exported = export_model(text, "onnx").content
     session = onnxruntime.InferenceSession(exported, options, providers=["CPUExecutionProvider"])
     input_name = session.get_inputs()[0].name
     path = folder / "model.txt"

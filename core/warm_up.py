@@ -4,6 +4,7 @@ from core.data.warm_up import warm_up as warm_up_readers
 from core.diagnostics.warm_up import warm_up as warm_up_diagnostics
 from core.doctor import warm_up as warm_up_doctor
 from core.evaluation.warm_up import warm_up as warm_up_evaluation
+from core.export.warm_up import warm_up as warm_up_export
 from core.inspection.warm_up import warm_up as warm_up_inspection
 from core.scoring.warm_up import warm_up as warm_up_scoring
 from core.training import warm_up as warm_up_training
@@ -22,3 +23,4 @@ def warm_up() -> None:
     warm_up_evaluation()
     warm_up_inspection()
     warm_up_diagnostics()
+    warm_up_export()

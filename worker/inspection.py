@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from core.data.fitting import fit_features
 from core.evaluation import Summary
 from core.inspection import (
     Grid,
@@ -14,7 +15,7 @@ from core.inspection import (
 )
 from core.metrics import conventions, parse_metric
 from core.store import new_id
-from worker.datasets import fit_features, load_dataset
+from worker.datasets import load_dataset
 from worker.jobs import JobRun
 from worker.labels import judged_for
 from worker.models import load_model

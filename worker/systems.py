@@ -6,12 +6,12 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from core.data import RankingDataset
+from core.data.fitting import fit_features
 from core.data.trec import Run, join_run
 from core.evaluation import Judgments
 from core.store import Store, System
 from core.store.result_keys import ranking_key
 from core.types import Float64Array
-from worker.datasets import fit_features
 from worker.jobs import JobRun
 from worker.models import load_model
 

@@ -8,7 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.access.caller import SCORE, caller_in
+from app.access.caller import READ, SCORE, caller_in
 from app.access.rules import rule_of
 from app.access_log import CLIENT_LEFT
 from app.limits.buckets import Buckets
@@ -27,7 +27,7 @@ _log = structlog.stdlib.get_logger("rankery.audit")
 class Recorder:
     """ASGI middleware that records each request that may change something, before its answer is sent.
 
-    Scoring changes nothing; it is recorded only where it is refused.
+    What needs no more than reading or scoring changes nothing; it is recorded only where it is refused.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -66,7 +66,7 @@ class Recorder:
 
     def _is_recorded(self, scope: Scope, status: int) -> bool:
         rule = rule_of(scope["path"])
-        if rule is not None and rule.writing == SCORE and status not in _REFUSED:
+        if rule is not None and rule.writing in (READ, SCORE) and status not in _REFUSED:
             return False
         stranger = status >= HTTPStatus.BAD_REQUEST and caller_in(scope).key_id is None
         return not stranger or self._strangers.take(caller_of(scope), time.monotonic()) == 0

@@ -60,6 +60,12 @@ RULES = (
     _rule([*sorted(HEALTH), SIGN_IN, SIGN_OUT, *SIGN_IN_FILES], reading=None, writing=None),
     _rule(["/v1/keys", "/v1/keys/{below:path}", "/v1/audit"], reading=ADMIN, writing=ADMIN),
     _rule(list(SCORING), reading=READ, writing=SCORE),
+    # POST only because names of features are too many for an address.
+    _rule(
+        [f"/v1/models/{{ref}}/export{part}" for part in ("", "/archive", "/parity")],
+        reading=READ,
+        writing=READ,
+    ),
     _rule(["/v2", "/v2/models/{below:path}"], reading=READ, writing=READ),
     _rule(["/v1/{below:path}"], reading=READ, writing=WRITE),
     _rule(["/openapi.json", "/docs", METRICS], reading=READ, writing=READ),

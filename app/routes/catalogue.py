@@ -1,14 +1,17 @@
-"""What jobs may name: losses and metrics, from their registries."""
+"""What jobs and exports may name: losses, metrics and formats, from their registries."""
 
 from fastapi import APIRouter
 
 from app.documentation import NOT_MODIFIED, problems
 from app.routes.route import JsonRoute
 from app.schemas.contracts import Conventions
+from app.schemas.exports import ExportFormat, ExportFormatCatalogue
 from app.schemas.losses import LossCatalogue, LossDescription
 from app.schemas.metrics import DiagnosticDescription, MetricCatalogue, MetricDescription
 from app.schemas.parameters import describe
 from core.diagnostics import DIAGNOSTICS
+from core.export import FORMATS
+from core.export.options import OPTIONS
 from core.losses import LOSSES
 from core.metrics import METRICS, PRESETS, parse_metric
 
@@ -51,4 +54,23 @@ def list_metrics() -> MetricCatalogue:
         ],
         presets={name: Conventions.model_validate(preset) for name, preset in PRESETS.items()},
         diagnostics=[DiagnosticDescription.model_validate(found) for found in DIAGNOSTICS.values()],
+    )
+
+
+@router.get("/export-formats", summary="List export formats", responses={**NOT_MODIFIED, **problems()})
+def list_export_formats() -> ExportFormatCatalogue:
+    """List the formats that models are exported in, what reads them, and what they cannot express."""
+    return ExportFormatCatalogue(
+        items=[
+            ExportFormat(
+                name=name,
+                summary=target.summary,
+                reader=target.reader,
+                filename=target.filename,
+                media_type=target.media_type,
+                options=[option for option in OPTIONS if option in target.options],
+                limits=list(target.limits),
+            )
+            for name, target in FORMATS.items()
+        ]
     )

@@ -1,18 +1,15 @@
-"""Models: showing, describing and exporting them."""
+"""Models: showing and describing them."""
 
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query
 from pydantic import Field
-from starlette.responses import Response
 
 from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.routes.route import JsonRoute
 from app.schemas.base import PRINTABLE, Cursor, Limit
 from app.schemas.models import TAG_LINE, TAG_NAME, Model, ModelChanges, ModelPage
 from app.services import UseServices
-from app.serving.models import model_key
-from core.export import EXPORTS, export_model
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
 
@@ -33,12 +30,6 @@ _CHANGE_EXAMPLES: Any = {
     }
 }
 _WantedTag = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
-_EXPORT_RESPONSE: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The model in the format asked for, as a file",
-        "content": {"text/plain": {"schema": {"type": "string"}, "example": "tree\nversion=v4\n…"}},
-    }
-}
 
 
 @router.get("", summary="List models", responses={**NOT_MODIFIED, **problems(422)})
@@ -88,34 +79,3 @@ def change_model(
             model = tx.models.tag(model.id, body.tags)
         aliases = tx.models.aliases_of([model.id])
     return Model.of(model, aliases[model.id])
-
-
-@router.get(
-    "/{ref}/export",
-    summary="Export a model",
-    response_class=Response,
-    responses={**_EXPORT_RESPONSE, **problems(404, 422)},
-)
-def export(
-    ref: Reference,
-    services: UseServices,
-    format: Annotated[
-        str,
-        Query(
-            description=f"One of {', '.join(EXPORTS)}",
-            examples=["lightgbm"],
-            json_schema_extra={"enum": list(EXPORTS)},
-        ),
-    ] = "lightgbm",
-) -> Response:
-    """Download a model in the form that another engine reads."""
-    with services.store.read() as tx:
-        model = tx.models.resolve(ref)
-    model_text = services.store.artifacts.read_bytes(model_key(model.id))
-    exported = export_model(model_text, format)
-    filename = f"{model.name}-{model.version}-{exported.filename}"
-    return Response(
-        exported.content,
-        media_type=exported.media_type,
-        headers={"Content-Disposition": f'attachment; filename="{filename}"'},
-    )

@@ -82,14 +82,14 @@ def ready_dataset(store: Store) -> Callable[[], str]:
 
 
 @pytest.fixture
-def add_model(store: Store, ready_dataset: Callable[[], str]) -> Callable[[str], Model]:
+def add_model(store: Store, ready_dataset: Callable[[], str]) -> Callable[..., Model]:
     """Record versions of a model whose score rises with `bm25` alone."""
     model_text = _model_text()
 
-    def add(name: str) -> Model:
-        dataset_id = ready_dataset()
+    def add(name: str, dataset_id: str | None = None, **spec: str) -> Model:
+        dataset_id = dataset_id or ready_dataset()
         with store.begin() as tx:
-            job = tx.jobs.add("train", {"model_name": name}, dataset_ids=[dataset_id])
+            job = tx.jobs.add("train", {"model_name": name, **spec}, dataset_ids=[dataset_id])
             model = tx.models.add(
                 name=name,
                 job_id=job.id,

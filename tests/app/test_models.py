@@ -1,4 +1,4 @@
-"""Showing, naming, exporting models, and ranking with them."""
+"""Showing and naming models, and ranking with them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from app.serving.candidates import MAX_PROBLEMS
 from app.serving.models import model_key
 from core.scoring import Forest
 from core.store import Model, Store
-from tests.app.conftest import FEATURE_NAMES, TestClient
+from tests.app.conftest import TestClient
 
 
 def _rank(client: TestClient, payload: dict[str, Any], reference: str = "web") -> Any:
@@ -293,25 +293,3 @@ def test_an_alias_is_followed_at_once(client: TestClient, add_model: Callable[[s
     for version, model in models.items():
         client.put("/v1/models/web/aliases/live", json={"version": version})
         assert _rank(client, _one_query(GOOD), "web@live").json()["model"]["id"] == model.id
-
-
-def test_a_model_is_exported_as_a_file(
-    client: TestClient, store: Store, add_model: Callable[[str], Model]
-) -> None:
-    """The LightGBM export is the stored text; its filename names the version."""
-    model = add_model("web")
-    response = client.get("/v1/models/web/export?format=lightgbm")
-    assert response.status_code == 200
-    assert response.content == store.artifacts.read_bytes(model_key(model.id))
-    assert response.headers["content-disposition"] == 'attachment; filename="web-1-model.txt"'
-    assert Forest.parse(response.text).n_features == len(FEATURE_NAMES)
-
-
-def test_an_unknown_format_is_refused(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """422 lists the formats there are."""
-    add_model("web")
-    response = client.get("/v1/models/web/export?format=pmml")
-    assert response.status_code == 422
-    (error,) = response.json()["errors"]
-    assert error["pointer"] == "/format"
-    assert "lightgbm" in error["detail"]

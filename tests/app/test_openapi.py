@@ -12,6 +12,7 @@ from app.schemas.aliases import Alias, AliasMove, AliasRequest, Gate, GateReques
 from app.schemas.audit import AuditEntry
 from app.schemas.datasets import Dataset, SyntheticDatasetRequest
 from app.schemas.evaluations import Evaluation
+from app.schemas.exports import ExportRequest, ParityRequest
 from app.schemas.inspections import Inspection, ModelTree
 from app.schemas.job_requests import REQUEST_EXAMPLES, JobRequest
 from app.schemas.jobs import Job
@@ -43,7 +44,9 @@ PATHS = {
     "/v1/models/{name}/aliases/{alias}/rollback": {"post"},
     "/v1/models/{name}/aliases/{alias}/gate": {"get", "put", "delete"},
     "/v1/models/{ref}/rank": {"post"},
-    "/v1/models/{ref}/export": {"get"},
+    "/v1/models/{ref}/export": {"get", "post"},
+    "/v1/models/{ref}/export/archive": {"get", "post"},
+    "/v1/models/{ref}/export/parity": {"get", "post"},
     "/v1/models/{ref}/reproduce": {"post"},
     "/v1/models/{ref}/importance": {"get"},
     "/v1/models/{ref}/inspections": {"get"},
@@ -60,6 +63,7 @@ PATHS = {
     "/v1/rankings/{ranking_id}": {"get"},
     "/v1/losses": {"get"},
     "/v1/metrics": {"get"},
+    "/v1/export-formats": {"get"},
     "/v1/keys": {"get", "post"},
     "/v1/keys/{key_id}": {"delete"},
     "/v1/audit": {"get"},
@@ -168,7 +172,7 @@ def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -
         for name, operation in operations.items()
         if re.match("(get|list)_", name) and operation["path"].startswith("/v1")
     ]
-    assert len(polled) == 31
+    assert len(polled) == 33
     assert all("304" in operations[name]["responses"] for name in polled)
 
 
@@ -218,6 +222,8 @@ def test_job_examples_are_valid(name: str) -> None:
         ("change_model", ModelChanges),
         ("create_key", KeyRequest),
         ("rank_candidates", RankRequest),
+        ("export_named", ExportRequest),
+        ("export_named_archive", ParityRequest),
     ],
 )
 def test_other_examples_are_valid(

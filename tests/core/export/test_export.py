@@ -1,4 +1,4 @@
-"""Exports read back."""
+"""The registry of formats, and what becomes of a model that is none."""
 
 import lightgbm
 import numpy as np
@@ -6,7 +6,7 @@ import pytest
 
 from core.data import synthetic_dataset
 from core.errors import InvalidInput, ModelError
-from core.export import export_model
+from core.export import FORMATS, export_model
 from core.scoring import Forest
 from core.training import train, training_spec
 
@@ -24,7 +24,8 @@ def test_the_lightgbm_export_scores_the_same_in_lightgbm() -> None:
 
 def test_unknown_formats_and_broken_models_are_refused() -> None:
     """The error says what is known."""
-    with pytest.raises(InvalidInput, match="known are lightgbm"):
+    with pytest.raises(InvalidInput, match="known are lightgbm, vespa, solr"):
         export_model("tree", "pmml")
-    with pytest.raises(ModelError):
-        export_model("tree", "lightgbm")
+    for name in FORMATS:
+        with pytest.raises(ModelError):
+            export_model(b"tree\xff", name)

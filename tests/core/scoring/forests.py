@@ -22,9 +22,10 @@ def random_model_text(
     *,
     linear: bool = False,
     averages: bool = False,
+    categorical: bool = True,
 ) -> str:
     """Write a forest of trees of any shape and split, with special thresholds and ways of missing values."""
-    trees = tuple(_tree(random, n_features, max_leaves, linear) for _ in range(n_trees))
+    trees = tuple(_tree(random, n_features, max_leaves, linear, categorical) for _ in range(n_trees))
     return ModelText(tuple(f"f{i}" for i in range(n_features)), trees, averages).write()
 
 
@@ -42,7 +43,9 @@ def thresholds_of(model_text: str) -> Float64Array:
     return np.concatenate([tree.thresholds for tree in ModelText.read(model_text).trees])
 
 
-def _tree(random: np.random.Generator, n_features: int, max_leaves: int, linear: bool) -> Tree:
+def _tree(
+    random: np.random.Generator, n_features: int, max_leaves: int, linear: bool, categorical: bool
+) -> Tree:
     n_splits = int(random.integers(max_leaves))
     leaf_values = random.normal(size=n_splits + 1) * 10.0 ** random.integers(-5, 5)
     if not n_splits:
@@ -50,9 +53,9 @@ def _tree(random: np.random.Generator, n_features: int, max_leaves: int, linear:
     left, right = _shape(random, n_splits)
     thresholds = random.choice([*SPECIAL, *random.normal(size=12).round(1)], size=n_splits)
     decisions = 2 * random.integers(2, size=n_splits) + 4 * random.integers(3, size=n_splits)
-    categorical = random.random(n_splits) < random.choice([0.0, 0.3, 1.0])
-    thresholds[categorical] = np.arange(categorical.sum())
-    decisions[categorical] = decisions[categorical] & ~2 | 1
+    of_category = random.random(n_splits) < random.choice([0.0, 0.3, 1.0] if categorical else [0.0])
+    thresholds[of_category] = np.arange(of_category.sum())
+    decisions[of_category] = decisions[of_category] & ~2 | 1
     return Tree(
         features=random.integers(n_features, size=n_splits),
         thresholds=thresholds,
@@ -63,7 +66,7 @@ def _tree(random: np.random.Generator, n_features: int, max_leaves: int, linear:
         gains=random.exponential(size=n_splits),
         split_counts=random.integers(1, 100, size=n_splits),
         leaf_counts=random.integers(1, 100, size=n_splits + 1),
-        categories=tuple(_some_categories(random) for _ in range(categorical.sum())),
+        categories=tuple(_some_categories(random) for _ in range(of_category.sum())),
         linear=_linear_leaves(random, n_features, n_splits + 1) if linear else None,
     )
 

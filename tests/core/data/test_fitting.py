@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset
+from core.data.fitting import fit_features
 from core.errors import DatasetError
-from worker.datasets import fit_features
 
 
 def dataset(*names: str) -> RankingDataset:

@@ -1,0 +1,116 @@
+"""Stored models exported, and held against the data that is on record."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from app.dataset_files import DatasetFiles
+from app.schemas.exports import ExportQuery, ParityQuery
+from app.services import Services
+from app.serving.models import model_key
+from core.data import RankingDataset
+from core.data.fitting import fit_features
+from core.errors import DatasetError, NotFound, WrongState
+from core.export import Export, ParityReport, archive, export_model, golden_vectors, parity
+from core.store import Model, Store
+
+MAX_DOCUMENTS = 10_000
+_MAX_CELLS = 20_000_000  # of documents times features: 80 MB
+_NO_DATA = (
+    "There was no dataset to compare over: the model's own are gone or cannot be read. The golden vectors are"
+    " made up; name a dataset_id to have them of yours."
+)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """An export with what it was held against.
+
+    Attributes:
+        export: The export.
+        report: What was found.
+        dataset: The documents, None where there were none.
+        about: What else `parity.json` says.
+    """
+
+    export: Export
+    report: ParityReport
+    dataset: RankingDataset | None
+    about: dict[str, Any]
+
+    def view(self) -> dict[str, Any]:
+        """Return the report as it is shown."""
+        return {**self.about, **asdict(self.report)}
+
+    def packed(self) -> bytes:
+        """Return the archive."""
+        return archive(self.export, self.report, self.about, golden_vectors(self.export, self.dataset))
+
+
+def model_of(services: Services, reference: str) -> Model:
+    """Return the model that a reference means.
+
+    Raises:
+        NotFound: It means none.
+    """
+    with services.store.read() as tx:
+        return tx.models.resolve(reference)
+
+
+def exported(services: Services, model: Model, asked: ExportQuery) -> Export:
+    """Export a model.
+
+    Raises:
+        InvalidInput: The format is unknown, or does not take an option.
+        ModelError: The format cannot express the model.
+    """
+    return export_model(
+        services.store.artifacts.read_bytes(model_key(model.id)),
+        asked.format,
+        tuple(model.feature_names),
+        f"{model.name}-{model.version}",
+        asked.options(),
+    )
+
+
+def proven(services: Services, model: Model, asked: ParityQuery) -> Proof:
+    """Export a model and hold what was written against it.
+
+    Raises:
+        InvalidInput: As `exported`.
+        ModelError: As `exported`.
+        NotFound: There is no such dataset.
+        WrongState: The dataset is not ready.
+        DatasetError: The dataset lacks features of the model.
+    """
+    export = exported(services, model, asked)
+    dataset_id, dataset = _documents(services.store, model, asked.dataset_id)
+    report = parity(export, dataset)
+    if dataset is None:
+        report = replace(report, notes=(*report.notes, _NO_DATA))
+    about = {
+        "model": {"id": model.id, "name": model.name, "version": model.version},
+        "dataset_id": dataset_id,
+        "options": asked.model_dump(exclude={"format", "dataset_id"}, exclude_defaults=True),
+    }
+    return Proof(export, report, dataset, about)
+
+
+def _documents(
+    store: Store, model: Model, dataset_id: str | None
+) -> tuple[str | None, RankingDataset | None]:
+    """Read the documents to compare over: those named, else the first that can be had of the model's own."""
+    if dataset_id is not None:
+        return dataset_id, _read(store, model, dataset_id)
+    with store.read() as tx:
+        tested_on = tx.jobs.get(model.job_id).spec.get("test_dataset_id")
+    for own in filter(None, (tested_on, model.dataset_id)):
+        try:
+            return own, _read(store, model, own)
+        except (NotFound, WrongState, DatasetError):
+            continue
+    return None, None
+
+
+def _read(store: Store, model: Model, dataset_id: str) -> RankingDataset:
+    limit = max(1, min(MAX_DOCUMENTS, _MAX_CELLS // len(model.feature_names)))
+    return fit_features(DatasetFiles(store, dataset_id).first_queries(limit), tuple(model.feature_names))

@@ -1,0 +1,63 @@
+"""An archive: the file, how to load it, and the proof that it says what the model says."""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from core.export.formats import Export
+from core.export.parity_report import ParityReport
+
+_MADE = (1980, 1, 1, 0, 0, 0)  # the same export has the same bytes
+
+
+def archive(export: Export, report: ParityReport, about: Mapping[str, Any], golden: Iterable[str]) -> bytes:
+    """Pack an export with its proof.
+
+    Args:
+        export: The export.
+        report: What was found.
+        about: What else `parity.json` is to say: of which model, over which data.
+        golden: Lines of golden vectors.
+    """
+    source = export.source
+    files = {
+        "README.md": readme(export, report).encode(),
+        export.target.filename: export.content,
+        **export.target.companions(source, export.content),
+        "parity.json": json.dumps({**about, **asdict(report)}, indent=2, ensure_ascii=False).encode() + b"\n",
+        "golden.jsonl": "".join(golden).encode(),
+    }
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as file:
+        for name, content in files.items():
+            file.writestr(zipfile.ZipInfo(name, _MADE), content, zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
+
+
+def readme(export: Export, report: ParityReport) -> str:
+    """Write what to do with the files."""
+    target, source = export.target, export.source
+    shift = f"All scores are raised by {source.shift!r}.\n" if source.shift is not None else ""
+    verdicts = "".join(
+        f"- {engine.engine} ({engine.arithmetic}): {engine.neighbours.differing_decisions:,} of"
+        f" {engine.neighbours.decisions:,} decisions around thresholds differ from LightGBM's"
+        + (
+            f", and {engine.data.differing_leaves:,} of {engine.data.leaves:,} leaves of"
+            f" {engine.data.documents:,} documents"
+            if engine.data
+            else ""
+        )
+        + ".\n"
+        for engine in report.engines
+    )
+    notes = "".join(f"- {note}\n" for note in report.notes)
+    return (
+        f"# {source.name} for {target.reader}\n\n{target.summary}: `{target.filename}`.\n{shift}\n"
+        f"## Loading it\n\n{target.instructions(source)}\n"
+        f"## Proof\n\n`parity.json` tells what was compared, and how:\n\n{verdicts}{notes}\n"
+        "`golden.jsonl` has a document a line: `features`, the `score` that the engine must give it, and\n"
+        "`lightgbm`, LightGBM's own.\n"
+    )

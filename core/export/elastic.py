@@ -1,0 +1,124 @@
+"""Elastic's own learning to rank: a trained model with `learning_to_rank` as its inference."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from core.errors import InvalidInput
+from core.export.nodes import Nodes, Split
+from core.export.options import ExportOptions
+from core.export.target import NUMERIC_LIMITS, Arithmetic, Source, Target
+from core.scoring.descent import MissingGo
+
+
+class Elastic(Target):
+    """A body for `PUT _ml/trained_models/{id}`, whose `lte` in float64 is LightGBM's own comparison."""
+
+    name = "elastic-learning-to-rank"
+    filename = "model.json"
+    media_type = "application/json"
+    reader = "Elasticsearch's own learning to rank"
+    summary = "Trained model with learning_to_rank for Elasticsearch 8.12 and later"
+    options = frozenset({"target_version", "model_name", "feature_names", "score_shift"})
+    limits = NUMERIC_LIMITS
+    nests = False
+
+    def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
+        """Return Elasticsearch's."""
+        engine = "Elasticsearch's own inference"
+        return (Arithmetic(engine, single=False, single_sum=False, doubles=True, finite=True),)
+
+    def check(self, source: Source) -> None:
+        """Refuse versions without learning to rank, and what is not to be expressed."""
+        if source.options.before(8, 12):
+            raise InvalidInput.at(
+                "/target_version",
+                "Elasticsearch has learning to rank from 8.12 on; see elasticsearch-xgboost",
+            )
+        super().check(source)
+
+    def write(self, source: Source) -> bytes:
+        """Write the trained model."""
+        wanted, nan_left = source.numeric
+        self.refuse(source, np.flatnonzero(np.isneginf(wanted)), "has thresholds below all numbers")
+        # JSON has no infinity.
+        wanted = np.minimum(wanted, np.finfo(np.float64).max)
+        nodes, names = source.nodes, list(source.features)
+        features, right, values = nodes.features.tolist(), nodes.right.tolist(), nodes.values.tolist()
+        thresholds, left = wanted.tolist(), nan_left.tolist()
+
+        def written(node: int, first: int) -> dict[str, Any]:
+            if features[node] < 0:
+                return {"node_index": node - first, "leaf_value": values[node]}
+            return {
+                "node_index": node - first,
+                "decision_type": "lte",
+                "left_child": node + 1 - first,
+                "right_child": right[node] - first,
+                "split_feature": features[node],
+                "threshold": thresholds[node],
+                "default_left": bool(left[node]),
+            }
+
+        trees = []
+        for tree in range(len(nodes.roots)):
+            own = nodes.of_tree(tree)
+            structure = [written(node, own.start) for node in own]
+            trees.append(
+                {"tree": {"target_type": "regression", "feature_names": names, "tree_structure": structure}}
+            )
+        ensemble = {
+            "target_type": "regression",
+            "feature_names": names,
+            "trained_models": trees,
+            "aggregate_output": {"weighted_sum": {}},
+        }
+        extractors = [{"query_extractor": _extractor(name)} for name in names]
+        body: dict[str, Any] = {
+            "inference_config": {"learning_to_rank": {"feature_extractors": extractors}},
+            "definition": {"trained_model": {"ensemble": ensemble}},
+        }
+        if source.options.before(8, 15):
+            body["input"] = {"field_names": names}
+        return json.dumps(body, separators=(",", ":")).encode() + b"\n"
+
+    def read(self, content: bytes, source: Source) -> Nodes:
+        """Read the trees."""
+        ensemble = json.loads(content)["definition"]["trained_model"]["ensemble"]
+        structures = [model["tree"]["tree_structure"] for model in ensemble["trained_models"]]
+
+        def ask(node: tuple[list[dict[str, Any]], int]) -> Any:
+            structure, index = node
+            found = structure[index]
+            if "leaf_value" in found:
+                return float(found["leaf_value"])
+            way = MissingGo.LEFT_IF_NAN if found["default_left"] else MissingGo.RIGHT_IF_NAN
+            split = Split(found["split_feature"], float(found["threshold"]), way)
+            return split, (structure, found["left_child"]), (structure, found["right_child"])
+
+        return Nodes.walked(((structure, 0) for structure in structures), ask)
+
+    def instructions(self, source: Source) -> str:
+        """Show the requests."""
+        return f"""\
+The feature extractors in `{self.filename}` take each feature from a numeric field of its name, and find
+nothing where a document has none; put your own queries in their place.
+
+```sh
+ELASTIC=http://localhost:9200
+curl -X PUT $ELASTIC/_ml/trained_models/{source.name} -H 'Content-Type: application/json' \\
+  --data-binary @{self.filename}
+curl -X POST $ELASTIC/index/_search -H 'Content-Type: application/json' -d '{{"query": {{"match_all": {{}}}},
+  "rescore": {{"learning_to_rank": {{"model_id": "{source.name}"}}, "window_size": 100}}}}'
+```
+
+To replay `golden.jsonl`, index each line's `features` as fields, leave out those that are `null`, and compare
+the score of each document with `score`: Elasticsearch adds up in float64 and shows a float32. From 8.19 on it
+raises scores below 0 itself.
+"""
+
+
+def _extractor(name: str) -> dict[str, Any]:
+    value = {"script": {"source": "doc[params.field].value", "params": {"field": name}}}
+    return {"feature_name": name, "query": {"script_score": {"query": {"exists": {"field": name}}, **value}}}

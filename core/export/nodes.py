@@ -1,0 +1,197 @@
+"""A forest as one list of nodes, in which every split is followed by its left child.
+
+The order is the same in LightGBM's model and in what was written of it, so that node i of the one can be held
+against node i of the other.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from core.errors import ModelError
+from core.jit import exact
+from core.scoring.descent import MissingGo
+from core.scoring.model_text import ModelText
+from core.scoring.tree import Tree
+from core.types import Float64Array, Int64Array
+
+N = TypeVar("N")
+
+
+class Split(NamedTuple):
+    """A split as a reader finds it.
+
+    Attributes:
+        feature: Position of the feature in the model's order.
+        threshold: As it is written.
+        way: Where missing values go (`MissingGo`).
+    """
+
+    feature: int
+    threshold: float
+    way: int
+
+
+class Nodes(NamedTuple):
+    """The nodes of a forest, tree after tree, each split before its left child, and that before its right.
+
+    Attributes:
+        features: (n_nodes,) feature that a split asks for, -1 at a leaf.
+        thresholds: (n_nodes,) 0 at a leaf.
+        ways: (n_nodes,) where missing values go (`MissingGo`).
+        right: (n_nodes,) right child of a split, whose left child is the next node; 0 at a leaf.
+        values: (n_nodes,) value of a leaf, 0 at a split.
+        roots: (n_trees,) first node of each tree.
+    """
+
+    features: Int64Array
+    thresholds: Float64Array
+    ways: Int64Array
+    right: Int64Array
+    values: Float64Array
+    roots: Int64Array
+
+    @classmethod
+    def of(cls, text: ModelText) -> "Nodes":
+        """Lay out a model of numerical splits."""
+        trees = text.trees or (Tree.leaf(0.0),)  # a model that has learnt nothing
+        lengths = np.array([2 * len(tree.leaf_values) - 1 for tree in trees], np.int64)
+        roots = np.cumsum(lengths) - lengths
+        places, right, n_splits = [], [], 0
+        for index, (tree, root) in enumerate(zip(trees, roots.tolist(), strict=True)):
+            order, children = preorder(tree.left, tree.right)
+            # A tree has one leaf more than splits.
+            places.append(np.where(order >= 0, order + n_splits, order - n_splits - index))
+            right.append(np.where(children > 0, children + root, 0))
+            n_splits += len(tree.left)
+        place = np.concatenate(places)
+        split, leaf = np.where(place >= 0, place, -1), np.where(place < 0, -place - 1, -1)
+
+        def of_splits(column: str, of_leaves: float) -> Any:
+            # -1 finds the last one: what leaves have.
+            return np.append(np.concatenate([getattr(tree, column) for tree in trees]), of_leaves)[split]
+
+        values = np.append(np.concatenate([tree.leaf_values for tree in trees]), 0.0)[leaf]
+        decisions = of_splits("decisions", 0)
+        missing, goes_left = decisions >> 2, (decisions >> 1) & 1
+        ways = np.where(missing > 0, 2 * missing - goes_left, MissingGo.NOWHERE)
+        return cls(
+            of_splits("features", -1),
+            of_splits("thresholds", 0.0),
+            ways.astype(np.int64),
+            np.concatenate(right),
+            values,
+            roots,
+        )
+
+    @classmethod
+    def walked(cls, roots: Iterable[N], ask: Callable[[N], float | tuple[Split, N, N]]) -> "Nodes":
+        """Lay out what a reader found.
+
+        Args:
+            roots: The trees.
+            ask: Returns the value of a leaf, or a split with its left and right child.
+        """
+        nodes: list[Split] = []
+        right: list[int] = []
+        values: list[float] = []
+        starts: list[int] = []
+        for root in roots:
+            starts.append(len(nodes))
+            waiting: list[tuple[N, int]] = [(root, -1)]
+            while waiting:
+                node, parent = waiting.pop()
+                if parent >= 0:
+                    right[parent] = len(nodes)
+                found = ask(node)
+                if isinstance(found, tuple):
+                    split, below_left, below_right = found
+                    waiting += [(below_right, len(nodes)), (below_left, -1)]
+                    nodes.append(split)
+                    values.append(0.0)
+                else:
+                    nodes.append(_LEAF)
+                    values.append(found)
+                right.append(0)
+        features, thresholds, ways = zip(*nodes, strict=True)
+        return cls(
+            np.array(features, np.int64),
+            np.array(thresholds, np.float64),
+            np.array(ways, np.int64),
+            np.array(right, np.int64),
+            np.array(values, np.float64),
+            np.array(starts, np.int64),
+        )
+
+    @property
+    def splits(self) -> Int64Array:
+        """The nodes that are splits."""
+        return np.flatnonzero(self.features >= 0)
+
+    def depths(self) -> Int64Array:
+        """Return how far below its root each node is, (n_nodes,)."""
+        depths: Int64Array = depths_of(self.features, self.right)
+        return depths
+
+    def of_tree(self, tree: int) -> range:
+        """Return the nodes of a tree."""
+        stops = (*self.roots[1:].tolist(), len(self.features))
+        return range(int(self.roots[tree]), stops[tree])
+
+    def with_leaf(self, value: float) -> "Nodes":
+        """Return the forest with another tree behind the others, which is a single leaf."""
+        leaf = Nodes.of(ModelText(("",), (Tree.leaf(value),)))
+        joined: list[Any] = [np.concatenate(pair) for pair in zip(self, leaf, strict=True)]
+        joined[-1] = np.append(self.roots, len(self.features))
+        return Nodes(*joined)
+
+
+_LEAF = Split(-1, 0.0, MissingGo.NOWHERE)
+
+
+def require_same_shape(model: Nodes, written: Nodes) -> None:
+    """Require that what was written asks for the same features in trees of the same shape.
+
+    Raises:
+        ModelError: It does not.
+    """
+    for mine, theirs in ((model.features, written.features), (model.right, written.right)):
+        if not np.array_equal(mine, theirs):
+            raise ModelError("the trees of the export are not those of the model")
+    if not np.array_equal(model.roots, written.roots):
+        raise ModelError("the export has another number of trees than the model")
+
+
+@exact
+def preorder(left: Int64Array, right: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Order the nodes of a tree; arguments as in `Tree`, in which leaf k is -k - 1.
+
+    Returns:
+        (n_nodes,) which split or leaf comes at each place, and where its right child comes, 0 for a leaf.
+    """
+    n_nodes = 2 * len(left) + 1
+    order, places = np.empty(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
+    waiting, parents = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
+    waiting[0], parents[0], n_waiting = 0 if len(left) else -1, -1, 1
+    for at in range(n_nodes):
+        n_waiting -= 1
+        node = waiting[n_waiting]
+        if parents[n_waiting] >= 0:
+            places[parents[n_waiting]] = at
+        order[at] = node
+        if node >= 0:
+            waiting[n_waiting], parents[n_waiting] = right[node], at
+            waiting[n_waiting + 1], parents[n_waiting + 1] = left[node], -1
+            n_waiting += 2
+    return order, places
+
+
+@exact
+def depths_of(features: Int64Array, right: Int64Array) -> Int64Array:
+    """Return how far each node is below its root."""
+    depths = np.zeros(len(features), np.int64)
+    for node in range(len(features)):
+        if features[node] >= 0:
+            depths[node + 1] = depths[right[node]] = depths[node] + 1
+    return depths

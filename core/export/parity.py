@@ -1,0 +1,133 @@
+"""Holding an export against its model, in the arithmetic of the engine that reads it.
+
+What is evaluated is what was written: the numbers are read back from the file.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from core.data import RankingDataset
+from core.export.formats import Export
+from core.export.ndcg import ndcg_at_10
+from core.export.nodes import Nodes
+from core.export.parity_kernel import walk
+from core.export.parity_neighbours import compare_neighbours
+from core.export.parity_report import DataParity, EngineParity, ParityReport, SlackResidue
+from core.export.target import Arithmetic, Source, unplain
+from core.export.thresholds import floor32
+from core.types import Float64Array, FloatArray, Int64Array
+
+
+def parity(export: Export, dataset: RankingDataset | None = None) -> ParityReport:
+    """Compare an export with its model over documents, and over the neighbours of every threshold.
+
+    Args:
+        export: The export.
+        dataset: Judged documents in the model's order of features, or None for none.
+
+    Raises:
+        ModelError: The trees of the export are not those of the model.
+    """
+    source, target = export.source, export.target
+    arithmetics = target.arithmetics(source.options)
+    notes = target.notes(source, export.content)
+    found: list[EngineParity] = []
+    if reason := unplain(source.text):
+        notes.append(f"The file is the stored model, byte for byte; of {reason} nothing else is compared.")
+    else:
+        written = export.written
+        notes += _notes(source, arithmetics)
+        for arithmetic in arithmetics:
+            loaded = arithmetic.loaded(written)
+            found.append(
+                EngineParity(
+                    arithmetic.engine,
+                    arithmetic.words,
+                    None if dataset is None else _over(dataset, source.nodes, loaded, arithmetic),
+                    compare_neighbours(source, loaded, arithmetic),
+                    _residue(source.numeric[0], loaded) if arithmetic.slack else None,
+                )
+            )
+    for engine in found:
+        if (residue := engine.slack_residue) and residue.splits:
+            notes.append(
+                f"At {residue.splits:,} splits Solr's threshold plus 1e-6 cannot come to LightGBM's: values"
+                f" between the two, at most {residue.widest_range:.2g} apart, go the other way. Zeros do not."
+            )
+    exact = not any(
+        engine.neighbours.differing_decisions or (engine.data is not None and engine.data.differing_leaves)
+        for engine in found
+    )
+    trees = len(source.text.trees) + (source.shift is not None)
+    return ParityReport(target.name, exact, trees, source.shift or 0.0, tuple(found), tuple(notes))
+
+
+def _notes(source: Source, arithmetics: tuple[Arithmetic, ...]) -> Iterator[str]:
+    n_infinite = np.count_nonzero(np.isinf(source.nodes.thresholds))
+    if n_infinite and any(arithmetic.finite for arithmetic in arithmetics):
+        yield (
+            f"{n_infinite:,} splits part missing values from all others by an infinite threshold, in whose"
+            " place the largest number stands: an infinite value would go where the missing ones go."
+        )
+    if source.options.never_missing:
+        yield (
+            "Where missing values go is compared only where the engine follows the split: never_missing says"
+            " that there are none."
+        )
+
+
+def scores_of(
+    features: FloatArray, nodes: Nodes, loaded: Nodes, arithmetic: Arithmetic
+) -> tuple[Float64Array, Float64Array, tuple[int, int]]:
+    """Score documents by LightGBM and by the engine; returns both, and what `walk` does."""
+    scores, engine_scores = np.empty(len(features)), np.empty(len(features))
+    rows = np.ascontiguousarray(features, np.float32)
+    strict, zeros, single_sum = arithmetic.strict, arithmetic.zeros, arithmetic.single_sum
+    counts = walk(rows, nodes, loaded, strict, zeros, single_sum, scores, engine_scores)
+    return scores, engine_scores, counts
+
+
+def _over(dataset: RankingDataset, nodes: Nodes, loaded: Nodes, arithmetic: Arithmetic) -> DataParity:
+    boundaries = dataset.query_boundaries
+    scores, engine_scores, (leaves, documents) = scores_of(dataset.features, nodes, loaded, arithmetic)
+    adjacent, swapped, tied = _adjacent_pairs(scores, engine_scores, boundaries)
+    ndcg, engine_ndcg = (
+        ndcg_at_10(ranked_by, dataset.labels, boundaries) for ranked_by in (scores, engine_scores)
+    )
+    differences = engine_ndcg - ndcg
+    return DataParity(
+        dataset.n_queries,
+        dataset.n_documents,
+        dataset.n_documents * len(nodes.roots),
+        leaves,
+        documents,
+        float(np.abs(engine_scores - scores).max(initial=0.0)),
+        adjacent,
+        swapped,
+        tied,
+        float(ndcg.mean()) if len(ndcg) else None,
+        float(differences.mean()) if len(ndcg) else None,
+        float(np.abs(differences).max()) if len(ndcg) else None,
+    )
+
+
+def _adjacent_pairs(
+    scores: Float64Array, engine_scores: Float64Array, boundaries: Int64Array
+) -> tuple[int, int, int]:
+    """Count the neighbours in LightGBM's rankings, those that are swapped, and those that become equal."""
+    queries = np.repeat(np.arange(len(boundaries) - 1), np.diff(boundaries))
+    order = np.lexsort((-scores, queries))
+    upper, lower = order[:-1], order[1:]
+    apart = (queries[upper] == queries[lower]) & (scores[upper] > scores[lower])
+    gaps = (engine_scores[upper] - engine_scores[lower])[apart]
+    return int(np.count_nonzero(apart)), int(np.count_nonzero(gaps < 0)), int(np.count_nonzero(gaps == 0))
+
+
+def _residue(wanted: Float64Array, loaded: Nodes) -> SlackResidue:
+    splits = loaded.splits
+    there, belongs = loaded.thresholds[splits], floor32(wanted[splits]).astype(np.float64)
+    missed = there != belongs
+    return SlackResidue(
+        int(np.count_nonzero(missed)), float(np.abs(there[missed] - belongs[missed]).max(initial=0.0))
+    )

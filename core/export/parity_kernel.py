@@ -1,0 +1,123 @@
+"""Walking a model and what was written of it side by side."""
+
+import numpy as np
+import numpy.typing as npt
+
+from core.export.nodes import Nodes
+from core.export.thresholds import ZERO
+from core.jit import exact, exact_inlined
+from core.scoring.descent import MissingGo
+from core.types import Float32Array, Float64Array, Int64Array
+
+BoolArray = npt.NDArray[np.bool_]
+
+BLOCK = 256  # documents that stay in a cache beside a tree
+_LEFT_IF_ZERO, _RIGHT_IF_ZERO = int(MissingGo.LEFT_IF_ZERO), int(MissingGo.RIGHT_IF_ZERO)
+_LEFT_IF_NAN = int(MissingGo.LEFT_IF_NAN)
+
+
+@exact_inlined
+def goes_left(value: float, threshold: float, way: int, strict: bool, zeros: bool) -> bool:
+    """Decide at a split; with `zeros`, what LightGBM takes for 0 is 0."""
+    if value != value:
+        if way >= _LEFT_IF_NAN:
+            return way == _LEFT_IF_NAN
+        value = 0.0
+    if zeros and -ZERO <= value <= ZERO:
+        if _LEFT_IF_ZERO <= way <= _RIGHT_IF_ZERO:
+            return way == _LEFT_IF_ZERO
+        value = 0.0
+    return value < threshold if strict else value <= threshold
+
+
+@exact_inlined
+def _leaf(row: Float32Array, node: int, nodes: Nodes, strict: bool, zeros: bool) -> int:
+    while nodes.features[node] >= 0:
+        value = np.float64(row[nodes.features[node]])
+        left = goes_left(value, nodes.thresholds[node], nodes.ways[node], strict, zeros)
+        node = node + 1 if left else nodes.right[node]
+    return node
+
+
+@exact_inlined
+def _common(row: Float32Array, node: int, model: Nodes, loaded: Nodes, strict: bool, zeros: bool) -> int:
+    """Return the leaf that both find, or the split where they part."""
+    while model.features[node] >= 0:
+        value = np.float64(row[model.features[node]])
+        left = goes_left(value, model.thresholds[node], model.ways[node], False, True)
+        if left != goes_left(value, loaded.thresholds[node], loaded.ways[node], strict, zeros):
+            break
+        node = node + 1 if left else model.right[node]
+    return node
+
+
+@exact
+def walk(
+    features: Float32Array,
+    model: Nodes,
+    loaded: Nodes,
+    strict: bool,
+    zeros: bool,
+    single_sum: bool,
+    scores: Float64Array,
+    engine_scores: Float64Array,
+) -> tuple[int, int]:
+    """Score documents by LightGBM and by the engine.
+
+    Args:
+        features: (n_documents, n_features) of float32 values.
+        model: LightGBM's nodes.
+        loaded: The same nodes with the numbers that the engine holds.
+        strict: Whether the engine goes left where `x < threshold`.
+        zeros: Whether it takes for 0 what LightGBM does.
+        single_sum: Whether it adds up in float32.
+        scores: (n_documents,) LightGBM's scores are written here.
+        engine_scores: (n_documents,) the engine's are written here.
+
+    Returns:
+        How many leaves differ, and for how many documents one does.
+    """
+    differing = np.zeros(len(features), np.int64)
+    scores[:] = 0.0
+    engine_scores[:] = 0.0
+    for first in range(0, len(features), BLOCK):
+        for root in model.roots:
+            for document in range(first, min(first + BLOCK, len(features))):
+                row = features[document]
+                node = there = _common(row, root, model, loaded, strict, zeros)
+                if model.features[node] >= 0:
+                    node, there = (
+                        _leaf(row, node, model, False, True),
+                        _leaf(row, node, loaded, strict, zeros),
+                    )
+                    differing[document] += node != there
+                scores[document] += model.values[node]
+                total = engine_scores[document] + loaded.values[there]
+                # The sum of two float32 values, rounded once more, is their sum in float32.
+                engine_scores[document] = np.float64(np.float32(total)) if single_sum else total
+    return int(differing.sum()), int(np.count_nonzero(differing))
+
+
+@exact
+def decide(
+    values: Float64Array,
+    thresholds: Float64Array,
+    ways: Int64Array,
+    strict: bool,
+    zeros: bool,
+    left: BoolArray,
+) -> None:
+    """Decide at many splits about many values.
+
+    Args:
+        values: (n_splits, n_values).
+        thresholds: (n_splits,).
+        ways: (n_splits,).
+        strict: Whether `x < threshold` goes left.
+        zeros: Whether what LightGBM takes for 0 is 0.
+        left: (n_splits, n_values) whether each goes left is written here.
+    """
+    for split in range(values.shape[0]):
+        for place in range(values.shape[1]):
+            value = values[split, place]
+            left[split, place] = goes_left(value, thresholds[split], ways[split], strict, zeros)

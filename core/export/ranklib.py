@@ -1,0 +1,94 @@
+"""RankLib's XML, read by RankLib itself and by the Learning to Rank plugins as `model/ranklib`.
+
+The readers walk children by position and read no other line first than `## LambdaMART`; order and line ends
+are part of the format. A feature is its place in the feature set, from 1; what is missing is 0.
+"""
+
+import re
+
+import numpy as np
+
+from core.export.nested import nested
+from core.export.nodes import Nodes, Split
+from core.export.options import ExportOptions
+from core.export.solr import java_float
+from core.export.target import NUMERIC_LIMITS, Arithmetic, Missing, Source, Target
+from core.export.thresholds import floor32
+from core.scoring.descent import MissingGo
+
+_TOKEN = re.compile(r"<(tree|feature|threshold|output)[^>]*>([^<]*)")
+
+
+class RankLib(Target):
+    """An ensemble of regression trees."""
+
+    name = "ranklib"
+    filename = "model.txt"  # its first line is no XML
+    media_type = "text/plain; charset=utf-8"
+    reader = "RankLib, and the Learning to Rank plugins of Elasticsearch and OpenSearch"
+    summary = "RankLib's LambdaMART, `model/ranklib` in Elasticsearch and OpenSearch"
+    options = frozenset({"model_name", "feature_set", "feature_names", "score_shift", "never_missing"})
+    limits = (
+        *NUMERIC_LIMITS,
+        "missing values that go elsewhere than 0 does: a missing feature is 0",
+    )
+
+    def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
+        """Return RankLib's, in which nothing is missing."""
+        return (Arithmetic("RankLib", missing=Missing.ZERO),)
+
+    def write(self, source: Source) -> bytes:
+        """Write the ensemble."""
+        nodes = source.nodes
+        wanted, _ = source.numeric
+        features, values = nodes.features.tolist(), nodes.values.astype(np.float32).tolist()
+        thresholds = floor32(wanted).tolist()
+
+        def split(node: int, below_left: str, below_right: str) -> str:
+            return (
+                f"<feature> {features[node] + 1} </feature>\n"
+                f"<threshold> {java_float(thresholds[node])} </threshold>\n"
+                f'<split pos="left">\n{below_left}</split>\n<split pos="right">\n{below_right}</split>\n'
+            )
+
+        trees = nested(nodes, lambda node: f"<output> {java_float(values[node])} </output>\n", split)
+        written = "".join(
+            f'<tree id="{number}" weight="1.0">\n<split>\n{tree}</split>\n</tree>\n'
+            for number, tree in enumerate(trees, start=1)
+        )
+        head = f"## LambdaMART\n## No. of trees = {len(trees)}\n"
+        return f"{head}\n<ensemble>\n{written}</ensemble>\n".encode()
+
+    def read(self, content: bytes, source: Source) -> Nodes:
+        """Read the trees."""
+        found = _TOKEN.findall(content.decode())
+        # They stand in the order in which nodes are asked for.
+        tokens = ((tag, text) for tag, text in found if tag != "tree")
+
+        def ask(_: None) -> float | tuple[Split, None, None]:
+            tag, text = next(tokens)
+            if tag == "output":
+                return float(text)
+            _, threshold = next(tokens)
+            return Split(int(text) - 1, float(threshold), MissingGo.NOWHERE), None, None
+
+        return Nodes.walked([None for tag, _ in found if tag == "tree"], ask)
+
+    def instructions(self, source: Source) -> str:
+        """Show RankLib and the plugins."""
+        return f"""\
+Feature 1 is the first of the names under `features` in `golden.jsonl`, feature 2 the second, and so on: the
+features of the feature set `{source.feature_set}` must stand in that order. A missing feature counts as 0.
+
+```sh
+java -jar RankLib.jar -load {self.filename} -rank documents.txt -score scores.txt
+
+SEARCH=http://localhost:9200
+jq -Rs '{{model: {{name: "{source.name}", model: {{type: "model/ranklib", definition: .}}}}}}' \\
+  {self.filename} | curl -X POST $SEARCH/_ltr/_featureset/{source.feature_set}/_createmodel \\
+    -H 'Content-Type: application/json' --data-binary @-
+```
+
+To replay `golden.jsonl`, write each line's `features` as `0 qid:1 1:… 2:…`, those that are `null` left out,
+and compare with `score`; both are sums of float32.
+"""

@@ -1,0 +1,86 @@
+"""Thresholds and directions of missing values in the arithmetic of other engines.
+
+LightGBM compares in float64, `x <= t`. An engine whose features are float32 needs another threshold, which
+parts the float32 values alike: the largest one that goes left, or the one after it where it compares by `<`.
+"""
+
+import numpy as np
+
+from core.scoring.descent import MissingGo
+from core.types import Float32Array, Float64Array, Int64Array
+
+ZERO = float(np.float32(1e-35))  # LightGBM takes what is no farther from 0 for 0
+SLACK = np.float32(1e-6)  # Solr's NODE_SPLIT_SLACK
+LARGEST = np.finfo(np.float32).max
+
+
+def floor32(thresholds: Float64Array) -> Float32Array:
+    """Return the largest float32 values that are not above these: x <= t says the same of each float32 x."""
+    with np.errstate(over="ignore"):
+        nearest = thresholds.astype(np.float32)
+    return np.asarray(np.where(nearest > thresholds, _below(nearest), nearest))
+
+
+def ceiling32(thresholds: Float64Array) -> Float32Array:
+    """Return the float32 values after `floor32`: x < them says of each float32 x what x <= t says.
+
+    Where that would be the largest value's successor it is infinity, which only infinity is not below.
+    """
+    return _above(floor32(thresholds))
+
+
+def before_slack(thresholds: Float64Array) -> Float32Array:
+    """Return float32 values s for which s + 1e-6, added in float32, is `floor32`, or else as close as can be.
+
+    Exact but where the sum is coarser than float32 is there: for thresholds under about 1e-6, which keep
+    their side of 0, the commonest value; and for some powers of two below 0.
+    """
+    wanted = floor32(thresholds)
+    with np.errstate(over="ignore"):
+        subtracted = wanted - SLACK
+        steps = [subtracted, _above(subtracted), _below(subtracted), wanted, _below(wanted)]
+        candidates = np.stack([*steps, _above(steps[1]), _below(steps[2])])
+        sums = candidates + SLACK
+    with np.errstate(invalid="ignore"):  # infinity less infinity, which is as close as can be
+        distances = np.abs(sums.astype(np.float64) - wanted)
+    distances[sums == wanted] = 0.0
+    astray = np.isnan(distances) | ((sums < 0.0) != (wanted < 0.0))
+    best = np.argmin(np.where(astray, np.inf, distances), axis=0)
+    return np.asarray(np.take_along_axis(candidates, best[np.newaxis], axis=0)[0])
+
+
+def numeric(thresholds: Float64Array, ways: Int64Array) -> tuple[Float64Array, Int64Array]:
+    """Express splits by `x <= t` and a direction of NaN alone, which is all that most engines have.
+
+    LightGBM takes values around 0 for 0: they are put on its side of the threshold. That cannot be where
+    zeros are missing and go to the other side; see `parted_zeros`.
+
+    Args:
+        thresholds: LightGBM's.
+        ways: `MissingGo` of each split.
+
+    Returns:
+        Thresholds, and 1 where NaN goes left, else 0.
+    """
+    zero_left = thresholds >= 0.0
+    goes_left = (ways == MissingGo.LEFT_IF_ZERO) | (ways == MissingGo.LEFT_IF_NAN)
+    nan_left = np.where(ways == MissingGo.NOWHERE, zero_left, goes_left)
+    below_zero = np.nextafter(-ZERO, -np.inf)
+    apart = np.where(zero_left, np.maximum(thresholds, ZERO), np.minimum(thresholds, below_zero))
+    return apart, nan_left.astype(np.int64)
+
+
+def parted_zeros(thresholds: Float64Array, ways: Int64Array) -> Int64Array:
+    """Return the splits whose zeros go with the missing values, and not to the side of values around 0."""
+    left, right = ways == MissingGo.LEFT_IF_ZERO, ways == MissingGo.RIGHT_IF_ZERO
+    return np.flatnonzero((left & (thresholds < 0.0)) | (right & (thresholds >= 0.0)))
+
+
+def _above(values: Float32Array) -> Float32Array:
+    with np.errstate(over="ignore", under="ignore"):
+        return np.nextafter(values, np.float32(np.inf))
+
+
+def _below(values: Float32Array) -> Float32Array:
+    with np.errstate(over="ignore", under="ignore"):
+        return np.nextafter(values, np.float32(-np.inf))

@@ -1,0 +1,221 @@
+"""Every format read back by an engine of its own, which must find LightGBM's leaves."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.export import FORMATS, Export, ExportOptions, export_model
+from core.export.nodes import Nodes
+from core.scoring.model_text import ModelText
+from core.types import Float64Array
+from tests.core.export import engines
+from tests.core.export.models import N_FEATURES, documents, expected, special, trained
+from tests.core.scoring.forests import documents_near, thresholds_of
+
+NAMES = [f"f{i}" for i in range(N_FEATURES)]
+SINGLE, DOUBLE = (np.float32, np.float32), (np.float64, np.float64)
+Scores = Callable[[Float64Array], list[float]]
+
+
+@pytest.fixture(scope="session")
+def cc() -> None:
+    """Find a C compiler; without it these tests skip, or fail where RANKERY_TEST_REQUIRE_ALL is set."""
+    if shutil.which("cc") is None:
+        reason = "no C compiler: apt-get install gcc libc6-dev"
+        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+
+def by_row(score: engines.Score) -> Scores:
+    """Score documents one by one."""
+    return lambda rows: [score(row) for row in rows.tolist()]
+
+
+def engines_of(export: Export) -> list[tuple[Scores, tuple[type[np.floating], type[np.floating]]]]:
+    """Return the engines that read a format, with the kinds of their leaves and of their sums."""
+    content = export.content
+    match export.target.name:
+        case "vespa":
+            return [
+                (by_row(engines.vespa(content, NAMES, single=True)), (np.float32, np.float64)),
+                (by_row(engines.vespa(content, NAMES, single=False)), DOUBLE),
+            ]
+        case "solr":
+            return [(by_row(engines.solr(content, NAMES)), SINGLE)]
+        case "elasticsearch-xgboost" | "opensearch-xgboost":
+            return [(by_row(engines.xgboost_json(content, NAMES)), SINGLE)]
+        case "ranklib":
+            return [(by_row(engines.ranklib(content)), SINGLE)]
+        case "elastic-learning-to-rank":
+            return [(by_row(engines.elastic(content, NAMES)), DOUBLE)]
+        case "python":
+            return [(by_row(engines.python(content)), DOUBLE)]
+    raise AssertionError(export.target.name)
+
+
+def rows_near(model_text: str, seed: int, *, doubles: bool, missing: bool, infinite: bool) -> Float64Array:
+    """Draw documents from thresholds and their neighbours, of the values that an engine's features have."""
+    random = np.random.default_rng(seed)
+    thresholds = thresholds_of(model_text)
+    if not doubles:
+        with np.errstate(over="ignore", under="ignore"):
+            single = thresholds.astype(np.float32)
+            around = [np.nextafter(single, np.float32(towards)) for towards in (-np.inf, np.inf)]
+        thresholds = np.concatenate([single, *around]).astype(np.float64)
+    rows = documents_near(random, thresholds, 60, N_FEATURES)
+    if not doubles:
+        with np.errstate(over="ignore", under="ignore"):
+            rows = rows.astype(np.float32).astype(np.float64)
+    rows = rows if missing else np.where(np.isnan(rows), 0.25, rows)
+    return rows if infinite else np.where(np.isinf(rows), 0.5, rows)
+
+
+def check(model_text: str, format: str, seed: int) -> None:
+    """Hold a format against LightGBM on documents around the model's thresholds."""
+    options = ExportOptions(never_missing=format == "ranklib")
+    export = export_model(model_text, format, options=options)
+    (first, *_) = export.target.arithmetics(options)
+    rows = rows_near(
+        model_text, seed, doubles=first.doubles, missing=not options.never_missing, infinite=not first.finite
+    )
+    for score, (leaf, total) in engines_of(export):
+        assert score(rows) == expected(model_text, rows, leaf, total)
+
+
+INTERPRETED = [name for name in FORMATS if name not in ("lightgbm", "onnx", "c")]
+VARIANTS = {
+    "complete data": {},
+    "missing values": {"missing": True},
+    "missing values unused": {"missing": True, "use_missing": False},
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("format", [name for name in INTERPRETED if name != "solr"])
+def test_an_engine_finds_the_leaves_of_lightgbm(format: str, variant: str) -> None:
+    """Of trained models: at every threshold, right beside it, and where values are missing."""
+    check(_named(trained(**VARIANTS[variant])), format, seed=1)
+
+
+@pytest.mark.parametrize("format", [name for name in INTERPRETED if name != "solr"])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_no_threshold_is_too_special(format: str, seed: int) -> None:
+    """Infinite, denormal, zero, beyond float32; NaN and zeros missing or not."""
+    check(special(seed), format, seed)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_solr_finds_the_leaves_of_lightgbm(seed: int) -> None:
+    """Its 1e-6 is made up for wherever there is a number that makes up for it."""
+    text = ModelText.read(special(seed))
+    for tree in text.trees:
+        tree.thresholds[:] = [t if _can_be_made_up_for(t) else 0.7 for t in tree.thresholds]
+        tree.decisions[tree.decisions >> 2 == 1] = 8  # zeros are around a threshold of 1e-35
+    check(text.write(), "solr", seed)
+
+
+def _can_be_made_up_for(threshold: float) -> bool:
+    with np.errstate(over="ignore", under="ignore"):
+        wanted = np.float32(threshold)
+        if wanted > threshold:
+            wanted = np.nextafter(wanted, np.float32(-np.inf))
+        tried = wanted - np.float32(1e-6)
+        for towards in (-np.inf, np.inf):
+            number = tried
+            for _ in range(20):
+                if number + np.float32(1e-6) == wanted:
+                    return bool(abs(threshold) > 1e-35)  # what LightGBM takes for 0 goes with it
+                number = np.nextafter(number, np.float32(towards))
+    return False
+
+
+@pytest.mark.usefixtures("cc")
+@pytest.mark.parametrize("seed", range(3))
+def test_the_c_source_compiles_and_scores_as_lightgbm(seed: int, tmp_path: Path) -> None:
+    """Without a warning; float64 in, the bits of LightGBM's score out, whatever is missing."""
+    for number, text in enumerate([special(seed), trained(missing=True, zero_as_missing=True)]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        score = engines.c(export_model(text, "c", name="3 web-v1").content, folder, "model_3_web_v1")
+        rows = rows_near(text, seed, doubles=True, missing=True, infinite=True)
+        assert by_row(score)(rows) == expected(text, rows, *DOUBLE)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_onnx_runtime_finds_the_leaves_of_lightgbm(seed: int) -> None:
+    """Leaves are told by their sums: powers of two of which each sum comes about in one way."""
+    text = ModelText.read(special(seed))
+    for place, tree in enumerate(text.trees):
+        tree.leaf_values[:] = np.arange(len(tree.leaf_values)) * 8.0**place
+    written = text.write()
+    rows = rows_near(written, seed, doubles=False, missing=True, infinite=True)
+    scores = engines.onnx(export_model(written, "onnx").content)(rows)
+    assert scores.tolist() == expected(written, rows, *SINGLE)
+
+
+def test_zeros_that_are_missing_are_exported_where_they_can_be() -> None:
+    """Trained with zero_as_missing, only code that decides as LightGBM does can always express the model."""
+    text = _named(trained(zero_as_missing=True, missing=True))
+    check(text, "python", seed=2)
+
+
+@pytest.mark.parametrize("version", ["8.11", "8.13.4"])
+def test_older_plugins_take_a_missing_feature_for_0(version: str) -> None:
+    """A model that does the same is exact there, and on every later version."""
+    text = _named(trained())
+    options = ExportOptions(target_version=version)
+    export = export_model(text, "elasticsearch-xgboost", options=options)
+    rows = documents(3, 80, missing=True).astype(np.float64)
+    wanted = expected(text, rows, *SINGLE)
+    for missing in ("zero", "as written"):
+        assert by_row(engines.xgboost_json(export.content, NAMES, missing=missing))(rows) == wanted
+
+
+def test_old_solr_takes_a_missing_feature_for_0() -> None:
+    """Without the keys that it does not know."""
+    text = _named(trained())
+    export = export_model(text, "solr", options=ExportOptions(target_version="8.11"))
+    rows = documents(4, 80, missing=True).astype(np.float64)
+    assert by_row(engines.solr(export.content, NAMES, legacy=True))(rows) == expected(text, rows, *SINGLE)
+
+
+@pytest.mark.parametrize("format", ["solr", "opensearch-xgboost", "ranklib", "elastic-learning-to-rank"])
+def test_shifted_scores_are_never_below_0(format: str) -> None:
+    """Not by a bit: the document with the least leaf of each tree has exactly 0, in the engine's own sums."""
+    text = _named(trained())
+    export = export_model(text, format, options=ExportOptions(score_shift=True))
+    shift = export.source.shift
+    assert shift is not None
+    trees = ModelText.read(text).trees
+    assert shift == pytest.approx(-sum(tree.leaf_values.min() for tree in trees))
+    nodes = export.source.nodes
+    assert nodes.values[-1] == shift
+    ((score, (_, total)),) = engines_of(export)
+    rows = documents(5, 300).astype(np.float64)
+    raised = score(rows)
+    assert min(raised) >= 0.0
+    assert raised == pytest.approx(
+        [value + shift for value in expected(text, rows, np.float64, total)], abs=1e-5
+    )
+    assert _least_sum(nodes, total) == 0.0
+
+
+def _least_sum(nodes: Nodes, kind: type[np.floating]) -> float:
+    total = kind(0.0)
+    for tree in range(len(nodes.roots)):
+        own = nodes.of_tree(tree)
+        values = [nodes.values[node] for node in own if nodes.features[node] < 0]
+        total = kind(total + kind(min(values)))
+    return float(total)
+
+
+def _named(model_text: str) -> str:
+    """Call LightGBM's columns f0, f1, …, as the forests of the other tests do."""
+    return model_text.replace("Column_", "f")

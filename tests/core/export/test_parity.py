@@ -1,0 +1,257 @@
+"""The parity report: that it finds nothing where there is nothing, and everything where there is."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.data import RankingDataset, read_dataset, synthetic_dataset
+from core.data.fitting import fit_features
+from core.errors import ModelError
+from core.export import FORMATS, Export, ExportOptions, export_model, parity
+from core.export.ndcg import ndcg_at_10
+from core.export.parity import scores_of
+from core.metrics import parse_metric
+from core.scoring.model_text import ModelText
+from core.training import train, training_spec
+from tests.core.export import engines
+from tests.core.export.models import N_FEATURES, documents, expected, special, trained
+from tests.core.export.test_engines import INTERPRETED, engines_of, rows_near
+
+NAMES = tuple(f"f{i}" for i in range(N_FEATURES))
+
+
+def judged(seed: int = 7, *, missing: bool = False) -> RankingDataset:
+    """Judge documents."""
+    rows = documents(seed, 300, missing=missing)
+    labels = np.random.default_rng(seed).integers(5, size=len(rows))
+    return RankingDataset.from_arrays(rows, labels, np.arange(0, 301, 10), feature_names=NAMES)
+
+
+def tampered(export: Export, change: Callable[[dict[str, Any]], None]) -> Export:
+    """Change every split of an export in Vespa's JSON."""
+
+    def walk(node: dict[str, Any]) -> None:
+        if "left_child" in node:
+            change(node)
+            walk(node["left_child"])
+            walk(node["right_child"])
+
+    model = json.loads(export.content)
+    for tree in model["tree_info"]:
+        walk(tree["tree_structure"])
+    return replace(export, content=json.dumps(model).encode())
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("format", FORMATS)
+def test_no_decision_differs(format: str, missing: bool) -> None:
+    """Neither over documents nor over neighbours of thresholds; only Solr's residue is left, and counted."""
+    options = ExportOptions(never_missing=missing and format == "ranklib")
+    export = export_model(trained(missing=missing), format, NAMES, options=options)
+    report = parity(export, judged(missing=missing and format != "ranklib"))
+    for engine in report.engines:
+        data, neighbours = engine.data, engine.neighbours
+        assert data is not None
+        assert (data.documents, data.queries, data.leaves) == (300, 30, 300 * 12)
+        assert (data.differing_leaves, data.swapped_pairs, data.ndcg_at_10_difference) == (0, 0, 0.0)
+        assert neighbours.splits == 12 * 11
+        residue = engine.slack_residue.splits if engine.slack_residue else 0
+        assert neighbours.differing_splits == residue
+        assert (residue > 0) == (format == "solr")
+        assert data.largest_score_difference <= (1e-5 if "float32" in engine.arithmetic else 0.0)
+    assert report.exact == (format != "solr")
+
+
+def test_thresholds_that_solr_cannot_be_brought_to_are_told() -> None:
+    """How many, and how long the longest range of values is that goes astray."""
+    report = parity(export_model(trained(), "solr", NAMES))
+    (engine,) = report.engines
+    assert engine.slack_residue is not None
+    assert f"At {engine.slack_residue.splits} splits" in report.notes[0]
+    assert 0.0 < engine.slack_residue.widest_range < 1e-12
+    assert {difference.lightgbm for difference in engine.neighbours.examples} <= {"left", "right"}
+    for difference in engine.neighbours.examples:
+        assert abs(float(difference.value)) < 1e-6
+
+
+def test_a_copied_default_direction_is_found() -> None:
+    """LightGBM writes default_left where nothing was missing; engines would obey it."""
+    text = trained()
+    naive = tampered(export_model(text, "vespa", NAMES), lambda node: node.update(default_left=True))
+    data = judged(missing=True)
+    report = parity(naive, data)
+    score = engines.vespa(naive.content, list(NAMES), single=True)
+    wanted = expected(text, data.features.astype(np.float64), np.float32, np.float64)
+    differing = sum(score(row) != want for row, want in zip(data.features.tolist(), wanted, strict=True))
+    over_data = report.engines[0].data
+    assert over_data is not None
+    assert over_data.differing_documents == differing > 30
+    assert over_data.swapped_pairs > 0
+    assert over_data.largest_ndcg_at_10_difference != 0.0
+    assert report.engines[0].neighbours.differing_splits > 0
+    assert report.engines[0].neighbours.examples[0].value == "missing"
+    assert not report.exact
+
+
+def test_a_threshold_that_is_only_nearest_is_found() -> None:
+    """Over data it would hardly ever show; over neighbours it does."""
+
+    def nearest(node: dict[str, Any]) -> None:
+        below = np.nextafter(np.float32(node["threshold"]), np.float32(-np.inf))
+        node["threshold"] = float(below)  # as if `<=` were `<`
+
+    naive = tampered(export_model(trained(), "vespa", NAMES), nearest)
+    report = parity(naive)
+    for engine in report.engines:
+        assert engine.data is None
+        assert engine.neighbours.differing_splits == engine.neighbours.splits == 12 * 11
+    assert not report.exact
+
+
+def test_leaves_that_are_swapped_are_found() -> None:
+    """No decision differs then, but scores and rankings do."""
+
+    def upside_down(node: dict[str, Any]) -> None:
+        for child in (node["left_child"], node["right_child"]):
+            if "leaf_value" in child:
+                child["leaf_value"] *= -1.0
+
+    naive = tampered(export_model(trained(), "vespa", NAMES), upside_down)
+    (data, _) = (engine.data for engine in parity(naive, judged()).engines)
+    assert data is not None
+    assert data.largest_score_difference > 1.0
+    assert data.swapped_pairs > data.adjacent_pairs / 2
+    assert data.ndcg_at_10_difference != 0.0
+
+
+def test_scores_that_become_equal_are_counted() -> None:
+    """An engine that cannot tell two documents apart ranks them as it likes."""
+
+    def flat(node: dict[str, Any]) -> None:
+        for child in (node["left_child"], node["right_child"]):
+            if "leaf_value" in child:
+                child["leaf_value"] = 0.5
+
+    naive = tampered(export_model(trained(), "vespa", NAMES), flat)
+    (data, _) = (engine.data for engine in parity(naive, judged()).engines)
+    assert data is not None
+    assert data.tied_pairs == data.adjacent_pairs > 0
+
+
+def test_trees_of_another_shape_are_no_export() -> None:
+    """They cannot be held against the model at all."""
+
+    def mirrored(node: dict[str, Any]) -> None:
+        node["left_child"], node["right_child"] = node["right_child"], node["left_child"]
+
+    naive = tampered(export_model(trained(), "vespa", NAMES), mirrored)
+    with pytest.raises(ModelError, match="not those of the model"):
+        parity(naive)
+
+
+def test_a_shift_is_no_difference() -> None:
+    """It is told, and what is compared are the raised scores."""
+    export = export_model(trained(), "elasticsearch-xgboost", NAMES, options=ExportOptions(score_shift=True))
+    report = parity(export, judged())
+    assert report.score_shift == export.source.shift
+    assert report.trees == 13
+    assert report.exact
+    data = report.engines[0].data
+    assert data is not None
+    assert data.largest_score_difference < 1e-5
+
+
+@pytest.mark.parametrize("format", [name for name in INTERPRETED if name != "python"])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_evaluator_scores_as_the_engine_and_as_lightgbm(format: str, seed: int) -> None:
+    """Whatever the thresholds, where they are not met and where values are infinite, too."""
+    text = special(seed)
+    options = ExportOptions(never_missing=format == "ranklib")
+    export = export_model(text, format, options=options)
+    rows = rows_near(text, seed, doubles=False, missing=True, infinite=True)
+    for (score, _), arithmetic in zip(engines_of(export), export.target.arithmetics(options), strict=True):
+        loaded = arithmetic.loaded(export.written)
+        scores, engine_scores, _ = scores_of(rows, export.source.nodes, loaded, arithmetic)
+        assert scores.tolist() == expected(text, rows, np.float64, np.float64)
+        assert engine_scores.tolist() == score(rows)
+
+
+@pytest.mark.parametrize("format", ["vespa", "opensearch-xgboost", "elastic-learning-to-rank"])
+def test_infinite_thresholds_in_json_are_told(format: str) -> None:
+    """They part missing values from all others; what is infinite then goes with the missing ones."""
+    text = ModelText.read(trained(missing=True))
+    (tree, *_) = text.trees
+    tree.thresholds[0], tree.decisions[0] = np.inf, 8
+    data = judged()
+    export = export_model(text.write(), format, NAMES)
+    assert parity(export, data).exact
+    data.features[:7, tree.features[0]] = np.inf
+    report = parity(export, data)
+    assert report.engines[0].data is not None
+    assert report.engines[0].data.differing_documents == 7
+    assert "by an infinite threshold" in report.notes[0]
+
+
+def test_ndcg_is_that_of_the_metrics() -> None:
+    """With ties, queries without a relevant document, and documents that nobody judged."""
+    random = np.random.default_rng(0)
+    boundaries = np.cumsum([0, *random.integers(1, 30, size=200)])
+    labels = random.integers(-1, 5, size=boundaries[-1]).astype(np.float32)
+    labels[:200] = random.choice([0.0, np.nan], size=200)
+    scores = random.normal(size=len(labels)).round(1)
+    measured = parse_metric("ndcg@10")(scores, np.where(labels > 0, labels, 0.0), boundaries)
+    np.testing.assert_allclose(
+        ndcg_at_10(scores, labels, boundaries), measured[~np.isnan(measured)], rtol=1e-12
+    )
+
+
+def test_of_categories_only_the_bytes_are_compared() -> None:
+    """Only LightGBM's own file can have them."""
+    import lightgbm
+
+    rows = documents(1)
+    rows[:, 3] = np.abs(rows[:, 3])
+    dataset = lightgbm.Dataset(rows, rows[:, 3] % 2, categorical_feature=[3])
+    parameters = {"objective": "regression", "num_threads": 1, "verbosity": -1, "min_data_per_group": 1}
+    text = str(lightgbm.train(parameters, dataset, num_boost_round=2).model_to_string())
+    report = parity(export_model(text, "lightgbm", NAMES))
+    assert report.exact
+    assert report.engines == ()
+    assert "categorical splits" in report.notes[0]
+    for name in FORMATS:
+        if name != "lightgbm":
+            with pytest.raises(ModelError, match="categorical splits"):
+                export_model(text, name, NAMES)
+
+
+def test_no_decision_differs_on_real_data(shared_data: Path) -> None:
+    """LightGBM's example of ranking, a ranker of ours: every format, over its test documents."""
+    folder = shared_data / "lightgbm-rank"
+    training, test = (read_dataset(folder / f"{part}.letor.txt") for part in ("train", "test"))
+    test = fit_features(test, training.feature_names)
+    values = {"loss": {"name": "lambdarank"}, "hyperparameters": {"num_iterations": 30, "num_leaves": 31}}
+    text = train(training_spec(values), training).model_text
+    for name in FORMATS:
+        report = parity(export_model(text, name, training.feature_names), test)
+        for engine in report.engines:
+            assert engine.data is not None
+            assert engine.data.differing_leaves == 0
+            assert engine.data.swapped_pairs == 0
+            residue = engine.slack_residue.splits if engine.slack_residue else 0
+            assert engine.neighbours.differing_splits == residue
+
+
+def test_wide_models_of_ours_are_exact() -> None:
+    """Synthetic data as the service makes it."""
+    dataset = synthetic_dataset(40, seed=3)
+    values = {"loss": {"name": "ndcg-loss2++"}, "hyperparameters": {"num_iterations": 10, "num_leaves": 64}}
+    text = train(training_spec(values), dataset).model_text
+    for name in ("vespa", "onnx", "ranklib"):
+        assert parity(export_model(text, name), dataset).exact
