@@ -125,8 +125,9 @@ def create_app(settings: ApiSettings) -> FastAPI:
         redirect_slashes=False,
         lifespan=lifespan,
     )
-    # Paths are compared in this order, and these two are asked for most.
+    # Paths are compared in this order, and these are asked for most.
     application.include_router(scoring.router, prefix="/v1")
+    application.include_router(inference.infer_router)
     application.include_router(inference.router)
     v1 = APIRouter(prefix="/v1")
     for router in _V1:

@@ -42,12 +42,13 @@ class JsonRequest(Request):
             declared = self.headers.get("content-length", "")
             if declared.isdecimal() and int(declared) > self._max_bytes:
                 raise too_large(self._max_bytes)
-            content = bytearray()
+            chunks, size = [], 0
             async for chunk in self.stream():
-                content += chunk
-                if len(content) > self._max_bytes:
+                chunks.append(chunk)
+                size += len(chunk)
+                if size > self._max_bytes:
                     raise too_large(self._max_bytes)
-            self._content = bytes(content)
+            self._content = b"".join(chunks)
         return self._content
 
     async def json(self) -> Any:

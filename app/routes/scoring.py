@@ -20,13 +20,11 @@ from app.serving.candidates import Candidates, general_candidates
 from app.serving.models import ServedModel
 from app.serving.quick_candidates import quick_candidates
 from app.serving.ranking import answer
+from app.serving.threads import BRIEF_DESCENTS, BRIEF_TABLE_BYTES, BRIEF_TEXT_BYTES, carried_out
 from app.settings import ApiSettings
 from core.errors import InvalidInput
 
 JSON = "application/json"
-# What takes less than about two milliseconds costs less than a thread that takes it.
-_QUICK_BYTES = 2**19
-_QUICK_DESCENTS = 2**18
 
 
 class ScoringRoute(JsonRoute):
@@ -52,7 +50,7 @@ class ScoringRoute(JsonRoute):
         def read() -> Candidates | None:
             return quick_candidates(content, model, services.settings)
 
-        candidates = read() if len(content) <= _QUICK_BYTES else await run_in_threadpool(read)
+        candidates = await carried_out(read, is_brief=len(content) <= BRIEF_TEXT_BYTES)
         if candidates is not None:
             return await _ranked(services, model, candidates)
         with suppress(JSONDecodeError):  # FastAPI tells it
@@ -147,16 +145,18 @@ async def _ranked(services: Services, model: ServedModel, candidates: Candidates
         return answer(model, candidates, scores, contributions)
 
     descents = len(candidates.features) * model.forest.n_trees
-    content = (
-        work() if descents <= _QUICK_DESCENTS and not candidates.explain else await run_in_threadpool(work)
-    )
-    return Response(content, media_type=JSON)
+    is_brief = descents <= BRIEF_DESCENTS and not candidates.explain
+    return Response(await carried_out(work, is_brief=is_brief), media_type=JSON)
 
 
 async def _rank_table(request: JsonRequest, services: Services) -> Response:
     content, model = await request.body(), await services.models.get(request.path_params["ref"])
     top_k = _top_k(request.query_params.get("top_k"))
-    ranked = await run_in_threadpool(tables.score_table, content, model, top_k, services.settings)
+
+    def work() -> bytes:
+        return tables.score_table(content, model, top_k, services.settings)
+
+    ranked = await carried_out(work, is_brief=len(content) <= BRIEF_TABLE_BYTES)
     return Response(ranked, media_type=tables.MEDIA_TYPE)
 
 
