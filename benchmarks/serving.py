@@ -1,4 +1,4 @@
-"""Requests a second of 100 documents, 136 features and 500 trees of 64 leaves, beside MLServer.
+"""Requests a second of 136 features and 500 trees of 64 leaves, beside MLServer with 100 documents each.
 
 Two processes of each server, four connections, the same model, and for the Open Inference Protocol the same
 bytes. The servers are measured in turn, several times; medians. Whoever sends is part of the measurement, the
@@ -13,11 +13,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,111 +26,17 @@ from rich.progress import track
 from rich.table import Table
 
 from app.serving.models import model_key
+from benchmarks.http_load import Figures, Load, ask, measure
 from benchmarks.scoring import N_FEATURES, model_text
 from core.store import Store, StoreSettings
+from core.types import Float64Array
 
-DOCUMENTS = 100
-CONNECTIONS = 4
+DOCUMENTS, MANY_DOCUMENTS = 100, 1_000
 PROCESSES = 2
 START_SECONDS = 120.0
 MLSERVER = Path(".venv-mlserver/bin/mlserver")
 ARROW = "application/vnd.apache.arrow.stream"
 NAMES = [f"f{column}" for column in range(N_FEATURES)]
-
-
-@dataclass(frozen=True)
-class Load:
-    """A request that is sent again and again.
-
-    Attributes:
-        name: What the table calls it.
-        ports: Of the processes that answer.
-        path: Of the address.
-        media_type: Of the body.
-        body: What is sent.
-    """
-
-    name: str
-    ports: Sequence[int]
-    path: str
-    media_type: str
-    body: bytes
-
-    @property
-    def message(self) -> bytes:
-        """The whole request."""
-        head = (
-            f"POST {self.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {self.media_type}\r\n"
-            f"Content-Length: {len(self.body)}\r\n\r\n"
-        )
-        return head.encode() + self.body
-
-
-@dataclass(frozen=True)
-class Figures:
-    """What was measured: requests a second, and quantiles of milliseconds."""
-
-    rate: float
-    median: float
-    p99: float
-
-
-class Connection:
-    """A connection that sends one request after the other."""
-
-    def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port))
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._file = self._socket.makefile("rb")
-
-    def exchange(self, message: bytes) -> bytes:
-        """Send a request and return the body of its answer, which must be 200."""
-        self._socket.sendall(message)
-        status, length = self._file.readline(), 0
-        while (line := self._file.readline()) != b"\r\n":
-            name, _, value = line.partition(b":")
-            if name.lower() == b"content-length":
-                length = int(value)
-        body = self._file.read(length)
-        if b" 200 " not in status:
-            raise SystemExit(f"{status.decode()}{body[:500].decode(errors='replace')}")
-        return body
-
-    def close(self) -> None:
-        """Give it up."""
-        self._file.close()
-        self._socket.close()
-
-
-def measure(load: Load, seconds: float) -> Figures:
-    """Send for some time over all connections at once."""
-    message, until = load.message, time.monotonic() + seconds
-    taken: list[list[float]] = [[] for _ in range(CONNECTIONS)]
-
-    def send(number: int) -> None:
-        connection = Connection(load.ports[number % len(load.ports)])
-        while time.monotonic() < until:
-            started = time.perf_counter()
-            connection.exchange(message)
-            taken[number].append(time.perf_counter() - started)
-        connection.close()
-
-    threads = [threading.Thread(target=send, args=(number,)) for number in range(CONNECTIONS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    milliseconds = np.concatenate([np.array(part) for part in taken]) * 1e3
-    return Figures(len(milliseconds) / seconds, *np.quantile(milliseconds, (0.5, 0.99)).tolist())
-
-
-def ask(load: Load) -> bytes:
-    """Send once."""
-    connection = Connection(load.ports[0])
-    try:
-        return connection.exchange(load.message)
-    finally:
-        connection.close()
 
 
 @contextmanager
@@ -222,30 +126,49 @@ def mlserver(folder: Path, text: str) -> Iterator[list[int]]:
 
 def loads(ours: Sequence[int], theirs: Sequence[int]) -> list[Load]:
     """Make the requests: the first two are the same bytes."""
-    features = np.random.default_rng(1).normal(size=(DOCUMENTS, N_FEATURES))
+    infer, protocol = "/v2/models/web/infer", _tensor(_features(DOCUMENTS))
+    found = [
+        Load("MLServer, JSON tensor", theirs, infer, "application/json", protocol),
+        Load("Rankery, JSON tensor", ours, infer, "application/json", protocol),
+    ]
+    for n_documents in (DOCUMENTS, MANY_DOCUMENTS):
+        features, rank, name = _features(n_documents), "/v1/models/web/rank", f"{n_documents:,} documents"
+        found += [
+            Load(f"Rankery, {name}, JSON", ours, rank, "application/json", _named(features)),
+            Load(f"Rankery, {name}, Arrow", ours, rank, ARROW, _table(features)),
+        ]
+    return found
+
+
+def _features(n_documents: int) -> Float64Array:
+    return np.random.default_rng(1).normal(size=(n_documents, N_FEATURES))
+
+
+def _tensor(features: Float64Array) -> bytes:
     tensor = {
         "name": "features",
-        "shape": list(features.shape),
+        "shape": features.shape,
         "datatype": "FP64",
         "data": features.ravel().tolist(),
     }
-    protocol = json.dumps({"inputs": [tensor]}).encode()
-    ids = [f"d{number}" for number in range(DOCUMENTS)]
-    rows = zip(ids, features.tolist(), strict=True)
-    documents = [{"id": name, "features": dict(zip(NAMES, row, strict=True))} for name, row in rows]
-    named = json.dumps({"queries": [{"id": "q", "documents": documents}]}).encode()
+    return json.dumps({"inputs": [tensor]}).encode()
+
+
+def _named(features: Float64Array) -> bytes:
+    documents = [
+        {"id": f"d{number}", "features": dict(zip(NAMES, row, strict=True))}
+        for number, row in enumerate(features.tolist())
+    ]
+    return json.dumps({"queries": [{"id": "q", "documents": documents}]}).encode()
+
+
+def _table(features: Float64Array) -> bytes:
     lists = pa.FixedSizeListArray.from_arrays(pa.array(features.ravel().astype(np.float32)), N_FEATURES)
-    table = pa.table({"document_id": ids, "features": lists})
+    table = pa.table({"document_id": [f"d{number}" for number in range(len(features))], "features": lists})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    infer, rank = "/v2/models/web/infer", "/v1/models/web/rank"
-    return [
-        Load("MLServer, JSON tensor", theirs, infer, "application/json", protocol),
-        Load("Rankery, JSON tensor", ours, infer, "application/json", protocol),
-        Load("Rankery, JSON by feature names", ours, rank, "application/json", named),
-        Load("Rankery, Arrow", ours, rank, ARROW, bytes(sink.getvalue())),
-    ]
+    return bytes(sink.getvalue())
 
 
 def main() -> None:
@@ -272,7 +195,7 @@ def main() -> None:
         for _ in track(range(options.rounds), "measuring", console=console):
             for load, figures in zip(rows, measured, strict=True):
                 figures.append(measure(load, options.seconds))
-    table = Table("server and form", "KB", "requests/s", "p50 ms", "p99 ms", "times MLServer", "its p99")
+    table = Table("server and form", "KB", "requests/s", "p50 ms", "p99 ms", "times 1st", "its p99")
     base = _medians(measured[0])
     for load, figures in zip(rows, measured, strict=True):
         found = _medians(figures)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from core.jit import exact, exact_bare
+from core.jit import exact, exact_bare, exact_inlined
 from core.json_values.number_kernel import LEAVE, NAN, eight_bytes, read_value
 from core.types import Int64Array, UInt8Array, UInt64Array
 
@@ -190,7 +190,7 @@ def _string_end(text: UInt8Array, at: int) -> int:
     return at + 1
 
 
-@exact_bare
+@exact_inlined
 def _skip_blanks(text: UInt8Array, at: int) -> int:
     while text[at] <= 32 and (_BLANKS >> np.uint64(text[at])) & np.uint64(1):
         at += 1
@@ -207,7 +207,7 @@ def _is(text: UInt8Array, begin: int, end: int, other: UInt8Array) -> bool:
     return True
 
 
-@exact_bare
+@exact_inlined
 def _after_name(words: UInt64Array, at: int, name: UInt64Array, size: int) -> int:
     """Return the position behind a feature's name and its quote, or `LEAVE` where another name is."""
     for word in range((size - 1) >> 3):

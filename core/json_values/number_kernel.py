@@ -6,7 +6,7 @@ mantissa times a power of five of 128 bits, which decides all but the rarest num
 
 import numpy as np
 
-from core.jit import exact_bare, exact_inlined
+from core.jit import exact_inlined
 from core.json_values.words import leading_zeros, upper_word
 from core.types import UInt8Array, UInt64Array
 
@@ -23,7 +23,7 @@ _MINUS, _PLUS, _POINT, _ZERO, _NINE, _SMALL_E, _LARGE_E = (ord(character) for ch
 _NULL = b"null"
 _SIGN = np.uint64(1 << 63)
 _ALL = np.uint64(2**64 - 1)
-_NOTHING, _ONE, _THREE, _TEN = np.uint64(0), np.uint64(1), np.uint64(3), np.uint64(10)
+_NOTHING, _ONE, _THREE, _EIGHT, _TEN = (np.uint64(number) for number in (0, 1, 3, 8, 10))
 _HUNDRED_MILLION = np.uint64(100_000_000)
 _UPPER_HALVES = np.uint64(0xF0F0F0F0F0F0F0F0)
 _MANTISSA_BITS = 52
@@ -53,7 +53,7 @@ def _powers_of_five() -> UInt64Array:
 POWERS = _powers_of_five()
 
 
-@exact_bare
+@exact_inlined
 def read_value(text: UInt8Array, words: UInt64Array, at: int) -> tuple[int, np.uint64]:
     """Read a number or `null` at a position.
 
@@ -102,15 +102,16 @@ def _null_end(text: UInt8Array, at: int) -> int:
 
 @exact_inlined
 def _digits(text: UInt8Array, words: UInt64Array, at: int, mantissa: np.uint64) -> tuple[int, np.uint64]:
+    place = np.uint64(at)  # for a position below 0 is another one, which has to be asked for each time
     eight = eight_bytes(words, at)
     while _are_digits(eight):
         mantissa = mantissa * _HUNDRED_MILLION + _of_digits(eight)
-        at += 8
-        eight = eight_bytes(words, at)
-    while _ZERO <= text[at] <= _NINE:
-        mantissa = mantissa * _TEN + np.uint64(text[at] - _ZERO)
-        at += 1
-    return at, mantissa
+        place += _EIGHT
+        eight = eight_bytes(words, place)
+    while _ZERO <= text[place] <= _NINE:
+        mantissa = mantissa * _TEN + np.uint64(text[place] - _ZERO)
+        place += _ONE
+    return int(np.int64(place)), mantissa
 
 
 @exact_inlined

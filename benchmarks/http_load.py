@@ -1,0 +1,106 @@
+"""Sending one HTTP request again and again, over several connections at once."""
+
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+CONNECTIONS = 4
+
+
+@dataclass(frozen=True)
+class Load:
+    """A request that is sent again and again.
+
+    Attributes:
+        name: What the table calls it.
+        ports: Of the processes that answer.
+        path: Of the address.
+        media_type: Of the body.
+        body: What is sent.
+    """
+
+    name: str
+    ports: Sequence[int]
+    path: str
+    media_type: str
+    body: bytes
+
+    @property
+    def message(self) -> bytes:
+        """The whole request."""
+        head = (
+            f"POST {self.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {self.media_type}\r\n"
+            f"Content-Length: {len(self.body)}\r\n\r\n"
+        )
+        return head.encode() + self.body
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was measured: requests a second, and quantiles of milliseconds."""
+
+    rate: float
+    median: float
+    p99: float
+
+
+class Connection:
+    """A connection that sends one request after the other."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._file = self._socket.makefile("rb")
+
+    def exchange(self, message: bytes) -> bytes:
+        """Send a request and return the body of its answer, which must be 200."""
+        self._socket.sendall(message)
+        status, length = self._file.readline(), 0
+        while (line := self._file.readline()) != b"\r\n":
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        body = self._file.read(length)
+        if b" 200 " not in status:
+            raise SystemExit(f"{status.decode()}{body[:500].decode(errors='replace')}")
+        return body
+
+    def close(self) -> None:
+        """Give it up."""
+        self._file.close()
+        self._socket.close()
+
+
+def measure(load: Load, seconds: float) -> Figures:
+    """Send for some time over all connections at once."""
+    message, until = load.message, time.monotonic() + seconds
+    taken: list[list[float]] = [[] for _ in range(CONNECTIONS)]
+
+    def send(number: int) -> None:
+        connection = Connection(load.ports[number % len(load.ports)])
+        while time.monotonic() < until:
+            started = time.perf_counter()
+            connection.exchange(message)
+            taken[number].append(time.perf_counter() - started)
+        connection.close()
+
+    threads = [threading.Thread(target=send, args=(number,)) for number in range(CONNECTIONS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    milliseconds = np.concatenate([np.array(part) for part in taken]) * 1e3
+    return Figures(len(milliseconds) / seconds, *np.quantile(milliseconds, (0.5, 0.99)).tolist())
+
+
+def ask(load: Load) -> bytes:
+    """Send once."""
+    connection = Connection(load.ports[0])
+    try:
+        return connection.exchange(load.message)
+    finally:
+        connection.close()
