@@ -22,7 +22,7 @@ from app.serving.quick_candidates import quick_candidates
 from app.serving.ranking import answer
 from app.serving.threads import BRIEF_DESCENTS, BRIEF_TABLE_BYTES, BRIEF_TEXT_BYTES, carried_out
 from app.settings import ApiSettings
-from core.errors import InvalidInput
+from core.errors import InvalidInput, NotFound
 
 JSON = "application/json"
 
@@ -45,14 +45,9 @@ class ScoringRoute(JsonRoute):
         if request.media_type == tables.MEDIA_TYPE:
             return await _rank_table(request, services)
         request.require_json(or_else=tables.MEDIA_TYPE)
-        content, model = await request.body(), await services.models.get(request.path_params["ref"])
-
-        def read() -> Candidates | None:
-            return quick_candidates(content, model, services.settings)
-
-        candidates = await carried_out(read, is_brief=len(content) <= BRIEF_TEXT_BYTES)
-        if candidates is not None:
-            return await _ranked(services, model, candidates)
+        answered = await _ranked_quickly(request, services)
+        if answered is not None:
+            return answered
         with suppress(JSONDecodeError):  # FastAPI tells it
             check_candidates(await request.json(), services.settings)
         return await handle(request)
@@ -132,6 +127,21 @@ async def rank_candidates(
     check_cells(n_documents, len(model.feature_names), services.settings)
     candidates = await run_in_threadpool(general_candidates, body, model.feature_names)
     return await _ranked(services, model, candidates)
+
+
+async def _ranked_quickly(request: JsonRequest, services: Services) -> Response | None:
+    """Answer a request as it mostly is; None for one that is wrong, or only unusual."""
+    content = await request.body()
+    try:
+        model = await services.models.get(request.path_params["ref"])
+    except NotFound:
+        return None  # what is wrong with the body is told before
+
+    def read() -> Candidates | None:
+        return quick_candidates(content, model, services.settings)
+
+    candidates = await carried_out(read, is_brief=len(content) <= BRIEF_TEXT_BYTES)
+    return None if candidates is None else await _ranked(services, model, candidates)
 
 
 async def _ranked(services: Services, model: ServedModel, candidates: Candidates) -> Response:

@@ -17,7 +17,7 @@ def _rows(page: Page) -> list[str]:
 
 def test_a_model_is_inspected_on_its_page(visit: Visit, prepared: Prepared) -> None:
     """From the list to the page and its form, to what each feature is worth and how scores follow it."""
-    reference, dataset_id = prepared.model(2), prepared.test_data()
+    reference, dataset_id = prepared.model(1), prepared.test_data()
     page = visit.open("/models")
     page.get_by_role("link", name=f"Open {reference}").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(reference)

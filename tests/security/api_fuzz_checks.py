@@ -38,6 +38,7 @@ MEANT: dict[str, dict[str, str]] = {
             "GET /v1/datasets/{dataset_id}/queries",
             "GET /v1/evaluations/{evaluation_id}/queries",
             "GET /v1/models/{name}/aliases/{alias}/history",
+            "GET /v1/models/{ref}/inspections",
             "GET /v1/rankings/{ranking_id}",
         ],
         _CURSOR,
@@ -48,6 +49,10 @@ MEANT: dict[str, dict[str, str]] = {
         "/metric": "is one of its metrics",
     },
     "GET /v1/comparisons/{comparison_id}/rankings": {"/query_id": "is a query of its dataset"},
+    "GET /v1/models/{ref}/trees/{index}": {
+        "/index": "is one of its trees",
+        "/root": "is one of the tree's splits",
+    },
     "POST /v1/datasets": {
         **_KEY,
         "/columns": "is JSON within a text",

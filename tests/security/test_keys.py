@@ -13,7 +13,7 @@ from tests.security.attack import Attack, exchange
 from tests.security.conftest import SCOPES, Send
 from tests.security.target import Target
 
-OPEN = {"/healthz", "/readyz"}
+OPEN = {"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready"}
 FORM = ("Content-Type", "application/x-www-form-urlencoded")
 
 
@@ -21,9 +21,9 @@ def needed(method: str, path: str) -> str:
     """Return the scope of an operation, by the words that users are told."""
     if path.startswith(("/v1/keys", "/v1/audit")):
         return "admin"
-    if path.endswith("/rank"):
+    if path.endswith(("/rank", "/infer")):
         return "score"
-    return "read" if method == "GET" else "write"
+    return "read" if method == "GET" or "/export" in path else "write"
 
 
 @pytest.fixture(scope="module")

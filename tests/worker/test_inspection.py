@@ -5,12 +5,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.data import RankingDataset
+from core.data import RankingDataset, synthetic_dataset
 from core.inspection import Permutations, permutation_importance
 from core.metrics import conventions
 from core.store import Inspection
 from tests.worker.workshop import Workshop
 from worker.models import load_model
+
+
+@pytest.fixture(scope="module")
+def dataset() -> RankingDataset:
+    """Queries to learn from."""
+    return synthetic_dataset(40, seed=1, documents_per_query=20, n_features=6)
+
 
 ASKED: dict[str, Any] = {
     "metric": "ndcg@5",

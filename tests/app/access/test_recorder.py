@@ -75,7 +75,7 @@ def test_reading_and_scoring_are_not(client: TestClient, bearer: Bearer) -> None
     """They change nothing, and come in hundreds a second."""
     assert client.get("/v1/jobs", headers=bearer("read")).status_code == 200
     assert client.get("/v1/keys", headers=bearer("read")).status_code == 403
-    assert client.post("/v1/models/web/rank", headers=bearer("score"), json={}).status_code == 404
+    assert client.post("/v1/models/web/rank", headers=bearer("score"), json={}).status_code == 422
     assert client.post("/v1/models/web/export", headers=bearer("read"), json={}).status_code == 404
     assert audit(client, bearer("admin")) == []
 
