@@ -10,6 +10,7 @@ from core.data import synthetic_dataset
 from core.errors import ModelError
 from core.scoring import Forest, flat_forest
 from core.scoring.model_text import ModelText
+from core.scoring.tree import Tree
 from core.training import train, training_spec
 from core.types import Float64Array, FloatArray
 from tests.core.scoring.forests import documents_near, random_model_text, thresholds_of
@@ -93,6 +94,7 @@ def test_a_forest_beyond_the_bits_of_a_node_is_left_to_lightgbm(
 ) -> None:
     """Nobody but the clock can tell."""
     monkeypatch.setattr(flat_forest, "COLUMN_BITS", bits)
+    monkeypatch.setattr(flat_forest, "MOST_SETS_A_TREE", 10_000)
     random = np.random.default_rng(3)
     text = random_model_text(random, 3000, 40, 3000)
     features = documents_near(random, thresholds_of(text), 70, 3000)
@@ -100,6 +102,22 @@ def test_a_forest_beyond_the_bits_of_a_node_is_left_to_lightgbm(
     assert (flat_forest.flatten(ModelText.read(text).trees) is None) == (bits == 3)
     np.testing.assert_array_equal(forest.score(features), _by_lightgbm(text, features))
     np.testing.assert_array_equal(forest.score(features[:0]), np.empty(0))
+
+
+@pytest.mark.parametrize("sets", [flat_forest.MOST_SETS_A_TREE, flat_forest.MOST_SETS_A_TREE + 1])
+def test_a_forest_of_many_sets_of_categories_is_left_to_lightgbm(sets: int) -> None:
+    """Which asks for those alone that are on a document's way."""
+    random, left = np.random.default_rng(5), np.arange(1, sets + 1)
+    left[-1], counts = -1, np.ones(sets + 1, np.int64)
+    words = tuple(random.integers(2**32, size=2).astype(np.uint32) for _ in range(sets))
+    tree = Tree(
+        np.zeros(sets, np.int64), np.arange(sets, dtype=np.float64), np.ones(sets, np.int64), left,
+        -np.arange(2, sets + 2), random.normal(size=sets + 1), np.zeros(sets), counts[1:], counts, words,
+    )  # fmt: skip
+    text = ModelText(("category",), (tree,)).write()
+    features = np.arange(-2.0, 70.0)[:, None]
+    assert (flat_forest.flatten((tree,)) is None) == (sets > flat_forest.MOST_SETS_A_TREE)
+    np.testing.assert_array_equal(Forest.parse(text).score(features), _by_lightgbm(text, features))
 
 
 @pytest.mark.parametrize("linear", [False, True])
