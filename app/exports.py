@@ -6,12 +6,12 @@ from typing import Any
 from app.dataset_files import DatasetFiles
 from app.schemas.exports import ExportQuery, ParityQuery
 from app.services import Services
-from app.serving.models import model_key
 from core.data import RankingDataset
 from core.data.fitting import fit_features
 from core.errors import DatasetError, NotFound, WrongState
 from core.export import Export, ParityReport, archive, export_model, golden_vectors, parity
 from core.store import Model, Store
+from core.store.result_keys import model_key
 
 MAX_DOCUMENTS = 10_000
 _MAX_CELLS = 20_000_000  # of documents times features: 80 MB

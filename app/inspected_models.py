@@ -3,10 +3,10 @@
 import numpy as np
 
 from app.schemas.inspections import FeatureImportance, ModelImportance, ModelTree
-from app.serving.models import model_key
 from core.inspection import split_importance, tree_nodes
 from core.scoring.model_text import ModelText
 from core.store import Store
+from core.store.result_keys import model_key
 
 
 class InspectedModel:
@@ -21,9 +21,7 @@ class InspectedModel:
         with store.read() as tx:
             self._model = tx.models.resolve(ref)
         self._names = tuple(self._model.feature_names)
-        self._text = ModelText.read(
-            store.artifacts.read_bytes(model_key(self._model.id)).decode("utf-8", "replace")
-        )
+        self._text = ModelText.read(store.artifacts.read_bytes(model_key(self._model.id)))
 
     def importance(self) -> ModelImportance:
         """Return what each feature does, the largest gain first."""

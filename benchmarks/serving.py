@@ -25,14 +25,16 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from app.serving.models import model_key
 from benchmarks.http_load import Figures, Load, ask, measure
 from benchmarks.scoring import N_FEATURES, model_text
 from core.store import Store, StoreSettings
+from core.store.result_keys import model_key
 from core.types import Float64Array
+from rankery.embedded.ports import free_port
 
 DOCUMENTS, MANY_DOCUMENTS = 100, 1_000
 PROCESSES = 2
+HOST = "127.0.0.1"
 START_SECONDS = 120.0
 MLSERVER = Path(".venv-mlserver/bin/mlserver")
 ARROW = "application/vnd.apache.arrow.stream"
@@ -87,7 +89,7 @@ def rankery(folder: Path, text: str) -> Iterator[list[int]]:
         )
     store.artifacts.write_bytes(model_key(model.id), text.encode())
     store.close()
-    ports = [_free_port() for _ in range(PROCESSES)]
+    ports = [free_port(HOST) for _ in range(PROCESSES)]
     # As many requests as there can be.
     environment = {**os.environ, "RANKERY_SCORES_PER_SECOND": "0", "RANKERY_DATA_DIR": str(folder)}
     commands = [[sys.executable, "-m", "rankery", "api", "--port", str(port)] for port in ports]
@@ -112,12 +114,10 @@ def mlserver(folder: Path, text: str) -> Iterator[list[int]]:
             "parameters": {"uri": str(models / "model.bst")},
         }
         (models / "model-settings.json").write_text(json.dumps(settings))
-        http, grpc, metrics = (_free_port() for _ in range(3))
+        http, grpc, metrics = (free_port(HOST) for _ in range(3))
         ports.append(http)
         server = {"http_port": http, "grpc_port": grpc, "metrics_port": metrics, "parallel_workers": 0}
-        (models.parent / "settings.json").write_text(
-            json.dumps({**server, "host": "127.0.0.1", "debug": False})
-        )
+        (models.parent / "settings.json").write_text(json.dumps({**server, "host": HOST, "debug": False}))
         commands.append([str(MLSERVER.absolute()), "start", str(models.parent)])
     with (folder / "mlserver.log").open("wb") as log, processes(commands, ports, stderr=log, stdout=log):
         time.sleep(5)  # it listens before it has read its models
@@ -218,12 +218,6 @@ def _medians(figures: Sequence[Figures]) -> Figures:
 
 def _row(figures: Figures) -> tuple[float, float, float]:
     return figures.rate, figures.median, figures.p99
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 if __name__ == "__main__":

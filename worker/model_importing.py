@@ -3,11 +3,10 @@
 import shutil
 
 from core.store import new_id
-from core.store.result_keys import model_upload_folder, model_upload_key
+from core.store.result_keys import model_key, model_upload_folder, model_upload_key
 from worker.jobs import JobRun
 from worker.lineage import lineage_of
 from worker.model_trials import try_model
-from worker.models import model_key
 
 
 def run_model_import(run: JobRun) -> None:

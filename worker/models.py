@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from core.scoring import Forest
 from core.scoring.model_text import ModelText
 from core.store import Store
+from core.store.result_keys import model_key
 
 
 @dataclass(frozen=True)
@@ -22,11 +23,6 @@ class LoadedModel:
     feature_names: tuple[str, ...]
 
 
-def model_key(model_id: str) -> str:
-    """Return the key of a model's LightGBM text."""
-    return f"models/{model_id}/model.txt"
-
-
 def load_model(store: Store, model_id: str) -> LoadedModel:
     """Load a model to score with.
 
@@ -36,6 +32,5 @@ def load_model(store: Store, model_id: str) -> LoadedModel:
     """
     with store.read() as tx:
         row = tx.models.get(model_id)
-    # What is no UTF-8 is damaged, and refused wherever it matters.
-    text = ModelText.read(store.artifacts.read_bytes(model_key(model_id)).decode("utf-8", "replace"))
+    text = ModelText.read(store.artifacts.read_bytes(model_key(model_id)))
     return LoadedModel(Forest(text), text, tuple(row.feature_names))

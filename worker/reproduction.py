@@ -2,10 +2,10 @@
 
 import hashlib
 
+from core.store.result_keys import model_key
 from worker.digests import file_sha256
 from worker.jobs import JobRun
 from worker.lineage import differences, lineage_of
-from worker.models import model_key
 from worker.training import train_as_asked
 
 

@@ -10,11 +10,11 @@ from core.data import RankingDataset
 from core.parameters import values_of
 from core.scoring import Forest
 from core.store import System, new_id
+from core.store.result_keys import model_key
 from core.training import IterationReport, Snapshot, TrainedRanker, TrainingSpec, train, training_spec
 from worker.checkpoints import Checkpoints
 from worker.jobs import JobRun, WorkerStopping
 from worker.lineage import lineage_of
-from worker.models import model_key
 from worker.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
 from worker.systems import Ranked
 from worker.training_data import TrainingData

@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from fastapi import Request
+
+from app.bodies import JsonRequest
 from app.settings import ApiSettings
 from core.errors import InvalidInput
 
@@ -14,6 +17,11 @@ _CONTAINERS = 1_000
 def max_containers(settings: ApiSettings) -> int:
     """Return how many arrays and objects a scoring request may hold."""
     return _CONTAINERS + _CONTAINERS_EACH * (settings.max_rank_queries + settings.max_rank_documents)
+
+
+def scoring_request(request: Request, settings: ApiSettings) -> JsonRequest:
+    """Bound a body by the documents that it may hold."""
+    return JsonRequest(request.scope, request.receive, settings.max_rank_bytes, max_containers(settings))
 
 
 def check_candidates(body: Any, settings: ApiSettings) -> None:

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from app.bodies import JsonRequest
-from app.limits.scoring import max_containers
+from app.limits.scoring import scoring_request
 from app.problems import kind_of
 from app.routes.health import readyz
 from app.routes.route import Handle
@@ -42,10 +42,7 @@ class InferenceRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def handle_protocol(request: Request) -> Response:
-            settings = services_of(request).settings
-            bounded = JsonRequest(
-                request.scope, request.receive, settings.max_rank_bytes, max_containers(settings)
-            )
+            bounded = scoring_request(request, services_of(request).settings)
             try:
                 if "\x00" in request.scope["path"]:
                     raise HTTPException(HTTPStatus.NOT_FOUND)

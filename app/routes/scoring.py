@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from app.bodies import JsonRequest
 from app.documentation import BODY_PROBLEMS, problems
-from app.limits.scoring import check_candidates, check_cells, check_explained, max_containers
+from app.limits.scoring import check_candidates, check_cells, check_explained, scoring_request
 from app.routes.models import Reference
 from app.routes.route import Handle, JsonRoute
 from app.schemas.rankings import MOST_RANKED, RankRequest, RankResponse
@@ -32,7 +32,7 @@ class ScoringRoute(JsonRoute):
 
     def bounded(self, request: Request, settings: ApiSettings) -> JsonRequest:
         """Bound the body by the documents that it may hold."""
-        return JsonRequest(request.scope, request.receive, settings.max_rank_bytes, max_containers(settings))
+        return scoring_request(request, settings)
 
     async def answer(self, request: JsonRequest, handle: Handle) -> Response:
         """Have a request answered.

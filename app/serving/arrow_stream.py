@@ -28,8 +28,7 @@ def read_table(content: bytes, pointer: str, most_rows: int) -> pa.Table:
     try:
         _refuse_compression(content, pointer)
         with pa.ipc.open_stream(content) as reader:
-            for field in reader.schema:
-                _check_type(field, pointer)
+            _check_schema(reader.schema, pointer)
             for batch in reader:
                 rows += batch.num_rows
                 if rows > most_rows:
@@ -43,6 +42,15 @@ def read_table(content: bytes, pointer: str, most_rows: int) -> pa.Table:
         raise InvalidInput.at(
             pointer, f"this is no stream of Arrow's format: {_first_line(error)}"
         ) from error
+
+
+def _check_schema(schema: pa.Schema, pointer: str) -> None:
+    names: set[str] = set()
+    for field in schema:
+        _check_type(field, pointer)
+        if field.name in names:
+            raise InvalidInput.at(f"{pointer}{field.name}", "there are two columns of this name")
+        names.add(field.name)
 
 
 def _check_type(field: Any, pointer: str) -> None:

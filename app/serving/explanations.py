@@ -2,10 +2,10 @@
 
 from functools import lru_cache
 
-from app.serving.models import model_key
 from core.scoring import Contributions
 from core.scoring.model_text import ModelText
 from core.store import Store
+from core.store.result_keys import model_key
 
 MOST_MODELS = 4
 
@@ -18,5 +18,4 @@ class Explanations:
         self.of = lru_cache(maxsize=MOST_MODELS)(self._read)
 
     def _read(self, model_id: str) -> Contributions:
-        text = self._store.artifacts.read_bytes(model_key(model_id)).decode()
-        return Contributions(ModelText.read(text))
+        return Contributions(ModelText.read(self._store.artifacts.read_bytes(model_key(model_id))))

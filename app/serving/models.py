@@ -15,6 +15,7 @@ from core.errors import StoreUnavailable
 from core.json_values import FeatureReader
 from core.scoring import Forest
 from core.store import Model, Store
+from core.store.result_keys import model_key
 
 # A reference may mean what it meant so long ago while it is looked up again; an alias that was moved by
 # another process counts here within the second of them.
@@ -23,11 +24,6 @@ STALE_SECONDS = 0.8
 MOST_REFERENCES = 1_000
 MEMBER = "features"
 _LOG = structlog.stdlib.get_logger("rankery.serving")
-
-
-def model_key(model_id: str) -> str:
-    """Name the artifact that holds a model's text."""
-    return f"models/{model_id}/model.txt"
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,8 +71,6 @@ def _features(table: pa.Table, model: ServedModel) -> Float32Array:
     for name in names:
         if name not in columns:
             raise InvalidInput.at(f"/{name}", "not a feature of this model")
-        if name in names[: names.index(name)]:
-            raise InvalidInput.at(f"/{name}", "there are two columns of this name")
         features[:, columns[name]] = _values(table.column(name), name)
     return features
 

@@ -3,6 +3,7 @@
 https://github.com/kserve/open-inference-protocol
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from json import JSONDecodeError
@@ -151,12 +152,10 @@ def _tensors(
             values = _from_bytes(binary[at : at + size], size, dtype, place)
             at += size
         elif type(tensor.data) is int:
-            values = arrays[tensor.data] if tensor.data < len(arrays) else np.empty(0)
+            values = arrays[tensor.data] if 0 <= tensor.data < len(arrays) else np.empty(0)
         else:
             values = _flat(tensor.data, place)
-        if min(tensor.shape) < 0 or values.size != np.prod(
-            [int(side) for side in tensor.shape], dtype=object
-        ):
+        if min(tensor.shape) < 0 or values.size != math.prod(tensor.shape):
             raise InvalidInput.at(f"{place}/shape", f"is {tensor.shape}, and there are {values.size} values")
         if values.size > most_values:
             raise InvalidInput.at(f"{place}/shape", f"at most {most_values} values are scored at once")

@@ -131,7 +131,7 @@ def model_named(tx: Transaction, ref: str) -> Json:
         NotFound: The reference means none.
     """
     model = tx.models.resolve(ref)
-    return {"model": ref, "model_id": model.id, "system": f"{model.name}:{model.version}"}
+    return {"model": ref, "model_id": model.id, "system": model.reference}
 
 
 def _ranking(tx: Transaction, asked: RankingSystem) -> Json:

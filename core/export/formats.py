@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from core.errors import InvalidInput, ModelError
+from core.errors import InvalidInput
 from core.export.c import C
 from core.export.elastic import Elastic
 from core.export.lightgbm import LightGbm
@@ -92,10 +92,7 @@ def export_model(
         raise InvalidInput.at("/format", f"unknown format {format[:40]!r}; known are {', '.join(FORMATS)}")
     options.check(target.options, format)
     content = model_text.encode() if isinstance(model_text, str) else model_text
-    try:
-        text = ModelText.read(content.decode())
-    except UnicodeDecodeError as error:
-        raise ModelError("the model text is not UTF-8") from error
+    text = ModelText.read(content)
     names = options.names_of(feature_names or text.feature_names)
     source = Source(text, content, options.model_name or name, names, options)
     target.check(source)

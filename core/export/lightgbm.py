@@ -31,7 +31,7 @@ class LightGbm(Target):
 
     def read(self, content: bytes, source: Source) -> Nodes:
         """Read it again."""
-        return Nodes.of(ModelText.read(content.decode()))
+        return Nodes.of(ModelText.read(content))
 
     def instructions(self, source: Source) -> str:
         """Show it in Python."""

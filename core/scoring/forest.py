@@ -41,11 +41,7 @@ class Forest:
         Raises:
             ModelError: When the text is no such model, or was damaged.
         """
-        try:
-            text = model_text if isinstance(model_text, str) else model_text.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise ModelError("the model text is not UTF-8") from error
-        return cls(ModelText.read(text))
+        return cls(ModelText.read(model_text))
 
     @property
     def n_features(self) -> int:

@@ -38,12 +38,16 @@ class ModelText:
     averages: bool = False
 
     @classmethod
-    def read(cls, text: str) -> "ModelText":
+    def read(cls, text: str | bytes) -> "ModelText":
         """Check a text from end to end.
 
         Raises:
             ModelError: It is no LightGBM model of one score a document, or damaged.
         """
+        try:
+            text = text if isinstance(text, str) else text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ModelError("the model text is not UTF-8") from error
         if _HEADER.match(text) is None or _END not in text:
             raise ModelError("this is not a complete LightGBM text model")
         head, *blocks = text.partition(_END)[0].split("\nTree=")

@@ -26,6 +26,11 @@ def run_key(upload_id: str) -> str:
     return f"{run_folder(upload_id)}/upload"
 
 
+def model_key(model_id: str) -> str:
+    """Return the key of a model's LightGBM text."""
+    return f"models/{model_id}/model.txt"
+
+
 def model_upload_folder(upload_id: str) -> str:
     """Return where the bytes of a model from elsewhere are, as they were sent, until it was imported."""
     return f"model-uploads/{upload_id}"

@@ -14,8 +14,8 @@ from fastapi import FastAPI
 from starlette.exceptions import StarletteDeprecationWarning
 
 from app import ApiSettings, create_app
-from app.serving.models import model_key
 from core.store import Model, Store
+from core.store.result_keys import model_key
 from tests.servers.fixtures import Places
 
 with warnings.catch_warnings():

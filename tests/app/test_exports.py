@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from app.exports import MAX_DOCUMENTS
-from app.serving.models import model_key
 from core.data import RankingDataset, write_parquet
 from core.data.query_index import write_query_index
 from core.export import FORMATS
 from core.store import Model, Store
 from core.store.dataset_keys import queries_key
+from core.store.result_keys import model_key
 from tests.app.conftest import FEATURE_NAMES, TestClient
 
 AddModel = Callable[..., Model]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from app.routes.inference import HEAD_BYTES
-from app.serving.models import model_key
 from core.scoring import Forest
 from core.store import Model, Store
+from core.store.result_keys import model_key
 from core.types import Float64Array
 from tests.app.conftest import TestClient
 
@@ -105,6 +105,7 @@ def test_a_bad_request_is_refused_in_the_words_of_the_protocol(
         ({"inputs": [_tensor(data=["x"] * 6)]}, "/inputs/0/data: must be numbers"),
         ({"inputs": [_tensor(data=[10**400] * 6)]}, "/inputs/0/data"),
         ({"inputs": [_tensor(data=5)]}, "/inputs/0/shape"),
+        ({"inputs": [_tensor(data=-1)]}, "/inputs/0/shape"),
         ({"inputs": [_tensor(data=None)]}, "/inputs/0/data: required"),
         ({"inputs": [_tensor()], "outputs": [{"name": "classes"}]}, "/outputs: the only output is predict"),
         ({"inputs": [_tensor(), _tensor(name="bm25")]}, "/inputs/0/name"),

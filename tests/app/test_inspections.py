@@ -6,9 +6,9 @@ from typing import Any
 import lightgbm
 import pytest
 
-from app.serving.models import model_key
 from core.metrics import Conventions
 from core.store import Inspection, Model, Store
+from core.store.result_keys import model_key
 from tests.app.conftest import FEATURE_NAMES, TestClient
 
 _FOUND: dict[str, Any] = {

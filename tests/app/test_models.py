@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from app.serving.candidates import MAX_PROBLEMS
-from app.serving.models import model_key
 from core.scoring import Forest
 from core.store import Model, Store
+from core.store.result_keys import model_key
 from tests.app.conftest import TestClient
 
 

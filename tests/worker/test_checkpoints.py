@@ -10,10 +10,9 @@ import pytest
 
 from core.data import synthetic_dataset, write_parquet
 from core.store import Job, Store
-from core.store.result_keys import checkpoint_folder
+from core.store.result_keys import checkpoint_folder, model_key
 from worker import WorkerSettings
 from worker.jobs import JobRun
-from worker.models import model_key
 from worker.stopping import StopFlag
 from worker.tasks import RUNNERS, run_jobs
 

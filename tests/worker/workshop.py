@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 
 from core.data import RankingDataset, write_parquet
 from core.store import Job, Store
+from core.store.result_keys import model_key
 from worker import WorkerSettings
-from worker.models import model_key
 from worker.stopping import StopFlag
 from worker.tasks import RUNNERS, run_jobs
 

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from app.serving import models
-from app.serving.models import ServedModels, model_key
+from app.serving.models import ServedModels
 from core.errors import NotFound, StoreUnavailable
 from core.store import Model, Store
+from core.store.result_keys import model_key
 
 MANY_BYTES = 10**9
 

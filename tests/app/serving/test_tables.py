@@ -117,6 +117,8 @@ def test_a_bad_table_is_refused(client: TestClient, add_model: Callable[[str], M
         (_bad(pagerank=pa.array(["x"] * 5).dictionary_encode()), "/pagerank", "not accepted"),
         (_bad(pagerank=pa.nulls(5)), "/pagerank", "not accepted"),
         (_bad(pagerank=pa.array([1e39] * 5)), "/pagerank", "beyond the range of float32"),
+        (_stream(pa.table([[0.5], [0.7]], names=["bm25", "bm25"])), "/bm25", "two columns of this name"),
+        (_stream(pa.table([["a"], ["b"]], names=["query_id"] * 2)), "/query_id", "two columns of this name"),
         (_bad(speed=pa.array([1] * 5)), "/speed", "not a feature of this model"),
         (
             _stream(pa.table({"features": pa.FixedSizeListArray.from_arrays(pa.array([1.0] * 4), 2)})),
