@@ -1,5 +1,7 @@
 """A job as the service last told of it."""
 
+from pydantic import Field
+
 from rankery.client.schemas import answers
 from rankery.errors import NothingMade
 
@@ -9,13 +11,18 @@ ENDED = frozenset({"succeeded", "failed", "cancelled"})
 class JobView(answers.Job):
     """A job as the service last told of it."""
 
-    attempts: list[answers.Attempt] | None = None
-    """Who has worked on it, oldest first; null in lists"""
+    attempts: list[answers.Attempt] = Field(default_factory=list)
+    """Who has worked on it, oldest first; empty in lists"""
 
     @property
     def has_ended(self) -> bool:
         """Whether it succeeded, failed or was cancelled."""
         return self.status in ENDED
+
+    @property
+    def iteration(self) -> int:
+        """Steps done of the phase that it is in; 0 before it starts."""
+        return (self.progress and self.progress.iteration) or 0
 
     def made(self, name: str) -> str:
         """Return the id of what it made.
