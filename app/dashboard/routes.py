@@ -13,7 +13,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 @router.get("/")
 def overview_page(request: Request) -> Response:
-    """Show what goes on, what went wrong and which models are in use; lead old addresses of lists of jobs on."""
+    """Show what goes on; an old address of a list of jobs leads on to it."""
     if "kind" in request.query_params:
         return RedirectResponse(f"/jobs?{request.url.query}")
     return _page(request, "overview", "Overview")
