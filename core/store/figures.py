@@ -60,7 +60,7 @@ class Figures:
     def jobs(self) -> dict[str, int]:
         """Count the jobs by status, those in which there is none too."""
         rows = select(Job.status, func.count()).group_by(Job.status)
-        return dict.fromkeys(STATUSES, 0) | {status: number for status, number in self._session.execute(rows)}
+        return dict.fromkeys(STATUSES, 0) | dict(iter(self._session.execute(rows)))
 
     def kept(self) -> dict[str, int]:
         """Count what jobs read and made, by table."""
