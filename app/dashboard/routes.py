@@ -25,6 +25,12 @@ def jobs_page(request: Request) -> Response:
     return _page(request, "jobs", "Jobs")
 
 
+@router.get("/jobs/compare")
+def compare_jobs_page(request: Request) -> Response:
+    """Lay the trainings that the address names side by side."""
+    return _page(request, "compare_jobs", "Trainings compared", section="jobs")
+
+
 @router.get("/jobs/{job_id}")
 def job_page(request: Request, job_id: str) -> Response:
     """Show one job; whether it exists is for the script to find out."""
