@@ -39,6 +39,7 @@ from app.routes import (
     model_jobs,
     models,
     monitoring,
+    overview,
     rankings,
     scoring,
 )
@@ -64,6 +65,8 @@ _V1 = (
     comparisons.router,
     inspections.router,
     rankings.router,
+    overview.router,
+    overview.polled_router,
     catalogue.router,
     keys.router,
     audit.router,
