@@ -238,7 +238,7 @@ class Models:
         return model
 
 
-def _with_tags(rows: Select[tuple[Model]], tags: Sequence[tuple[str, str | None]]) -> Select[tuple[Model]]:
+def _with_tags(rows: Select[Model], tags: Sequence[tuple[str, str | None]]) -> Select[Model]:
     for tag, value in tags:
         found = Model.tags[tag].as_string()
         rows = rows.where(found.is_not(None) if value is None else found == value)
