@@ -80,6 +80,10 @@ bench-evaluation: install ## all metrics beside ranx and pytrec_eval, the random
 bench-polling: install ## 200 requests a second of job polling for a minute beside a running training
 	$(BIN)/python -m benchmarks.polling
 
+.PHONY: bench-dashboard
+bench-dashboard: install ## seconds until each page can be used, with 10,000 jobs and 1,000 models, in a real Chromium
+	$(BIN)/python -m benchmarks.dashboard
+
 .PHONY: bench-scoring
 bench-scoring: install ## microseconds to score documents with forests of two sizes, beside LightGBM, ONNX Runtime and treelite
 	$(BIN)/python -m benchmarks.scoring

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import importlib.util
+import re
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -21,11 +22,16 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
 _FOLDER = Path(__file__).parent / "static"
-_YEAR_SECONDS = 365 * 24 * 3600
+_FOR_GOOD = f"public, max-age={365 * 24 * 3600}, immutable"
+_IMPORT = re.compile(r'^(?:import|export)\b[^"]*?"(\.[^"]+)";', re.MULTILINE)
 
 
-class _RevalidatedFiles(StaticFiles):
-    """Our own files: the browser keeps them but asks each time, so that an upgrade never mixes versions."""
+class _Files(StaticFiles):
+    """Our own files, with what browsers are told about keeping them."""
+
+    def __init__(self, cache_control: str) -> None:
+        super().__init__(directory=_FOLDER)
+        self._cache_control = cache_control
 
     def file_response(
         self,
@@ -34,18 +40,23 @@ class _RevalidatedFiles(StaticFiles):
         scope: "Scope",
         status_code: int = 200,
     ) -> Response:
-        """Add `no-cache`: keep, but ask."""
+        """Add how long to keep it."""
         response = super().file_response(full_path, stat_result, scope, status_code)
-        response.headers["cache-control"] = "no-cache"
+        response.headers["cache-control"] = self._cache_control
         return response
 
 
 def mount_static(app: Starlette) -> None:
-    """Serve `/static/`: our files, and `/static/plotly.min.js` from the wheel."""
+    """Serve `/static/`: our files, and `/static/plotly.min.js` from the wheel.
+
+    Below `files_url()` the browser keeps our files for good: an upgrade has another address, so that it never
+    mixes versions. Under their plain names it asks each time.
+    """
     files = Router(
         routes=[
             Route("/plotly.min.js", _plotly, name="plotly"),
-            Mount("/", _RevalidatedFiles(directory=_FOLDER)),
+            Mount(files_url().removeprefix("/static"), _Files(_FOR_GOOD)),
+            Mount("/", _Files("no-cache")),
         ]
     )
     app.mount("/static", files, name="static")
@@ -55,6 +66,35 @@ def mount_static(app: Starlette) -> None:
 def templates() -> Jinja2Templates:
     """The frames of the pages."""
     return Jinja2Templates(directory=Path(__file__).parent / "templates")
+
+
+@cache
+def files_url() -> str:
+    """Where the files of this version are, `/static/3f…`: their digest names them all."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in _FOLDER.rglob("*") if path.is_file()):
+        digest.update(f"{path.relative_to(_FOLDER)}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+    return f"/static/{digest.hexdigest()[:16]}"
+
+
+@cache
+def modules_of(page: str) -> tuple[str, ...]:
+    """Names of the scripts that a page's own imports, however far down, for a browser to fetch all at once.
+
+    Args:
+        page: Its name, `jobs` for `pages/jobs.js`.
+
+    Returns:
+        Paths below `files_url()`, such as `parts/dom.js`.
+    """
+    found: set[Path] = set()
+    waiting = [_FOLDER / "pages" / f"{page}.js"]
+    while waiting:
+        script = waiting.pop()
+        imported = {(script.parent / target).resolve() for target in _IMPORT.findall(script.read_text())}
+        waiting += imported - found
+        found |= imported
+    return tuple(sorted(str(path.relative_to(_FOLDER.resolve())) for path in found))
 
 
 def plotly_url() -> str:
@@ -67,7 +107,7 @@ def _plotly(request: Request) -> Response:
     etag = _plotly_etag()
     headers = {
         "etag": etag,
-        "cache-control": f"public, max-age={_YEAR_SECONDS}, immutable",
+        "cache-control": _FOR_GOOD,
         "vary": "accept-encoding",
     }
     if etag in request.headers.get("if-none-match", ""):

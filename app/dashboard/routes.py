@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from app.access.caller import caller_in
-from app.dashboard.assets import plotly_url, templates
+from app.dashboard.assets import files_url, modules_of, plotly_url, templates
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -118,6 +118,8 @@ def _page(request: Request, page: str, title: str, section: str | None = None) -
             "page": page,
             "title": title,
             "section": section,
+            "files_url": files_url(),
+            "modules": modules_of(page),
             "plotly_url": plotly_url(),
             "signed_in_with": caller.name if caller.session_sha256 else None,
         },

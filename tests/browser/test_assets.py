@@ -11,6 +11,7 @@ import pytest
 from fastapi import FastAPI
 
 from app import dashboard
+from app.dashboard import assets
 
 FOLDER = Path(dashboard.__file__).parent
 PAGES = [
@@ -91,8 +92,31 @@ def test_plotly_is_sent_compressed_and_kept(client: Pages) -> None:
     assert (again.status_code, again.content) == (304, b"")
 
 
-def test_own_files_are_asked_for_again(client: Pages) -> None:
-    """Our scripts are revalidated each time, so that an upgrade never mixes old and new modules."""
+def test_pages_name_files_of_their_version(client: Pages) -> None:
+    """What a page loads may be kept for good, as its address changes with any of the files."""
+    named = re.findall(r'(?:src|href)="(/static/[^"]+)"', client.get("/models").text)
+    assert {name.split("/")[2] for name in named} == {assets.files_url().split("/")[2]}
+    for name in named:
+        assert "immutable" in client.get(name).headers["cache-control"]
+    assert client.get(f"/static/{'0' * 16}/parts/api.js").status_code == 404
+
+
+@pytest.mark.parametrize("page", sorted(path.stem for path in (FOLDER / "static/pages").glob("*.js")))
+def test_pages_name_every_script_beforehand(page: str) -> None:
+    """A browser need not read a script to learn of the next: all that are imported are named in the frame."""
+    found, waiting = set(), [FOLDER / f"static/pages/{page}.js"]
+    while waiting:
+        script = waiting.pop()
+        for target in re.findall(r'from "(\.[^"]+)"', script.read_text()):
+            path = (script.parent / target).resolve()
+            if path not in found:
+                found.add(path)
+                waiting.append(path)
+    assert {FOLDER / "static" / name for name in assets.modules_of(page)} == found
+
+
+def test_plain_names_are_asked_for_again(client: Pages) -> None:
+    """Under its plain name a script is revalidated each time, so that an upgrade never mixes versions."""
     first = client.get("/static/parts/api.js")
     assert first.headers["cache-control"] == "no-cache"
     again = client.get("/static/parts/api.js", headers={"if-none-match": first.headers["etag"]})

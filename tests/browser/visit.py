@@ -4,10 +4,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import ConsoleMessage, Page, Request
 
 # The first job waits for the worker to compile its kernels: 80 s on two busy cores.
 PATIENCE_MILLISECONDS = 200_000
+_SERIOUS = {"serious", "critical"}
 
 
 @dataclass
@@ -30,6 +32,15 @@ class Visit:
     def photograph(self, name: str) -> None:
         """Keep a picture of the whole page."""
         self.page.screenshot(path=self.screenshots / f"{name}.png", full_page=True)
+
+    def barriers(self) -> list[str]:
+        """List what axe-core finds that keeps people out: the rule, and where it is broken."""
+        found = Axe().run(self.page).response["violations"]
+        return [
+            f"{rule['id']}: {', '.join(str(node['target']) for node in rule['nodes'])}"
+            for rule in found
+            if rule["impact"] in _SERIOUS
+        ]
 
     def watch_request(self, request: Request) -> None:
         """Take note of what is asked for."""
