@@ -14,10 +14,11 @@ import { aliasApi, setAlias } from "./set_alias.js";
 
 /**
  * @param {any} model the version whose page this is
- * @param {{alias: string, version: number, updated_at: string}} of
+ * @param {{alias: string, version: number, gated: boolean, updated_at: string}} of
  * @param {() => void} changed called once it points elsewhere
  */
-export function aliasCard(model, { alias, version, updated_at: updated }, changed) {
+export function aliasCard(model, of, changed) {
+  const { alias, version, updated_at: updated } = of;
   const { name } = model;
   const place = h("div", { class: "alias-job", hidden: true });
   const history = aliasHistory(name, alias);
@@ -75,7 +76,7 @@ export function aliasCard(model, { alias, version, updated_at: updated }, change
       ),
     ),
     place,
-    gatePanel(name, alias),
+    gatePanel(name, of),
     history.node,
   );
 }

@@ -2,7 +2,7 @@
  * What an alias asks of a version before it moves to it: shown in words, and edited.
  * @module
  */
-import { get, Problem, request } from "./api.js";
+import { get, request } from "./api.js";
 import { datasetPage } from "./addresses.js";
 import { confirmed } from "./confirm.js";
 import { chooseDataset, offerReady } from "./dataset_select.js";
@@ -13,22 +13,14 @@ import { failureBox, loaded } from "./loaded.js";
 import { datasetName } from "./names.js";
 import { aliasApi } from "./set_alias.js";
 
-/** @param {string} name @param {string} alias */
-export function gatePanel(name, alias) {
+/** @param {string} name @param {{alias: string, gated: boolean}} of */
+export function gatePanel(name, { alias, gated }) {
   const path = aliasApi(name, alias, "/gate");
   const node = h("div", { class: "gate" });
   const button = (words, click, kind = "quiet small") => h("button", { type: "button", class: kind, click }, words);
-  loaded(node, async () => shown(await read()));
+  if (gated) loaded(node, async () => shown(await get(path)));
+  else show(null);
   return node;
-
-  async function read() {
-    try {
-      return await get(path);
-    } catch (error) {
-      if (error instanceof Problem && error.status === 404) return null;
-      throw error;
-    }
-  }
 
   function show(gate) {
     replace(node, ...shown(gate));
@@ -71,9 +63,8 @@ function conventions({ preset, ...all }) {
 }
 
 function ruleWords({ require, metric, dataset_id: dataset, p, max_slice_drop: drop, min_slice_queries: fewest }) {
-  const wanted = require === "better" ? "shown to be better" : "not shown to be worse";
   return [
-    `a version must be ${wanted} by ${metric} than the one it replaces, on `,
+    `lets a version pass that is ${require === "better" ? "shown to be better" : "not shown to be worse"} by ${metric} than the one it replaces, on `,
     h("a", { href: datasetPage(dataset) }, datasetName(dataset)),
     `, at p < ${short(p)}`,
     drop === null ? "." : `; no part of ${short(fewest)} queries or more may lose more than ${short(drop)}.`,

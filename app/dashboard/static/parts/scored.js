@@ -6,8 +6,8 @@ import { get, request } from "./api.js";
 import { datasetApi, modelApi } from "./addresses.js";
 
 const PAGE = 1000;
-// What one request has explained.
-export const MOST_EXPLAINED = 50;
+// JSON has no infinities: beyond all thresholds the largest numbers go the same ways.
+const LARGEST = 3e38;
 
 /**
  * @typedef {{id: string, label: number | null, features: Record<string, number | null>}} Candidate
@@ -34,12 +34,7 @@ export async function readCandidates(datasetId, queryId, { most = Infinity, want
 }
 
 function candidate({ document_id: id, label, features }, names) {
-  return { id, label, features: Object.fromEntries(names.map((name, index) => [name, sendable(features[index])])) };
-}
-
-/** JSON has no infinities: the largest numbers go the same ways. */
-function sendable(value) {
-  return { Infinity: 3e38, "-Infinity": -3e38 }[value] ?? value;
+  return { id, label, features: Object.fromEntries(names.map((name, index) => [name, features[index] === null ? null : Number(features[index])])) };
 }
 
 /**
@@ -48,7 +43,7 @@ function sendable(value) {
  * @param {Candidate[]} candidates
  */
 export function question({ feature_names: names }, queryId, candidates) {
-  const known = (features) => Object.fromEntries(names.filter((name) => typeof features[name] === "number").map((name) => [name, features[name]]));
+  const known = (features) => Object.fromEntries(names.filter((name) => typeof features[name] === "number").map((name) => [name, Math.max(-LARGEST, Math.min(LARGEST, features[name]))]));
   return { queries: [{ id: queryId, documents: candidates.map(({ id, features }) => ({ id, features: known(features) })) }], explain: true };
 }
 
