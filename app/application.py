@@ -45,6 +45,7 @@ from app.routes import (
 )
 from app.services import Services
 from app.serving.explanations import Explanations
+from app.serving.model_texts import ModelTexts
 from app.serving.models import ServedModels
 from app.serving.samples import Samples
 from app.settings import ApiSettings
@@ -57,6 +58,7 @@ _V1 = (
     jobs.router,
     jobs.polled_router,
     models.router,
+    models.names_router,
     model_jobs.router,
     aliases.router,
     gates.router,
@@ -89,6 +91,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         try:
             await run_in_threadpool(store.migrate)
             await run_in_threadpool(warm_up_scoring, datasets=False)
+            texts = ModelTexts(store)
             served = ServedModels(store, settings.model_cache_bytes)
             doorkeeper = Doorkeeper(Keyring(store), settings.wrong_keys_per_minute)
             await refuse_open_network(settings.host, doorkeeper)
@@ -103,7 +106,8 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 store=store,
                 wake_ups=wake_ups,
                 models=served,
-                explanations=Explanations(store),
+                texts=texts,
+                explanations=Explanations(texts),
                 samples=samples,
                 unchanged=UnchangedAnswers(),
                 doorkeeper=doorkeeper,
