@@ -24,7 +24,7 @@ _FOLDER = Path(__file__).parent / "static"
 _YEAR_SECONDS = 365 * 24 * 3600
 
 
-class _RevalidatedFiles(StaticFiles):
+class RevalidatedFiles(StaticFiles):
     """Our own files: the browser keeps them but asks each time, so that an upgrade never mixes versions."""
 
     def file_response(
@@ -45,7 +45,7 @@ def mount_static(app: Starlette) -> None:
     files = Router(
         routes=[
             Route("/plotly.min.js", _plotly, name="plotly"),
-            Mount("/", _RevalidatedFiles(directory=_FOLDER)),
+            Mount("/", RevalidatedFiles(directory=_FOLDER)),
         ]
     )
     app.mount("/static", files, name="static")
