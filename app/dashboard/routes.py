@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from app.access.caller import caller_in
 from app.dashboard.assets import plotly_url, templates
@@ -12,6 +12,14 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
 @router.get("/")
+def overview_page(request: Request) -> Response:
+    """Show what goes on, what went wrong and which models are in use; lead old addresses of lists of jobs on."""
+    if "kind" in request.query_params:
+        return RedirectResponse(f"/jobs?{request.url.query}")
+    return _page(request, "overview", "Overview")
+
+
+@router.get("/jobs")
 def jobs_page(request: Request) -> Response:
     """List the jobs with their progress, learning curves and metrics."""
     return _page(request, "jobs", "Jobs")
@@ -62,7 +70,7 @@ def model_page(request: Request, ref: str) -> Response:
 @router.get("/evaluations/{evaluation_id}")
 def evaluation_page(request: Request, evaluation_id: str) -> Response:
     """Show how good a model or a ranking is, beside baselines, by parts of the queries and by query."""
-    return _page(request, "evaluation", evaluation_id, section="jobs")
+    return _page(request, "evaluation", evaluation_id, section="evaluations")
 
 
 @router.get("/comparisons")

@@ -13,7 +13,8 @@ from tests.browser.visit import Visit
 pytestmark = pytest.mark.browser
 
 PAGES = {
-    "jobs": "/",
+    "overview": "/",
+    "jobs": "/jobs",
     "datasets": "/datasets",
     "train": "/train",
     "models": "/models",
@@ -123,7 +124,7 @@ def _luminance(visit: Visit) -> float:
 def test_a_card_opens_by_keyboard(visit: Visit, job_page: str) -> None:
     """A focused job opens with Enter and shows its curve."""
     job_id = job_page.rsplit("/", 1)[1]
-    page = visit.open("/")
+    page = visit.open("/jobs")
     card = page.locator(f'details[data-job="{job_id}"]')
     expect(card, "the newest training is open at first").to_have_attribute("open", "")
     card.locator("summary").focus()

@@ -15,6 +15,7 @@ from app import dashboard
 FOLDER = Path(dashboard.__file__).parent
 PAGES = [
     "/",
+    "/jobs",
     "/jobs/job_1",
     "/datasets",
     "/datasets/ds_1",
@@ -70,6 +71,12 @@ def test_pages_hold_no_inline_code_or_style(client: Pages, path: str) -> None:
     text = client.get(path).text
     assert re.findall(r"<script(?![^>]*\bsrc=)", text) == []
     assert re.findall(r"<style|\sstyle=|\son[a-z]+=", text) == []
+
+
+def test_old_addresses_of_lists_of_jobs_lead_on(client: Pages) -> None:
+    """The jobs were at the root; what was kept of them, a kind and a place, still leads there."""
+    answer = client.get("/?kind=train&cursor=job_1")
+    assert (answer.status_code, answer.headers["location"]) == (307, "/jobs?kind=train&cursor=job_1")
 
 
 def test_plotly_is_sent_compressed_and_kept(client: Pages) -> None:

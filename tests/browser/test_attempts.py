@@ -80,7 +80,7 @@ def test_a_job_that_met_a_limit(visit: Visit, store: Store, title: str) -> None:
 def test_the_list_marks_what_was_tried_again(visit: Visit, store: Store) -> None:
     """A job of one attempt has no mark."""
     lost, once = histories.lost_for_good(store), histories.failed(store, "Time limit", "It was too much.", {})
-    page = visit.open("/")
+    page = visit.open("/jobs")
     expect(page.locator(f'[data-job="{lost}"] .tag')).to_have_text("3 attempts")
     expect(page.locator(f'[data-job="{once}"] .status')).to_have_text("failed")
     expect(page.locator(f'[data-job="{once}"] .tag')).to_have_count(0)

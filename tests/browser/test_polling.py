@@ -14,7 +14,7 @@ NOT_MODIFIED = 304
 def test_an_unchanged_list_costs_a_304(visit: Visit) -> None:
     """The list is asked for with If-None-Match, so that nothing is sent when nothing has changed."""
     make_dataset(visit, "unchanged", queries=5)
-    page = visit.open("/")
+    page = visit.open("/jobs")
     page.locator("details.job").first.wait_for()
     with page.expect_response(_is_unmodified_list) as answer:
         pass
@@ -27,7 +27,7 @@ def _is_unmodified_list(response: Response) -> bool:
 
 def test_a_hidden_tab_asks_nothing(visit: Visit) -> None:
     """Polling pauses while the tab is hidden and goes on as soon as it is seen again."""
-    page = visit.open("/")
+    page = visit.open("/jobs")
     page.locator("#jobs:not([aria-busy])").wait_for()
     _set_hidden(visit, "true")
     page.wait_for_timeout(500)  # what was under way may still arrive
@@ -49,7 +49,7 @@ def test_an_absent_api_is_told_and_its_return_noticed(visit: Visit) -> None:
     """When the API goes away the list stays with a notice and a button; when it is back the notice goes."""
     visit.refusals_expected = True
     make_dataset(visit, "present", queries=5)
-    page = visit.open("/")
+    page = visit.open("/jobs")
     page.locator("details.job").first.wait_for()
     page.route("**/v1/**", lambda route: route.abort())
     notice = page.get_by_role("status").filter(has_text="does not answer")

@@ -55,7 +55,7 @@ def test_a_promotion_tells_why(visit: Visit, store: Store) -> None:
     promoted = ended(store, PROMOTE, result={"model_id": "mdl_2", "sentence": sentence})
     page = visit.open(f"/jobs/{promoted}")
     expect(page.locator(".job-problem")).to_have_text(f"{sentence}.")
-    page = visit.open("/?kind=promote")
+    page = visit.open("/jobs?kind=promote")
     expect(page.locator("#jobs")).to_contain_text("Promotion")
 
 

@@ -112,19 +112,19 @@ def test_a_page_whose_session_ended_asks_to_sign_in(visit: Visit, data_dir: Path
     """Revoking the key sends an open page, which polls, to sign in; it leads back with the place in it."""
     visit.refusals_expected = True
     secret = made_key(data_dir, f"guest {secrets.token_hex(4)}", "read")
-    page = visit.open("/")
+    page = visit.open("/jobs")
     sign_in(page, secret)
     expect(page.get_by_role("navigation", name="Kinds of job").get_by_role("link")).not_to_have_count(0)
-    page.evaluate("history.replaceState(null, '', '/?kind=train#here')")
+    page.evaluate("history.replaceState(null, '', '/jobs?kind=train#here')")
     with Client(visit.url, api_key=admin_key) as client:
         newest = client._send("GET", "/v1/keys")["items"][0]["id"]
         client._request("DELETE", f"/v1/keys/{newest}")
-    expect(page).to_have_url(re.compile(r"/sign-in\?next=%2F%3Fkind%3Dtrain%23here$"))
+    expect(page).to_have_url(re.compile(r"/sign-in\?next=%2Fjobs%3Fkind%3Dtrain%23here$"))
 
 
 def test_who_follows_a_link_is_let_through_when_signed_in(visit: Visit, admin_key: str) -> None:
     """A link on another site brings no cookie; the page to sign in notices and goes on by itself."""
-    page = visit.open("/")
+    page = visit.open("/jobs")
     sign_in(page, admin_key)
     expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
     visit.open("/sign-in?next=%2Fmodels")

@@ -125,6 +125,7 @@ def test_no_name_on_the_dashboard_is_run(watch: Watch, stored: dict[str, str]) -
     watch.open(f"/datasets/{stored['broken']}", MARKUP)
     watch.open(f"/jobs/{stored['broken_job']}", MARKUP)
     watch.open("/")
+    watch.open("/jobs")
     watch.open("/models", "marked")
     watch.open("/models/marked#by=permutation", MARKUP)
     watch.open(f"/jobs/{stored['inspect_job']}")

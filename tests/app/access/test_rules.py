@@ -71,6 +71,8 @@ CASES = [
     ("GET", "/v1/models/web/export", READ),
     ("GET", "/", READ),
     ("GET", "/docs", READ),
+    ("GET", "/jobs", READ),
+    ("GET", "/guide/how-to/own-data/", READ),
     ("GET", "/openapi.json", READ),
     ("GET", "/static/parts/api.js", READ),
     ("POST", "/v1/models/web/rank", SCORE),

@@ -27,7 +27,7 @@ async function open() {
     draw(await get(evaluationApi(id)));
   } catch (error) {
     if (error instanceof Problem && error.status < 500) {
-      showMissing(place, error, { title: "There is no such evaluation", sentence: `No evaluation has the id ${id}.`, href: "/?kind=evaluate", action: "All evaluations" });
+      showMissing(place, error, { title: "There is no such evaluation", sentence: `No evaluation has the id ${id}.`, href: "/evaluations", action: "All evaluations" });
     } else replace(place, failureBox(error, open));
   } finally {
     place.removeAttribute("aria-busy");

@@ -23,7 +23,7 @@ let view = null;
 let lastStatus = null;
 
 const again = poll(refresh, (problem) =>
-  showMissing(place, problem, { title: "There is no such job", sentence: `No job has the id ${id}.`, href: "/", action: "All jobs" }),
+  showMissing(place, problem, { title: "There is no such job", sentence: `No job has the id ${id}.`, href: "/jobs", action: "All jobs" }),
 );
 
 async function refresh() {

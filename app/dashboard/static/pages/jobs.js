@@ -1,5 +1,5 @@
 /**
- * `/`: the jobs, newest first, kept current. The newest running one is open.
+ * `/jobs`: the jobs, newest first, kept current. The newest running one is open.
  * @module
  */
 import { conditionalReader } from "../parts/api.js";
@@ -82,13 +82,13 @@ function openOne(jobs) {
 }
 
 function nothing() {
-  if (!onFirstPage()) return emptyState("No older jobs", "This is the end of the list.", "/", "Newest jobs");
-  if (kind) return emptyState("No such jobs yet", "Jobs of this kind will appear here.", "/", "All jobs");
+  if (!onFirstPage()) return emptyState("No older jobs", "This is the end of the list.", "/jobs", "Newest jobs");
+  if (kind) return emptyState("No such jobs yet", "Jobs of this kind will appear here.", "/jobs", "All jobs");
   return emptyState("No jobs yet", "Add judged data or make a synthetic dataset, then train a model on it.", "/datasets", "Add a dataset");
 }
 
 function showTabs() {
   const link = ([value, label]) =>
-    h("a", { href: value ? `/?kind=${value}` : "/", "aria-current": value === kind && "page" }, label);
+    h("a", { href: value ? `/jobs?kind=${value}` : "/jobs", "aria-current": value === kind && "page" }, label);
   replace(document.getElementById("kinds"), ...TABS.map(link));
 }
