@@ -1,18 +1,30 @@
 """What mkdocs asks while it builds: the pages made from the code, the pictures, the colours."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from guide import client_reference, command_reference, decisions, interface, palette
+from guide import catalogue, client_reference, command_reference, decisions, interface, palette
 from guide.pictures import PICTURES
 
-_PICTURE = re.compile(r"^!picture (?P<name>[a-z-]+)$", re.MULTILINE)
+# A line `!loss lambdarank` of a page asks for what the code says of it.
+_ASKED = re.compile(r"^!(?P<what>[a-z]+)(?: (?P<name>\S+))?$", re.MULTILINE)
+_ANSWERS: Mapping[str, Callable[..., str]] = MappingProxyType(
+    {
+        "picture": lambda name: PICTURES[name](),
+        "loss": catalogue.loss,
+        "options": catalogue.options,
+        "metrics": catalogue.metrics,
+        "contracts": catalogue.contracts,
+        "formats": catalogue.formats,
+    }
+)
 
 
 @cache
@@ -42,15 +54,19 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Draw each picture where its name stands."""
-    return _PICTURE.sub(lambda found: PICTURES[found["name"]](), markdown)
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Answer each line that asks for something, in its place."""
+    return _ASKED.sub(_answer, markdown)
 
 
-def on_page_context(context: dict[str, Any], *, page: Page, config: MkDocsConfig, nav: Any) -> dict[str, Any]:
+def on_page_context(context: dict[str, Any], *, page: Page, **_: object) -> dict[str, Any]:
     """Let no page name an address of its own: the guide is served under many."""
     page.canonical_url = None
     return context
+
+
+def _answer(asked: re.Match[str]) -> str:
+    return _ANSWERS[asked["what"]](*filter(None, [asked["name"]]))
 
 
 def _with_pages(entries: Any, pages: list[str]) -> Iterator[Any]:

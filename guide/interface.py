@@ -60,7 +60,9 @@ def _anchor(operation: Schema) -> str:
 
 def _operation(method: str, path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> str:
     scopes = operation.get("security") or []
-    needed = next((f"Needs a key with the scope `{s[0]}`." for o in scopes for s in o.values()), "Needs no key.")
+    needed = next(
+        (f"Needs a key with the scope `{s[0]}`." for o in scopes for s in o.values()), "Needs no key."
+    )
     return "\n".join(
         (
             f"## {operation['summary']} {{ #{_anchor(operation)} }}\n",
@@ -101,14 +103,16 @@ def _example(told: str, value: Any) -> str:
 
 def _answers(responses: dict[str, Any]) -> str:
     rows = [
-        f"| `{status}` | {response['description'] if status > '299' else _phrase(status)} | {_answer(response)} |"
+        f"| `{status}` | {_when(status, response)} | {_answer(response)} |"
         for status, response in sorted(responses.items())
     ]
     return "| answer | when | what |\n| --- | --- | --- |\n" + "\n".join(rows) + "\n"
 
 
-def _phrase(status: str) -> str:
-    return HTTPStatus(int(status)).phrase
+def _when(status: str, response: Schema) -> str:
+    """Say when an operation answers so; of a success the framework says nothing worth repeating."""
+    phrase = HTTPStatus(int(status)).phrase
+    return phrase if response["description"] == "Successful Response" else cell(response["description"])
 
 
 def _answer(response: dict[str, Any]) -> str:
