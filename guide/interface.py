@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Any
 
 from app import ApiSettings, create_app
-from guide.fields import Schema, kind, parameters, table
+from guide.fields import Schema, cell, kind, parameters, table
 
 _FOLDER = "reference/http"
 

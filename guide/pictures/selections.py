@@ -34,8 +34,8 @@ def selections() -> str:
         "Four squares of pairs of twelve ranked documents. Without truncation all pairs of different labels"
         " count. Truncated at three, only those with one of the first three. Lambda-eX adds the pairs of the"
         " documents with labels 3 and 4 that the first three have missed.",
-        f"The pairs that pull, of twelve documents with τ = {_LEVEL}. Truncated, the documents of label 3 and 4,"
-        " at ranks 5 and 9, meet only the first three; Lambda-eX lets them meet everyone.",
+        f"The pairs that pull, of twelve documents with τ = {_LEVEL}. Truncated, the documents of label 3 and"
+        " 4, at ranks 5 and 9, meet only the first three; Lambda-eX lets them meet everyone.",
     )
 
 

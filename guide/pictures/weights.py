@@ -32,8 +32,8 @@ def weights() -> str:
         int(side + 74),
         parts,
         "Four squares of pair weights by the two documents' ranks: all alike for ranknet; for lambdarank"
-        " large where one of the two is at the top; for ndcg-loss2 large near the diagonal, between neighbours;"
-        " for ndcg-loss2++ both.",
+        " large where one of the two is at the top; for ndcg-loss2 large near the diagonal, between"
+        " neighbours; for ndcg-loss2++ both.",
         "The weight of a pair by the ranks of its two documents, each loss against its own largest.",
     )
 
