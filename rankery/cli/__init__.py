@@ -5,12 +5,19 @@ from typing import Annotated
 import typer
 
 from rankery import __version__
+from rankery.cli.compare import compare
+from rankery.cli.datasets import datasets
 from rankery.cli.demo import demo
 from rankery.cli.doctor import doctor
 from rankery.cli.endings import OneSentenceGroup
 from rankery.cli.evaluate import evaluate
+from rankery.cli.export import export
+from rankery.cli.jobs import jobs
 from rankery.cli.keys import keys
+from rankery.cli.models import models
+from rankery.cli.rank import rank
 from rankery.cli.serving import api, serve, worker
+from rankery.cli.train import train
 
 _SERVICE, _DATA, _MODELS = "The service", "Data", "Models"
 
@@ -44,10 +51,12 @@ def rankery(
     """
 
 
-app.command(rich_help_panel=_SERVICE)(serve)
-app.command(rich_help_panel=_SERVICE)(api)
-app.command(rich_help_panel=_SERVICE)(worker)
-app.add_typer(keys, name="keys", rich_help_panel=_SERVICE)
-app.command(rich_help_panel=_SERVICE)(demo)
+for _command in (serve, api, worker, demo):
+    app.command(rich_help_panel=_SERVICE)(_command)
+app.add_typer(keys, rich_help_panel=_SERVICE, name="keys")
+for _command in (train, rank, evaluate, compare, export):
+    app.command(rich_help_panel=_MODELS)(_command)
+app.add_typer(models, rich_help_panel=_MODELS, name="models")
+app.add_typer(jobs, rich_help_panel=_MODELS, name="jobs")
+app.add_typer(datasets, rich_help_panel=_DATA, name="datasets")
 app.command(rich_help_panel=_DATA)(doctor)
-app.command(rich_help_panel=_MODELS)(evaluate)

@@ -2,12 +2,12 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from rankery.cli.endings import FAILED
-from rankery.cli.findings import findings_table
+from rankery.cli.findings import counts, findings_table
 from rankery.cli.options import ColumnsOption, FormatOption, Json
 from rankery.cli.printing import plain, show, show_json
 from rankery.cli.texts import json_object
@@ -51,8 +51,3 @@ def doctor(
             show(findings_table(pair.findings))
     if found.worst() == "error":
         raise typer.Exit(FAILED)
-
-
-def counts(statistics: dict[str, Any]) -> str:
-    """Say how large judged data are: "60 queries, 1,200 documents, 46 features"."""
-    return ", ".join(f"{statistics[unit]:,} {unit}" for unit in ("queries", "documents", "features"))

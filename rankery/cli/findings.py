@@ -11,6 +11,11 @@ _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 _SHOWN_EXAMPLES = 5
 
 
+def counts(statistics: Mapping[str, Any]) -> str:
+    """Say how large judged data are: "60 queries, 1,200 documents, 46 features"."""
+    return ", ".join(f"{statistics[unit]:,} {unit}" for unit in ("queries", "documents", "features"))
+
+
 def findings_table(findings: Sequence[Mapping[str, Any]]) -> Table | str:
     """Show findings, the gravest first: what was found, what to do, and some of those concerned."""
     if not findings:

@@ -26,6 +26,15 @@ def means_table(systems: Mapping[str, Mapping[str, Summary]], contract: str | No
     return made
 
 
+def baselines_table(baselines: Sequence[Mapping[str, Any]]) -> Table:
+    """Show rankings of the same data that need no training, a line a metric."""
+    names = [plain(one["name"]) for one in baselines]
+    made = table("metric", *names, right=names, title="rankings that need no training")
+    for metric in baselines[0]["metrics"]:
+        made.add_row(metric, *(_mean(one["metrics"][metric]) for one in baselines))
+    return made
+
+
 def pair_table(pair: Mapping[str, Any], names: Sequence[str]) -> Table:
     """Show the difference of two systems by each metric, with its interval and p-values."""
     numbers = ("change", "95% interval", "p", "Holm", "t-test", "+ / = / −")

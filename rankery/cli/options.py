@@ -31,3 +31,4 @@ ColumnsOption = Annotated[
     ),
 ]
 READABLE = typer.Option(exists=True, dir_okay=False, readable=True)
+Limit = Annotated[int, typer.Option(min=1, help="How many to list at most.")]

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any
 
 import typer
@@ -14,6 +14,8 @@ from rich.table import Table
 
 # A pipe has no width: nothing is cut or wrapped that a program may read.
 _PIPE_COLUMNS = 1000
+# Ids are there to be copied: "job_" and twenty letters, whole in the narrowest terminal.
+_ID_COLUMNS = 24
 
 
 def console(file: IO[str] | None = None) -> Console:
@@ -24,8 +26,13 @@ def console(file: IO[str] | None = None) -> Console:
 
 
 def show_json(document: Any) -> None:
-    """Print plain values as JSON, and nothing else."""
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+    """Print plain values, or what the client returned, as JSON and nothing else."""
+    typer.echo(json_text(document))
+
+
+def json_text(document: Any) -> str:
+    """Return plain values, or what the client returned, as JSON."""
+    return json.dumps(as_json(document), indent=2, ensure_ascii=False)
 
 
 def show(*pictures: RenderableType) -> None:
@@ -59,6 +66,7 @@ def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = (), ti
             justify="right" if column in right else "left",
             no_wrap=not wraps,
             overflow="fold" if wraps else "ellipsis",
+            min_width=_ID_COLUMNS if column == "id" else None,
         )
     return made
 
@@ -98,3 +106,12 @@ def p_value(value: float | None) -> str:
 def moment(value: Any) -> str:
     """Return a time to the minute, in UTC."""
     return "" if value is None else f"{value:%Y-%m-%d %H:%M}"
+
+
+def as_json(thing: Any) -> Any:
+    """Return plain values of what the client returned, alone or in lists and dictionaries."""
+    if isinstance(thing, Mapping):
+        return {name: as_json(value) for name, value in thing.items()}
+    if isinstance(thing, Sequence) and not isinstance(thing, str):
+        return [as_json(value) for value in thing]
+    return thing.model_dump(mode="json", by_alias=True) if hasattr(thing, "model_dump") else thing

@@ -6,21 +6,23 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from rich.console import RenderableType
+
 from rankery.cli.measures import means_table, pair_table
-from rankery.cli.printing import plain, show
+from rankery.cli.printing import plain
 from rankery.local import FilesUnusable, RunEvaluation
 
 
-def show_runs(found: RunEvaluation) -> None:
-    """Print the means with their intervals, and what may be said of each pair."""
-    show(means_table({run["name"]: run["metrics"] for run in found.runs}, found.contract["preset"]))
+def runs_tables(found: RunEvaluation) -> Iterator[RenderableType]:
+    """Show the means with their intervals, and what may be said of each pair."""
+    yield means_table({run["name"]: run["metrics"] for run in found.runs}, found.contract["preset"])
     for run in found.runs:
-        show(*_notes(run, found.only_retrieved))
+        yield from _notes(run, found.only_retrieved)
     names = [run["name"] for run in found.runs]
     if len(names) > 2:
-        show(plain(found.sentence))
+        yield plain(found.sentence)
     for pair in found.pairs:
-        show("", plain(pair["sentence"]), pair_table(pair, names))
+        yield from ("", plain(pair["sentence"]), pair_table(pair, names))
 
 
 def runs_as_json(found: RunEvaluation) -> dict[str, Any]:

@@ -1,55 +1,36 @@
-"""How a command reaches a service, and prints what it got there."""
+"""How a command reaches a service, waits for its jobs, and prints what it got."""
 
+import os
+import shlex
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
-from functools import cached_property, wraps
-from inspect import Parameter, signature
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import RenderableType
 
-from rankery.cli.options import DEFAULT_DATA_DIR, Json
+from rankery.cli.endings import Interrupted
+from rankery.cli.options import DEFAULT_DATA_DIR
 from rankery.cli.printing import say, show, show_json
-from rankery.errors import KeyRefused, StackError
+from rankery.errors import JobFailed, KeyRefused, StackError, UserError
 
 if TYPE_CHECKING:
-    from rankery.client import Client
+    from rankery.client import Client, Job
     from rankery.embedded.stack import EmbeddedStack
 
 _START_SECONDS = 120.0
 _POLL_SECONDS = 0.1
-_PANEL = "Service"
 
-Url = Annotated[
-    str | None,
-    typer.Option(
-        envvar="RANKERY_URL",
-        help="A running service's address; without one, the service of the data folder.",
-        show_default=False,
-        rich_help_panel=_PANEL,
-    ),
-]
-ApiKey = Annotated[
-    str | None,
-    typer.Option(
-        envvar="RANKERY_API_KEY",
-        help="Secret of an API key, rk_…; the variable keeps it out of the process list.",
-        show_default=False,
-        rich_help_panel=_PANEL,
-    ),
-]
-DataDir = Annotated[
-    Path,
-    typer.Option(
-        envvar="RANKERY_DATA_DIR",
-        help="Data folder; where no service has it, one is started for the time of the command.",
-        rich_help_panel=_PANEL,
-    ),
-]
+
+class KeyWanted(UserError):
+    """The service wants a key, or another one; the text says how to get one."""
+
+
+class NotInTime(UserError):
+    """What was waited for has not ended."""
 
 
 class Session:
@@ -78,20 +59,64 @@ class Session:
     ) -> None:
         self._resources.close()
         if isinstance(error, KeyRefused):
-            raise KeyRefused(error.status, error.problem, error.has_key) from error
+            raise KeyWanted(self._key_sentence(error)) from error
 
     @cached_property
     def client(self) -> "Client":
         """The client of the service."""
         from rankery.client import Client
 
+        if self._url is not None:
+            say(f"using the service at {self._url}")
         address = self._url or self._address_of_folder()
         return self._resources.enter_context(Client(address, api_key=self._api_key))
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the service lives as long as the command."""
+        """Whether the service, once it was reached, lives as long as the command."""
         return self._stack is not None
+
+    def show(self, document: Any, *pictures: RenderableType) -> None:
+        """Print a result: plain values for programs, or tables and sentences for people."""
+        if self.json:
+            show_json(document)
+        else:
+            show(*pictures)
+
+    def wait(self, job: "Job") -> "Job":
+        """Wait until a job has succeeded, with a bar where a person looks on.
+
+        Raises:
+            JobFailed: It failed or was cancelled.
+            StackError: The command's own service has died.
+            Interrupted: Someone stopped the command; the job goes on, now or later.
+        """
+        with self._watching([job]):
+            return job.wait(lambda _: self.check())
+
+    def wait_all(self, jobs: "Sequence[Job]", timeout_seconds: float | None = None) -> None:
+        """Wait until all jobs have ended, well or not, one after the other.
+
+        Raises:
+            NotInTime: They have not all ended in time.
+            StackError: As `wait`.
+            Interrupted: As `wait`.
+        """
+        deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
+        with self._watching(jobs):
+            for job in jobs:
+                left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                with suppress(JobFailed):
+                    job.wait(lambda _: self.check(), timeout_seconds=left)
+
+    @contextmanager
+    def _watching(self, jobs: "Sequence[Job]") -> Iterator[None]:
+        try:
+            yield
+        except TimeoutError as error:
+            raise NotInTime(str(error)) from None
+        except KeyboardInterrupt:
+            raise Interrupted(self._left_behind([job.id for job in jobs])) from None
 
     def check(self) -> None:
         """Notice that the command's own service has died.
@@ -102,12 +127,13 @@ class Session:
         if self._stack is not None:
             self._stack.check()
 
-    def show(self, document: Any, *pictures: RenderableType) -> None:
-        """Print a result: plain values for programs, or tables and sentences for people."""
-        if self.json:
-            show_json(document)
-        else:
-            show(*pictures)
+    def command(self, words: str) -> str:
+        """Return a command that reaches the same service."""
+        if self._url is not None:
+            return f"rankery {words}{_option('--url', self._url, 'RANKERY_URL')}"
+        if self._data_dir == DEFAULT_DATA_DIR:
+            return f"rankery {words}"
+        return f"rankery {words}{_option('--data-dir', str(self._data_dir), 'RANKERY_DATA_DIR')}"
 
     def _address_of_folder(self) -> str:
         from rankery.embedded.lock import DataFolderInUse
@@ -124,41 +150,25 @@ class Session:
         self._stack = self._resources.enter_context(stack)
         return stack.url
 
+    def _left_behind(self, jobs: Sequence[str]) -> str:
+        names = " ".join(jobs)
+        again = self.command(f"jobs wait {names}")
+        what = f"the job {names}" if len(jobs) == 1 else f"the jobs {names}"
+        if self.is_embedded:
+            return (
+                f"stopped, and the service of this command with it; {what} will go on where it was"
+                f" as soon as a service has {self._data_dir} again: `{again}`"
+            )
+        goes, it = ("goes", "it") if len(jobs) == 1 else ("go", "them")
+        cancel = self.command(f"jobs cancel {names}")
+        return f"stopped watching; {what} {goes} on: `{again}` watches again, `{cancel}` stops {it}"
 
-def on_service(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command a session as its first argument, and the options that say with which service.
-
-    Typer reads the options from the signature.
-    """
-
-    @wraps(command)
-    def run(
-        *,
-        url: str | None,
-        api_key: str | None,
-        data_dir: Path,
-        json: bool,
-        **arguments: Any,
-    ) -> None:
-        with Session(url, api_key, data_dir, json=json) as session:
-            command(session, **arguments)
-
-    _, *own = signature(command).parameters.values()
-    parameters = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in (*own, *_OPTIONS)]
-    run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
-    return run
-
-
-_OPTIONS = tuple(
-    Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-    for name, default, annotation in (
-        ("json", False, Json),
-        ("url", None, Url),
-        ("api_key", None, ApiKey),
-        ("data_dir", DEFAULT_DATA_DIR, DataDir),
-    )
-)
+    def _key_sentence(self, error: KeyRefused) -> str:
+        make = self.command("keys create NAME --scope admin")
+        way_out = "" if self._url is not None else f"; `{make}` makes one"
+        if error.has_key:
+            return f"{error}{way_out}"
+        return f"the service wants an API key: set RANKERY_API_KEY to its secret, or pass --api-key{way_out}"
 
 
 def _address_left_in(data_dir: Path) -> str:
@@ -176,3 +186,7 @@ def _address_left_in(data_dir: Path) -> str:
         time.sleep(_POLL_SECONDS)
     say(f"using the service of {data_dir} at {address}")
     return address
+
+
+def _option(name: str, value: str, variable: str) -> str:
+    return "" if os.environ.get(variable) == value else f" {name} {shlex.quote(value)}"

@@ -1,7 +1,7 @@
 """Values written on the command line: JSON, and names with values."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rankery.errors import UserError
@@ -26,25 +26,26 @@ def json_object(text: str, option: str) -> dict[str, Any]:
     return value
 
 
+def assigned(texts: Sequence[str] | None, option: str) -> dict[str, str]:
+    """Read `name=value` texts.
+
+    Raises:
+        NotUnderstood: A text has no `=`, or a name comes twice.
+    """
+    return dict(_pairs(texts, option))
+
+
 def settings(texts: Sequence[str] | None, option: str) -> dict[str, Any]:
-    """Read `name=value` texts: values are JSON where they can be, text otherwise.
+    """Read `name=value` texts whose values are JSON where they can be, text otherwise.
 
     Example:
         >>> settings(["mu=5", "pair_selection=random", "gain=[0, 1, 3]"], "--loss-option")
         {'mu': 5, 'pair_selection': 'random', 'gain': [0, 1, 3]}
 
     Raises:
-        NotUnderstood: A text has no `=`, or a name comes twice.
+        NotUnderstood: As `assigned`.
     """
-    found: dict[str, Any] = {}
-    for text in texts or ():
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise NotUnderstood(f"{option} wants name=value, not {text!r}")
-        if name in found:
-            raise NotUnderstood(f"{option} {name} is given twice")
-        found[name.strip()] = _value(value)
-    return found
+    return {name: _value(text) for name, text in _pairs(texts, option)}
 
 
 def grid(texts: Sequence[str] | None, option: str) -> dict[str, list[Any]]:
@@ -55,17 +56,21 @@ def grid(texts: Sequence[str] | None, option: str) -> dict[str, list[Any]]:
         {'num_leaves': [31, 63]}
 
     Raises:
-        NotUnderstood: As `settings`.
+        NotUnderstood: As `assigned`.
     """
-    found: dict[str, list[Any]] = {}
+    return {name: [_value(part) for part in text.split(",")] for name, text in _pairs(texts, option)}
+
+
+def _pairs(texts: Sequence[str] | None, option: str) -> Iterator[tuple[str, str]]:
+    seen = set()
     for text in texts or ():
-        name, equals, values = text.partition("=")
-        if not equals or not name.strip() or not all(value.strip() for value in values.split(",")):
-            raise NotUnderstood(f"{option} wants name=value,value, not {text!r}")
-        if name in found:
-            raise NotUnderstood(f"{option} {name} is given twice; give all its values at once")
-        found[name.strip()] = [_value(value) for value in values.split(",")]
-    return found
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            raise NotUnderstood(f"{option} wants name=value, not {text!r}")
+        if name in seen:
+            raise NotUnderstood(f"{option} {name} is given twice")
+        seen.add(name)
+        yield name, value
 
 
 def _value(text: str) -> Any:
