@@ -106,6 +106,10 @@ check: install ## ruff, mypy --strict, import contracts, doc examples
 	$(BIN)/lint-imports
 	$(BIN)/pytest --doctest-modules core --ignore core/store/migrations
 
+.PHONY: client
+client: install ## write what of the Python client is generated, from the OpenAPI document and its asynchronous half
+	$(BIN)/python -m tests.rankery.generation
+
 .PHONY: format
 format: install ## format the code
 	$(BIN)/ruff check --fix .
