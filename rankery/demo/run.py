@@ -1,19 +1,17 @@
 """`rankery demo`: two losses trained, compared and put to work on a service that exists for the demo only."""
 
 import random
-import signal
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 from rankery.client import Client, Dataset, Job
 from rankery.client.schemas.answers import Interval
 from rankery.client.schemas.requests import LossName
 from rankery.demo.files import FirstQuery, first_query
 from rankery.demo.screen import Mean, Screen
+from rankery.embedded.signals import terminable
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import UserError
 
@@ -72,7 +70,7 @@ def run_demo(files: DemoFiles, queries: int) -> None:
     """
     screen = Screen()
     with (
-        _terminable(),
+        terminable(),
         tempfile.TemporaryDirectory(prefix="rankery-demo-", ignore_cleanup_errors=True) as folder,
     ):
         screen.say("starting a private Redis, the API and a worker")
@@ -177,19 +175,3 @@ def _random_query(n_features: int) -> FirstQuery:
         for number in range(1, _LIVE_CANDIDATES + 1)
     }
     return FirstQuery("1", features, {})
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM and a closed terminal end the demo as Ctrl-C does, with everything put away."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    previous = {number: signal.signal(number, interrupt) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
