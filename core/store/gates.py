@@ -25,6 +25,10 @@ class Gates:
         """Return the aliases of a name that have a gate."""
         return set(self._session.scalars(select(AliasGate.alias).where(AliasGate.name == name)))
 
+    def names_of(self, alias: str) -> set[str]:
+        """Return the names whose alias of this kind has a gate."""
+        return set(self._session.scalars(select(AliasGate.name).where(AliasGate.alias == alias)))
+
     def get(self, name: str, alias: str) -> AliasGate:
         """Return the gate of an alias.
 
