@@ -70,7 +70,7 @@ async function send() {
 function showGrid() {
   const { size, axes } = gridOf(form);
   words.hidden = size < 2;
-  const product = axes.map(({ name, values }) => `${values.length} of ${name.replaceAll("_", " ")}`).join(" × ");
+  const product = axes.map(([name, number]) => `${number} of ${name}`).join(" × ");
   setText(words, size < 2 ? "" : `${count(size)} trainings will be submitted: ${product}. The name of each tells its values.${size > MOST ? ` That is more than the ${MOST} that are submitted at once.` : ""}`);
   setText(button, size < 2 ? "Start training" : `Start ${count(size)} trainings`);
 }

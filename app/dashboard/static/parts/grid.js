@@ -7,9 +7,9 @@ import { payloadOf, setAt, valuesOf } from "./forms.js";
 export const MOST = 100;
 
 /**
- * @typedef {{name: string, values: any[]}} Axis
  * @param {HTMLFormElement} form
- * @returns {{size: number, axes: Axis[], requests: () => Record<string, any>[]}} requests: one a point of the grid
+ * @returns {{size: number, axes: [string, number][], requests: () => Record<string, any>[]}}
+ *   axes: what is varied, in how many values; requests: one a point of the grid
  */
 export function gridOf(form) {
   const base = payloadOf(form);
@@ -18,13 +18,15 @@ export function gridOf(form) {
   const shared = axes.filter((axis) => !own.includes(axis));
   const others = [...form.querySelectorAll("[data-also] input:checked:not(:disabled)")].map(({ value }) => value).filter((name) => name !== base.loss?.name);
   const points = (some) => some.reduce((total, { values }) => total * values.length, 1);
+  const varied = (some) => some.map(({ name, values }) => [name.replaceAll("_", " "), values.length]);
+  const losses = points(own) + others.length;
   return {
-    size: points(shared) * (points(own) + others.length),
-    axes: [others.length > 0 && { name: "loss", values: [base.loss.name, ...others] }, ...axes].filter(Boolean),
+    size: points(shared) * losses,
+    axes: [...(others.length ? [["losses", losses]] : varied(own)), ...varied(shared)],
     requests() {
       // The other losses are at their defaults: the fields of this one mean nothing to them.
-      const losses = [...product(own).map((steps) => ({ steps })), ...others.map((name) => ({ steps: [], loss: { name } }))];
-      return losses.flatMap(({ steps, loss }) =>
+      const variants = [...product(own).map((steps) => ({ steps })), ...others.map((name) => ({ steps: [], loss: { name } }))];
+      return variants.flatMap(({ steps, loss }) =>
         product(shared).map((more) => {
           const request = structuredClone(base);
           for (const [pointer, value] of [...steps, ...more]) setAt(request, pointer, value);
