@@ -16,6 +16,7 @@ from app.access.keyring import Keyring
 from app.access.network import refuse_open_network
 from app.access.recorder import Recorder
 from app.access_log import AccessLog
+from app.guide import mount_guide
 from app.limits.heads import HeadLimit
 from app.limits.patience import BodyPatience
 from app.limits.rates import RateLimit
@@ -45,6 +46,7 @@ from app.routes import (
 )
 from app.services import Services
 from app.serving.explanations import Explanations
+from app.serving.model_texts import ModelTexts
 from app.serving.models import ServedModels
 from app.serving.samples import Samples
 from app.settings import ApiSettings
@@ -57,6 +59,7 @@ _V1 = (
     jobs.router,
     jobs.polled_router,
     models.router,
+    models.names_router,
     model_jobs.router,
     aliases.router,
     gates.router,
@@ -89,6 +92,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         try:
             await run_in_threadpool(store.migrate)
             await run_in_threadpool(warm_up_scoring, datasets=False)
+            texts = ModelTexts(store)
             served = ServedModels(store, settings.model_cache_bytes)
             doorkeeper = Doorkeeper(Keyring(store), settings.wrong_keys_per_minute)
             await refuse_open_network(settings.host, doorkeeper)
@@ -103,7 +107,8 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 store=store,
                 wake_ups=wake_ups,
                 models=served,
-                explanations=Explanations(store),
+                texts=texts,
+                explanations=Explanations(texts),
                 samples=samples,
                 unchanged=UnchangedAnswers(),
                 doorkeeper=doorkeeper,
@@ -141,6 +146,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     application.include_router(dashboard.router)
     application.include_router(dashboard.sign_in_router)
     dashboard.mount_static(application)
+    mount_guide(application)
     # The last one added is the first to see a request.
     application.add_middleware(BodyPatience, settings=settings)
     application.add_middleware(RateLimit, settings=settings)

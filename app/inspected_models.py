@@ -3,10 +3,8 @@
 import numpy as np
 
 from app.schemas.inspections import FeatureImportance, ModelImportance, ModelTree
+from app.services import Services
 from core.inspection import split_importance, tree_nodes
-from core.scoring.model_text import ModelText
-from core.store import Store
-from core.store.result_keys import model_key
 
 
 class InspectedModel:
@@ -17,11 +15,11 @@ class InspectedModel:
         ModelError: Its text is damaged.
     """
 
-    def __init__(self, store: Store, ref: str) -> None:
-        with store.read() as tx:
+    def __init__(self, services: Services, ref: str) -> None:
+        with services.store.read() as tx:
             self._model = tx.models.resolve(ref)
         self._names = tuple(self._model.feature_names)
-        self._text = ModelText.read(store.artifacts.read_bytes(model_key(self._model.id)))
+        self._text = services.texts.of(self._model.id)
 
     def importance(self) -> ModelImportance:
         """Return what each feature does, the largest gain first."""

@@ -11,6 +11,7 @@ from app.access.doorkeeper import Doorkeeper
 from app.metrics import Metrics
 from app.probes import Probe
 from app.serving.explanations import Explanations
+from app.serving.model_texts import ModelTexts
 from app.serving.models import ServedModels
 from app.serving.samples import Samples
 from app.settings import ApiSettings
@@ -30,6 +31,7 @@ class Services:
         store: Rows and artifacts.
         wake_ups: Tells workers that a job is waiting; never fails.
         models: The models that score.
+        texts: What is written in models, for whoever looks inside.
         explanations: Says how their scores come about.
         samples: Keeps a share of what was scored.
         unchanged: Answers to what is asked again and again.
@@ -42,6 +44,7 @@ class Services:
     store: Store
     wake_ups: WakeUps
     models: ServedModels
+    texts: ModelTexts
     explanations: Explanations
     samples: Samples
     unchanged: UnchangedAnswers

@@ -102,51 +102,42 @@ def chromium(program: str | None) -> Iterator[Browser]:
 def one_of_everything(client: Client) -> dict[str, str]:
     """Have the service make what there are pages of; returns the path of each page."""
     train, test = (
-        client.wait_for_dataset(client.synthetic_dataset(300, seed=seed, name=name))["id"]
+        client.synthetic_dataset(300, seed=seed, name=name).wait(progress=False)
         for seed, name in enumerate(("train", "test"))
     )
-    jobs = [
-        client.wait(
-            client.submit(
-                {
-                    "kind": "train",
-                    "model_name": "web",
-                    "dataset_id": train,
-                    "test_dataset_id": test,
-                    "validation": {"fraction": 0.2},
-                    "loss": {"name": loss},
-                    "hyperparameters": {"num_iterations": ITERATIONS},
-                }
-            )["id"]
-        )
+    trainings = [
+        client.train(
+            "web", train, loss, validation=0.2, test=test, hyperparameters={"num_iterations": ITERATIONS}
+        ).wait(progress=False)
         for loss in ("lambdarank", "ndcg-loss2++")
     ]
-    systems = [{"model": job["result"]["model_id"]} for job in jobs]
-    compared = client.wait(
-        client.submit({"kind": "compare", "dataset_id": test, "systems": systems, "metrics": ["ndcg@10"]})[
-            "id"
-        ]
-    )
-    client.wait(client.submit({"kind": "inspect", "dataset_id": test, **systems[1]})["id"])
-    ranked = client.wait(client.submit({"kind": "rank", "dataset_id": test, **systems[1]})["id"])
+    lambdarank, lambdaloss = (job.model() for job in trainings)
+    others = [
+        client.compare(test, [lambdarank, lambdaloss], metrics=["ndcg@10"]),
+        client.rank_dataset(lambdaloss, test),
+        client.inspect(lambdaloss, test),
+    ]
+    compared, ranked, _ = (job.wait(progress=False) for job in others)
     client.set_alias("web", "champion", 1)
-    query = client.queries(test)["items"][0]["query_id"]
+    query = next(iter(test.queries())).query_id
     return {
         "overview": "/",
         "jobs": "/jobs",
-        "job": f"/jobs/{jobs[1]['id']}",
+        "jobs by metric": "/jobs?sort=metric",
+        "jobs by name": "/jobs?text=ranker-7",
+        "job": f"/jobs/{trainings[1].id}",
         "datasets": "/datasets",
-        "dataset": f"/datasets/{test}",
-        "query": f"/datasets/{test}/queries/{query}",
+        "dataset": f"/datasets/{test.id}",
+        "query": f"/datasets/{test.id}/queries/{query}",
         "new training": "/train",
         "models": "/models",
         "model": "/models/web:2",
         "evaluations": "/evaluations",
-        "evaluation": f"/evaluations/{jobs[1]['result']['evaluation_id']}",
+        "evaluation": f"/evaluations/{trainings[1].evaluation().id}",
         "comparisons": "/comparisons",
-        "comparison": f"/comparisons/{compared['result']['comparison_id']}",
+        "comparison": f"/comparisons/{compared.comparison().id}",
         "rankings": "/rankings",
-        "ranking": f"/rankings/{ranked['result']['ranking_id']}",
+        "ranking": f"/rankings/{ranked.ranking().id}",
     }
 
 

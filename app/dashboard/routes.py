@@ -69,8 +69,14 @@ def models_page(request: Request) -> Response:
 
 @router.get("/models/{ref}")
 def model_page(request: Request, ref: str) -> Response:
-    """Show one model: its features by importance, how its scores follow them, and its trees."""
+    """Show one model: what is said of it, where it came from, what it looks at, and where it goes."""
     return _page(request, "model", ref, section="models")
+
+
+@router.get("/evaluations")
+def evaluations_page(request: Request) -> Response:
+    """List the evaluations, and start new ones."""
+    return _page(request, "evaluations", "Evaluations")
 
 
 @router.get("/evaluations/{evaluation_id}")
@@ -89,6 +95,18 @@ def comparisons_page(request: Request) -> Response:
 def comparison_page(request: Request, comparison_id: str) -> Response:
     """Show which of some systems are better, on which queries, and what moved in them."""
     return _page(request, "comparison", comparison_id, section="comparisons")
+
+
+@router.get("/rankings")
+def rankings_page(request: Request) -> Response:
+    """List the rankings of models and of uploaded runs, and take new ones."""
+    return _page(request, "rankings", "Rankings")
+
+
+@router.get("/rankings/{ranking_id}")
+def ranking_page(request: Request, ranking_id: str) -> Response:
+    """Show one ranking: its queries, and the documents of each with labels and features."""
+    return _page(request, "ranking", ranking_id, section="rankings")
 
 
 @router.get("/docs")

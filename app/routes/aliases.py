@@ -34,15 +34,15 @@ _JOB_RESPONSE: dict[int | str, dict[str, Any]] = {
 def list_aliases(name: Name, services: UseServices) -> AliasList:
     """List the aliases of a name."""
     with services.store.read() as tx:
-        rows = tx.aliases.of_name(name)
-    return AliasList(items=[Alias.of(row) for row in rows])
+        rows, gated = tx.aliases.of_name(name), tx.gates.aliases_of(name)
+    return AliasList(items=[Alias.of(row, row.alias in gated) for row in rows])
 
 
 @router.get("/{alias}", summary="Show an alias", responses={**NOT_MODIFIED, **problems(404)})
 def get_alias(name: Name, alias: AliasName, services: UseServices) -> Alias:
     """Show which version an alias points at."""
     with services.store.read() as tx:
-        return Alias.of(tx.aliases.get(name, alias))
+        return Alias.of(tx.aliases.get(name, alias), tx.gates.find(name, alias) is not None)
 
 
 @router.put(

@@ -1,16 +1,38 @@
 """Evaluations that jobs made."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
 
 from app.documentation import NOT_MODIFIED, problems
 from app.result_files import read_rows
 from app.routes.route import JsonRoute
-from app.schemas.base import Cursor, Limit
-from app.schemas.evaluations import Evaluation, QueryValues, QueryValuesPage
+from app.schemas.base import PRINTABLE, Cursor, Limit
+from app.schemas.evaluations import Evaluation, EvaluationPage, QueryValues, QueryValuesPage
 from app.services import UseServices
 from core.store.result_keys import evaluation_key
 
 router = APIRouter(prefix="/evaluations", tags=["results"], route_class=JsonRoute)
+
+Wanted = Annotated[str | None, Field(max_length=64, pattern=PRINTABLE)]
+
+
+@router.get("", summary="List evaluations", responses={**NOT_MODIFIED, **problems(422)})
+def list_evaluations(
+    services: UseServices,
+    dataset_id: Annotated[Wanted, Query(description="Only those on its queries")] = None,
+    model_id: Annotated[Wanted, Query(description="Only those of this version of a model")] = None,
+    ranking_id: Annotated[Wanted, Query(description="Only those of this ranking")] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> EvaluationPage:
+    """List evaluations of models and of rankings with their means, newest first."""
+    with services.store.read() as tx:
+        page = tx.evaluations.page(
+            cursor, limit, dataset_id=dataset_id, model_id=model_id, ranking_id=ranking_id
+        )
+    return EvaluationPage.model_validate(page)
 
 
 @router.get("/{evaluation_id}", summary="Show an evaluation", responses={**NOT_MODIFIED, **problems(404)})

@@ -56,7 +56,7 @@ def get_importance(ref: Reference, services: UseServices) -> ModelImportance:
 
     Gains are of the training data and favour features with many values; an inspection measures on others.
     """
-    return InspectedModel(services.store, ref).importance()
+    return InspectedModel(services, ref).importance()
 
 
 @router.get(
@@ -73,4 +73,4 @@ def get_tree(
     depth: Annotated[int, Query(ge=1, le=MOST_DEPTH, description="Levels of splits")] = 16,
 ) -> ModelTree:
     """Show the questions of one tree, nested, or those below one of its splits."""
-    return InspectedModel(services.store, ref).tree(index, root, depth)
+    return InspectedModel(services, ref).tree(index, root, depth)

@@ -40,5 +40,5 @@ def list_aliased_models(
 ) -> AliasedModels:
     """List where an alias points for each name that has it, the latest moved first, with its metrics."""
     with services.store.read() as tx:
-        rows = tx.aliases.everywhere(alias, limit)
-    return AliasedModels(items=[AliasedModel.of(row) for row in rows])
+        rows, gated = tx.aliases.everywhere(alias, limit), tx.gates.names_of(alias)
+    return AliasedModels(items=[AliasedModel.of(row, row.name in gated) for row in rows])

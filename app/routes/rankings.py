@@ -14,7 +14,7 @@ from app.answers import ACCEPTED
 from app.documentation import NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.file_uploads import receive_file
 from app.idempotency import UseOnce
-from app.result_files import ranking_batches, read_queries
+from app.result_files import ranking_batches, read_queries, read_query
 from app.routes.route import JsonRoute
 from app.run_uploads import RUN_BODY, RUN_TEXTS, RunUpload, register_run
 from app.schemas.base import PRINTABLE, Cursor, Limit
@@ -22,6 +22,7 @@ from app.schemas.jobs import Job
 from app.schemas.rankings import RankedDocument, Ranking, RankingItem, RankingPage
 from app.services import UseServices
 from core.data.trec import write_run
+from core.errors import NotFound
 from core.store import Ranking as RankingRow
 from core.store import new_id
 from core.store.result_keys import ranking_key, run_folder, run_key
@@ -98,6 +99,9 @@ def get_ranking(
         Literal["json", "trec", "parquet"],
         Query(description="`json` pages by queries; `trec` and `parquet` download everything"),
     ] = "json",
+    query_id: Annotated[
+        str | None, Query(max_length=1024, description="Only this query, as `json`", examples=["10032"])
+    ] = None,
     cursor: Cursor = None,
     limit: Limit = 20,
 ) -> Ranking | Response:
@@ -111,7 +115,10 @@ def get_ranking(
     file = services.store.artifacts.open(ranking_key(ranking.id))
     if format == "json":
         with file:
-            return _page(ranking, file, cursor, limit)
+            queries, next_cursor = (
+                read_queries(file, cursor, limit) if query_id is None else (_only(file, query_id), None)
+            )
+        return _shown(ranking, queries, next_cursor)
     if format == "trec":
         lines = write_run(ranking_batches(file), _tag(ranking))
         return _download(file, lines, "text/plain; charset=utf-8", f"{ranking.id}.run")
@@ -124,8 +131,14 @@ def _tag(ranking: RankingRow) -> str:
     return f"rankery-{name}" if ranking.model_id else name
 
 
-def _page(ranking: RankingRow, file: BinaryIO, cursor: str | None, limit: int) -> Ranking:
-    queries, next_cursor = read_queries(file, cursor, limit)
+def _only(file: BinaryIO, query_id: str) -> list[list[dict[str, Any]]]:
+    documents = read_query(file, query_id)
+    if not documents:
+        raise NotFound("query", query_id)
+    return [documents]
+
+
+def _shown(ranking: RankingRow, queries: list[list[dict[str, Any]]], next_cursor: str | None) -> Ranking:
     return Ranking(
         id=ranking.id,
         system=ranking.system,

@@ -57,6 +57,7 @@ class Alias(ResponseModel):
                     "alias": "champion",
                     "version": 3,
                     "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
+                    "gated": True,
                     "updated_at": "2026-01-05T10:02:11Z",
                 }
             ]
@@ -67,16 +68,18 @@ class Alias(ResponseModel):
     alias: str
     version: int
     model_id: str
+    gated: bool = Field(description="Whether it has a gate")
     updated_at: datetime = Field(description="When it was moved last")
 
     @classmethod
-    def of(cls, row: ModelAlias) -> "Alias":
+    def of(cls, row: ModelAlias, gated: bool) -> "Alias":
         """Show an alias on record."""
         return cls(
             name=row.name,
             alias=row.alias,
             version=row.model.version,
             model_id=row.model_id,
+            gated=gated,
             updated_at=row.updated_at,
         )
 

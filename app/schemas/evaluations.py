@@ -128,6 +128,34 @@ class Evaluation(ResponseModel):
     created_at: datetime
 
 
+class EvaluationEntry(ResponseModel):
+    """An evaluation in a list."""
+
+    id: str = Field(examples=["evl_01k9x3b1d5f8g2h4j6k9"])
+    job_id: str | None = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
+    system: str = Field(description="What ranks", examples=["web:3"])
+    model_id: str | None = Field(
+        description="Null where a ranking was measured", examples=["mdl_01k9x3a7d5f8g2h4j6k9"]
+    )
+    ranking_id: str | None = Field(
+        description="The ranking that was measured, null for a model", examples=[None]
+    )
+    dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
+    metrics: dict[str, Interval] = Field(
+        description="In the order in which they were asked for",
+        validation_alias="summaries",
+        examples=[{"ndcg@10": _SUMMARY}],
+    )
+    created_at: datetime
+
+
+class EvaluationPage(ResponseModel):
+    """A page of evaluations, newest first."""
+
+    items: list[EvaluationEntry]
+    next_cursor: NextCursor
+
+
 class QueryValues(ResponseModel):
     """The metrics of one query; null where a metric is undefined for it."""
 

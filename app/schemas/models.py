@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from app.schemas.base import Json, ModelName, NextCursor, RequestModel, ResponseModel
 from core.store import Model as ModelRow
@@ -18,6 +18,7 @@ MAX_DESCRIPTION = 4000
 Description = Annotated[str, Field(max_length=MAX_DESCRIPTION, pattern=DESCRIPTION)]
 Tag = Annotated[str, Field(pattern=f"^{TAG_NAME}$")]
 TagValue = Annotated[str, Field(max_length=256, pattern=f"^{TAG_LINE}$")]
+_Tags = BeforeValidator(lambda value: {} if value is None else value)
 _OTHER_TAGS: Any = {"additionalProperties": False}  # which the patterns of names alone do not say
 
 
@@ -96,7 +97,7 @@ class Model(ResponseModel):
     version: int = Field(description="Counts up within the name, from 1")
     aliases: list[str] = Field(description="Aliases of the name that point at this version")
     description: str | None = Field(description="What its owners say of it")
-    tags: dict[str, str] = Field(description="What they mark it with")
+    tags: Annotated[dict[str, str], _Tags] = Field(description="What they mark it with")
     source: Literal["trained", "imported"] = Field(description="Whether it was trained here")
     job_id: str = Field(description="The job that trained or imported it")
     dataset_id: str | None = Field(description="The dataset it was trained on; null for an imported one")
@@ -120,16 +121,48 @@ class Model(ResponseModel):
         columns = {name: getattr(row, name) for name in cls.model_fields if name != "aliases"}
         return cls(**columns, aliases=aliases)
 
-    @field_validator("tags", mode="before")
-    @classmethod
-    def _none(cls, value: Any) -> Any:
-        return {} if value is None else value
-
 
 class ModelPage(ResponseModel):
     """A page of models, newest first."""
 
     items: list[Model]
+    next_cursor: NextCursor
+
+
+class LatestVersion(ResponseModel):
+    """The latest version of a name, in short."""
+
+    id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
+    version: int = Field(examples=[3])
+    description: str | None = Field(examples=["Trained on clicks of the spring"])
+    tags: Annotated[dict[str, str], _Tags] = Field(examples=[{"team": "search"}])
+    source: Literal["trained", "imported"]
+    job_id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
+    dataset_id: str | None = Field(
+        description="The dataset it was trained on; null for an imported one",
+        examples=["ds_01k9x2m4q7c8v5n3b6r1"],
+    )
+    loss: Json | None = Field(examples=[{"name": "ndcg-loss2++", "mu": 5.0}])
+    metrics: dict[str, Any] | None = Field(
+        description="Means on the test dataset, if there was one", examples=[{"ndcg@10": 0.4512}]
+    )
+    created_at: datetime
+
+
+class NamedModel(ResponseModel):
+    """A name with its latest version."""
+
+    name: str = Field(examples=["web"])
+    aliases: dict[str, int] = Field(
+        description="The versions that its aliases point at", examples=[{"champion": 3}]
+    )
+    latest: LatestVersion
+
+
+class NamedModelPage(ResponseModel):
+    """A page of names, the one that got a version last first."""
+
+    items: list[NamedModel]
     next_cursor: NextCursor
 
 

@@ -96,9 +96,9 @@ class AliasedModel(Alias):
     )
 
     @classmethod
-    def of(cls, row: ModelAlias) -> "AliasedModel":
+    def of(cls, row: ModelAlias, gated: bool) -> "AliasedModel":
         """Show an alias on record with the metrics of its model."""
-        return cls(**dict(Alias.of(row)), metrics=row.model.metrics)
+        return cls(**dict(Alias.of(row, gated)), metrics=row.model.metrics)
 
 
 class AliasedModels(ResponseModel):

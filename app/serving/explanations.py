@@ -1,21 +1,17 @@
-"""What explains the scores of a model, read when it is first asked for."""
+"""What explains the scores of a model, made when it is first asked for."""
 
 from functools import lru_cache
 
+from app.serving.model_texts import MOST_MODELS, ModelTexts
 from core.scoring import Contributions
-from core.scoring.model_text import ModelText
-from core.store import Store
-from core.store.result_keys import model_key
-
-MOST_MODELS = 4
 
 
 class Explanations:
     """Explains models by id, the least recently asked given up first; safe between threads."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, texts: ModelTexts) -> None:
+        self._texts = texts
         self.of = lru_cache(maxsize=MOST_MODELS)(self._read)
 
     def _read(self, model_id: str) -> Contributions:
-        return Contributions(ModelText.read(self._store.artifacts.read_bytes(model_key(model_id))))
+        return Contributions(self._texts.of(model_id))

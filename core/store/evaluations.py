@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import NotFound
 from core.store import ids
+from core.store.pages import Page, Span
 from core.store.systems import System
 from core.store.tables import Evaluation
 
@@ -58,6 +59,27 @@ class Evaluations:
         if evaluation is None:
             raise NotFound("evaluation", id)
         return evaluation
+
+    def page(
+        self,
+        cursor: str | None,
+        limit: int,
+        *,
+        dataset_id: str | None = None,
+        model_id: str | None = None,
+        ranking_id: str | None = None,
+    ) -> Page[Evaluation]:
+        """List evaluations, newest first, on one dataset and of one model or ranking where given.
+
+        Raises:
+            InvalidInput: The cursor is not of this list.
+        """
+        rows = select(Evaluation)
+        wanted = {"dataset_id": dataset_id, "model_id": model_id, "ranking_id": ranking_id}
+        for column, value in wanted.items():
+            if value is not None:
+                rows = rows.where(getattr(Evaluation, column) == value)
+        return Span(cursor, limit).take(self._session, rows, Evaluation.id, ids.EVALUATION)
 
     def of_job(self, job_id: str) -> list[Evaluation]:
         """List the evaluations that a job made, oldest first."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound
@@ -19,6 +20,14 @@ class Gates:
     def find(self, name: str, alias: str) -> AliasGate | None:
         """Return the gate of an alias, or None."""
         return self._session.get(AliasGate, (name, alias), populate_existing=True)
+
+    def aliases_of(self, name: str) -> set[str]:
+        """Return the aliases of a name that have a gate."""
+        return set(self._session.scalars(select(AliasGate.alias).where(AliasGate.name == name)))
+
+    def names_of(self, alias: str) -> set[str]:
+        """Return the names whose alias of this kind has a gate."""
+        return set(self._session.scalars(select(AliasGate.name).where(AliasGate.alias == alias)))
 
     def get(self, name: str, alias: str) -> AliasGate:
         """Return the gate of an alias.

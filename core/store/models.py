@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Select, exists, func, select
+from sqlalchemy.orm import Session, aliased
 
 from core.errors import InvalidInput, NotFound
 from core.store import ids
@@ -133,9 +133,28 @@ class Models:
         rows = select(Model)
         if name is not None:
             rows = rows.where(Model.name == name)
-        for tag, value in tags:
-            found = Model.tags[tag].as_string()
-            rows = rows.where(found.is_not(None) if value is None else found == value)
+        return Span(cursor, limit).take(self._session, _with_tags(rows, tags), Model.id, ids.MODEL)
+
+    def page_of_names(
+        self,
+        cursor: str | None,
+        limit: int,
+        containing: str | None = None,
+        tags: Sequence[tuple[str, str | None]] = (),
+    ) -> Page[Model]:
+        """List the latest version of each name, that of the name which got a version last first.
+
+        Args:
+            cursor: Where the page begins.
+            limit: Rows at most.
+            containing: Only names that contain this text.
+            tags: As of `page`, of the latest version.
+        """
+        later = aliased(Model)
+        is_latest = ~exists().where(later.name == Model.name, later.version > Model.version)
+        rows = _with_tags(select(Model).where(is_latest), tags)
+        if containing is not None:
+            rows = rows.where(Model.name.contains(containing, autoescape=True))
         return Span(cursor, limit).take(self._session, rows, Model.id, ids.MODEL)
 
     def describe(self, id: str, description: str | None) -> Model:
@@ -173,6 +192,16 @@ class Models:
             found[model_id].append(alias)
         return found
 
+    def aliases_of_names(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
+        """Return the versions that the aliases of each of some names mean; one statement for a page."""
+        found: dict[str, dict[str, int]] = {name: {} for name in names}
+        rows = select(ModelAlias.name, ModelAlias.alias, Model.version).join(ModelAlias.model)
+        for name, alias, version in self._session.execute(
+            rows.where(ModelAlias.name.in_(found)).order_by(ModelAlias.alias)
+        ):
+            found[name][alias] = version
+        return found
+
     def _locked(self, id: str) -> Model:
         # Locked, so that of two who change it at once neither writes over the other.
         model = self._session.get(Model, id, with_for_update=True, populate_existing=True)
@@ -185,8 +214,8 @@ class Models:
             return self._session.get(Model, ref)
         if "@" in ref:
             name, alias = ref.split("@", 1)
-            aliased = select(Model).join(ModelAlias, ModelAlias.model_id == Model.id)
-            return self._session.scalar(aliased.where(ModelAlias.name == name, ModelAlias.alias == alias))
+            meant = select(Model).join(ModelAlias, ModelAlias.model_id == Model.id)
+            return self._session.scalar(meant.where(ModelAlias.name == name, ModelAlias.alias == alias))
         if ":" in ref:
             name, version = ref.split(":", 1)
             if not _VERSION.fullmatch(version):
@@ -207,3 +236,10 @@ class Models:
         self._session.add(model)
         self._session.flush()
         return model
+
+
+def _with_tags(rows: Select[Model], tags: Sequence[tuple[str, str | None]]) -> Select[Model]:
+    for tag, value in tags:
+        found = Model.tags[tag].as_string()
+        rows = rows.where(found.is_not(None) if value is None else found == value)
+    return rows

@@ -5,6 +5,7 @@
 import { get, Problem } from "../parts/api.js";
 import { datasetPage, decoded, evaluationApi } from "../parts/addresses.js";
 import { contractWords } from "../parts/contract_words.js";
+import { cutoffPanel } from "../parts/cutoff_panel.js";
 import { diagnosticsPanel } from "../parts/diagnostics_list.js";
 import { h, replace } from "../parts/dom.js";
 import { evaluationActions } from "../parts/evaluation_actions.js";
@@ -43,6 +44,7 @@ function draw(evaluation) {
     h("div", { class: "page-head" }, h("h1", {}, system, h("span", { class: "kind" }, " on "), h("a", { class: "quiet-link", href: datasetPage(dataset) }, datasetName(dataset))), evaluationActions(evaluation)),
     h("p", { class: "job-meta" }, "Evaluation · ", timeElement(created), " · ", h("code", {}, id)),
     ...byMetric(evaluation, names),
+    cutoffPanel(evaluation),
     metricNumbers(evaluation),
     diagnostics && diagnosticsPanel(diagnostics),
     queryValues(evaluationApi(id, "/queries"), dataset, names),

@@ -1,31 +1,51 @@
 /**
- * `/models/{ref}`: one version of a model, and what it looks at. The address keeps what is looked at:
- * #by=permutation&inspection=ins_…&feature=bm25&tree=7.
+ * `/models/{ref}`: one version of a model in several views: #view=aliases. The address keeps what is looked at
+ * in each of them: #view=inside&by=permutation&inspection=ins_…&feature=bm25&tree=7.
  * @module
  */
 import { get, Problem } from "../parts/api.js";
-import { decoded, modelApi } from "../parts/addresses.js";
-import { dependencePanel } from "../parts/dependence_panel.js";
-import { replace } from "../parts/dom.js";
-import { importancePanel } from "../parts/importance_panel.js";
-import { inspectionForm } from "../parts/inspection_form.js";
-import { failureBox } from "../parts/loaded.js";
+import { kept, subject } from "../parts/address.js";
+import { aboutView } from "../parts/about_view.js";
+import { modelApi, modelPage } from "../parts/addresses.js";
+import { aliasesView } from "../parts/aliases_view.js";
+import { h, replace, setAttribute } from "../parts/dom.js";
+import { exportView } from "../parts/export_view.js";
+import { insideView } from "../parts/inside_view.js";
+import { failureBox, loaded } from "../parts/loaded.js";
 import { showMissing } from "../parts/missing_page.js";
 import { modelHead } from "../parts/model_head.js";
-import { treePanel } from "../parts/tree_panel.js";
+import { modelTicks } from "../parts/model_ticks.js";
+import { tryView } from "../parts/try_view.js";
+import { versionTable } from "../parts/version_table.js";
 
-const ref = decoded(location.pathname.split("/")[2]);
+const VIEWS = [
+  { name: "about", label: "About", fill: aboutView },
+  { name: "versions", label: "Versions", fill: versionsView },
+  { name: "aliases", label: "Aliases", fill: aliasesView },
+  { name: "inside", label: "What it looks at", fill: insideView },
+  { name: "exports", label: "Exports", fill: exportView },
+  { name: "try", label: "Try it", fill: tryView },
+];
+// Where inspections were shown before there were views.
+const INSIDE = ["by", "inspection", "feature", "tree"];
+
+const ref = subject();
 const place = document.getElementById("model");
-const inside = document.getElementById("inside");
-const panel = (id) => document.getElementById(id);
+const views = document.getElementById("views");
+const filled = new Set();
 
 open();
 
 async function open() {
   try {
-    await draw(await get(modelApi(ref)));
+    const model = await get(modelApi(ref));
+    document.title = `${model.name}:${model.version} · Rankery`;
+    replace(place, ...modelHead(model));
+    replace(views, ...VIEWS.map(({ name, label }) => h("a", { href: `#view=${name}`, "data-view": name }, label)));
+    views.hidden = false;
+    addEventListener("hashchange", () => show(model));
+    show(model);
   } catch (error) {
-    inside.hidden = true;
     if (error instanceof Problem && error.status < 500) {
       showMissing(place, error, { title: "There is no such model", sentence: `No model goes by ${ref}.`, href: "/models", action: "All models" });
     } else replace(place, failureBox(error, open));
@@ -34,40 +54,23 @@ async function open() {
   }
 }
 
-async function draw(model) {
-  const [importance, { items }] = await Promise.all([get(modelApi(model.id, "/importance")), get(modelApi(model.id, "/inspections"))]);
-  const asked = new URLSearchParams(location.hash.slice(1));
-  document.title = `${model.name}:${model.version} · Rankery`;
-  replace(place, ...modelHead(model, importance));
-  inside.hidden = false;
-  const importances = importancePanel(panel("importance"), importance, { by: asked.get("by"), choose, told: remember });
-  const dependence = dependencePanel(panel("dependence"), asked.get("feature"), remember);
-  treePanel(panel("trees"), model.id, importance.trees, asked.get("tree"), remember);
-  inspectionForm(model, (id) => show(id, true));
-  if (items.length) show(items.some(({ id }) => id === asked.get("inspection")) ? asked.get("inspection") : items[0].id, false);
-
-  /** Shows another of the inspections there are. */
-  function choose(id) {
-    remember({ inspection: id });
-    show(id, false);
-  }
-
-  /** @param {string} id @param {boolean} fresh whether it has just been made, and is what one wants to see */
-  async function show(id, fresh) {
-    try {
-      const [inspection, page] = await Promise.all([get(`/v1/inspections/${encodeURIComponent(id)}`), get(modelApi(model.id, "/inspections"))]);
-      if (fresh) remember({ by: "permutation", inspection: id });
-      importances.show(inspection, page.items, fresh);
-      dependence.show(inspection);
-    } catch (error) {
-      dependence.fail(error, () => show(id, fresh));
-    }
-  }
+/** Fills a view when it is first looked at. */
+function show(model) {
+  const asked = kept("view") || (INSIDE.some(kept) ? "inside" : "");
+  const current = VIEWS.find(({ name }) => name === asked) || VIEWS[0];
+  for (const link of views.children) setAttribute(link, "aria-current", link.dataset.view === current.name && "page");
+  for (const { name } of VIEWS) document.getElementById(name).hidden = name !== current.name;
+  if (filled.has(current.name)) return;
+  filled.add(current.name);
+  const view = document.getElementById(current.name);
+  if (view.hasChildNodes()) current.fill(model, view);
+  else loaded(view, () => current.fill(model));
 }
 
-/** Keeps in the address what is looked at, without a step in the history. @param {Record<string, string | number>} changed */
-function remember(changed) {
-  const kept = new URLSearchParams(location.hash.slice(1));
-  for (const [name, value] of Object.entries(changed)) kept.set(name, value);
-  history.replaceState(null, "", `#${kept}`);
+async function versionsView({ id, name }) {
+  const link = /** @type {HTMLAnchorElement} */ (h("a", { class: "button", role: "link", "aria-disabled": "true", title: "Tick two or more models" }, "Compare"));
+  const box = modelTicks(link);
+  const tick = (model) => box(`${name}:${model.version}`, model.created_at);
+  const head = h("div", { class: "panel-head" }, h("h2", {}, `Versions of ${name}`), h("div", { class: "actions" }, link, h("a", { class: "button quiet", href: modelPage(name) }, "Latest")));
+  return [h("section", { class: "panel" }, head, versionTable(name, { tick, current: id }))];
 }

@@ -62,6 +62,16 @@ export function modelApi(ref, below = "") {
   return `/v1/models/${encodeURIComponent(ref)}${below}`;
 }
 
+/** @param {string} id */
+export function rankingPage(id) {
+  return `/rankings/${encodeURIComponent(id)}`;
+}
+
+/** @param {string} id @param {string} [asked] */
+export function rankingApi(id, asked = "") {
+  return `/v1/rankings/${encodeURIComponent(id)}${asked}`;
+}
+
 /** The form that compares, with systems and a dataset chosen. @param {string[]} systems references of models, ids of rankings */
 export function compareWith(systems, dataset = "") {
   const chosen = new URLSearchParams(systems.map((system) => ["system", system]));

@@ -6,6 +6,7 @@ import { get, Problem } from "./api.js";
 import { comparisonApi, queryPage } from "./addresses.js";
 import { h, problemBox, replace } from "./dom.js";
 import { failureBox } from "./loaded.js";
+import { reasons } from "./reasons.js";
 import { searchField } from "./search_field.js";
 import { twoRankings } from "./two_rankings.js";
 
@@ -16,7 +17,7 @@ const TOP = 20;
  * @param {(queryId: string) => void} wanted called with the id that was typed
  * @returns {{node: HTMLElement, show: (queryId: string, pair: any, metric: string) => Promise<void>}}
  */
-export function comparedQuery({ id, dataset_id: dataset }, wanted) {
+export function comparedQuery({ id, dataset_id: dataset, systems }, wanted) {
   const title = h("h3", { tabindex: "-1" }, "A query as both rank it");
   const field = searchField("Look at a query by its id", "Id of a query", { keydown: (event) => event.key === "Enter" && field.value && wanted(field.value.trim()) });
   const place = h("div", {});
@@ -32,7 +33,8 @@ export function comparedQuery({ id, dataset_id: dataset }, wanted) {
       if (turn !== asked) return;
       const [left, right] = [query.systems[pair.a], query.systems[pair.b]];
       replace(title, "Query ", h("a", { href: queryPage(dataset, queryId) }, queryId));
-      replace(place, twoRankings(left, right, { metric, largestLabel: largest(query.systems) }));
+      const why = reasons(dataset, queryId, [{ ...left, ...systems[pair.a] }, { ...right, ...systems[pair.b] }]);
+      replace(place, twoRankings(left, right, { metric, largestLabel: largest(query.systems), open: why?.open }), why?.node);
     } catch (error) {
       if (turn !== asked) return;
       replace(title, "A query as both rank it");

@@ -5,6 +5,7 @@
 import { datasetApi } from "./addresses.js";
 import { get, Problem } from "./api.js";
 import { h, replace } from "./dom.js";
+import { showFilters } from "./filters.js";
 import { counted } from "./format.js";
 
 /**
@@ -32,6 +33,13 @@ async function readReady(asked) {
     if (error instanceof Problem && error.status === 404) return items;
     throw error;
   }
+}
+
+/** Offers datasets to narrow a list by. @param {HTMLFormElement} form @param {any[]} datasets */
+export function offerFilter(form, datasets) {
+  const select = form.querySelector('select[data-filter="dataset_id"]');
+  replace(select, h("option", { value: "" }, "All datasets"), ...datasets.map(({ id, name }) => h("option", { value: id }, name)));
+  showFilters(form);
 }
 
 /** Chooses a dataset where it is offered. @param {Iterable<HTMLSelectElement>} selects @param {string | null} id */

@@ -1,5 +1,5 @@
 /**
- * Files dropped on a form with several places for them: each goes where its name says.
+ * Files dropped on a form: where it has several places for them, each goes where its name says.
  * @module
  */
 import { PARTS } from "./dataset_words.js";
@@ -12,6 +12,19 @@ const NAMES = { validation: /vali|valid|dev/i, test: /test/i, train: /train/i };
  * @param {(layout: "file" | "parts") => void} choose shows the places that are needed
  */
 export function acceptDrops(form, choose) {
+  onDrop(form, (files, target) => {
+    const onto = target.closest(".field")?.querySelector('input[type="file"]');
+    if (files.length === 1 && onto) give(onto, files[0]);
+    else spread(form, files, choose);
+  });
+}
+
+/** One file, wherever on the form it is dropped. @param {HTMLFormElement} form */
+export function acceptDrop(form) {
+  onDrop(form, ([file]) => give(form.querySelector('input[type="file"]'), file));
+}
+
+function onDrop(form, take) {
   form.addEventListener("dragover", (event) => {
     if (!event.dataTransfer.types.includes("Files")) return;
     event.preventDefault();
@@ -25,9 +38,7 @@ export function acceptDrops(form, choose) {
     const files = [...event.dataTransfer.files];
     if (!files.length) return;
     event.preventDefault();
-    const onto = event.target.closest(".field")?.querySelector('input[type="file"]');
-    if (files.length === 1 && onto) give(onto, files[0]);
-    else spread(form, files, choose);
+    take(files, event.target);
   });
 }
 

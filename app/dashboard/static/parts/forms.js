@@ -46,6 +46,7 @@ function ticked(control) {
 
 function read(text, type, unit) {
   if (type === "boolean" && text) return text === "true";
+  if (type === "lines") return text ? pairsOf(text) : undefined;
   if (type === "list") return text.split(/[\s,]+/).filter(Boolean);
   if (type === "numbers") return text.split(/[\s,;]+/).filter(Boolean).map(numberOrText);
   if (text === "") return undefined;
@@ -60,6 +61,12 @@ function read(text, type, unit) {
     }
   }
   return text;
+}
+
+/** "a = b", one a line, as an object. */
+function pairsOf(text) {
+  const pairs = text.split("\n").map((line) => line.split("=").map((part) => part.trim()));
+  return Object.fromEntries(pairs.filter(([name]) => name).map(([name, ...value]) => [name, value.join("=")]));
 }
 
 /** A number typed in minutes or GB, as the seconds and bytes that are sent. */

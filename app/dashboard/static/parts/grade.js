@@ -6,6 +6,7 @@ import { h } from "./dom.js";
 import { short } from "./format.js";
 
 const GRADES = 4;
+const MOST_IN_LEGEND = 8;
 
 /**
  * @param {number | null} label null where the document was not judged
@@ -14,6 +15,14 @@ const GRADES = 4;
 export function grade(label, largest) {
   if (typeof label !== "number") return h("span", { class: "grade", "data-grade": "none", title: "not judged" }, "none");
   return h("span", { class: "grade", "data-grade": step(label, largest) }, short(label));
+}
+
+/** What the colours mean; the label itself stands in each. @param {any} [statistics] of the dataset @returns {HTMLElement | null} */
+export function gradeLegend(statistics) {
+  const labels = (statistics?.labels || []).map(({ label }) => label).filter((label) => label >= 0);
+  if (!labels.length || labels.length > MOST_IN_LEGEND) return null;
+  const largest = Math.max(...labels);
+  return h("p", { class: "grade-legend" }, "not relevant ", ...labels.sort((one, other) => one - other).map((label) => grade(label, largest)), " most relevant");
 }
 
 function step(label, largest) {

@@ -5,13 +5,11 @@
 import { creator, get } from "./api.js";
 import { offerContracts } from "./contract_field.js";
 import { chooseDataset, offerReady } from "./dataset_select.js";
-import { announce, h, problemBox, replace } from "./dom.js";
+import { problemBox, replace } from "./dom.js";
+import { followJob, unfinished } from "./followed_job.js";
 import { onSubmit, payloadOf, showError } from "./forms.js";
-import { jobActions } from "./job_actions.js";
 import { isActive } from "./job_words.js";
 import { offerLabelMap } from "./label_map_fields.js";
-import { poll } from "./poll.js";
-import { progressBar } from "./progress_bar.js";
 
 /**
  * @param {any} model
@@ -22,7 +20,7 @@ export async function inspectionForm(model, found) {
   const place = document.getElementById("inspecting");
   const create = creator();
 
-  onSubmit(form, async () => follow(await create("/v1/jobs", { kind: "inspect", model: model.id, ...payloadOf(form) })));
+  onSubmit(form, async () => void follow(await create("/v1/jobs", { kind: "inspect", model: model.id, ...payloadOf(form) })));
   try {
     await offerChoices(form, model.dataset_id);
     const { items } = await get("/v1/jobs?kind=inspect&limit=50");
@@ -33,35 +31,19 @@ export async function inspectionForm(model, found) {
   }
 
   /** Stays with a job to its end; another one may be submitted only then. */
-  function follow(job) {
-    const bar = progressBar();
-    const path = `/v1/jobs/${encodeURIComponent(job.id)}`;
-    let ended = false;
-    const again = poll(refresh, (problem) => end(problemBox(problem)));
-    const actions = jobActions(() => again(), { page: true });
+  async function follow(job) {
     form.hidden = true;
-    place.hidden = false;
-    replace(place, bar.node, actions.node);
-
-    async function refresh() {
-      if (ended) return false;
-      job = await get(path);
-      bar.update(job);
-      actions.update(job);
-      if (isActive(job)) return true;
-      announce(`Inspection: ${job.status}.`);
-      if (job.status === "succeeded") found(job.result.inspection_id);
-      end(job.status !== "succeeded" && (job.problem ? problemBox(job.problem) : h("p", { class: "hint" }, "The inspection was cancelled.")));
-      return false;
+    let words;
+    try {
+      const ended = await followJob(place, job);
+      words = unfinished(ended);
+      if (!words) found(ended.result.inspection_id);
+    } catch (problem) {
+      words = problemBox(problem);
     }
-
-    /** Offers the form again, and what is to be said of this job. */
-    function end(words) {
-      ended = true;
-      form.hidden = false;
-      place.hidden = !words;
-      replace(place, words);
-    }
+    form.hidden = false;
+    place.hidden = !words;
+    replace(place, words);
   }
 }
 

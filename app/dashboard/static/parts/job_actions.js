@@ -35,7 +35,7 @@ function results(job) {
   const link = (href, words, attributes = {}) => h("a", { class: "button quiet", href, ...attributes }, words);
   const found = resultPage(job);
   return [
-    found && h("a", { class: job.kind === "train" ? "button quiet" : "button primary", href: found }, { compare: "Comparison", inspect: "Inspection" }[job.kind] || "Evaluation"),
+    found && h("a", { class: job.kind === "train" ? "button quiet" : "button primary", href: found }, { compare: "Comparison", inspect: "Inspection", rank: "Ranking", import: "Ranking" }[job.kind] || "Evaluation"),
     job.kind === "import" && ranking && link(compareWith([ranking], job.spec.dataset_id), "Compare it"),
     model && link(modelPage(model), "Model"),
     model && link(`/v1/models/${encodeURIComponent(model)}/export?format=lightgbm`, "Model file", { download: "" }),

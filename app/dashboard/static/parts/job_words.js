@@ -2,7 +2,7 @@
  * What a job is called, and how far it is, in words.
  * @module
  */
-import { modelPage } from "./addresses.js";
+import { modelPage, rankingPage } from "./addresses.js";
 import { count, duration, percent, size } from "./format.js";
 
 /**
@@ -64,10 +64,11 @@ export function systemWords(systems) {
 
 /** Where what the job found is shown, for those that find something. @param {Job} job */
 export function resultPage(job) {
-  const { comparison_id: comparison, evaluation_id: evaluation, inspection_id: inspection } = job.result || {};
+  const { comparison_id: comparison, evaluation_id: evaluation, inspection_id: inspection, ranking_id: ranking } = job.result || {};
   if (comparison) return `/comparisons/${encodeURIComponent(comparison)}`;
   if (inspection) return `${modelPage(job.spec.model_id)}#by=permutation&inspection=${encodeURIComponent(inspection)}`;
-  return evaluation ? `/evaluations/${encodeURIComponent(evaluation)}` : null;
+  if (evaluation) return `/evaluations/${encodeURIComponent(evaluation)}`;
+  return ranking ? rankingPage(ranking) : null;
 }
 
 /** What a job found that makes nothing to look at. @param {Job} job @returns {string | null} */

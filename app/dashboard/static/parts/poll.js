@@ -10,7 +10,7 @@ const IDLE_SECONDS = 5;
 const LONGEST_WAIT_SECONDS = 15;
 
 /**
- * @param {() => Promise<boolean>} task asks once and tells whether something is still moving
+ * @param {() => Promise<boolean | null>} task asks once and tells whether something is still moving; null ends it
  * @param {(problem: Problem) => void} onProblem the API refused; polling has ended
  * @returns {() => void} ask now
  */
@@ -34,6 +34,7 @@ export function poll(task, onProblem) {
     try {
       const busy = await task();
       failures = 0;
+      ended = busy === null;
       showBack();
       return busy ? BUSY_SECONDS : IDLE_SECONDS;
     } catch (error) {

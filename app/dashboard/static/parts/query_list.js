@@ -27,8 +27,9 @@ const TYPING_MILLISECONDS = 200;
  * @param {any} dataset
  * @param {string} wanted the prefix to begin with
  * @param {(prefix: string) => void} onPrefix
+ * @param {(queryId: string) => string} [address] where a query is shown
  */
-export function queryList({ id, statistics }, wanted, onPrefix) {
+export function queryList({ id, statistics }, wanted, onPrefix, address = (queryId) => queryPage(id, queryId)) {
   const field = searchField("Find a query by its id", "Id, or how it begins", { input: typed, keydown: jump });
   const words = h("p", { class: "hint", role: "status" });
   const place = h("div", { class: "rows" });
@@ -46,7 +47,7 @@ export function queryList({ id, statistics }, wanted, onPrefix) {
   }
 
   function jump(event) {
-    if (event.key === "Enter" && field.value) location.assign(queryPage(id, field.value));
+    if (event.key === "Enter" && field.value) location.assign(address(field.value));
   }
 
   /** Reads the first page, or the next; what an earlier prefix brings late is dropped. */
@@ -77,7 +78,7 @@ export function queryList({ id, statistics }, wanted, onPrefix) {
     const all = statistics.queries;
     setText(words, summary(next, all));
     const more = next && h("button", { type: "button", class: "quiet small show-more", click: () => read(next) }, "Show more");
-    replace(place, queries.length > 0 && table(id, queries), more);
+    replace(place, queries.length > 0 && table(queries, address), more);
     if (before) place.querySelectorAll("tbody a")[before]?.focus();
   }
 
@@ -91,14 +92,14 @@ export function queryList({ id, statistics }, wanted, onPrefix) {
   return h("div", { class: "panel browser" }, h("div", { class: "browser-head" }, field, words), place);
 }
 
-function table(id, queries) {
+function table(queries, address) {
   const columns = Object.keys(queries[0].columns || {});
   const heading = (label, kind) => h("th", { scope: "col", class: kind }, label);
   const row = ({ query_id: query, documents, relevant, min_label: low, max_label: high, columns: values }) =>
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, h("a", { class: "name", href: queryPage(id, query), title: query }, query)),
+      h("th", { scope: "row" }, h("a", { class: "name", href: address(query), title: query }, query)),
       h("td", { class: "number" }, count(documents)),
       h("td", { class: "number" }, relevant ? count(relevant) : h("span", { class: "unusual" }, "0")),
       h("td", { class: "number" }, rangeWords(low, high)),

@@ -2,6 +2,7 @@
  * The form that uploads a TREC run, so that what another system ranks can be evaluated and compared.
  * @module
  */
+import { acceptDrop } from "./drop_files.js";
 import { onSubmit, payloadOf } from "./forms.js";
 import { upload } from "./upload.js";
 
@@ -10,6 +11,7 @@ import { upload } from "./upload.js";
  * @param {(job: any) => void} uploaded
  */
 export function runForm(form, uploaded) {
+  acceptDrop(form);
   onSubmit(form, async () => {
     const data = new FormData();
     // Texts first, so that the server knows the dataset before it has the run.

@@ -2,13 +2,11 @@
  * The systems to compare, in the order in which they were chosen: models, uploaded runs, or anything by its reference.
  * @module
  */
-import { get } from "./api.js";
 import { announce, h, replace, setAttribute, setText } from "./dom.js";
 import { count } from "./format.js";
 import { searchField } from "./search_field.js";
+import { asSystem, readOffered } from "./systems.js";
 
-const PAGE = 200;
-const RANKING = /^rnk_/;
 
 /**
  * @param {HTMLElement} place
@@ -66,17 +64,5 @@ export async function systemPicker(place) {
   setAttribute(options, "aria-label", "Models and runs");
   replace(place, h("div", { class: "browser-head" }, field, words), order, options);
   show();
-  return { systems: () => [...chosen].map((reference) => (RANKING.test(reference) ? { ranking_id: reference } : { model: reference })) };
-}
-
-async function readOffered() {
-  const [models, runs] = await Promise.all([get(`/v1/models?limit=${PAGE}`), get(`/v1/rankings?uploaded=true&limit=${PAGE}`)]);
-  return [
-    ...models.items.map(({ name, version, aliases, loss }) => ({
-      reference: `${name}:${version}`,
-      name: `${name}:${version}`,
-      detail: [loss?.name, ...aliases.map((alias) => `@${alias}`)].filter(Boolean).join(" "),
-    })),
-    ...runs.items.map(({ id, system }) => ({ reference: id, name: system, detail: "uploaded run" })),
-  ];
+  return { systems: () => [...chosen].map(asSystem) };
 }

@@ -18,9 +18,10 @@ const WIDTH = 100;
 /**
  * @param {Side} left
  * @param {Side} right
- * @param {{metric: string, largestLabel: number | null | undefined}} options
+ * @param {{metric: string, largestLabel: number | null | undefined, open?: (documentId: string) => void}} options
+ *   open: shows why a document is where it is, where that can be told
  */
-export function twoRankings(left, right, { metric: shown, largestLabel }) {
+export function twoRankings(left, right, { metric: shown, largestLabel, open }) {
   const rows = Math.max(left.ranking.length, right.ranking.length);
   const placesLeft = places(left);
   const node = h(
@@ -29,9 +30,9 @@ export function twoRankings(left, right, { metric: shown, largestLabel }) {
     heading(left, shown),
     h("span", {}),
     heading(right, shown),
-    h("ol", {}, ...left.ranking.map((each) => before(each, largestLabel))),
+    h("ol", {}, ...left.ranking.map((each) => before(each, largestLabel, open))),
     lines(left, right, rows, largestLabel),
-    h("ol", {}, ...right.ranking.map((each) => after(each, largestLabel, shift(each, placesLeft, left)))),
+    h("ol", {}, ...right.ranking.map((each) => after(each, largestLabel, shift(each, placesLeft, left), open))),
     remainder(left),
     h("span", {}),
     remainder(right),
@@ -49,18 +50,23 @@ function heading({ name, values }, shown) {
   return h("div", { class: "ranking-head" }, h("strong", { class: "name", title: name }, name), h("span", { class: "hint" }, `${shown} ${metric(values[shown])}`));
 }
 
-function attributes({ document_id: id, score }) {
-  return { "data-document": id, tabindex: "0", title: `${id}: score ${score}` };
+function attributes({ document_id: id, score }, open) {
+  return { "data-document": id, tabindex: open ? false : "0", title: `${id}: score ${score}` };
 }
 
-function before(document, largestLabel) {
-  const { document_id: id, rank, label } = document;
-  return h("li", { ...attributes(document), class: "before" }, h("span", { class: "rank" }, count(rank)), h("span", { class: "name" }, id), grade(label, largestLabel));
+function name({ document_id: id }, open) {
+  const words = h("span", { class: "name" }, id);
+  return open ? h("button", { type: "button", class: "link", value: id, "aria-label": `Why ${id} is there`, click: () => open(id) }, words) : words;
 }
 
-function after(document, largestLabel, moved) {
-  const { document_id: id, rank, label } = document;
-  return h("li", attributes(document), grade(label, largestLabel), h("span", { class: "name" }, id), moved, h("span", { class: "rank" }, count(rank)));
+function before(document, largestLabel, open) {
+  const { rank, label } = document;
+  return h("li", { ...attributes(document, open), class: "before" }, h("span", { class: "rank" }, count(rank)), name(document, open), grade(label, largestLabel));
+}
+
+function after(document, largestLabel, moved, open) {
+  const { rank, label } = document;
+  return h("li", attributes(document, open), grade(label, largestLabel), name(document, open), moved, h("span", { class: "rank" }, count(rank)));
 }
 
 /** How far a document has come; one from below the other's top is new here. */

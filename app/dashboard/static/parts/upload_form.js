@@ -3,10 +3,10 @@
  * @module
  */
 import { acceptDrops } from "./drop_files.js";
-import { announce, setText } from "./dom.js";
-import { duration, size } from "./format.js";
+import { announce } from "./dom.js";
 import { onSubmit, payloadOf } from "./forms.js";
 import { upload } from "./upload.js";
+import { sentWatcher } from "./upload_progress.js";
 
 /**
  * @param {HTMLFormElement} form
@@ -56,20 +56,4 @@ function contents(form) {
     if (input.files.length) data.append(input.name, input.files[0]);
   }
   return data;
-}
-
-/** Shows how much has been sent, how fast, and how long the rest may take. */
-function sentWatcher(box) {
-  const bar = box.querySelector("progress");
-  const words = box.querySelector("p");
-  const start = performance.now();
-  return (sent, total) => {
-    const seconds = (performance.now() - start) / 1000;
-    const rate = sent / Math.max(seconds, 0.001);
-    box.hidden = false;
-    bar.max = total || 1;
-    bar.value = sent;
-    const left = seconds > 1 ? ` · ${size(rate)}/s · ${duration((total - sent) / rate)} left` : "";
-    setText(words, sent < total ? `${size(sent)} of ${size(total)}${left}` : "sent; waiting for the answer");
-  };
 }

@@ -1,0 +1,20 @@
+"""Texts of stored models, read when somebody looks inside one."""
+
+from functools import lru_cache
+
+from core.scoring.model_text import ModelText
+from core.store import Store
+from core.store.result_keys import model_key
+
+MOST_MODELS = 4
+
+
+class ModelTexts:
+    """Texts of models by id, the least recently asked given up first; safe between threads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.of = lru_cache(maxsize=MOST_MODELS)(self._read)
+
+    def _read(self, model_id: str) -> ModelText:
+        return ModelText.read(self._store.artifacts.read_bytes(model_key(model_id)))
