@@ -71,7 +71,7 @@ def fill_training(
     if test is not None:
         page.get_by_role("group", name="Test on").get_by_label("another dataset").check()
         page.get_by_label("Test dataset").select_option(label=option_label(page, test))
-    page.get_by_label("Iterations num_iterations").fill(str(iterations))
+    page.get_by_label("Iterations", exact=True).fill(str(iterations))
     page.get_by_label("Iterations without improvement").fill(str(iterations))
     return page
 

@@ -1,24 +1,79 @@
 /**
- * `/train`: the form that submits a training job. Losses and their hyperparameters come from the API.
+ * `/train`: the form that submits trainings. Its fields come from the OpenAPI document and the catalogue of losses.
+ * `?dataset=` chooses the data, `?from=` fills it as a job was asked for; several values make a grid.
  * @module
  */
-import { creator, get } from "../parts/api.js";
+import { compareJobs, jobPage } from "../parts/addresses.js";
+import { get, Problem } from "../parts/api.js";
 import { offerContracts } from "../parts/contract_field.js";
-import { setText } from "../parts/dom.js";
-import { followChoices, onSubmit, payloadOf, showError } from "../parts/forms.js";
+import { h, replace, setText } from "../parts/dom.js";
+import { fillForm } from "../parts/fill_form.js";
+import { count } from "../parts/format.js";
+import { followChoices, onSubmit, showError } from "../parts/forms.js";
+import { gridOf, MOST } from "../parts/grid.js";
 import { offerLosses } from "../parts/loss_fields.js";
+import { requestOf } from "../parts/request_of.js";
+import { fillFields } from "../parts/schema_fields.js";
+import { manyCreator } from "../parts/submit_many.js";
+import { MOST_COMPARED } from "../parts/ticked_jobs.js";
 import { offerDatasets } from "../parts/training_data.js";
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("train"));
-const create = creator();
+const button = form.querySelector('button[type="submit"]');
+const words = document.getElementById("grid");
+const createAll = manyCreator();
+const asked = new URLSearchParams(location.search);
 
-followChoices(form);
-onSubmit(form, async () => {
-  const job = await create("/v1/jobs", { kind: "train", ...payloadOf(form) });
-  location.assign(`/jobs/${encodeURIComponent(job.id)}`);
-});
-await Promise.all([offerDatasets(form), get("/v1/losses").then(({ items }) => offerLosses(items)), offerMetrics()]).catch((error) => showError(form, error));
+onSubmit(form, send);
+await prepare().catch((error) => showError(form, error));
+for (const event of ["input", "change"]) form.addEventListener(event, showGrid);
 form.removeAttribute("aria-busy");
+showGrid();
+
+async function prepare() {
+  const [document, { items }, earlier] = await Promise.all([get("/openapi.json"), get("/v1/losses"), readEarlier()]);
+  fillFields(form, document);
+  followChoices(form);
+  await Promise.all([offerDatasets(form, earlier?.spec.dataset_id || asked.get("dataset")), offerMetrics()]);
+  offerLosses(items);
+  if (earlier) fillForm(form, await requestOf(earlier));
+}
+
+/** The training to begin from, null where there is none to be had. */
+async function readEarlier() {
+  const id = asked.get("from");
+  if (!id) return null;
+  const place = document.getElementById("from");
+  place.hidden = false;
+  try {
+    const job = await get(`/v1/jobs/${encodeURIComponent(id)}`);
+    if (job.kind !== "train") throw new Problem(404, {});
+    replace(place, "As ", h("a", { href: jobPage(id) }, job.spec.model_name), " was trained; change what you like.");
+    return job;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    setText(place, `There is no training ${id} to begin from.`);
+    return null;
+  }
+}
+
+async function send() {
+  const { size, requests } = gridOf(form);
+  if (size > MOST) throw new Problem(422, { title: "Too many trainings", detail: `The grid has ${count(size)} points; at most ${MOST} trainings are submitted at once.` });
+  const jobs = await createAll(requests().map((request) => ({ kind: "train", ...request })), (done) => size > 1 && setText(words, `${done} of ${size} submitted`));
+  if (jobs.length === 1) location.assign(jobPage(jobs[0].id));
+  else if (jobs.length <= MOST_COMPARED) location.assign(compareJobs(jobs.map(({ id }) => id)));
+  else location.assign(`/jobs?kind=train&text=${encodeURIComponent(`${form.querySelector('[data-pointer="/model_name"]').value}-`)}`);
+}
+
+/** Says how many trainings there will be, and of what. */
+function showGrid() {
+  const { size, axes } = gridOf(form);
+  words.hidden = size < 2;
+  const product = axes.map(([name, number]) => `${number} of ${name}`).join(" × ");
+  setText(words, size < 2 ? "" : `${count(size)} trainings will be submitted: ${product}. The name of each tells its values.${size > MOST ? ` That is more than the ${MOST} that are submitted at once.` : ""}`);
+  setText(button, size < 2 ? "Start training" : `Start ${count(size)} trainings`);
+}
 
 async function offerMetrics() {
   const { items, presets } = await get("/v1/metrics");

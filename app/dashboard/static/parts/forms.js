@@ -20,7 +20,7 @@ export function payloadOf(form) {
 }
 
 function controls(form) {
-  return [...form.querySelectorAll('input[data-pointer], select[data-pointer], textarea[data-pointer], [data-type="checked"]')].filter(
+  return [...form.querySelectorAll('input[data-pointer], select[data-pointer], textarea[data-pointer], [data-type="checked"], [data-type="several"][data-pointer]')].filter(
     (control) => !control.matches(":disabled") && control.type !== "file",
   );
 }
@@ -28,8 +28,23 @@ function controls(form) {
 /** A number that does not read as one is sent as typed: the server's answer then tells what is expected. */
 function valueOf(control) {
   const type = control.dataset.type;
-  if (type === "checked") return [...control.querySelectorAll("input:checked")].map((box) => box.value);
-  const text = control.value.trim();
+  if (type === "checked") return ticked(control);
+  if (type === "several") return valuesOf(control)[0];
+  return read(control.value.trim(), type, control.dataset.unit);
+}
+
+/** The values of a control that takes several, parted by commas or ticked; in no other does a comma part anything. */
+export function valuesOf(control) {
+  const { type, of } = control.dataset;
+  const texts = type === "several" ? ticked(control) : control.value.split(",").map((text) => text.trim());
+  return [...new Set(texts.filter(Boolean).map((text) => read(text, of || type)))];
+}
+
+function ticked(control) {
+  return [...control.querySelectorAll("input:checked")].map((box) => box.value);
+}
+
+function read(text, type, unit) {
   if (type === "boolean" && text) return text === "true";
   if (type === "lines") return text ? pairsOf(text) : undefined;
   if (type === "list") return text.split(/[\s,]+/).filter(Boolean);
@@ -37,7 +52,7 @@ function valueOf(control) {
   if (text === "") return undefined;
   // A name may hold spaces; commas part the names.
   if (type === "names") return text.split(",").map((name) => name.trim()).filter(Boolean);
-  if (type === "number" || type === "integer") return inUnits(numberOrText(text), control.dataset.unit);
+  if (type === "number" || type === "integer") return inUnits(numberOrText(text), unit);
   if (type === "json" && /^[[{"\d-]/.test(text)) {
     try {
       return JSON.parse(text);
@@ -64,7 +79,8 @@ function numberOrText(text) {
   return Number.isNaN(Number(text)) ? text : Number(text);
 }
 
-function setAt(payload, pointer, value) {
+/** Sets the value at a JSON pointer, making what leads there. */
+export function setAt(payload, pointer, value) {
   const steps = pointer.split("/").slice(1);
   const last = steps.pop();
   const place = steps.reduce((at, step) => (at[step] ??= {}), payload);

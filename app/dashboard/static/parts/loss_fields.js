@@ -3,6 +3,7 @@
  * @module
  */
 import { h, replace, setText } from "./dom.js";
+import { counted } from "./format.js";
 import { parameterField } from "./parameter_field.js";
 
 const STANDARD = "lambdarank";
@@ -19,6 +20,7 @@ const IN_SIGHT = ["target", "mu", "truncation_level", "pair_selection"];
  * @property {string} summary
  * @property {string} formula
  * @property {string} source
+ * @property {string} choose when to take it
  * @property {import("./parameter_field.js").Parameter[]} parameters
  */
 
@@ -30,6 +32,7 @@ export function offerLosses(losses) {
   select.addEventListener("change", show);
   if (losses.some((loss) => loss.name === STANDARD)) select.value = STANDARD;
   show();
+  offerOthers(losses, select);
 }
 
 function grouped(losses) {
@@ -40,10 +43,28 @@ function grouped(losses) {
   return groups.filter(([, members]) => members.length).map(([family, members]) => h("optgroup", { label: family }, ...members.map(option)));
 }
 
+/** Ticks for losses to train with as well, each at its defaults. */
+function offerOthers(losses, select) {
+  const place = document.querySelector("[data-also]");
+  const summary = place.closest("details").querySelector("summary");
+  const box = ({ name, summary: words }) => h("label", { class: "check", title: words }, h("input", { type: "checkbox", value: name }), name);
+  place.append(...losses.map(box));
+  const follow = () => {
+    const boxes = [...place.querySelectorAll("input")];
+    for (const each of boxes) each.disabled = each.value === select.value;
+    const ticked = boxes.filter((each) => each.checked && !each.disabled).length;
+    setText(summary, ticked ? `Also train with ${counted(ticked, "other loss", "other losses")}` : "Also train with other losses");
+  };
+  place.addEventListener("change", follow);
+  select.addEventListener("change", follow);
+  follow();
+}
+
 /** @param {Loss} loss */
-function showLoss({ summary, formula, source, parameters }) {
+function showLoss({ summary, formula, source, choose, parameters }) {
   setText(document.getElementById("loss-formula"), formula || "");
   setText(document.getElementById("loss-summary"), [summary, source].filter(Boolean).join(" · "));
+  setText(document.getElementById("loss-choose"), choose ? `${choose}.` : "");
   const inSight = IN_SIGHT.map((name) => parameters.find((each) => each.name === name)).filter(Boolean);
   const folded = parameters.filter((each) => !inSight.includes(each));
   const fields = (some) => some.map((each) => parameterField(`/loss/${each.name}`, each));

@@ -10,9 +10,8 @@ import { offerLabelMap } from "./label_map_fields.js";
 
 const PLACES = { validation: '[data-pointer="/validation/dataset_id"]', test: '[data-pointer="/test_dataset_id"]' };
 
-/** @param {HTMLFormElement} form */
-export async function offerDatasets(form) {
-  const asked = new URLSearchParams(location.search).get("dataset");
+/** @param {HTMLFormElement} form @param {string | null} asked the dataset to train on */
+export async function offerDatasets(form, asked) {
   const datasets = await offerReady(form.querySelectorAll('select[data-list="ready"]'), asked);
   document.getElementById("no-datasets").hidden = datasets.length > 0;
   form.hidden = datasets.length === 0;
