@@ -1,15 +1,19 @@
 # Two stages: the first builds the environment, the second carries only what runs.
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /src
-COPY requirements/runtime.lock requirements/runtime.lock
+COPY requirements/runtime.lock requirements/docs.lock requirements/
 RUN python -m venv /opt/rankery \
     && /opt/rankery/bin/pip install --no-cache-dir --require-hashes --requirement requirements/runtime.lock \
-    && /opt/rankery/bin/pip install --no-cache-dir "setuptools>=80"
-COPY pyproject.toml README.md LICENSE ./
+    && /opt/rankery/bin/pip install --no-cache-dir "setuptools>=80" \
+    && /opt/rankery/bin/pip install --no-cache-dir --require-hashes --target /opt/guide --requirement requirements/docs.lock
+COPY pyproject.toml README.md LICENSE mkdocs.yml ./
 COPY app app
 COPY worker worker
 COPY core core
 COPY rankery rankery
+COPY guide guide
+COPY docs docs
+RUN NUMBA_CACHE_DIR=/opt/guide/numba-cache PYTHONPATH=/opt/guide /opt/rankery/bin/python -m mkdocs build --quiet
 RUN /opt/rankery/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
     && NUMBA_CACHE_DIR=/opt/rankery/numba-cache /opt/rankery/bin/python -c "from core.warm_up import warm_up; warm_up()"
 

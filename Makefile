@@ -13,7 +13,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: install
-install: .venv/.installed ## make .venv from the lock; nothing to do when up to date
+install: .venv/.installed app/guide/site/index.html ## make .venv from the lock, and the guide; nothing to do when up to date
 
 .venv/.installed: requirements/development.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rankery needs Python 3.11 or later; name one with PYTHON=…")'
@@ -22,6 +22,13 @@ install: .venv/.installed ## make .venv from the lock; nothing to do when up to 
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -c 'from core.warm_up import warm_up; warm_up()' # compile the kernels once, so that nobody waits
 	@touch $@
+
+# Its references are made from the code, so that the code is among what it depends on.
+app/guide/site/index.html: .venv/.installed mkdocs.yml $(shell find docs guide app core rankery -type f -not -path 'app/guide/site/*' -not -name '*.pyc')
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+
+.PHONY: guide
+guide: install ## build the guide, which the service shows at /guide
 
 .PHONY: demo
 demo: install ## train two losses on synthetic data, or on TRAIN= VALIDATION= TEST= files, and compare them
@@ -110,6 +117,10 @@ check: install ## ruff, mypy --strict, import contracts, doc examples
 	$(BIN)/lint-imports
 	$(BIN)/pytest --doctest-modules core --ignore core/store/migrations
 
+.PHONY: client
+client: install ## write what of the Python client is generated, from the OpenAPI document and its asynchronous half
+	$(BIN)/python -m tests.rankery.generation
+
 .PHONY: format
 format: install ## format the code
 	$(BIN)/ruff check --fix .
@@ -119,11 +130,12 @@ format: install ## format the code
 lock: install ## pin the newest versions that pyproject.toml allows, with hashes and without an index host
 	$(BIN)/uv pip compile $(LOCK) pyproject.toml --output-file requirements/runtime.lock
 	$(BIN)/uv pip compile $(LOCK) pyproject.toml --group dev --constraints requirements/runtime.lock --output-file requirements/development.lock
+	$(BIN)/uv pip compile $(LOCK) --group docs --constraints requirements/runtime.lock --output-file requirements/docs.lock
 	$(BIN)/uv pip compile $(LOCK) requirements/mlserver.in --output-file requirements/mlserver.lock
 
 LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
 
 .PHONY: clean
 clean: ## remove the environment and caches
-	rm -rf .venv .venv-mlserver .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info build dist
+	rm -rf .venv .venv-mlserver .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info build dist app/guide/site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

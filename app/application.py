@@ -16,6 +16,7 @@ from app.access.keyring import Keyring
 from app.access.network import refuse_open_network
 from app.access.recorder import Recorder
 from app.access_log import AccessLog
+from app.guide import mount_guide
 from app.limits.heads import HeadLimit
 from app.limits.patience import BodyPatience
 from app.limits.rates import RateLimit
@@ -39,6 +40,7 @@ from app.routes import (
     model_jobs,
     models,
     monitoring,
+    overview,
     rankings,
     scoring,
 )
@@ -66,6 +68,8 @@ _V1 = (
     comparisons.router,
     inspections.router,
     rankings.router,
+    overview.router,
+    overview.polled_router,
     catalogue.router,
     keys.router,
     audit.router,
@@ -142,6 +146,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     application.include_router(dashboard.router)
     application.include_router(dashboard.sign_in_router)
     dashboard.mount_static(application)
+    mount_guide(application)
     # The last one added is the first to see a request.
     application.add_middleware(BodyPatience, settings=settings)
     application.add_middleware(RateLimit, settings=settings)

@@ -32,6 +32,7 @@ TAGS = (
         "description": "The Open Inference Protocol, version 2: models as KServe and Triton serve them",
     },
     {"name": "results", "description": "Evaluations and rankings that jobs made"},
+    {"name": "overview", "description": "Who works, how much there is, which models are in use"},
     {"name": "keys", "description": "What lets callers in, and what they changed"},
     {"name": "catalogue", "description": "What a job may name"},
     {"name": "health", "description": "Whether the service is alive and ready"},

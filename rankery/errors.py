@@ -1,7 +1,10 @@
 """What the client and the command line tell their user."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankery.client.schemas.answers import Job
 
 
 class UserError(Exception):
@@ -26,6 +29,26 @@ class ServiceUnreachable(UserError):
 
 class InvalidSettings(UserError):
     """A setting in the environment or on the command line is unknown or out of bounds."""
+
+
+class FileUnusable(UserError):
+    """A file cannot be read or written."""
+
+
+class DataUnusable(UserError):
+    """Data in memory cannot be sent: columns or shapes do not fit."""
+
+
+class PackageMissing(UserError):
+    """Something asked for needs a package that is not installed."""
+
+
+class AnswerNotUnderstood(UserError):
+    """The service answered with something else than this version of the client expects."""
+
+
+class NothingMade(UserError):
+    """A job has not made what it was asked for."""
 
 
 @dataclass
@@ -72,13 +95,13 @@ class JobFailed(UserError):
     """A job that was waited for failed or was cancelled.
 
     Attributes:
-        job: The job as the service describes it.
+        job: The job as it ended, with its `problem`.
     """
 
-    job: dict[str, Any]
+    job: "Job"
 
     def __str__(self) -> str:
         """Return why, in one sentence."""
-        problem = self.job.get("problem") or {}
-        reason = problem.get("detail") or problem.get("title") or "no reason was given"
-        return f"the {self.job['kind']} job {self.job['id']} {self.job['status']}: {reason}"
+        problem = self.job.problem
+        reason = (problem.detail or problem.title) if problem else "no reason was given"
+        return f"the {self.job.kind} job {self.job.id} {self.job.status}: {reason}"

@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankery.errors import UserError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from core.store import ApiKey, Store
+
+ShownKey: TypeAlias = dict[str, Any]
 
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _PAGE = 200
@@ -36,10 +36,12 @@ class CreatedKey:
     """A key just made.
 
     Attributes:
+        key: It, as `all_keys` shows it.
         secret: What to send; kept nowhere.
         sentence: What was made.
     """
 
+    key: ShownKey
     secret: str
     sentence: str
 
@@ -62,47 +64,36 @@ def create_key(data_dir: Path, name: str, scopes: Sequence[str], expires_in: str
     expires_at = None if expires_in is None else _moment_in(expires_in)
     with _store(data_dir) as store, store.begin() as tx:
         key, secret = tx.api_keys.create(name, scopes, expires_at=expires_at)
-    until = "" if key.expires_at is None else f", until {_shown(key.expires_at)}"
-    return CreatedKey(secret, f"{key.id} may {', '.join(key.scopes)}{until}; its secret is shown this once")
+    until = "" if key.expires_at is None else f", until {key.expires_at:%Y-%m-%d %H:%M}"
+    sentence = f"{key.id} may {', '.join(key.scopes)}{until}; its secret is shown this once"
+    return CreatedKey(_shown_key(key), secret, sentence)
 
 
-def key_table(data_dir: Path) -> "Table":
-    """Show all keys, newest first.
+def all_keys(data_dir: Path) -> list[ShownKey]:
+    """Return all keys, newest first, without their secrets.
 
     Raises:
         StoreUnusable: The database cannot be used.
     """
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("id", "name", "secret", "scopes", "state", "made", "last used"):
-        table.add_column(heading, overflow="fold", no_wrap=heading not in ("name", "scopes"))
-    for key in _all_keys(data_dir):
-        used = _shown(key.last_used_at) if key.last_used_at else "never"
-        table.add_row(
-            key.id,
-            escape(key.name),
-            f"{key.hint}…",
-            ", ".join(key.scopes),
-            _state(key),
-            f"{key.created_at:%Y-%m-%d}",
-            used,
-        )
-    return table
+    found: list[ShownKey] = []
+    with _store(data_dir) as store, store.read() as tx:
+        page = tx.api_keys.page(None, _PAGE)
+        found += map(_shown_key, page.items)
+        while page.next_cursor is not None:
+            page = tx.api_keys.page(page.next_cursor, _PAGE)
+            found += map(_shown_key, page.items)
+    return found
 
 
-def revoke_key(data_dir: Path, id: str) -> str:
-    """Let a key in no more; returns what was done.
+def revoke_key(data_dir: Path, id: str) -> ShownKey:
+    """Let a key in no more; returns it.
 
     Raises:
         KeyRejected: There is none.
         StoreUnusable: The database cannot be used.
     """
     with _store(data_dir) as store, store.begin() as tx:
-        key = tx.api_keys.revoke(id)
-    return f"{key.id}, {key.name}, is revoked"
+        return _shown_key(tx.api_keys.revoke(id))
 
 
 def require_key_beyond_loopback(host: str, data_dir: Path) -> None:
@@ -148,17 +139,6 @@ def _store(data_dir: Path) -> "Iterator[Store]":
         raise StoreUnusable(str(error)) from error
 
 
-def _all_keys(data_dir: Path) -> "list[ApiKey]":
-    found: list[ApiKey] = []
-    with _store(data_dir) as store, store.read() as tx:
-        page = tx.api_keys.page(None, _PAGE)
-        found += page.items
-        while page.next_cursor is not None:
-            page = tx.api_keys.page(page.next_cursor, _PAGE)
-            found += page.items
-    return found
-
-
 def _moment_in(duration: str) -> datetime:
     found = re.fullmatch(r"([1-9][0-9]{0,5})([mhdw])", duration.strip())
     if found is None:
@@ -169,13 +149,23 @@ def _moment_in(duration: str) -> datetime:
         raise KeyRejected(f"{duration} is too long") from None
 
 
+def _shown_key(key: "ApiKey") -> ShownKey:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "hint": key.hint,
+        "scopes": list(key.scopes),
+        "state": _state(key),
+        "created_at": key.created_at.isoformat(),
+        "expires_at": key.expires_at and key.expires_at.isoformat(),
+        "revoked_at": key.revoked_at and key.revoked_at.isoformat(),
+        "last_used_at": key.last_used_at and key.last_used_at.isoformat(),
+    }
+
+
 def _state(key: "ApiKey") -> str:
     if key.revoked_at is not None:
         return "revoked"
     if key.expires_at is None:
         return "active"
     return f"{'expired' if key.expires_at <= datetime.now(UTC) else 'until'} {key.expires_at:%Y-%m-%d}"
-
-
-def _shown(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%d %H:%M")

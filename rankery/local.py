@@ -37,6 +37,27 @@ class RunEvaluation:
     values: dict[str, list[list[float | None]]]
 
 
+@contextmanager
+def one_sentence(place: str | None = None) -> Iterator[None]:
+    """Turn what core says of files and options into one sentence.
+
+    Args:
+        place: The files that are meant, where core does not name them.
+
+    Raises:
+        FilesUnusable: In the place of every error that a user can cause.
+    """
+    from core.errors import InvalidInput, RankeryError
+
+    try:
+        yield
+    except InvalidInput as invalid:
+        details = "; ".join(problem.detail for problem in invalid.problems)
+        raise FilesUnusable(f"{place}: {details}" if place else details) from invalid
+    except (RankeryError, OSError) as error:
+        raise FilesUnusable(str(error)) from error
+
+
 def evaluate_runs(
     qrels: Path,
     runs: Sequence[Path],
@@ -66,15 +87,15 @@ def evaluate_runs(
     from core.evaluation import measure, summarise_all
     from core.metrics import conventions, parse_metric
 
-    with _one_sentence():
+    with one_sentence():
         held = conventions(contract)
         parsed = {spelling: parse_metric(spelling, held) for spelling in metrics}
         dataset = read_dataset(qrels)
     joined = []
     for path in runs:
-        with _one_sentence(f"{path.name} beside {qrels.name}"):
+        with one_sentence(f"{path.name} beside {qrels.name}"):
             joined.append(join_run(dataset, read_run(path)))
-    with _one_sentence():
+    with one_sentence():
         values = [_values(measure(run.scores, run, metrics, held), run, only_retrieved) for run in joined]
     names = _names(runs)
     directions = {spelling: metric.higher_is_better for spelling, metric in parsed.items()}
@@ -132,19 +153,6 @@ def _compared(
 
     by_metric = {spelling: np.column_stack([one[spelling] for one in values]) for spelling in directions}
     return compare_systems(names, by_metric, directions, permutations=permutations, seed=seed)
-
-
-@contextmanager
-def _one_sentence(place: str | None = None) -> Iterator[None]:
-    from core.errors import InvalidInput, RankeryError
-
-    try:
-        yield
-    except InvalidInput as invalid:
-        details = "; ".join(problem.detail for problem in invalid.problems)
-        raise FilesUnusable(f"{place}: {details}" if place else details) from invalid
-    except (RankeryError, OSError) as error:
-        raise FilesUnusable(str(error)) from error
 
 
 def _names(runs: Sequence[Path]) -> list[str]:

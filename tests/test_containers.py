@@ -53,7 +53,7 @@ def test_every_path_that_is_copied_exists() -> None:
         for line in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)
         for path in line.split()[:-1]
     ]
-    assert {"app", "worker", "core", "rankery", "pyproject.toml"} <= set(copied)
+    assert {"app", "worker", "core", "rankery", "guide", "docs", "pyproject.toml"} <= set(copied)
     for path in copied:
         assert (ROOT / path).exists(), path
         assert path in allowed, path

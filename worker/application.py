@@ -8,7 +8,6 @@ import structlog
 from celery import Celery, signals
 
 from core.store import RUN_JOB, Store, queue_of
-from core.store.lanes import TRAINING
 from worker.logs import configure_logging
 from worker.messages import TRANSPORT
 from worker.pool import PoolProcess
@@ -39,7 +38,7 @@ def make_celery(settings: WorkerSettings, lane: str) -> Any:
         task_reject_on_worker_lost=False,
         task_track_started=False,
         worker_prefetch_multiplier=1,
-        worker_concurrency=concurrency_of(settings, lane),
+        worker_concurrency=settings.concurrency_of(lane),
         worker_send_task_events=False,
         worker_enable_remote_control=False,
         worker_hijack_root_logger=False,
@@ -55,13 +54,8 @@ def make_celery(settings: WorkerSettings, lane: str) -> Any:
     worker = f"{socket.gethostname()}:{os.getpid()}"
     process = PoolProcess(settings, stop, worker, lane)
     celery.task(name=RUN_JOB)(process.run_jobs)
-    _connect(settings, stop, process, Sweeper(settings, worker))
+    _connect(settings, stop, process, Sweeper(settings, worker, lane))
     return celery
-
-
-def concurrency_of(settings: WorkerSettings, lane: str) -> int:
-    """Return how many jobs of a lane run at the same time."""
-    return settings.worker_concurrency if lane == TRAINING else settings.quick_concurrency
 
 
 def prepare(settings: WorkerSettings) -> None:
@@ -78,7 +72,7 @@ def prepare(settings: WorkerSettings) -> None:
 
 def run_lane(settings: WorkerSettings, lane: str) -> None:
     """Run the worker of a lane in this process until SIGINT or SIGTERM; a running job is handed back."""
-    concurrency, threads = concurrency_of(settings, lane), settings.threads_per_job
+    concurrency, threads = settings.concurrency_of(lane), settings.threads_per_job
     _LOG.info("worker.starting", lane=lane, concurrency=concurrency, threads=threads)
     celery = make_celery(settings, lane)
     worker = celery.Worker(
@@ -107,11 +101,15 @@ def _connect(settings: WorkerSettings, stop: StopFlag, process: PoolProcess, swe
     def on_shutting_down(**_: Any) -> None:
         stop.set()
 
+    def on_shutdown(**_: Any) -> None:
+        sweeper.leave()
+
     receivers = (
         (signals.setup_logging, on_logging),
         (signals.worker_process_init, on_process_init),
         (signals.worker_ready, on_ready),
         (signals.worker_shutting_down, on_shutting_down),
+        (signals.worker_shutdown, on_shutdown),
     )
     for signal, receiver in receivers:
         signal.disconnect(dispatch_uid="rankery")

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from core.data.options import MAX_BYTES, MAX_CELLS, MAX_DOCUMENTS, MAX_FEATURES, MAX_RATIO
 from core.store import StoreSettings
+from core.store.lanes import TRAINING
 
 GIBIBYTE = 2**30
 
@@ -85,6 +86,10 @@ class WorkerSettings(StoreSettings):
     def threads_per_job(self) -> int:
         """The threads that numba and LightGBM both use for one job."""
         return self.threads or max(1, available_cores() // self.worker_concurrency)
+
+    def concurrency_of(self, lane: str) -> int:
+        """Return how many jobs of a lane run at the same time."""
+        return self.worker_concurrency if lane == TRAINING else self.quick_concurrency
 
 
 def available_cores() -> int:

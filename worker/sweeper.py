@@ -1,6 +1,8 @@
-"""Returning the jobs of lost workers to the queue, and announcing again what nobody came for."""
+"""Returning the jobs of lost workers to the queue, announcing again what nobody came for, and being there."""
 
+import math
 import os
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +13,8 @@ from core.store import Job, Store, Transaction, WakeUps
 from core.store.leavings import leavings
 from worker.settings import WorkerSettings
 
+# So many leases may go by before a worker that says nothing is taken to be gone.
+_SILENT_LEASES = 3
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
@@ -23,11 +27,14 @@ class Sweeper:
     Args:
         settings: The worker's settings.
         worker: What jobs call this worker, before the id of a pool process.
+        lane: The jobs that it carries out.
     """
 
-    def __init__(self, settings: WorkerSettings, worker: str) -> None:
+    def __init__(self, settings: WorkerSettings, worker: str, lane: str) -> None:
         self._settings = settings
         self._worker = worker
+        self._lane = lane
+        self._reported_at = -math.inf
         self._wake_ups = WakeUps(settings.broker_url)
         self._swept = False
         self._opened: Store | None = None
@@ -50,6 +57,18 @@ class Sweeper:
                 self._swept = False
                 return
 
+    def leave(self) -> None:
+        """Say that this worker is not there any more."""
+        if self._opened is None:
+            return
+        try:
+            with self._opened.begin() as tx:
+                tx.workers.leave(self._worker)
+        except RankeryError:
+            _LOG.warning("worker.left_unnoted", exc_info=True)
+        finally:
+            self._opened.close()
+
     def _settle(self) -> list[Job]:
         now = datetime.now(UTC)
         # A new worker announces every waiting job: what was announced before may be lost with the broker.
@@ -60,6 +79,7 @@ class Sweeper:
             with store.begin() as tx:
                 settled = tx.jobs.requeue_expired(now, self._settings.attempts, self._gone(tx))
                 woken = tx.jobs.to_wake(now, older_than_seconds)
+                self._report(tx)
             for job_id in settled.requeued:
                 _LOG.warning("job.requeued", job_id=job_id, reason="its worker stopped answering")
             for job in settled.ended:
@@ -71,6 +91,15 @@ class Sweeper:
             store.close()
         self._swept = True
         return woken
+
+    def _report(self, tx: Transaction) -> None:
+        """Say once a lease that this worker is there: whoever watches the service is told of each change."""
+        lease_seconds = self._settings.lease_seconds
+        if time.monotonic() - self._reported_at < lease_seconds:
+            return
+        processes = self._settings.concurrency_of(self._lane)
+        tx.workers.report(self._worker, self._lane, processes, _SILENT_LEASES * lease_seconds)
+        self._reported_at = time.monotonic()
 
     def _gone(self, tx: Transaction) -> list[str]:
         """Name those of this worker's pool processes that have a job and are no more.

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -22,15 +22,16 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
 _FOLDER = Path(__file__).parent / "static"
+ASK_AGAIN = "no-cache"
 _FOR_GOOD = f"public, max-age={365 * 24 * 3600}, immutable"
 _IMPORT = re.compile(r'^(?:import|export)\b[^"]*?"(\.[^"]+)";', re.MULTILINE)
 
 
-class _Files(StaticFiles):
-    """Our own files, with what browsers are told about keeping them."""
+class KeptFiles(StaticFiles):
+    """Files of a folder, with what browsers are told about keeping them."""
 
-    def __init__(self, cache_control: str) -> None:
-        super().__init__(directory=_FOLDER)
+    def __init__(self, directory: Path, cache_control: str, **options: Any) -> None:
+        super().__init__(directory=directory, **options)
         self._cache_control = cache_control
 
     def file_response(
@@ -55,8 +56,8 @@ def mount_static(app: Starlette) -> None:
     files = Router(
         routes=[
             Route("/plotly.min.js", _plotly, name="plotly"),
-            Mount(files_url().removeprefix("/static"), _Files(_FOR_GOOD)),
-            Mount("/", _Files("no-cache")),
+            Mount(files_url().removeprefix("/static"), KeptFiles(_FOLDER, _FOR_GOOD)),
+            Mount("/", KeptFiles(_FOLDER, ASK_AGAIN)),
         ]
     )
     app.mount("/static", files, name="static")

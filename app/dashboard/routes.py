@@ -13,7 +13,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 @router.get("/")
 def overview_page(request: Request) -> Response:
-    """Show what goes on, what went wrong and which models are in use; lead old addresses of lists of jobs on."""
+    """Show what goes on; an old address of a list of jobs leads on to it."""
     if "kind" in request.query_params:
         return RedirectResponse(f"/jobs?{request.url.query}")
     return _page(request, "overview", "Overview")
@@ -23,6 +23,12 @@ def overview_page(request: Request) -> Response:
 def jobs_page(request: Request) -> Response:
     """List the jobs with their progress, learning curves and metrics."""
     return _page(request, "jobs", "Jobs")
+
+
+@router.get("/jobs/compare")
+def compare_jobs_page(request: Request) -> Response:
+    """Lay the trainings that the address names side by side."""
+    return _page(request, "compare_jobs", "Trainings compared", section="jobs")
 
 
 @router.get("/jobs/{job_id}")

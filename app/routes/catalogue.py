@@ -28,6 +28,7 @@ def list_losses() -> LossCatalogue:
                 summary=loss.summary,
                 formula=loss.formula,
                 source=loss.source,
+                choose=loss.choose,
                 parameters=describe(loss),
             )
             for name, loss in LOSSES.items()

@@ -11,9 +11,18 @@ from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.idempotency import BodySha256, UseOnce
 from app.learning_curves import learning_curves
 from app.routes.route import JsonRoute, PolledRoute
-from app.schemas.base import Cursor, Limit
+from app.schemas.base import Cursor, Id, Limit
 from app.schemas.job_requests import REQUEST_EXAMPLES, JobRequest
-from app.schemas.jobs import Job, JobHistory, JobKind, JobPage, JobStatus, JobWithAttempts
+from app.schemas.jobs import (
+    ORDER_WORDS,
+    Job,
+    JobHistory,
+    JobKind,
+    JobOrder,
+    JobPage,
+    JobStatus,
+    JobWithAttempts,
+)
 from app.services import UseServices
 from app.submission import submit
 from core.store.leavings import leavings
@@ -57,12 +66,23 @@ def list_jobs(
     services: UseServices,
     status: Annotated[JobStatus | None, Query(description="Only jobs in this status")] = None,
     kind: Annotated[JobKind | None, Query(description="Only jobs of this kind")] = None,
+    dataset: Annotated[Id | None, Query(description="Only jobs that read or make this dataset")] = None,
+    text: Annotated[
+        str | None,
+        Query(
+            min_length=1,
+            max_length=200,
+            pattern=r"^[^\x00-\x1f\x7f]+$",
+            description="Only jobs with this in their name, or of this id",
+        ),
+    ] = None,
+    sort: Annotated[JobOrder, Query(description=ORDER_WORDS)] = "newest",
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> JobPage:
-    """List jobs, newest first."""
+    """List jobs, newest first where nothing else is asked for."""
     with services.store.read() as tx:
-        page = tx.jobs.page(cursor, limit, status=status, kind=kind)
+        page = tx.jobs.page(cursor, limit, status=status, kind=kind, dataset_id=dataset, text=text, sort=sort)
     return JobPage.model_validate(page)
 
 

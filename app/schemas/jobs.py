@@ -26,6 +26,12 @@ JobKind = Literal[
 ]
 PRIORITIES: Mapping[str, int] = MappingProxyType({"low": -1, "normal": 0, "high": 1})
 JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+JobOrder = Literal["newest", "oldest", "longest", "metric"]
+ORDER_WORDS = (
+    "`newest` or `oldest`; `longest` begins with what took the longest, among the jobs that have ended;"
+    " `metric` with the greatest latest value of the main metric, on the test data, else on the validation"
+    " data, among the jobs that measured one"
+)
 
 
 class Progress(ResponseModel):
@@ -140,7 +146,7 @@ class JobWithAttempts(Job):
 
 
 class JobPage(ResponseModel):
-    """A page of jobs, newest first."""
+    """A page of jobs, in the order asked for."""
 
     items: list[Job]
     next_cursor: NextCursor

@@ -32,6 +32,7 @@ class LossDescription(ResponseModel):
     summary: str = Field(description="One line", examples=["Tighter bound on the NDCG cost"])
     formula: str = Field(description="The loss as computed", examples=["Σ w ln(1 + e^{−σ(s_i − s_j)})"])
     source: str = Field(description="Where it was published", examples=["Wang et al. 2018, eq. 19"])
+    choose: str = Field(description="When to choose it", examples=["NDCG counts"])
     parameters: list[ParameterDescription] = Field(description="Its hyperparameters")
 
 

@@ -52,6 +52,7 @@ class Loss(Protocol):
     summary: ClassVar[str]
     formula: ClassVar[str]
     source: ClassVar[str]
+    choose: ClassVar[str]
 
     def __call__(
         self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0

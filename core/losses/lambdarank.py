@@ -49,6 +49,9 @@ class LambdaRank(NdcgWeightedLoss):
         "Σ |ΔZ_ij| ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j; for ndcg |ΔZ_ij| = ρ_ij (G_i − G_j)"
     )
     source: ClassVar[str] = "Burges et al. 2006, eq. 9; Marcuzzi et al. 2023, eq. 1"
+    choose: ClassVar[str] = (
+        "A metric of the top of the list counts: the standard choice, and the first to compare others with"
+    )
 
     target: str = parameter("ndcg", "Metric Z whose change weighs a pair.", choices=tuple(_WEIGHTINGS))
     max_label: int = parameter(4, "Largest label, for the targets err and rbp.", minimum=1, maximum=1000)

@@ -90,6 +90,7 @@ class ListMle(ListwiseLoss):
     summary: ClassVar[str] = "Likelihood of the ideal ranking"
     formula: ClassVar[str] = "Σ_{t<n} [ln Σ_{k≥t} e^{s_k} − s_t], documents by label"
     source: ClassVar[str] = "Chen et al. 2009, eq. 3"
+    choose: ClassVar[str] = "The whole order matters, and labels are many grades or nearly free of ties"
 
     def prepare(
         self, labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array | None = None
@@ -126,6 +127,7 @@ class WeightedListMle(ListMle):
     summary: ClassVar[str] = "ListMLE with the weights of the essential loss, a bound of 1 − NDCG"
     formula: ClassVar[str] = "Σ_{t<n} g(y_t) / log2(1 + t) [ln Σ_{k≥t} e^{s_k} − s_t], documents by label"
     source: ClassVar[str] = "Chen et al. 2009, sec. 4"
+    choose: ClassVar[str] = "NDCG counts, and a listwise loss should look at the top of the list first"
 
     gain: Gain = parameter(
         "exp2", "Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label.", choices=GAINS

@@ -20,6 +20,7 @@ class NdcgLoss1(NdcgWeightedLoss):
     summary: ClassVar[str] = "A loose bound of the NDCG cost: each relevant document against all others"
     formula: ClassVar[str] = "Σ G_i / D(π_i) ln(1 + e^{−σ(s_i − s_j)}), all i ≠ j"
     source: ClassVar[str] = "Wang et al. 2018, sec. 5.2"
+    choose: ClassVar[str] = "A loose but smooth bound is enough; more a yardstick than a first choice"
 
     def parts(self) -> Mapping[str, Any]:
         """All pairs, weighted by row."""
@@ -38,6 +39,9 @@ class NdcgLoss2(NdcgWeightedLoss):
     summary: ClassVar[str] = "A bound of the NDCG cost: pairs weighted by the discount of their rank distance"
     formula: ClassVar[str] = "Σ δ_ij (G_i − G_j) ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j"
     source: ClassVar[str] = "Wang et al. 2018, eq. 16"
+    choose: ClassVar[str] = (
+        "NDCG counts, and a proper bound of it is wanted rather than LambdaRank's heuristic"
+    )
 
     def parts(self) -> Mapping[str, Any]:
         """Weights by rank distance."""
@@ -55,6 +59,7 @@ class NdcgLoss2PlusPlus(NdcgWeightedLoss):
     summary: ClassVar[str] = "LambdaRank plus μ times NDCG-Loss2"
     formula: ClassVar[str] = "Σ (ρ_ij + μ δ_ij)(G_i − G_j) ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j"
     source: ClassVar[str] = "Wang et al. 2018, eq. 19"
+    choose: ClassVar[str] = "NDCG counts: the best of its family on web search data in its paper"
 
     mu: float = parameter(5.0, "Weight μ of the NDCG-Loss2 part.", minimum=0.0, maximum=1000.0)
 

@@ -28,6 +28,9 @@ class MeanSquaredError:
     summary: ClassVar[str] = "Squared distance between score and label"
     formula: ClassVar[str] = "½ Σ (s − y)²"
     source: ClassVar[str] = "Chen et al. 2009, eq. 1"
+    choose: ClassVar[str] = (
+        "Labels are amounts to be predicted, or as the plain baseline that looks at no other document"
+    )
 
     def __call__(
         self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0

@@ -25,6 +25,9 @@ class RankNet(PairwiseLoss):
     summary: ClassVar[str] = "Cross entropy of each pair's order, all pairs alike"
     formula: ClassVar[str] = "Σ ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j"
     source: ClassVar[str] = "Burges et al. 2006, eq. 8"
+    choose: ClassVar[str] = (
+        "All positions matter alike, or judgements come as preferences between two documents"
+    )
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,9 @@ class WeightedRankNet(PairwiseLoss):
     summary: ClassVar[str] = "RankNet with the weights of the essential loss, a bound of 1 − NDCG"
     formula: ClassVar[str] = "Σ g(y_i) / log2(2 + #{k: y_k > y_i}) ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j"
     source: ClassVar[str] = "Chen et al. 2009, sec. 4"
+    choose: ClassVar[str] = (
+        "NDCG is what counts, and a loss with fixed weights, free of the present ranks, is wanted"
+    )
 
     gain: Gain = parameter(
         "exp2", "Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label.", choices=GAINS
@@ -77,6 +83,7 @@ class RankSvm(PairwiseLoss):
     summary: ClassVar[str] = "Hinge of each pair's score difference"
     formula: ClassVar[str] = "Σ max(0, 1 − σ(s_i − s_j)), y_i > y_j"
     source: ClassVar[str] = "Chen et al. 2009, eq. 2"
+    choose: ClassVar[str] = "Pairs that are already well apart should not be pushed any further"
 
     def parts(self) -> Mapping[str, Any]:
         """The hinge."""
@@ -95,6 +102,9 @@ class RankBoost(PairwiseLoss):
     summary: ClassVar[str] = "Exponential of each pair's score difference"
     formula: ClassVar[str] = "Σ e^{−σ(s_i − s_j)}, y_i > y_j"
     source: ClassVar[str] = "Chen et al. 2009, eq. 2"
+    choose: ClassVar[str] = (
+        "Judgements are clean: no wrong pair is to be left, and mislabelled ones would weigh most"
+    )
 
     def parts(self) -> Mapping[str, Any]:
         """The exponential."""

@@ -111,6 +111,9 @@ class ListNet(ListwiseLoss):
     summary: ClassVar[str] = "Softmax cross entropy between label targets and scores"
     formula: ClassVar[str] = "−Σ t ln softmax(σs)"
     source: ClassVar[str] = "Bruch et al. 2019, eq. 7"
+    choose: ClassVar[str] = (
+        "Documents carry weights, as inverse propensities of clicks, or a smooth convex loss is wanted"
+    )
 
     sigma: float = parameter(1.0, "Factor σ of the scores.", minimum=0.0, above=True, maximum=1000.0)
     target: str = parameter(
@@ -179,6 +182,9 @@ class XeNdcg(ListwiseLoss):
     summary: ClassVar[str] = "Softmax cross entropy with randomised gains as targets"
     formula: ClassVar[str] = "−Σ p ln softmax(s), p ∝ 2^y − γ, γ ~ U(0, 1)"
     source: ClassVar[str] = "Bruch 2021; LightGBM rank_xendcg"
+    choose: ClassVar[str] = (
+        "NDCG counts and training must be fast: its cost grows with the documents, not with their pairs"
+    )
 
     seed: int = parameter(0, "Seed of γ.", minimum=0, maximum=2**31 - 1)
 

@@ -25,6 +25,7 @@ from core.store.tables import (
     Model,
     ModelAlias,
     Ranking,
+    Worker,
 )
 from core.store.wakeups import RUN_JOB, WakeUps, queue_of
 
@@ -55,6 +56,7 @@ __all__ = [
     "System",
     "Transaction",
     "WakeUps",
+    "Worker",
     "new_id",
     "queue_of",
 ]

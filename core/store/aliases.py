@@ -89,6 +89,11 @@ class Aliases:
         rows = select(ModelAlias).where(ModelAlias.name == name).order_by(ModelAlias.alias)
         return list(self._session.scalars(rows))
 
+    def everywhere(self, alias: str, limit: int) -> list[ModelAlias]:
+        """List where an alias points for each name that has it, the latest moved first."""
+        rows = select(ModelAlias).where(ModelAlias.alias == alias)
+        return list(self._session.scalars(rows.order_by(ModelAlias.updated_at.desc()).limit(limit)))
+
     def history(self, name: str, alias: str, cursor: str | None, limit: int) -> Page[AliasMove]:
         """List what was done with an alias, newest first; it need not be there any more.
 

@@ -53,4 +53,5 @@ class Attempts:
         if job.finished_at is not None:
             first = select(func.min(JobAttempt.started_at)).where(JobAttempt.job_id == job.id)
             started_at = self._session.scalar(first) or job.started_at or job.finished_at
-            count_job(self._tallies, job.kind, job.status, (job.finished_at - started_at).total_seconds())
+            job.took_seconds = (job.finished_at - started_at).total_seconds()
+            count_job(self._tallies, job.kind, job.status, job.took_seconds)

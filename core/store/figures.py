@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from core.store.job_states import ACTIVE
-from core.store.tables import Dataset, Job, Model
+from core.store.job_states import ACTIVE, STATUSES
+from core.store.tables import Comparison, Dataset, Evaluation, Job, Model, Ranking
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,18 @@ class Figures:
         groups = (Job.kind, Job.status, Job.priority)
         rows = select(*groups, func.count(), func.min(Job.created_at)).where(Job.status.in_(ACTIVE))
         return [ActiveJobs(*row) for row in self._session.execute(rows.group_by(*groups))]
+
+    def jobs(self) -> dict[str, int]:
+        """Count the jobs by status, those in which there is none too."""
+        rows = select(Job.status, func.count()).group_by(Job.status)
+        return dict.fromkeys(STATUSES, 0) | dict(iter(self._session.execute(rows)))
+
+    def kept(self) -> dict[str, int]:
+        """Count what jobs read and made, by table."""
+        tables = (Dataset, Model, Evaluation, Comparison, Ranking)
+        counts = (select(func.count()).select_from(table).scalar_subquery() for table in tables)
+        row = self._session.execute(select(*counts)).one()
+        return dict(zip((table.__tablename__ for table in tables), row, strict=True))
 
     def datasets(self) -> Sequence[Stored]:
         """Count the datasets by status."""

@@ -1,8 +1,9 @@
 """The jobs on record: who may work on one, and what became of it."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
@@ -13,10 +14,20 @@ from core.store import ids, job_states
 from core.store.attempts import Attempts
 from core.store.clock import utc_now
 from core.store.job_states import CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED
-from core.store.pages import Page, Span
+from core.store.job_words import main_metric_of, title_of
+from core.store.pages import NEWEST_FIRST, Order, Page, Span
 from core.store.tables import Dataset, Job, JobDataset, JobIteration
 
 CANCELLED_PROBLEM = {"title": "Cancelled", "detail": "The job was cancelled."}
+
+ORDERS: Mapping[str, Order] = MappingProxyType(
+    {
+        "newest": NEWEST_FIRST,
+        "oldest": Order(ascending=True),
+        "longest": Order(Job.took_seconds),
+        "metric": Order(Job.main_metric),
+    }
+)
 
 LOST = "lost"
 HANDED_BACK = "handed_back"
@@ -77,6 +88,7 @@ class Jobs:
             spec=spec,
             priority=priority,
             key_id=key_id,
+            title=title_of(spec),
         )
         self._session.add(job)
         self._session.flush()
@@ -101,15 +113,38 @@ class Jobs:
         return job
 
     def page(
-        self, cursor: str | None, limit: int, status: str | None = None, kind: str | None = None
+        self,
+        cursor: str | None,
+        limit: int,
+        status: str | None = None,
+        kind: str | None = None,
+        *,
+        dataset_id: str | None = None,
+        text: str | None = None,
+        sort: str = "newest",
     ) -> Page[Job]:
-        """List jobs, newest first, of one status and one kind where given."""
+        """List some jobs in an order, a page of them.
+
+        Args:
+            cursor: Where the page begins.
+            limit: Rows at most.
+            status: Only jobs in it.
+            kind: Only jobs of it.
+            dataset_id: Only jobs that read or make this dataset.
+            text: Only jobs with this in their name, whatever its case, or of this id.
+            sort: One of `ORDERS`.
+        """
         rows = select(Job)
         if status is not None:
             rows = rows.where(Job.status == status)
         if kind is not None:
             rows = rows.where(Job.kind == kind)
-        return Span(cursor, limit).take(self._session, rows, Job.id, ids.JOB)
+        if dataset_id is not None:
+            using = select(JobDataset.job_id).where(JobDataset.dataset_id == dataset_id)
+            rows = rows.where(Job.id.in_(using))
+        if text is not None:
+            rows = rows.where(or_(Job.title.icontains(text, autoescape=True), Job.id == text))
+        return Span(cursor, limit).take(self._session, rows, Job.id, ids.JOB, ORDERS[sort])
 
     def iterations(self, id: str, after: int = 0) -> list[JobIteration]:
         """List the recorded iterations of a job above `after`, in order.
@@ -156,6 +191,7 @@ class Jobs:
             started_at=now,
             progress=None,
             metrics=None,
+            main_metric=None,
             findings=None,
         )
         if job is None:
@@ -222,6 +258,8 @@ class Jobs:
         """
         given = {"progress": progress, "metrics": metrics, "findings": findings}
         job = self._write(id, token, {name: value for name, value in given.items() if value is not None})
+        if metrics is not None:
+            job.main_metric = main_metric_of(job.spec, metrics)
         if iterations:
             self._replace_iterations(id, dict(iterations))
         return job.cancel_requested

@@ -33,6 +33,7 @@ from core.store.revisions import Revisions
 from core.store.sessions import Sessions
 from core.store.settings import StoreSettings
 from core.store.tallies import Tallies
+from core.store.workers import Workers
 
 
 class Transaction:
@@ -56,6 +57,7 @@ class Transaction:
         tallies: What is counted for good.
         attempts: The attempts at jobs.
         figures: How much there is of everything.
+        workers: Who carries the jobs out.
     """
 
     def __init__(self, session: Session) -> None:
@@ -76,6 +78,7 @@ class Transaction:
         self.sessions = Sessions(session)
         self.audit = Audit(session)
         self.figures = Figures(session)
+        self.workers = Workers(session)
 
 
 class Store:

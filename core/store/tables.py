@@ -50,6 +50,9 @@ class Job(Base):
         priority: Jobs of a greater one are taken first.
         key_id: The API key that submitted it, None where no key was needed.
         checkpoint: Where an unfinished training goes on, `{"key", "iteration"}`, or None.
+        title: The name that people know it by, or None.
+        main_metric: The latest value of its main metric, or None.
+        took_seconds: Time from its first start to its end, or None before.
         attempt: How often it was claimed.
         token: Fencing token, one more at each claim.
         lease_expires_at: When a silent worker is taken for lost.
@@ -63,6 +66,8 @@ class Job(Base):
         Index(None, "status", "woken_at"),
         Index(None, "status", "lease_expires_at"),
         Index(None, "key_id", "status"),
+        Index(None, "main_metric", "id"),
+        Index(None, "took_seconds", "id"),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
@@ -77,6 +82,9 @@ class Job(Base):
     priority: Mapped[int] = mapped_column(default=0, server_default="0")
     key_id: Mapped[str | None] = mapped_column(ID)
     checkpoint: Mapped[dict[str, Any] | None]
+    title: Mapped[str | None] = mapped_column(NAME)
+    main_metric: Mapped[float | None] = mapped_column(Double)
+    took_seconds: Mapped[float | None] = mapped_column(Double)
     attempt: Mapped[int] = mapped_column(default=0)
     token: Mapped[int] = mapped_column(BigInteger, default=0)
     lease_expires_at: Mapped[datetime | None]
@@ -110,6 +118,26 @@ class JobAttempt(Base):
     ending: Mapped[str | None] = mapped_column(WORD)
     detail: Mapped[str | None] = mapped_column(Text)
     resumed_from: Mapped[int | None]
+
+
+class Worker(Base):
+    """A worker that was there a moment ago.
+
+    Attributes:
+        name: Machine and process, as its jobs name it before the id of the pool process.
+        lane: The jobs that it carries out.
+        processes: How many of them at the same time.
+        expires_at: When it is taken to be gone, unless it is heard of again.
+    """
+
+    __tablename__ = "workers"
+
+    name: Mapped[str] = mapped_column(NAME, primary_key=True)
+    lane: Mapped[str] = mapped_column(WORD)
+    processes: Mapped[int]
+    started_at: Mapped[datetime]
+    seen_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
 
 
 class JobIteration(Base):

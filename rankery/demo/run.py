@@ -1,22 +1,21 @@
 """`rankery demo`: two losses trained, compared and put to work on a service that exists for the demo only."""
 
 import random
-import signal
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
-from rankery.client import Client
+from rankery.client import Client, Dataset, Job
+from rankery.client.schemas.answers import Interval
+from rankery.client.schemas.requests import LossName
 from rankery.demo.files import FirstQuery, first_query
-from rankery.demo.screen import Screen
+from rankery.demo.screen import Mean, Screen
+from rankery.embedded.signals import terminable
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import UserError
 
-LOSSES = ("lambdarank", "ndcg-loss2++")
+LOSSES: tuple[LossName, ...] = ("lambdarank", "ndcg-loss2++")
 METRICS = tuple(f"ndcg@{cutoff}" for cutoff in range(1, 11))
 _ITERATIONS = 100
 _STOP_ROUNDS = 30
@@ -71,7 +70,7 @@ def run_demo(files: DemoFiles, queries: int) -> None:
     """
     screen = Screen()
     with (
-        _terminable(),
+        terminable(),
         tempfile.TemporaryDirectory(prefix="rankery-demo-", ignore_cleanup_errors=True) as folder,
     ):
         screen.say("starting a private Redis, the API and a worker")
@@ -90,10 +89,12 @@ class _Demo:
     def run(self, files: DemoFiles, queries: int) -> None:
         datasets = self._synthetic(queries) if files.train is None else self._uploaded(files, files.train)
         jobs = {loss: self._train(loss, datasets) for loss in LOSSES}
-        results = {loss: self._judged(job, datasets) for loss, job in jobs.items()}
+        results: dict[str, Mapping[str, Mean]] = {
+            loss: self._judged(job, datasets) for loss, job in jobs.items()
+        }
         self._screen.compare(results, METRICS, datasets.judged_on)
-        self._compare([job["result"]["model_id"] for job in jobs.values()], datasets)
-        self._rank_live(jobs[LOSSES[-1]]["result"]["model_id"], files)
+        self._compare([job.made("model_id") for job in jobs.values()], datasets)
+        self._rank_live(jobs[LOSSES[-1]].made("model_id"), files)
 
     def _synthetic(self, queries: int) -> _Datasets:
         self._screen.say("making synthetic queries; the first start also compiles the losses")
@@ -120,66 +121,50 @@ class _Demo:
         judged_on = "a held-out fifth of the queries (no --test: it also picked the best iteration)"
         return _Datasets(ready[train], None, None, judged_on)
 
-    def _ready(self, dataset: dict[str, Any]) -> str:
-        self._client.wait(dataset["job_id"], lambda _: self._stack.check())
-        return str(dataset["id"])
+    def _ready(self, dataset: Dataset) -> str:
+        return dataset.wait(lambda _: self._stack.check(), progress=False).id
 
-    def _train(self, loss: str, datasets: _Datasets) -> dict[str, Any]:
-        validation: dict[str, Any] = {"fraction": _HELD_OUT}
-        if datasets.validation_id is not None:
-            validation = {"dataset_id": datasets.validation_id}
-        job = self._client.submit(
-            {
-                "kind": "train",
-                "model_name": loss.replace("+", "p"),
-                "dataset_id": datasets.train_id,
-                "validation": validation,
-                "test_dataset_id": datasets.test_id,
-                "loss": {"name": loss},
-                "hyperparameters": {"num_iterations": _ITERATIONS},
-                "metrics": METRICS,
-                "early_stopping": {"metric": "ndcg@10", "rounds": _STOP_ROUNDS},
-            }
+    def _train(self, loss: LossName, datasets: _Datasets) -> Job:
+        job = self._client.train(
+            loss.replace("+", "p"),
+            datasets.train_id,
+            loss,
+            validation=datasets.validation_id or _HELD_OUT,
+            test=datasets.test_id,
+            hyperparameters={"num_iterations": _ITERATIONS},
+            metrics=METRICS,
+            early_stopping={"metric": "ndcg@10", "rounds": _STOP_ROUNDS},
         )
         with self._screen.training(loss) as show:
 
-            def on_progress(job: dict[str, Any]) -> None:
+            def on_progress(job: Job) -> None:
                 self._stack.check()
                 show(job)
 
-            return self._client.wait(job["id"], on_progress)
+            return job.wait(on_progress, progress=False)
 
-    def _judged(self, job: dict[str, Any], datasets: _Datasets) -> dict[str, dict[str, Any]]:
+    def _judged(self, job: Job, datasets: _Datasets) -> Mapping[str, Mean]:
         if datasets.test_id is not None:
-            evaluation = self._client.evaluation(job["result"]["evaluation_id"])
-            return dict(evaluation["metrics"])
-        return {metric: {"mean": mean} for metric, mean in job["metrics"]["validation"].items()}
+            return job.evaluation().metrics
+        return {metric: Interval(mean=mean) for metric, mean in (job.metrics or {})["validation"].items()}
 
     def _compare(self, model_ids: list[str], datasets: _Datasets) -> None:
         if datasets.test_id is None:
             return
-        job = self._client.submit(
-            {
-                "kind": "compare",
-                "dataset_id": datasets.test_id,
-                "systems": [{"model": model_id} for model_id in model_ids],
-                "metrics": ["ndcg@10", "mrr", "map"],
-            }
-        )
-        job = self._client.wait(job["id"], lambda _: self._stack.check())
-        comparison_id = job["result"]["comparison_id"]
-        self._screen.say(self._client.comparison(comparison_id)["sentence"])
+        job = self._client.compare(datasets.test_id, model_ids, metrics=["ndcg@10", "mrr", "map"])
+        job.wait(lambda _: self._stack.check(), progress=False)
+        self._screen.say(job.comparison().sentence)
 
     def _rank_live(self, model_id: str, files: DemoFiles) -> None:
         model = self._client.model(model_id)
-        names: list[str] = model["feature_names"]
+        names = model.feature_names
         path = files.test or files.validation or files.train
         query = _random_query(len(names)) if path is None else first_query(path, len(names))
         documents = [{"id": name, "features": features} for name, features in query.features.items()]
         answer = self._client.rank(model_id, [{"id": query.id, "documents": documents}], _SHOWN_DOCUMENTS)
-        reference = f"{model['name']}:{model['version']}"
+        reference = f"{model.name}:{model.version}"
         self._screen.say(f"POST /v1/models/{reference}/rank with {len(documents)} documents of one query:")
-        self._screen.ranking(answer["queries"][0]["ranking"], query.labels)
+        self._screen.ranking(answer.queries[0].ranking, query.labels)
 
 
 def _random_query(n_features: int) -> FirstQuery:
@@ -190,19 +175,3 @@ def _random_query(n_features: int) -> FirstQuery:
         for number in range(1, _LIVE_CANDIDATES + 1)
     }
     return FirstQuery("1", features, {})
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM and a closed terminal end the demo as Ctrl-C does, with everything put away."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    previous = {number: signal.signal(number, interrupt) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

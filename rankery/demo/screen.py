@@ -3,17 +3,19 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TypeAlias
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
+from rankery.client.schemas.answers import Interval, Job, MetricSummary, ScoredDocument
+
 _PLAIN_SECONDS = 2.0
 _FOLLOWED = "ndcg@10"
 
-Job = Mapping[str, Any]
+Mean: TypeAlias = Interval | MetricSummary
 
 
 class Screen:
@@ -36,7 +38,10 @@ class Screen:
             yield self._plain(loss)
 
     def compare(
-        self, results: Mapping[str, Mapping[str, Job]], metrics: Sequence[str], judged_on: str
+        self,
+        results: Mapping[str, Mapping[str, Interval | MetricSummary]],
+        metrics: Sequence[str],
+        judged_on: str,
     ) -> None:
         """Show the losses' metrics side by side."""
         self.say(f"mean NDCG with its 95% interval on {judged_on}:")
@@ -48,14 +53,14 @@ class Screen:
             table.add_row(metric, *(_cell(summaries[metric]) for summaries in results.values()))
         self._console.print(table)
 
-    def ranking(self, documents: Sequence[Job], labels: Mapping[str, float]) -> None:
+    def ranking(self, documents: Sequence[ScoredDocument], labels: Mapping[str, float]) -> None:
         """Show a ranked list, with the judged labels where there are any."""
         table = Table()
         for column in ("rank", "document", "score", *(["label"] if labels else [])):
             table.add_column(column, justify="left" if column == "document" else "right")
         for document in documents:
-            judged = [f"{labels[document['id']]:g}"] if labels else []
-            table.add_row(str(document["rank"]), escape(document["id"]), f"{document['score']:.4f}", *judged)
+            judged = [f"{labels[document.id]:g}"] if labels else []
+            table.add_row(str(document.rank), escape(document.id), f"{document.score:.4f}", *judged)
         self._console.print(table)
 
     @contextmanager
@@ -70,7 +75,7 @@ class Screen:
 
             def show(job: Job) -> None:
                 done = _counts(job)
-                total = done[0] if job["status"] == "succeeded" else done[1]
+                total = done[0] if job.status == "succeeded" else done[1]
                 progress.update(bar, completed=done[0], total=total or None, of=done[1], news=_news(job))
 
             yield show
@@ -80,7 +85,7 @@ class Screen:
 
         def show(job: Job) -> None:
             nonlocal shown_at
-            ended = job["status"] == "succeeded"
+            ended = job.status == "succeeded"
             iteration, total = _counts(job)
             if iteration and (ended or time.monotonic() - shown_at >= _PLAIN_SECONDS):
                 shown_at = time.monotonic()
@@ -90,20 +95,20 @@ class Screen:
 
 
 def _counts(job: Job) -> tuple[int, int]:
-    progress = job.get("progress") or {}
-    return progress.get("iteration", 0), progress.get("total", 0)
+    if job.progress is None:
+        return 0, 0
+    return job.progress.iteration or 0, job.progress.total or 0
 
 
 def _news(job: Job) -> str:
-    value = ((job.get("metrics") or {}).get("validation") or {}).get(_FOLLOWED)
+    value = (job.metrics or {}).get("validation", {}).get(_FOLLOWED)
     news = [] if value is None else [f"validation NDCG@10 {value:.4f}"]
-    progress = job.get("progress") or {}
-    if job["status"] == "succeeded":
+    if job.status == "succeeded":
         news.append("done")
-    elif progress.get("eta_seconds") is not None:
-        news.append(f"{progress['eta_seconds']:.0f} s left")
-    elif progress.get("phase"):
-        news.append(progress["phase"])
+    elif job.progress is not None and job.progress.eta_seconds is not None:
+        news.append(f"{job.progress.eta_seconds:.0f} s left")
+    elif job.progress is not None:
+        news.append(job.progress.phase)
     return ", ".join(news)
 
 
@@ -111,9 +116,9 @@ def _separated(news: str) -> str:
     return f", {news}" if news else ""
 
 
-def _cell(summary: Job) -> str:
-    if summary["mean"] is None:
+def _cell(summary: Mean) -> str:
+    if summary.mean is None:
         return "undefined"
-    if summary.get("lower") is None:
-        return f"{summary['mean']:.4f}"
-    return f"{summary['mean']:.4f} [{summary['lower']:.4f}, {summary['upper']:.4f}]".replace("[", r"\[", 1)
+    if summary.lower is None:
+        return f"{summary.mean:.4f}"
+    return f"{summary.mean:.4f} [{summary.lower:.4f}, {summary.upper:.4f}]".replace("[", r"\[", 1)

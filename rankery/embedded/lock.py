@@ -1,4 +1,4 @@
-"""One service a data folder."""
+"""One service a data folder, and where it is."""
 
 import fcntl
 import os
@@ -7,12 +7,18 @@ from pathlib import Path
 from rankery.errors import StackError
 
 LOCK_NAME = "serve.lock"
+_LONGEST_ADDRESS = 1024
+
+
+class DataFolderInUse(StackError):
+    """Another service has the data folder."""
 
 
 class DataFolderLock:
     """An exclusive lock on a data folder, held as long as this process lives or until `release`.
 
-    The kernel drops it with the process, however that ends, so a stale lock cannot exist.
+    The kernel drops it with the process, however that ends, so a stale lock cannot exist. Whoever holds it
+    leaves the address of its service in the lock's file, for those who find it taken.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -28,7 +34,8 @@ class DataFolderLock:
         """Create the folder where needed and take the lock.
 
         Raises:
-            StackError: Another service uses the folder, or it cannot be written.
+            DataFolderInUse: Another service uses the folder.
+            StackError: It cannot be written.
         """
         try:
             self._data_dir.mkdir(parents=True, exist_ok=True)
@@ -39,14 +46,30 @@ class DataFolderLock:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             os.close(descriptor)
-            raise StackError(
+            raise DataFolderInUse(
                 f"the data folder {self._data_dir} is in use by another rankery service; "
                 "choose another with --data-dir"
             ) from error
         self._descriptor = descriptor
+        self.tell("")
+
+    def tell(self, address: str) -> None:
+        """Leave an address, which holds until the folder is released, or take it away with an empty one."""
+        if self._descriptor is not None:
+            os.truncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, address.encode(), 0)
+
+    def address(self) -> str | None:
+        """Return the address that the folder's holder has left; it says nothing where nobody holds it."""
+        try:
+            with (self._data_dir / LOCK_NAME).open("rb") as file:
+                return file.read(_LONGEST_ADDRESS).decode() or None
+        except (OSError, UnicodeDecodeError):
+            return None
 
     def release(self) -> None:
         """Let others have the folder. The file stays: removing it would race with the next owner."""
         if self._descriptor is not None:
+            self.tell("")
             os.close(self._descriptor)
             self._descriptor = None

@@ -81,7 +81,8 @@ class EmbeddedStack:
         """Make sure of the port, the data folder and a Redis server; nothing is started yet.
 
         Raises:
-            StackError: The port or the folder is taken, or there is no Redis server.
+            DataFolderInUse: The folder is taken.
+            StackError: The port is taken, or there is no Redis server.
         """
         find_redis_server()
         self.port = claim_port(self.host, self.port)
@@ -89,6 +90,8 @@ class EmbeddedStack:
 
     def start(self) -> None:
         """Start everything and return when the API is ready and the worker is on its way up.
+
+        From then on the address stands in the data folder's lock, where other commands find it.
 
         Raises:
             StackError: What `reserve` raises, or a part died.
@@ -103,12 +106,14 @@ class EmbeddedStack:
             self._start("api", [sys.executable, "-m", "rankery", "api"])
             self._start("worker", [sys.executable, "-m", "rankery", "worker"])
             self._wait("api", self._api_ready, API_START_SECONDS)
+            self._lock.tell(self.url)
         except BaseException:
             self.stop()
             raise
 
     def stop(self, grace_seconds: float = STOP_GRACE_SECONDS) -> None:
         """Stop everything in reverse order. Stopping twice is allowed."""
+        self._lock.tell("")
         while self._processes:
             self._processes[-1].stop(grace_seconds)
             self._processes.pop()

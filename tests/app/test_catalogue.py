@@ -25,7 +25,7 @@ def test_every_loss_is_listed_with_its_hyperparameters(client: TestClient) -> No
     for item in items:
         defaults = {parameter["name"]: parameter["default"] for parameter in item["parameters"]}
         assert make_loss(item["name"], **defaults) == make_loss(item["name"])
-        assert all(item[field] for field in ("summary", "formula", "source"))
+        assert all(item[field] for field in ("summary", "formula", "source", "choose"))
         assert [p["name"] for p in item["parameters"]] == [
             p.name for p in parameters_of(LOSSES[item["name"]])
         ]

@@ -132,6 +132,11 @@ def test_jobs_are_listed_by_status_and_kind(client: TestClient, train_request: d
     assert listed("kind=train&status=queued") == [train]
     assert listed("status=running") == []
     assert len(listed("")) == 3
+    assert listed(f"dataset={train_request['dataset_id']}&sort=oldest") == [train, cancelled]
+    assert listed("text=WEB&status=queued") == [train]
+    assert listed("text=%25") == listed("sort=metric") == []
+    for wrong in ("sort=best", "text=", "text=a%00b", "cursor=nothing"):
+        assert client.get(f"/v1/jobs?{wrong}").status_code == 422
 
 
 def test_a_queued_job_is_cancelled_at_once(client: TestClient, train_request: dict[str, Any]) -> None:

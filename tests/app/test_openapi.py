@@ -32,6 +32,9 @@ PATHS = {
     "/v1/datasets/{dataset_id}/queries": {"get"},
     "/v1/datasets/{dataset_id}/queries/{query_id}": {"get"},
     "/v1/datasets/{dataset_id}/qrels": {"get"},
+    "/v1/workers": {"get"},
+    "/v1/counts": {"get"},
+    "/v1/aliases": {"get"},
     "/v1/jobs": {"get", "post"},
     "/v1/jobs/{job_id}": {"get"},
     "/v1/jobs/{job_id}/history": {"get"},
@@ -174,7 +177,7 @@ def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -
         for name, operation in operations.items()
         if re.match("(get|list)_", name) and operation["path"].startswith("/v1")
     ]
-    assert len(polled) == 35
+    assert len(polled) == 38
     assert all("304" in operations[name]["responses"] for name in polled)
 
 

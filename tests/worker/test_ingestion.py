@@ -18,6 +18,7 @@ from core.data.query_index import QueryIndex
 from core.errors import JobCancelled
 from core.store import Dataset, Job, Store, new_id
 from core.store.dataset_keys import features_key, new_data_key, queries_key, query_sizes_key, upload_key
+from core.store.lanes import QUICK
 from tests.servers.fixtures import artifact_keys
 from worker import WorkerSettings
 from worker.caches import Caches
@@ -308,7 +309,7 @@ def test_the_next_attempt_clears_up_after_a_dead_worker(uploads: Uploads) -> Non
     """What a dead worker had written goes, and what was sent is still there to be read."""
     dataset_id, job_id = uploads.send(TEXT)
     die_while_storing(uploads, job_id)
-    Sweeper(uploads.settings, "host:1").sweep()
+    Sweeper(uploads.settings, "host:1", QUICK).sweep()
     run_jobs(uploads.store, uploads.settings, StopFlag(), "w2", RUNNERS)
     dataset = uploads.dataset(dataset_id)
     assert dataset.status == "ready"
@@ -321,7 +322,7 @@ def test_a_job_given_up_leaves_nothing(uploads: Uploads) -> None:
     """The sweep that fails a job for good removes what was sent and what was written."""
     dataset_id, job_id = uploads.send(TEXT)
     die_while_storing(uploads, job_id)
-    Sweeper(uploads.settings.model_copy(update={"attempts": 1}), "host:1").sweep()
+    Sweeper(uploads.settings.model_copy(update={"attempts": 1}), "host:1", QUICK).sweep()
     assert uploads.job(job_id).status == "failed"
     assert uploads.dataset(dataset_id).status == "invalid"
     assert uploads.artifacts == []

@@ -247,6 +247,56 @@ def test_pages_by_status_and_kind(store: Store, claimed: Job) -> None:
         assert tx.jobs.page(None, 10, status="running", kind="rank").items == []
 
 
+def test_jobs_are_found_by_name_and_dataset(store: Store) -> None:
+    """By any part of what people call them, whatever its case, taken literally; or by id; or by dataset."""
+    with store.begin() as tx:
+        dataset = tx.datasets.add("d", {})
+        web = tx.jobs.add("train", {"model_name": "web-0.1"}, [dataset.id])
+        shop = tx.jobs.add("evaluate", {"system": "shop:3", "model_id": "mdl_1"}, [dataset.id])
+        compared = tx.jobs.add("compare", {"systems": [{"system": "web:1"}, {"ranking_id": "rnk_1"}]})
+
+        def found(**wanted: str) -> list[str]:
+            return [job.id for job in tx.jobs.page(None, 10, **wanted).items]
+
+        assert found(text="WEB") == [compared.id, web.id]
+        assert found(text="b-0.1") == [web.id]
+        assert found(text="b_0.1") == found(text="%") == []
+        assert found(text=shop.id) == [shop.id]
+        assert found(dataset_id=dataset.id) == [shop.id, web.id]
+        assert found(dataset_id=dataset.id, kind="train", text="web") == [web.id]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 10])
+def test_jobs_in_another_order(store: Store, limit: int) -> None:
+    """Each order walks page by page over every job that has what it goes by, equal ones the newest first."""
+    values = [0.4, 0.6, None, 0.6, 0.5]
+    with store.begin() as tx:
+        jobs = [tx.jobs.add("train", {"metrics": ["ndcg@5"], "number": n}) for n in range(len(values))]
+        for job, value in zip(jobs, values, strict=True):
+            tx.jobs.claim(job.id, "w1", 15)
+            if value is not None:
+                metrics = {"train": {"ndcg@5": 0.9, "loss": 1.0}, "validation": {"ndcg@5": value}}
+                tx.jobs.record(job.id, 1, metrics=metrics)
+        # The one that began first ends last.
+        for job in (jobs[3], jobs[1]):
+            tx.jobs.succeed(job.id, 1, {})
+
+    def walk(sort: str) -> list[int]:
+        seen: list[int] = []
+        cursor: str | None = None
+        while True:
+            with store.read() as tx:
+                page = tx.jobs.page(cursor, limit, sort=sort)
+            seen += [job.spec["number"] for job in page.items]
+            if page.next_cursor is None:
+                return seen
+            cursor = page.next_cursor
+
+    assert walk("oldest") == [0, 1, 2, 3, 4]
+    assert walk("metric") == [3, 1, 4, 0]
+    assert walk("longest") == [1, 3]
+
+
 class TestIngestJobsThatEndEarly:
     """A dataset never waits for a job that will not read it."""
 

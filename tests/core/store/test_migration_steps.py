@@ -99,6 +99,12 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             | {"created_at": MOMENT}
         ]
     },
+    "0007": {
+        "workers": [
+            {"name": "host:1", "lane": "quick", "processes": 1, "started_at": MOMENT, "seen_at": MOMENT}
+            | {"expires_at": MOMENT}
+        ]
+    },
 }
 
 

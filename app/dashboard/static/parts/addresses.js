@@ -3,6 +3,16 @@
  * @module
  */
 
+/** @param {string} id */
+export function jobPage(id) {
+  return `/jobs/${encodeURIComponent(id)}`;
+}
+
+/** The page that lays trainings side by side. @param {string[]} ids */
+export function compareJobs(ids) {
+  return `/jobs/compare?${new URLSearchParams(ids.map((id) => ["job", id]))}`;
+}
+
 /** @param {string} id @param {string} [view] */
 export function datasetPage(id, view = "") {
   return `/datasets/${encodeURIComponent(id)}${view && `#${view}`}`;

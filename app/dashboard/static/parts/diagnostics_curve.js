@@ -6,12 +6,10 @@ import { isShare, readDiagnostics } from "./diagnostics_list.js";
 import { h, replace, setAttribute, setText } from "./dom.js";
 import { lossValue } from "./format.js";
 import { metricTabs } from "./metric_tabs.js";
-import { baseAxis, baseLayout, loadPlotly, onThemeChange, theme } from "./plotly.js";
+import { baseAxis, baseLayout, lineStyle, loadPlotly, onThemeChange, theme } from "./plotly.js";
 
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
 const SHARES = "Shares of queries";
-// One more than there are colours, so that no two of many lines look alike.
-const DASHES = ["solid", "dot", "dash", "dashdot", "longdash"];
 
 /** @returns {{node: HTMLElement, update: (history: import("./history.js").History) => void}} hidden while there is nothing to draw */
 export function diagnosticsCurve() {
@@ -73,14 +71,13 @@ function points({ iterations, curves }, name) {
   return { x: at.map((index) => iterations[index]), y: at.map((index) => values[index]) };
 }
 
-function traces(history, group, { accent, best, train, ink }) {
-  const colours = [accent, best, ink, train];
+function traces(history, group, colours) {
   return group.map(({ name, title }, index) => ({
     ...points(history, name),
     name: title,
     mode: "lines+markers",
     marker: { size: 5 },
-    line: { color: colours[index % colours.length], width: 1.75, dash: DASHES[index % DASHES.length] },
+    line: { ...lineStyle(index, colours), width: 1.75 },
     hovertemplate: "%{y:.4~g}",
   }));
 }

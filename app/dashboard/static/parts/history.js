@@ -37,7 +37,7 @@ export function historyReader(jobId) {
 }
 
 /** @returns {History} */
-function emptyHistory() {
+export function emptyHistory() {
   return { best_iteration: null, iterations: [], curves: {} };
 }
 

@@ -28,10 +28,11 @@ export function showPager(nextCursor) {
     if (cursor) query.set("cursor", cursor);
     return `${location.pathname}${query.size ? `?${query}` : ""}`;
   };
+  const sorted = new URLSearchParams(location.search).has("sort");
   node.hidden = !nextCursor && onFirstPage();
   replace(
     node,
-    !onFirstPage() && h("a", { class: "button quiet", href: link(null) }, "Newest"),
-    nextCursor && h("a", { class: "button quiet", href: link(nextCursor), rel: "next" }, "Older"),
+    !onFirstPage() && h("a", { class: "button quiet", href: link(null) }, sorted ? "First" : "Newest"),
+    nextCursor && h("a", { class: "button quiet", href: link(nextCursor), rel: "next" }, sorted ? "Next" : "Older"),
   );
 }

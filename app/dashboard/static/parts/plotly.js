@@ -57,6 +57,15 @@ export function baseAxis({ line }) {
   return { gridcolor: line, zeroline: false, linecolor: line, tickcolor: line, automargin: true };
 }
 
+// One more than there are colours, so that no two of many lines look alike.
+const DASHES = ["solid", "dot", "dash", "dashdot", "longdash"];
+
+/** How a line of many is drawn. @param {number} index @param {ReturnType<typeof theme>} colours */
+export function lineStyle(index, { accent, best, ink, train }) {
+  const all = [accent, best, ink, train];
+  return { color: all[index % all.length], dash: DASHES[index % DASHES.length] };
+}
+
 /** A name as Plotly is to be given it, which would take some tags for what they mean. @param {string} name */
 export function literal(name) {
   return name.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

@@ -30,11 +30,17 @@ export async function specification(job) {
 
 function facts(entries) {
   const named = { "limits seconds": "time limit", "limits memory_bytes": "memory limit" };
-  const words = (name) => named[name] || name.replace(/dataset_id$/, "dataset").replace(/ name$/, "").replaceAll("_", " ");
+  const words = (name) => named[name] || plainName(name);
   return h("dl", { class: "facts" }, ...entries.map(([name, content]) => h("div", {}, h("dt", {}, words(name)), h("dd", {}, shown(name, content)))));
 }
 
-function shown(name, content) {
+/** "loss truncation level". @param {string} name as `flatten` gives it */
+export function plainName(name) {
+  return name.replace(/dataset_id$/, "dataset").replace(/ name$/, "").replaceAll("_", " ");
+}
+
+/** A value as it is read. */
+export function shown(name, content) {
   if (/dataset_id$/.test(name)) return h("a", { href: datasetPage(content) }, datasetName(content));
   if (name === "systems") return systemWords(content);
   if (name === "limits seconds") return duration(content);
@@ -43,8 +49,11 @@ function shown(name, content) {
   return Array.isArray(content) ? content.join(", ") : short(content);
 }
 
-/** LightGBM's names speak for themselves; the others need to be told apart. */
-function flatten(value, prefix = "") {
+/**
+ * Pairs of name and value, those of parts behind the part's name. LightGBM's names speak for themselves; the others
+ * need to be told apart.
+ */
+export function flatten(value, prefix = "") {
   return Object.entries(value).flatMap(([name, content]) => {
     if (content === null || content === undefined) return [];
     if (name === "hyperparameters") return flatten(content);

@@ -1,0 +1,81 @@
+"""Jobs are found by name and sorted by what they reached and took; workers say that they are there.
+
+All that is added may be left out by an INSERT, so that a worker of the release before can finish its job.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+from core.store.job_words import main_metric_of, title_of
+
+revision = "0007"
+down_revision = "0006"
+branch_labels = None
+depends_on = None
+
+_COLUMNS = ("title", "main_metric", "took_seconds")
+_BATCH = 500
+
+
+def upgrade() -> None:
+    op.add_column("jobs", sa.Column("title", sa.String(255), nullable=True))
+    op.add_column("jobs", sa.Column("main_metric", sa.Double(), nullable=True))
+    op.add_column("jobs", sa.Column("took_seconds", sa.Double(), nullable=True))
+    _fill()
+    op.create_index("ix_jobs_main_metric_id", "jobs", ["main_metric", "id"])
+    op.create_index("ix_jobs_took_seconds_id", "jobs", ["took_seconds", "id"])
+    op.create_table(
+        "workers",
+        sa.Column("name", sa.String(255), nullable=False),
+        sa.Column("lane", sa.String(16), nullable=False),
+        sa.Column("processes", sa.Integer(), nullable=False),
+        sa.Column("started_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("seen_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("name", name="pk_workers"),
+    )
+
+
+def downgrade() -> None:
+    op.drop_table("workers")
+    op.drop_index("ix_jobs_took_seconds_id", "jobs")
+    op.drop_index("ix_jobs_main_metric_id", "jobs")
+    for name in _COLUMNS:
+        op.drop_column("jobs", name)
+
+
+def _fill() -> None:
+    """Tell of the jobs that there are what is told of new ones."""
+    moment = sa.DateTime(timezone=True)
+    jobs = sa.table(
+        "jobs",
+        sa.column("id", sa.String),
+        sa.column("spec", sa.JSON),
+        sa.column("metrics", sa.JSON),
+        sa.column("started_at", moment),
+        sa.column("finished_at", moment),
+        *(sa.column(name) for name in _COLUMNS),
+    )
+    connection = op.get_bind()
+    last = ""
+    while True:
+        some = sa.select(jobs).where(jobs.c.id > last).order_by(jobs.c.id).limit(_BATCH)
+        rows = connection.execute(some).all()
+        if not rows:
+            return
+        for row in rows:
+            took = (row.finished_at - row.started_at).total_seconds() if _ran(row) else None
+            connection.execute(
+                sa.update(jobs)
+                .where(jobs.c.id == row.id)
+                .values(
+                    title=title_of(row.spec),
+                    main_metric=main_metric_of(row.spec, row.metrics),
+                    took_seconds=took,
+                )
+            )
+        last = rows[-1].id
+
+
+def _ran(row: "sa.Row[tuple[object, ...]]") -> bool:
+    return row.started_at is not None and row.finished_at is not None

@@ -1,0 +1,42 @@
+"""The workers on record: which there are, since when, and until when they are taken to be there."""
+
+from datetime import timedelta
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from core.store.clock import utc_now
+from core.store.tables import Worker
+
+
+class Workers:
+    """Workers within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def report(self, name: str, lane: str, processes: int, seconds: float) -> None:
+        """Note that a worker is there, and forget those that have not been for long.
+
+        Args:
+            name: What its jobs call it, before the id of a process.
+            lane: The jobs that it carries out.
+            processes: How many of them at the same time.
+            seconds: How long it may then be silent.
+        """
+        now = utc_now()
+        self._session.execute(delete(Worker).where(Worker.name != name, Worker.expires_at < now))
+        worker = self._session.get(Worker, name) or Worker(name=name, started_at=now)
+        worker.lane, worker.processes = lane, processes
+        worker.seen_at, worker.expires_at = now, now + timedelta(seconds=seconds)
+        self._session.add(worker)
+        self._session.flush()
+
+    def leave(self, name: str) -> None:
+        """Note that a worker is not there any more."""
+        self._session.execute(delete(Worker).where(Worker.name == name))
+
+    def present(self) -> list[Worker]:
+        """List the workers that have been heard of lately, the oldest first."""
+        rows = select(Worker).where(Worker.expires_at >= utc_now())
+        return list(self._session.scalars(rows.order_by(Worker.started_at, Worker.name)))

@@ -1,0 +1,76 @@
+"""What pages say of losses, metrics, contracts and formats, from their registries."""
+
+from dataclasses import fields
+from html import escape
+from typing import Any
+
+from core.export import FORMATS
+from core.losses import LOSSES
+from core.losses.options import NdcgWeightedLoss, PairwiseLoss
+from core.metrics import METRICS, PRESETS
+from core.parameters import Parameter, parameters_of
+from guide.fields import cell
+
+
+def loss(name: str) -> str:
+    """Tell a loss's formula, its source and what it alone takes."""
+    cls = LOSSES[name]
+    bases = [base for base in (PairwiseLoss, NdcgWeightedLoss) if issubclass(cls, base)]
+    shared = {field.name for base in bases for field in fields(base)}
+    own = [p for p in parameters_of(cls) if p.name not in shared]
+    return (
+        f'<p class="formula">{escape(cls.formula)}</p>\n'
+        f'<p class="source">{escape(cls.source)}</p>\n\n' + _table(own)
+    )
+
+
+def options() -> str:
+    """Tell the hyperparameters that all pairwise losses share, and those that weigh by gains."""
+    return _table(parameters_of(NdcgWeightedLoss))
+
+
+def metrics() -> str:
+    """List the metrics."""
+    rows = [
+        f"| `{name}` | {cell(metric.summary)} | {cell(metric.formula)} |\n"
+        for name, metric in METRICS.items()
+    ]
+    return "| metric | what it says | formula |\n| --- | --- | --- |\n" + "".join(rows)
+
+
+def contracts() -> str:
+    """Compare the presets, convention by convention."""
+    rows = [
+        f"| `{field.name}` | " + " | ".join(_value(getattr(p, field.name)) for p in PRESETS.values()) + " |\n"
+        for field in fields(next(iter(PRESETS.values())))
+    ]
+    head = "| convention | " + " | ".join(f"`{name}`" for name in PRESETS) + " |\n"
+    return head + "| --- " * (len(PRESETS) + 1) + "|\n" + "".join(rows)
+
+
+def formats() -> str:
+    """List the formats of exports, with what each cannot express."""
+    rows = [
+        f"| `{name}` | {cell(target.summary)} | {cell(target.reader)} | {cell('; '.join(target.limits))} |\n"
+        for name, target in FORMATS.items()
+    ]
+    return "| format | what it is | read by | limits |\n| --- | --- | --- | --- |\n" + "".join(rows)
+
+
+def _table(listed: tuple[Parameter, ...] | list[Parameter]) -> str:
+    if not listed:
+        return ""
+    rows = [f"| `{p.name}` | {_value(p.default)} | {_range(p)} | {cell(p.description)} |\n" for p in listed]
+    return "| parameter | default | range | |\n| --- | --- | --- | --- |\n" + "".join(rows) + "\n"
+
+
+def _range(p: Parameter) -> str:
+    if p.choices:
+        return ", ".join(f"`{choice}`" for choice in p.choices)
+    low = "" if p.minimum is None else f"{'>' if p.above else '≥'} {p.minimum:,g}"
+    high = "" if p.maximum is None else f"≤ {p.maximum:,g}"
+    return f"{low}{', ' if low and high else ''}{high}"
+
+
+def _value(value: Any) -> str:
+    return "none" if value is None else f"`{str(value).lower() if isinstance(value, bool) else value}`"

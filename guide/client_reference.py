@@ -1,0 +1,105 @@
+"""The reference of the Python client, from its docstrings."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any
+
+import rankery
+from rankery import client, errors
+
+_RESOURCES = (
+    client.Dataset,
+    client.Job,
+    client.Model,
+    client.Evaluation,
+    client.Comparison,
+    client.Ranking,
+    client.Pages,
+)
+# Fields of what is kept are those of the interface's objects.
+_OBJECTS = "http/objects.md"
+_LONG = 100
+_SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Example):$")
+_INTRODUCTION = """\
+# Python client
+
+`rankery.Client` talks to a service; `rankery.AsyncClient` has the same methods to be awaited, and lists to be iterated with
+`async for`. What they return are typed objects: `mypy --strict` knows their fields, and fields that a newer service adds are ignored.
+
+"""
+
+
+def pages() -> dict[str, str]:
+    """Return the page."""
+    parts = [_INTRODUCTION, "".join(_class(rankery.Client)), *("".join(_class(cls)) for cls in _RESOURCES)]
+    return {"reference/client.md": "".join([*parts, "".join(_errors())])}
+
+
+def _class(cls: type) -> Iterator[str]:
+    yield f"## {cls.__name__}\n\n{_prose(cls)}\n\n"
+    if cls.__name__ in ("Dataset", "Job", "Model", "Evaluation", "Comparison", "Ranking"):
+        yield f"Its fields are those of [{cls.__name__}]({_OBJECTS}#{cls.__name__.lower()}).\n\n"
+    for name, member in _methods(cls):
+        anchor = f"{cls.__name__}-{name}".lower().replace("_", "-")
+        yield f"### `{name}` {{ #{anchor} }}\n\n"
+        if isinstance(member, FunctionType):
+            yield f"```python\n{name}{_signature(member)}\n```\n\n"
+        yield f"{_prose(member)}\n\n"
+
+
+def _methods(cls: type) -> Iterator[tuple[str, Any]]:
+    """Walk what a class itself and the parts of the client that it is made of add, in their order."""
+    seen = set()
+    for base in (cls, *cls.__mro__[1:]):
+        if not base.__module__.startswith("rankery.client") or ".schemas" in base.__module__:
+            continue
+        for name, member in vars(base).items():
+            public = isinstance(member, FunctionType | property) and not name.startswith("_")
+            if public and name not in seen:
+                seen.add(name)
+                yield name, member
+
+
+def _signature(function: FunctionType) -> str:
+    """Write the parameters with their defaults; their types are in the package."""
+    parameters = [
+        parameter.replace(annotation=parameter.empty)
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.name != "self"
+    ]
+    short = str(inspect.Signature(parameters))
+    if len(short) < _LONG:
+        return short
+    told = [str(parameter) for parameter in parameters]
+    first = next((i for i, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY), len(told))
+    return "(\n    " + ",\n    ".join([*told[:first], "*", *told[first:]]) + ",\n)"
+
+
+def _prose(thing: Any) -> str:
+    """Return a docstring as Markdown: its sections as lists."""
+    lines = (inspect.getdoc(thing) or "").splitlines()
+    told: list[str] = []
+    section = None
+    for line in lines:
+        if found := _SECTION.match(line):
+            section = found[1]
+            told += ["", f"**{section}**", ""]
+        elif section in ("Args", "Attributes", "Raises"):
+            told.append(re.sub(r"^ +", "  ", re.sub(r"^ {4}(\*{0,2}\w+): ", _item, line)))
+        else:
+            told.append(line.removeprefix("    ") if section else line)
+    return "\n".join(told).strip()
+
+
+def _item(found: re.Match[str]) -> str:
+    return f"- `{found[1]}`: "
+
+
+def _errors() -> Iterator[str]:
+    yield "## Errors\n\nAll are a `rankery.errors.UserError`, whose text is one sentence for people.\n\n"
+    yield "| error | when |\n| --- | --- |\n"
+    for name, error in vars(errors).items():
+        if inspect.isclass(error) and issubclass(error, errors.UserError) and error is not errors.UserError:
+            yield f"| `{name}` | {(inspect.getdoc(error) or '').splitlines()[0]} |\n"

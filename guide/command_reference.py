@@ -1,0 +1,48 @@
+"""The reference of the command line, from what its commands say to `--help`."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from rankery import cli
+
+_FOLDER = "reference/commands"
+_WIDTH = "100"
+_PLAIN = {"NO_COLOR": "1", "TERM": "dumb", "TERMINAL_WIDTH": _WIDTH, "COLUMNS": _WIDTH}
+_INTRODUCTION = """\
+# Command line
+
+What each command says to `--help`.
+
+| | |
+| --- | --- |
+"""
+
+
+def pages() -> dict[str, str]:
+    """Return an index, and a page a command with the commands below it."""
+    commands = dict(sorted(get_command(cli.app).commands.items()))  # type: ignore[attr-defined] # it is a group
+    rows = [f"| [`rankery {name}`]({name}.md) | {told(command)} |\n" for name, command in commands.items()]
+    return {
+        f"{_FOLDER}/index.md": _INTRODUCTION + "".join(rows),
+        **{f"{_FOLDER}/{name}.md": "".join(_page([name], command)) for name, command in commands.items()},
+    }
+
+
+def told(command: Any) -> str:
+    """Return the first sentence of what a command says of itself."""
+    return str(command.get_short_help_str(limit=200))
+
+
+def help_of(words: list[str]) -> str:
+    """Return what a command says to `--help`."""
+    shown = CliRunner(env=_PLAIN).invoke(cli.app, [*words, "--help"], prog_name="rankery").output
+    return "\n".join(line.rstrip() for line in shown.strip().splitlines())
+
+
+def _page(words: list[str], command: Any) -> Iterator[str]:
+    yield f"{'#' * len(words)} `rankery {' '.join(words)}`\n\n```text\n{help_of(words)}\n```\n\n"
+    for name, below in sorted(getattr(command, "commands", {}).items()):
+        yield from _page([*words, name], below)

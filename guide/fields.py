@@ -1,0 +1,103 @@
+"""Schemas of the OpenAPI document in words: types, bounds, tables of fields."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Schema = Mapping[str, Any]
+
+OBJECTS = "objects.md"
+_BOUNDS = {
+    "minimum": "≥ {}",
+    "exclusiveMinimum": "> {}",
+    "maximum": "≤ {}",
+    "exclusiveMaximum": "< {}",
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+    "maxProperties": "at most {} members",
+    "pattern": "matches {}",
+}
+_WORDS = {
+    "string": "text",
+    "binary": "bytes",
+    "date-time": "time",
+    "number": "number",
+    "integer": "integer",
+    "boolean": "boolean",
+    "null": "null",
+    "object": "object",
+}
+
+
+def cell(text: str) -> str:
+    """Return text as it stands in a table's cell."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def kind(schema: Schema) -> str:
+    """Name the type of a value, with links to the objects that it may be."""
+    if "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[-1]
+        return f"[{name}]({OBJECTS}#{name.lower()})"
+    if alternatives := schema.get("anyOf") or schema.get("oneOf"):
+        return " or ".join(dict.fromkeys(kind(alternative) for alternative in alternatives))
+    if "const" in schema:
+        return f"`{json.dumps(schema['const'])}`"
+    if "enum" in schema:
+        return " or ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {kind(schema['items'])}" if schema.get("items") else "list"
+    if isinstance(schema.get("additionalProperties"), dict):
+        return f"object of {kind(schema['additionalProperties']) or 'anything'}"
+    word = schema.get("format") if schema.get("format") in _WORDS else schema.get("type")
+    return _WORDS.get(str(word), "anything")
+
+
+def bounds(schema: Schema) -> str:
+    """Tell what a value must keep to, and what it is when left out."""
+    told = list(dict.fromkeys(_limits(schema)))
+    if schema.get("default") is not None:
+        told.append(f"default `{json.dumps(schema['default'], ensure_ascii=False)}`")
+    return ", ".join(told)
+
+
+def _limits(schema: Schema) -> Iterator[str]:
+    for alternative in (schema, *schema.get("anyOf", ())):
+        for bound, words in _BOUNDS.items():
+            if bound in alternative:
+                value = alternative[bound]
+                text = f"`{value}`" if bound == "pattern" else f"{value:,}"
+                yield words.format(text)
+
+
+def table(schema: Schema) -> str:
+    """Describe an object's fields, one a line."""
+    rows = [
+        f"| `{name}`{' *' if name in schema.get('required', ()) else ''} "
+        f"| {cell(kind(field))} | {cell(_told(field))} |\n"
+        for name, field in schema.get("properties", {}).items()
+    ]
+    if not rows:
+        return ""
+    return "| field | type | what it is |\n| --- | --- | --- |\n" + "".join(rows) + "\n"
+
+
+def parameters(listed: list[Schema]) -> str:
+    """Describe the parameters of an operation, one a line."""
+    if not listed:
+        return ""
+    rows = [
+        f"| `{parameter['name']}`{' *' if parameter.get('required') else ''} | {parameter['in']} "
+        f"| {cell(kind(parameter['schema']))} "
+        f"| {cell(_told({**parameter['schema'], 'description': parameter.get('description', '')}))} |\n"
+        for parameter in listed
+    ]
+    return "| parameter | in | type | what it is |\n| --- | --- | --- | --- |\n" + "".join(rows) + "\n"
+
+
+def _told(field: Schema) -> str:
+    """Return a field's description, then its bounds."""
+    described, bound = field.get("description", ""), bounds(field)
+    return f"{described}{'; ' if described and bound else ''}{bound}"

@@ -1,0 +1,20 @@
+"""The guide's pictures, drawn from the code that they explain, in the colours of the page."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from guide.pictures.discounts import discounts
+from guide.pictures.links import links
+from guide.pictures.processes import processes
+from guide.pictures.selections import selections
+from guide.pictures.weights import weights
+
+PICTURES: Mapping[str, Callable[[], str]] = MappingProxyType(
+    {
+        "discounts": discounts,
+        "links": links,
+        "processes": processes,
+        "selections": selections,
+        "weights": weights,
+    }
+)

@@ -1,0 +1,85 @@
+"""Lines of numbers and squares of weights as SVG, without a script."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from core.types import Float64Array
+
+
+def figure(width: int, height: int, parts: Sequence[str], description: str, caption: str) -> str:
+    """Return a picture with what it shows in words, as one block of HTML without an empty line.
+
+    Args:
+        width: Of the drawing's own units, which shrink to the page's width.
+        height: Of the drawing's own units.
+        parts: What is drawn.
+        description: For whoever does not see it.
+        caption: Under it, for everybody.
+    """
+    return (
+        f'<figure class="picture"><svg viewBox="0 0 {width} {height}" role="img"'
+        f' style="max-width: {width}px" aria-label="{escape(description)}">{"".join(parts)}</svg>'
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
+    )
+
+
+def text(x: float, y: float, words: str, style: str = "", anchor: str = "start") -> str:
+    """Return words at a place."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{style}" text-anchor="{anchor}">{escape(words)}</text>'
+
+
+@dataclass(frozen=True)
+class Axes:
+    """A frame for lines.
+
+    Attributes:
+        left: Of the frame, like top, width and height in the drawing's units.
+        x: Smallest and largest value across.
+        y: Smallest and largest value upwards.
+    """
+
+    left: float
+    top: float
+    width: float
+    height: float
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """Return where a pair of values stands."""
+        across = (x - self.x[0]) / (self.x[1] - self.x[0])
+        up = (y - self.y[0]) / (self.y[1] - self.y[0])
+        return self.left + across * self.width, self.top + (1.0 - up) * self.height
+
+    def ticks(self, across: Mapping[float, str], up: Mapping[float, str]) -> list[str]:
+        """Draw the grid and the words at its ends."""
+        parts = []
+        for value, words in up.items():
+            x, y = self.at(self.x[0], value)
+            parts.append(f'<path class="grid" d="M{x:.1f} {y:.1f}H{self.left + self.width:.1f}"/>')
+            parts.append(text(x - 8, y + 4, words, "tick", "end"))
+        for value, words in across.items():
+            x, y = self.at(value, self.y[0])
+            parts.append(text(x, y + 18, words, "tick", "middle"))
+        return parts
+
+    def line(self, x: Float64Array, y: Float64Array, style: str) -> str:
+        """Draw a line through pairs of values, as far as they are within the frame."""
+        inside = (y >= self.y[0]) & (y <= self.y[1])
+        places = [self.at(a, b) for a, b in zip(x[inside], y[inside], strict=True)]
+        path = "L".join(f"{a:.1f} {b:.1f}" for a, b in places)
+        return f'<path class="line {style}" d="M{path}"/>'
+
+
+def squares(left: float, top: float, size: float, shares: Float64Array) -> list[str]:
+    """Draw a matrix of shares from 0 to 1 as squares, the darker the larger; NaN is left open."""
+    return [
+        f'<rect class="{"empty" if share == 0.0 else "share"}" x="{left + column * size:.1f}"'
+        f' y="{top + row * size:.1f}" width="{size - 1:.1f}" height="{size - 1:.1f}"'
+        f' fill-opacity="{max(share, 0.04):.2f}"/>'
+        for (row, column), share in np.ndenumerate(shares)
+        if not np.isnan(share)
+    ]

@@ -1,0 +1,41 @@
+"""What a pair costs by the distance of its scores."""
+
+import numpy as np
+
+from core.losses import make_loss
+from core.types import Float64Array
+from guide.pictures.drawing import Axes, figure, text
+
+_LOSSES = {"ranknet": "one", "ranksvm": "two", "rankboost": "three"}
+_SHAPES = {
+    "ranknet": "logistic: ranknet and most others",
+    "ranksvm": "hinge: ranksvm",
+    "rankboost": "exponential: rankboost",
+}
+
+
+def links() -> str:
+    """Draw the three shapes that a pair's loss may have."""
+    margins = np.linspace(-3.0, 3.0, 121)
+    axes = Axes(40, 16, 560, 220, (-3.0, 3.0), (0.0, 4.2))
+    parts = axes.ticks({float(x): f"{x}" for x in range(-3, 4)}, {float(y): str(y) for y in range(5)})
+    for name, style in _LOSSES.items():
+        parts.append(axes.line(margins, costs(name, margins), style))
+    for row, (name, style) in enumerate(_LOSSES.items()):
+        parts.append(text(352, 40 + 20 * row, _SHAPES[name], f"label {style}"))
+    parts.append(text(320, 274, "σ(s_i − s_j): how far the better document is ahead", "tick", "middle"))
+    return figure(
+        620,
+        284,
+        parts,
+        "Three falling lines over the distance of a pair's scores: the logistic and the hinge grow linearly"
+        " for pairs in the wrong order, the exponential explodes; the hinge is zero beyond one.",
+        "What one pair costs. The steeper the line, the harder the pair pulls.",
+    )
+
+
+def costs(name: str, margins: Float64Array) -> Float64Array:
+    """Return the loss of one pair at each distance."""
+    loss = make_loss(name)
+    labels, boundaries = np.array([1.0, 0.0]), np.array([0, 2])
+    return np.array([loss(np.array([margin, 0.0]), labels, boundaries).value[0] for margin in margins])

@@ -1,0 +1,60 @@
+"""Which pairs truncation keeps, and which Lambda-eX adds."""
+
+import numpy as np
+
+from core.losses import make_loss
+from core.types import Float64Array
+from guide.pictures.drawing import figure, squares, text
+
+# A ranking of twelve, best score first: a 4 and a 3 have been missed by the top three.
+LABELS = (1.0, 0.0, 1.0, 0.0, 3.0, 0.0, 0.0, 1.0, 4.0, 0.0, 1.0, 0.0)
+_LEVEL = 3
+_SQUARE = 11.0
+_PANELS = {"no truncation": {}, "truncation": {"truncation_level": _LEVEL}} | {
+    f"Lambda-eX {name}": {"truncation_level": _LEVEL, "pair_selection": name} for name in ("static", "all")
+}
+
+
+def selections() -> str:
+    """Draw the pairs that pull, by the ranks of their documents."""
+    side = len(LABELS) * _SQUARE
+    parts = []
+    for panel, (name, options) in enumerate(_PANELS.items()):
+        left = 46 + panel * (side + 42)
+        parts.append(text(left, 18, name, "panel"))
+        parts += squares(left, 30, _SQUARE, kept(**options))
+        for rank, label in enumerate(LABELS):
+            middle = 30 + (rank + 0.5) * _SQUARE + 3
+            parts.append(text(left - 5, middle, f"{label:.0f}", "tick", "end"))
+    parts.append(text(46, 30 + side + 18, "down and across: the ranking; at the side: the labels", "tick"))
+    return figure(
+        int(46 + len(_PANELS) * (side + 42) - 30),
+        int(side + 60),
+        parts,
+        "Four squares of pairs of twelve ranked documents. Without truncation all pairs of different labels"
+        " count. Truncated at three, only those with one of the first three. Lambda-eX adds the pairs of the"
+        " documents with labels 3 and 4 that the first three have missed.",
+        f"The pairs that pull, of twelve documents with τ = {_LEVEL}. Truncated, the documents of label 3 and"
+        " 4, at ranks 5 and 9, meet only the first three; Lambda-eX lets them meet everyone.",
+    )
+
+
+def kept(**options: object) -> Float64Array:
+    """Return 1 for each pair that pulls and 0 for every other: above the diagonal, the rest is NaN."""
+    n = len(LABELS)
+    pairs = np.full((n, n), np.nan)
+    for above in range(n):
+        for below in range(above + 1, n):
+            pairs[above, below] = float(LABELS[above] != LABELS[below] and _pulls(above, below, **options))
+    return pairs
+
+
+def _pulls(above: int, below: int, **options: object) -> bool:
+    """Tell whether two documents pull at each other: a gradient moves when one of the scores does."""
+    n = len(LABELS)
+    scores = -np.arange(n, dtype=np.float64)
+    moved = scores.copy()
+    moved[above] += 0.5
+    loss, labels, boundaries = make_loss("ranknet", **options), np.array(LABELS), np.array([0, n])
+    before, after = (loss(s, labels, boundaries).gradient for s in (scores, moved))
+    return bool(before[below] != after[below])

@@ -1,0 +1,11 @@
+// Opens in every set of tabs the one that was chosen elsewhere, and the one that the address names.
+(() => {
+  const chosen = __md_get("__tabs");
+  for (const set of document.querySelectorAll(".tabbed-set")) {
+    const labels = [...set.querySelectorAll(":scope > .tabbed-labels > label")];
+    const label = labels.find((label) => Array.isArray(chosen) && chosen.includes(label.innerText.trim()));
+    if (label) document.getElementById(label.htmlFor).checked = true;
+  }
+  const named = document.getElementById(location.hash.slice(1));
+  if (named?.name?.startsWith("__tabbed_")) named.checked = true;
+})();

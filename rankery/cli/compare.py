@@ -1,0 +1,108 @@
+"""`rankery compare`: is it better, or luckier?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import RenderableType
+
+from rankery.cli.completion import of_service
+from rankery.cli.measures import means_table, pair_table
+from rankery.cli.metric_options import Metrics, Preset
+from rankery.cli.printing import number, plain, table
+from rankery.cli.references import data_of
+from rankery.cli.service_options import on_service
+from rankery.cli.session import Session
+
+if TYPE_CHECKING:
+    from rankery.client import Comparison, Dataset
+
+_SHOWN_QUERIES = 5
+
+
+@on_service
+def compare(
+    session: Session,
+    systems: Annotated[
+        list[str],
+        typer.Argument(
+            help="Two or more: models (id, name, name:version or name@alias), rankings (rnk_…), or files of"
+            " TREC runs.",
+            autocompletion=of_service("models"),
+        ),
+    ],
+    dataset: Annotated[
+        str,
+        typer.Option(
+            help="What to compare them on: a dataset's id or name, or a judged file.",
+            autocompletion=of_service("datasets"),
+        ),
+    ],
+    metric: Metrics = None,
+    preset: Preset = None,
+    permutations: Annotated[
+        int, typer.Option(min=1_000, max=10_000_000, help="Of Fisher's randomisation test.")
+    ] = 100_000,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of the resampling.")] = 42,
+) -> None:
+    """Compare models and rankings on one dataset, query by query, and say what may be said.
+
+    Each later system is held against each earlier one: the difference with its 95% interval, p of Fisher's
+    randomisation test, the same after Holm's correction over all pairs and metrics, the paired t-test, and
+    the queries that lost most.
+
+    Example: `rankery compare web:1 web:2 --dataset test.txt --metric ndcg@10`
+    """
+    if len(systems) < 2:
+        raise typer.BadParameter("give two systems at least")
+    judged = data_of(session, dataset)
+    job = session.client.compare(
+        judged,
+        [_system(session, system, judged) for system in systems],
+        metrics=metric,
+        contract=preset,
+        permutations=permutations,
+        seed=seed,
+    )
+    comparison = session.wait(job).comparison()
+    session.show(comparison, *comparison_tables(comparison))
+
+
+def comparison_tables(comparison: "Comparison") -> list[RenderableType]:
+    """Return what there is to see of a comparison, the sentence first."""
+    names = [system.name for system in comparison.systems]
+    means = {
+        system.name: {name: summary.model_dump() for name, summary in system.metrics.items()}
+        for system in comparison.systems
+    }
+    shown: list[RenderableType] = [
+        f"[bold]{plain(comparison.sentence)}[/bold]",
+        "",
+        means_table(means, comparison.contract.preset),
+    ]
+    for pair in comparison.pairs:
+        if len(comparison.pairs) > 1:
+            shown += [plain(pair.sentence), ""]
+        shown.append(pair_table(pair.model_dump(), names))
+        if pair.most_harmed:
+            title = f"queries that lose most by {comparison.metrics[0]}"
+            harmed = table(
+                "query", *(values := (names[pair.a], names[pair.b], "change")), right=values, title=title
+            )
+            for query in pair.most_harmed[:_SHOWN_QUERIES]:
+                harmed.add_row(
+                    plain(query.query_id),
+                    number(query.a),
+                    number(query.b),
+                    number(query.difference, signed=True),
+                )
+            shown.append(harmed)
+    return shown
+
+
+def _system(session: Session, reference: str, dataset: "Dataset") -> str:
+    """Return the reference of a model or a ranking; a run file is uploaded first."""
+    path = Path(reference)
+    if not path.is_file():
+        return reference
+    return session.wait(session.client.upload_run(path, dataset)).made("ranking_id")

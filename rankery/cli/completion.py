@@ -1,0 +1,59 @@
+"""What a shell completes: names that are known, and those of a service that answers at once."""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import typer
+
+_PATIENCE_SECONDS = 0.7
+_MOST = 100
+
+
+def completed(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return a completer of fixed names."""
+    known = tuple(names)
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in known if name.startswith(incomplete)]
+
+    return complete
+
+
+def of_service(noun: str) -> Callable[[typer.Context, str], list[tuple[str, str]]]:
+    """Return a completer of what a running service has: `datasets`, `jobs` or `models`."""
+
+    def complete(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+        # Nothing that goes wrong may appear between the letters that a person types.
+        try:
+            items = _newest(context.params, noun)
+        except Exception:  # noqa: BLE001
+            return []
+        offered = (offer for item in items for offer in _OFFERS[noun](item))
+        return [(name, told) for name, told in offered if name.startswith(incomplete)]
+
+    return complete
+
+
+def _newest(given: dict[str, Any], noun: str) -> Iterable[Any]:
+    """Ask the service that the command line means; none is started."""
+    from rankery.client import Client
+    from rankery.embedded.lock import DataFolderLock
+
+    folder = given.get("data_dir") or os.environ.get("RANKERY_DATA_DIR") or "rankery-data"
+    url = given.get("url") or os.environ.get("RANKERY_URL") or DataFolderLock(Path(folder)).address()
+    if url is None:
+        return []
+    with Client(url, api_key=given.get("api_key"), timeout_seconds=_PATIENCE_SECONDS, retries=0) as client:
+        return list(getattr(client, noun)().first(_MOST))
+
+
+_OFFERS: dict[str, Callable[[Any], list[tuple[str, str]]]] = {
+    "datasets": lambda dataset: [(dataset.id, dataset.name), (dataset.name, dataset.id)],
+    "jobs": lambda job: [(job.id, f"{job.kind}, {job.status}")],
+    "models": lambda model: [
+        (f"{model.name}:{model.version}", model.id),
+        *((f"{model.name}@{alias}", f"version {model.version}") for alias in model.aliases),
+    ],
+}

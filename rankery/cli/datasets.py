@@ -1,0 +1,255 @@
+"""`rankery datasets`: judged data on a service."""
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.table import Table
+
+from rankery.cli.completion import of_service
+from rankery.cli.findings import counts, findings_table
+from rankery.cli.options import ColumnsOption, FormatOption, Limit
+from rankery.cli.printing import facts, moment, plain, say, table
+from rankery.cli.references import dataset_of, read, upload
+from rankery.cli.service_options import on_service
+from rankery.cli.session import Session
+from rankery.cli.texts import json_object
+
+if TYPE_CHECKING:
+    from rankery.client import Dataset
+
+datasets = typer.Typer(help="Upload judged data, look it over and delete it.", no_args_is_help=True)
+
+_Reference = Annotated[
+    str, typer.Argument(help="The dataset's id or name.", autocompletion=of_service("datasets"))
+]
+
+
+@datasets.command("list")
+@on_service
+def list_datasets(
+    session: Session,
+    status: Annotated[
+        Literal["pending", "ready", "invalid"] | None, typer.Option(help="Only those in this status.")
+    ] = None,
+    limit: Limit = 20,
+) -> None:
+    """List datasets, newest first.
+
+    Example: `rankery datasets list --status ready`
+    """
+    found = list(islice(session.client.datasets(status), limit))
+    numbers = ("queries", "documents", "features")
+    shown = table("id", "name", "status", *numbers, "made", right=numbers, wrap=("name",))
+    for dataset in found:
+        sizes = ((dataset.statistics or {}).get(unit) for unit in numbers)
+        shown.add_row(
+            dataset.id,
+            plain(dataset.name),
+            dataset.status,
+            *("" if size is None else plain(size) for size in sizes),
+            moment(dataset.created_at),
+        )
+    session.show(found, shown)
+
+
+@datasets.command("show")
+@on_service
+def show_dataset(session: Session, dataset: _Reference) -> None:
+    """Show what a dataset holds, or why it could not be read.
+
+    Example: `rankery datasets show train.txt`
+    """
+    found = dataset_of(session, dataset)
+    session.show(found, _properties(session, found))
+
+
+@datasets.command("upload")
+@on_service
+def upload_datasets(
+    session: Session,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="LETOR or SVMlight text, LightGBM's data, CSV, TSV, Parquet or TREC qrels; gzip or Zstandard"
+            " as well.",
+        ),
+    ],
+    name: Annotated[
+        str | None, typer.Option(help="What to call it, where it is one file.", show_default="the file's")
+    ] = None,
+    format: FormatOption = "auto",
+    columns: ColumnsOption = None,
+    query_sizes: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, readable=True, help="LightGBM's query file beside its data file."
+        ),
+    ] = None,
+    non_contiguous_queries: Annotated[
+        Literal["regroup", "error"], typer.Option(help="What to do where a query's rows stand apart.")
+    ] = "regroup",
+) -> None:
+    """Upload judged data, wait until they are read, and say what the doctor found.
+
+    Example: `rankery datasets upload train.txt test.txt`
+
+    Example: `rankery datasets upload judged.csv --columns '{"label": "grade", "query": "search"}'`
+    """
+    if len(files) > 1 and (name is not None or query_sizes is not None):
+        raise typer.BadParameter("--name and --query-sizes are of one file; upload several one by one")
+    options: dict[str, Any] = {"format": format, "non_contiguous_queries": non_contiguous_queries}
+    if columns is not None:
+        options["columns"] = json_object(columns, "--columns")
+    if query_sizes is not None:
+        options["query_sizes"] = {"file": query_sizes}
+    _show_all(session, [upload(session, file, name, **options) for file in files])
+
+
+@datasets.command("synthetic")
+@on_service
+def synthetic_dataset(
+    session: Session,
+    queries: Annotated[int, typer.Option(min=1, max=200_000, help="How many queries.")] = 1_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the documents and their noise.")] = 0,
+    polynomial_seed: Annotated[
+        int, typer.Option(min=0, help="Of the function to be learnt; share it between train and test data.")
+    ] = 0,
+    name: Annotated[str | None, typer.Option(help="What to call it.", show_default="by its seeds")] = None,
+) -> None:
+    """Make judged data from a random cubic polynomial, as in the 2006 LambdaRank paper.
+
+    Example: `rankery datasets synthetic --queries 300 --seed 1 --name train`
+    """
+    client = session.client
+    made = client.synthetic_dataset(queries, seed=seed, polynomial_seed=polynomial_seed, name=name)
+    _show_all(session, [read(session, made)])
+
+
+@datasets.command("doctor")
+@on_service
+def doctor_dataset(session: Session, dataset: _Reference) -> None:
+    """Say what the doctor found in a dataset, and what to do; `rankery doctor` does so for files.
+
+    Example: `rankery datasets doctor train.txt`
+    """
+    found = dataset_of(session, dataset)
+    findings = [finding.model_dump(mode="json") for finding in found.findings or ()]
+    session.show(findings, f"{_called(found)}\n", findings_table(findings))
+
+
+@datasets.command("queries")
+@on_service
+def list_queries(
+    session: Session,
+    dataset: _Reference,
+    query: Annotated[str | None, typer.Argument(help="A query's id, to see its documents.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="Only queries whose ids begin so.")] = None,
+    limit: Limit = 20,
+) -> None:
+    """List a dataset's queries, or the documents of one with their labels and features.
+
+    Example: `rankery datasets queries train.txt --prefix 10`
+
+    Example: `rankery datasets queries train.txt 10032`
+    """
+    found = dataset_of(session, dataset)
+    if query is not None:
+        judged = found.query(query, limit=limit)
+        session.show(judged, _documents(judged))
+        return
+    entries = list(islice(found.queries(prefix), limit))
+    numbers = ("documents", "relevant", "least label", "greatest label")
+    shown = table("query", *numbers, "columns", right=numbers, wrap=("columns",))
+    for entry in entries:
+        shown.add_row(
+            plain(entry.query_id),
+            plain(entry.documents),
+            plain(entry.relevant),
+            *("" if label is None else f"{label:g}" for label in (entry.min_label, entry.max_label)),
+            plain(", ".join(f"{name}: {value}" for name, value in entry.columns.items())),
+        )
+    session.show(entries, shown)
+
+
+@datasets.command("delete")
+@on_service
+def delete_datasets(
+    session: Session,
+    datasets: Annotated[
+        list[str], typer.Argument(help="Ids or names.", autocompletion=of_service("datasets"))
+    ],
+) -> None:
+    """Delete datasets; what was trained or measured on them stays.
+
+    Example: `rankery datasets delete train.txt`
+    """
+    found = [dataset_of(session, dataset) for dataset in datasets]
+    for dataset in found:
+        dataset.delete()
+        say(f"deleted {dataset.id}, {dataset.name}")
+    session.show([dataset.id for dataset in found])
+
+
+def _show_all(session: Session, made: "list[Dataset]") -> None:
+    pictures: list[Any] = []
+    for dataset in made:
+        pictures += [_properties(session, dataset), ""]
+    session.show(made, *pictures[:-1])
+
+
+def _called(dataset: "Dataset") -> str:
+    if dataset.statistics is None:
+        return f"[bold]{plain(dataset.name)}[/bold]: {dataset.status}"
+    return f"[bold]{plain(dataset.name)}[/bold]: {counts(dataset.statistics)}"
+
+
+def _properties(session: Session, dataset: "Dataset") -> Table:
+    statistics = dataset.statistics or {}
+    labels = ", ".join(f"{one['label']:g}: {one['documents']:,}" for one in statistics.get("labels", ()))
+    return facts(
+        [
+            ("id", dataset.id),
+            ("name", dataset.name),
+            ("status", dataset.status),
+            ("problem", dataset.problem and dataset.problem.detail),
+            *((unit, statistics.get(unit)) for unit in ("queries", "documents", "features")),
+            ("documents by label", labels or None),
+            ("source", ", ".join(f"{name} {value}" for name, value in dataset.source.items())),
+            ("bytes", dataset.size_bytes),
+            ("digest", dataset.digest),
+            ("made", f"{moment(dataset.created_at)} UTC"),
+            ("doctor", _doctors_word(session, dataset)),
+        ]
+    )
+
+
+def _doctors_word(session: Session, dataset: "Dataset") -> str | None:
+    if dataset.findings is None:
+        return None
+    if not dataset.findings:
+        return "nothing to complain of"
+    found = [finding.severity for finding in dataset.findings]
+    words = {"error": "errors", "warning": "warnings", "info": "notes"}
+    told = ", ".join(
+        f"{found.count(severity)} {word}" for severity, word in words.items() if severity in found
+    )
+    return f"{told}: {session.command(f'datasets doctor {dataset.id}')}"
+
+
+def _documents(judged: Any) -> Table:
+    shown = table("document", "label", *map(plain, judged.feature_names))
+    for column in shown.columns[1:]:
+        column.justify = "right"
+    for document in judged.documents:
+        label = "" if document.label is None else f"{document.label:g}"
+        values = (
+            "" if value is None else f"{value:g}" if isinstance(value, float) else value
+            for value in document.features
+        )
+        shown.add_row(plain(document.document_id), label, *values)
+    return shown

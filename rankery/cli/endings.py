@@ -1,0 +1,41 @@
+"""How a command ends: 0 done, 1 refused or failed, 2 not understood, 130 interrupted."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from rankery.errors import UserError
+
+FAILED = 1
+INTERRUPTED = 130
+
+
+class Interrupted(Exception):
+    """Someone stopped the command; the text says what is left and how to go on."""
+
+
+class OneSentenceGroup(TyperGroup):
+    """Commands that say what went wrong in one sentence on standard error, without a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        with _one_sentence_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _one_sentence_errors() -> Iterator[None]:
+    try:
+        yield
+    except UserError as error:
+        typer.echo(f"rankery: {error}", err=True)
+        raise typer.Exit(FAILED) from None
+    except Interrupted as stopped:
+        typer.echo(f"rankery: {stopped}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except KeyboardInterrupt:
+        typer.echo("rankery: stopped", err=True)
+        raise typer.Exit(INTERRUPTED) from None

@@ -1,0 +1,133 @@
+"""`rankery evaluate`: a model on a dataset of a service, or run files by judgments without one."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import RenderableType
+
+from rankery.cli.completion import of_service
+from rankery.cli.measures import baselines_table, means_table
+from rankery.cli.metric_options import Metrics, Preset
+from rankery.cli.references import data_of
+from rankery.cli.service_options import on_service
+from rankery.cli.session import Session
+
+if TYPE_CHECKING:
+    from rankery.client import Evaluation
+
+_TREC_METRICS = ("map", "mrr", "ndcg", "ndcg@10", "precision@10", "recall@100", "bpref")
+_FILES = "Run files, without a service"
+
+
+@on_service
+def evaluate(
+    session: Session,
+    model: Annotated[
+        str | None,
+        typer.Argument(
+            help="A model (id, name, name:version or name@alias) or a ranking, rnk_…",
+            autocompletion=of_service("models"),
+        ),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            help="What to measure the model on: a dataset's id or name, or a judged file.",
+            autocompletion=of_service("datasets"),
+        ),
+    ] = None,
+    metric: Metrics = None,
+    preset: Preset = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of the resampling.")] = 42,
+    qrels: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="Judgments: TREC qrels, or any judged dataset.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="TREC run; several are compared.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
+    only_retrieved: Annotated[
+        bool,
+        typer.Option(
+            "--only-retrieved",
+            help="Leave out queries without a result, which otherwise count 0.",
+            rich_help_panel=_FILES,
+        ),
+    ] = False,
+    permutations: Annotated[
+        int,
+        typer.Option(
+            min=1_000,
+            max=10_000_000,
+            help="Random assignments of Fisher's randomisation test.",
+            rich_help_panel=_FILES,
+        ),
+    ] = 100_000,
+    per_query: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False, help="Also write each query's values to this CSV file.", rich_help_panel=_FILES
+        ),
+    ] = None,
+) -> None:
+    """Measure a model on a dataset; or, with --qrels and --run and no service, the runs of any system.
+
+    A file as --dataset is uploaded first. Of runs all queries of the judgments count, as with trec_eval's -c;
+    two or more are compared query by query: Fisher's randomisation test, the paired t-test, and Holm's
+    correction over all pairs and metrics.
+
+    Example: `rankery evaluate web@champion --dataset test.txt --metric ndcg@10`
+
+    Example: `rankery evaluate --qrels judged.qrels --run bm25.run --run ours.run`
+    """
+    if model is not None and dataset is not None and not (qrels or run):
+        judged = data_of(session, dataset)
+        job = session.client.evaluate(model, judged, metrics=metric, contract=preset, seed=seed)
+        show_evaluation(session, session.wait(job).evaluation())
+    elif qrels is not None and run and model is None and dataset is None:
+        from rankery.cli.runs import runs_as_json, runs_tables, write_queries
+        from rankery.local import evaluate_runs
+
+        found = evaluate_runs(
+            qrels,
+            run,
+            list(dict.fromkeys(metric or _TREC_METRICS)),
+            contract=preset or "trec_eval",
+            only_retrieved=only_retrieved,
+            permutations=permutations,
+            seed=seed,
+        )
+        if per_query is not None:
+            write_queries(found, per_query)
+        session.show(runs_as_json(found), *runs_tables(found))
+    else:
+        raise typer.BadParameter("give either MODEL and --dataset, or --qrels and --run")
+
+
+def show_evaluation(session: Session, evaluation: "Evaluation") -> None:
+    """Print an evaluation's means with their intervals, and rankings that need no training."""
+    session.show(evaluation, *evaluation_tables(evaluation))
+
+
+def evaluation_tables(evaluation: "Evaluation") -> list[RenderableType]:
+    """Return what there is to see of an evaluation."""
+    metrics = {name: summary.model_dump() for name, summary in evaluation.metrics.items()}
+    contract = evaluation.contract and evaluation.contract.preset
+    tables: list[RenderableType] = [means_table({evaluation.system: metrics}, contract)]
+    if evaluation.baselines:
+        tables.append(baselines_table([one.model_dump() for one in evaluation.baselines]))
+    return tables

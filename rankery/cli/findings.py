@@ -1,0 +1,39 @@
+"""What the doctor says, on the terminal."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from rankery.cli.printing import plain
+
+_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+_SHOWN_EXAMPLES = 5
+
+
+def counts(statistics: Mapping[str, Any]) -> str:
+    """Say how large judged data are: "60 queries, 1,200 documents, 46 features"."""
+    return ", ".join(f"{statistics[unit]:,} {unit}" for unit in ("queries", "documents", "features"))
+
+
+def findings_table(findings: Sequence[Mapping[str, Any]]) -> Table | str:
+    """Show findings, the gravest first: what was found, what to do, and some of those concerned."""
+    if not findings:
+        return "Nothing to complain of."
+    made = Table.grid(padding=(0, 2, 1, 0))
+    made.add_column(no_wrap=True)
+    made.add_column(overflow="fold")
+    for finding in findings:
+        style = _STYLES[finding["severity"]]
+        lines = [f"[bold]{plain(finding['title'])}[/bold]", plain(finding["advice"]), _examples(finding)]
+        made.add_row(f"[{style}]{finding['severity']}[/]", "\n".join(line for line in lines if line))
+    return made
+
+
+def _examples(finding: Mapping[str, Any]) -> str:
+    examples = finding["examples"]
+    if not examples:
+        return ""
+    shown = ", ".join(plain(str(example)) for example in examples[:_SHOWN_EXAMPLES])
+    more = ", …" if finding["count"] > min(len(examples), _SHOWN_EXAMPLES) else ""
+    return f"[dim]{finding['example_kind']}[/dim] {shown}{more}"

@@ -1,0 +1,180 @@
+"""`rankery jobs`: what workers do and have done."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.table import Table
+
+from rankery.cli.completion import of_service
+from rankery.cli.endings import FAILED
+from rankery.cli.options import Limit
+from rankery.cli.printing import facts, moment, number, plain, say, table
+from rankery.cli.service_options import on_service
+from rankery.cli.session import Session
+
+if TYPE_CHECKING:
+    from rankery.client import Job
+
+jobs = typer.Typer(help="Follow, wait for and cancel jobs.", no_args_is_help=True)
+
+_Job = Annotated[str, typer.Argument(help="The job's id, job_…", autocompletion=of_service("jobs"))]
+_Jobs = Annotated[list[str], typer.Argument(help="Ids, job_…", autocompletion=of_service("jobs"))]
+_Kind = Literal[
+    "ingest",
+    "import",
+    "import-model",
+    "train",
+    "reproduce",
+    "evaluate",
+    "rank",
+    "compare",
+    "promote",
+    "inspect",
+]
+
+
+@jobs.command("list")
+@on_service
+def list_jobs(
+    session: Session,
+    status: Annotated[
+        Literal["queued", "running", "succeeded", "failed", "cancelled"] | None,
+        typer.Option(help="Only those in this status."),
+    ] = None,
+    kind: Annotated[_Kind | None, typer.Option(help="Only those of this kind.")] = None,
+    limit: Limit = 20,
+) -> None:
+    """List jobs, newest first.
+
+    Example: `rankery jobs list --kind train --status running`
+    """
+    found = list(islice(session.client.jobs(kind=kind, status=status), limit))
+    shown = table("id", "kind", "status", "about", "progress", "made", wrap=("about", "progress"))
+    for job in found:
+        about = plain(about_what(job))
+        shown.add_row(job.id, job.kind, job.status, about, _progress(job), moment(job.created_at))
+    session.show(found, shown)
+
+
+@jobs.command("show")
+@on_service
+def show_job(session: Session, job: _Job) -> None:
+    """Show what a job was asked for, how far it is, and what came of it.
+
+    Example: `rankery jobs show job_01k9x2z4q7c8v5n3b6r1`
+    """
+    found = session.client.job(job)
+    session.show(found, facts(_properties(found)))
+
+
+@jobs.command("wait")
+@on_service
+def wait_for_jobs(
+    session: Session,
+    jobs: _Jobs,
+    timeout: Annotated[
+        float | None, typer.Option(min=0, help="Give up after so many seconds.", show_default="never")
+    ] = None,
+) -> None:
+    """Wait until jobs have ended; the exit code is 1 where one failed or was cancelled.
+
+    Example: `rankery jobs wait job_01k9x2z4q7c8v5n3b6r1 --timeout 3600`
+    """
+    found = [session.client.job(job) for job in jobs]
+    session.wait_all(found, timeout)
+    for job in found:
+        say(ending(job))
+    session.show(found)
+    if any(job.status != "succeeded" for job in found):
+        raise typer.Exit(FAILED)
+
+
+@jobs.command("cancel")
+@on_service
+def cancel_jobs(session: Session, jobs: _Jobs) -> None:
+    """Stop jobs: at once while they are queued, within moments while they run.
+
+    Example: `rankery jobs cancel job_01k9x2z4q7c8v5n3b6r1`
+    """
+    cancelled = [session.client.job(job).cancel() for job in jobs]
+    for job in cancelled:
+        say(f"{job.id} {'is cancelled' if job.has_ended else 'is being stopped'}")
+    session.show(cancelled)
+
+
+@jobs.command("history")
+@on_service
+def show_history(
+    session: Session,
+    job: _Job,
+    after: Annotated[int, typer.Option(min=0, help="Only iterations above this one.")] = 0,
+) -> None:
+    """Show a training's learning curves, a line an iteration.
+
+    Example: `rankery jobs history job_01k9x2z4q7c8v5n3b6r1 --after 100`
+    """
+    history = session.client.job(job).history(after)
+    names = [f"{data} {metric}" for data, curves in history.curves.items() for metric in curves]
+    curves = [values for curves in history.curves.values() for values in curves.values()]
+    shown = table("iteration", *names, right=("iteration", *names))
+    for place, iteration in enumerate(history.iterations):
+        values = (number(curve[place]) for curve in curves)
+        style = "bold" if iteration == history.best_iteration else ""
+        shown.add_row(str(iteration), *values, style=style)
+    best = [] if history.best_iteration is None else [f"best iteration: {history.best_iteration}"]
+    session.show(history, shown, *best)
+
+
+def about_what(job: "Job") -> str:
+    """Say in a word what a job is about: its model, its systems, or its dataset."""
+    spec = job.spec
+    if spec.get("systems"):
+        return " and ".join(str(one.get("name") or one.get("model") or one) for one in spec["systems"])
+    found = (spec.get(name) for name in ("model_name", "model", "name", "ranking_id", "dataset_id"))
+    return next((str(one) for one in found if one), "")
+
+
+def ending(job: "Job") -> str:
+    """Say how a job ended."""
+    if job.status == "succeeded":
+        return f"{job.id} succeeded"
+    why = job.problem and (job.problem.detail or job.problem.title)
+    return f"{job.id} {job.status}" + (f": {why}" if why else "")
+
+
+def _progress(job: "Job") -> str:
+    progress = job.progress
+    if progress is None or job.status != "running":
+        return ""
+    steps = "" if progress.total is None else f" {progress.iteration:,} of {progress.total:,}"
+    left = "" if progress.eta_seconds is None else f", {progress.eta_seconds:.0f} s left"
+    return f"{progress.phase}{steps}{left}"
+
+
+def _properties(job: "Job") -> Iterator[tuple[str, Any]]:
+    yield "id", job.id
+    yield "kind", job.kind
+    yield "status", job.status
+    yield "about", about_what(job) or None
+    yield "progress", _progress(job) or None
+    yield "problem", job.problem and (job.problem.detail or job.problem.title)
+    for name, value in (job.result or {}).items():
+        yield name.replace("_", " "), value
+    for data, metrics in (job.metrics or {}).items():
+        yield f"{data} metrics", ", ".join(f"{name} {number(value)}" for name, value in metrics.items())
+    yield "priority", job.priority
+    yield "key", job.key_id
+    for name, at in (("made", job.created_at), ("started", job.started_at), ("ended", job.finished_at)):
+        yield name, at and f"{moment(at)} UTC"
+    if job.attempts and len(job.attempts) > 1:
+        yield "attempts", _attempts(job.attempts)
+
+
+def _attempts(attempts: Any) -> Table:
+    shown = Table.grid(padding=(0, 2))
+    for attempt in attempts:
+        resumed = "" if attempt.resumed_from is None else f"from iteration {attempt.resumed_from}"
+        shown.add_row(str(attempt.number), moment(attempt.started_at), attempt.ending or "running", resumed)
+    return shown

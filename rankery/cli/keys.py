@@ -1,0 +1,90 @@
+"""`rankery keys`: API keys, straight on the database."""
+
+from typing import Annotated
+
+import typer
+
+from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, Json
+from rankery.cli.printing import plain, say, show, show_json, table
+
+keys = typer.Typer(
+    help="Make, list and revoke API keys; with the service running or not.", no_args_is_help=True
+)
+
+
+@keys.command("create")
+def create_key(
+    name: Annotated[str, typer.Argument(help="What people call it.")],
+    scope: Annotated[
+        list[str],
+        typer.Option(
+            help="read shows, write also submits and deletes, score ranks documents and nothing else, admin"
+            " does everything; may be given several times."
+        ),
+    ],
+    expires_in: Annotated[
+        str | None, typer.Option(help="How long it is accepted: 90d, 12h, 30m.", show_default="for ever")
+    ] = None,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    json: Json = False,
+) -> None:
+    """Make a key and print its secret, which is shown this once.
+
+    The secret alone goes to standard output. From the first key on the service lets nobody in without one,
+    and may listen on other addresses than loopback.
+
+    Example: `export RANKERY_API_KEY=$(rankery keys create laptop --scope admin)`
+    """
+    from rankery.keys import create_key as create
+
+    created = create(data_dir, name, scope, expires_in)
+    say(created.sentence)
+    if json:
+        show_json({**created.key, "secret": created.secret})
+    else:
+        typer.echo(created.secret)
+
+
+@keys.command("list")
+def list_keys(data_dir: DataDir = DEFAULT_DATA_DIR, json: Json = False) -> None:
+    """List all keys, newest first, without their secrets.
+
+    Example: `rankery keys list --data-dir /srv/rankery`
+    """
+    from rankery.keys import all_keys
+
+    found = all_keys(data_dir)
+    if json:
+        show_json(found)
+        return
+    shown = table("id", "name", "secret", "scopes", "state", "made", "last used", wrap=("name", "scopes"))
+    for key in found:
+        shown.add_row(
+            key["id"],
+            plain(key["name"]),
+            f"{key['hint']}…",
+            ", ".join(key["scopes"]),
+            key["state"],
+            key["created_at"][:10],
+            key["last_used_at"][:16].replace("T", " ") if key["last_used_at"] else "never",
+        )
+    show(shown)
+
+
+@keys.command("revoke")
+def revoke_key(
+    id: Annotated[str, typer.Argument(help="The key's id, key_…")],
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    json: Json = False,
+) -> None:
+    """Let a key in no more; a running service refuses it within a second.
+
+    Example: `rankery keys revoke key_01k9x2m4q7c8v5n3b6r9`
+    """
+    from rankery.keys import revoke_key as revoke
+
+    revoked = revoke(data_dir, id)
+    if json:
+        show_json(revoked)
+    else:
+        typer.echo(f"rankery: {revoked['id']}, {revoked['name']}, is revoked")

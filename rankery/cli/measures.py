@@ -1,0 +1,58 @@
+"""Metrics with their intervals, and what may be said of two systems, as tables."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from rankery.cli.printing import number, p_value, plain, table
+
+Summary = Mapping[str, Any]
+
+
+def means_table(systems: Mapping[str, Mapping[str, Summary]], contract: str | None) -> Table:
+    """Show each system's means with their intervals, a line a metric.
+
+    Args:
+        systems: Summaries by metric, by the system's name.
+        contract: The preset of conventions that the numbers follow; None for one's own.
+    """
+    title = f"mean over queries with its 95% interval, conventions: {contract or 'custom'}"
+    made = table("metric", *map(plain, systems), right=[plain(name) for name in systems], title=title)
+    for metric in next(iter(systems.values())):
+        made.add_row(metric, *(_mean(summaries[metric]) for summaries in systems.values()))
+    counted = [next(iter(summaries.values())) for summaries in systems.values()]
+    made.add_row("queries", *(f"{summary['queries']:,}" for summary in counted), style="dim")
+    return made
+
+
+def baselines_table(baselines: Sequence[Mapping[str, Any]]) -> Table:
+    """Show rankings of the same data that need no training, a line a metric."""
+    names = [plain(one["name"]) for one in baselines]
+    made = table("metric", *names, right=names, title="rankings that need no training")
+    for metric in baselines[0]["metrics"]:
+        made.add_row(metric, *(_mean(one["metrics"][metric]) for one in baselines))
+    return made
+
+
+def pair_table(pair: Mapping[str, Any], names: Sequence[str]) -> Table:
+    """Show the difference of two systems by each metric, with its interval and p-values."""
+    numbers = ("change", "95% interval", "p", "Holm", "t-test", "+ / = / −")
+    title = plain(f"{names[pair['b']]} − {names[pair['a']]}")
+    made = table("metric", *numbers, right=numbers, title=title)
+    for metric, tests in pair["metrics"].items():
+        if tests is not None:
+            made.add_row(
+                metric,
+                number(tests["difference"], signed=True),
+                f"{tests['lower']:+.4f}, {tests['upper']:+.4f}",
+                *(p_value(tests[name]) for name in ("randomisation_p", "adjusted_p", "t_test_p")),
+                f"{tests['wins']} / {tests['ties']} / {tests['losses']}",
+            )
+    return made
+
+
+def _mean(summary: Summary) -> str:
+    if summary["mean"] is None:
+        return "undefined"
+    return f"{summary['mean']:.4f} \\[{summary['lower']:.4f}, {summary['upper']:.4f}]"

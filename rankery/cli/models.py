@@ -1,0 +1,213 @@
+"""`rankery models`: versions, and which of them users see."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from rankery.cli.completion import of_service
+from rankery.cli.endings import FAILED
+from rankery.cli.options import Limit
+from rankery.cli.printing import facts, moment, number, plain, say, table
+from rankery.cli.service_options import on_service
+from rankery.cli.session import Session
+from rankery.cli.texts import assigned
+
+if TYPE_CHECKING:
+    from rankery.client import Job, Model
+
+models = typer.Typer(help="List models, promote them and take them back.", no_args_is_help=True)
+
+Reference = Annotated[
+    str,
+    typer.Argument(
+        help="The model: id, name (its latest version), name:version or name@alias.",
+        autocompletion=of_service("models"),
+    ),
+]
+_Name = Annotated[str, typer.Argument(help="The model's name.")]
+_Alias = Annotated[str, typer.Option(help="The alias.")]
+_CHAMPION = "champion"
+
+
+@models.command("list")
+@on_service
+def list_models(
+    session: Session,
+    name: Annotated[str | None, typer.Option(help="Only versions of this name.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Only those with this tag: team, or team:search.")] = None,
+    limit: Limit = 20,
+) -> None:
+    """List versions of models, newest first.
+
+    Example: `rankery models list --name web`
+    """
+    found = list(islice(session.client.models(name, tag=tag), limit))
+    shown = table(
+        "model", "id", "aliases", "loss", "trees", "test", "made", right=("trees",), wrap=("aliases", "test")
+    )
+    for model in found:
+        shown.add_row(
+            f"{model.name}:{model.version}",
+            model.id,
+            ", ".join(model.aliases),
+            model.loss["name"] if model.loss else model.source,
+            plain(model.best_iteration),
+            _means(dict(islice((model.metrics or {}).items(), 1))),
+            moment(model.created_at),
+        )
+    session.show(found, shown)
+
+
+@models.command("show")
+@on_service
+def show_model(session: Session, model: Reference) -> None:
+    """Show a version of a model: what it was made of, and how good it was on its test data.
+
+    Example: `rankery models show web@champion`
+    """
+    found = session.client.model(model)
+    session.show(found, facts(_properties(found)))
+
+
+@models.command("aliases")
+@on_service
+def list_aliases(session: Session, name: _Name) -> None:
+    """List the aliases of a name and the versions that they point at.
+
+    Example: `rankery models aliases web`
+    """
+    found = session.client.aliases(name)
+    shown = table("alias", "version", "id", "moved", right=("version",))
+    for alias in found:
+        shown.add_row(alias.alias, str(alias.version), alias.model_id, moment(alias.updated_at))
+    session.show(found, shown)
+
+
+@models.command("promote")
+@on_service
+def promote(session: Session, model: Reference, alias: _Alias = _CHAMPION) -> None:
+    """Let an alias point at a version: users of name@alias see it from then on.
+
+    Where the alias has a gate, a job compares the two versions first; this waits for it and prints what it
+    found. The exit code is 1 where the gate refuses.
+
+    Example: `rankery models promote web:4 --alias champion`
+    """
+    from rankery.client import Job
+
+    moved = session.client.model(model).set_alias(alias)
+    sentence = None
+    if isinstance(moved, Job):
+        job = session.wait(moved)
+        sentence = str((job.result or {})["sentence"])
+        say(sentence)
+        moved = session.client.model(job.made("model_id"))
+    say(f"{moved.name}@{alias} is {moved.name}:{moved.version}")
+    session.show({"model": moved, "sentence": sentence})
+
+
+@models.command("rollback")
+@on_service
+def roll_back(session: Session, name: _Name, alias: _Alias = _CHAMPION) -> None:
+    """Undo the last move of an alias, at once and past its gate; repeated, it goes further back.
+
+    Example: `rankery models rollback web --alias champion`
+    """
+    model = session.client.roll_back(name, alias)
+    say(f"{name}@{alias} is {name}:{model.version} again")
+    session.show(model)
+
+
+@models.command("history")
+@on_service
+def show_history(session: Session, name: _Name, alias: _Alias = _CHAMPION, limit: Limit = 20) -> None:
+    """List what was done with an alias, newest first, with what its gate found.
+
+    Example: `rankery models history web --alias champion`
+    """
+    found = list(islice(session.client.alias_history(name, alias), limit))
+    shown = table("at", "what", "from", "to", "job", "why", right=("from", "to"), wrap=("why",))
+    for move in found:
+        shown.add_row(
+            moment(move.at),
+            move.kind.replace("_", " "),
+            *("" if version is None else str(version) for version in (move.from_version, move.to_version)),
+            move.job_id or "",
+            plain((move.report or {}).get("sentence", "")),
+        )
+    session.show(found, shown)
+
+
+@models.command("import")
+@on_service
+def import_model(
+    session: Session,
+    file: Annotated[
+        Path,
+        typer.Argument(exists=True, dir_okay=False, readable=True, help="What LightGBM saved as text."),
+    ],
+    name: Annotated[str, typer.Option(help="The name that it becomes a version of.")],
+    description: Annotated[str | None, typer.Option(help="What there is to say of it.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="What to mark it with.")] = None,
+) -> None:
+    """Take in a model that LightGBM trained elsewhere, once it has been tried out.
+
+    Example: `rankery models import model.txt --name web --tag team=search`
+    """
+    job = session.client.import_model(
+        file, name, description=description, tags=assigned(tag, "--tag") or None
+    )
+    model = session.wait(job).model()
+    say(f"{file.name} is {model.name}:{model.version}")
+    session.show(model, facts(_properties(model)))
+
+
+@models.command("reproduce")
+@on_service
+def reproduce(session: Session, model: Reference) -> None:
+    """Train a model again from its lineage; the exit code is 1 where other bytes come out.
+
+    Example: `rankery models reproduce web:3`
+    """
+    job: Job = session.wait(session.client.reproduce(model))
+    found = cast("dict[str, Any]", job.result)
+    if found["equal"]:
+        say(f"{model} came out the same, byte for byte: sha256 {found['sha256']}")
+    else:
+        changed = ", ".join(
+            f"{one['what']} was {one['then']} and is {one['now']}" for one in found["differences"] or ()
+        )
+        say(f"{model} came out differently; what changed: {changed or 'nothing that is on record'}")
+    session.show(found)
+    if not found["equal"]:
+        raise typer.Exit(FAILED)
+
+
+def _means(metrics: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {number(value)}" for name, value in metrics.items())
+
+
+def _settings(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
+
+
+def _properties(model: "Model") -> Iterator[tuple[str, Any]]:
+    yield "model", f"{model.name}:{model.version}"
+    yield "id", model.id
+    yield "aliases", ", ".join(model.aliases) or None
+    yield "description", model.description
+    yield "tags", ", ".join(f"{name}: {value}" for name, value in model.tags.items()) or None
+    yield "source", model.source
+    yield "loss", model.loss and _settings({"": model.loss["name"], **model.loss, "name": None}).lstrip()
+    yield "hyperparameters", model.hyperparameters and _settings(model.hyperparameters)
+    yield "trees", model.best_iteration
+    yield "features", len(model.feature_names)
+    yield "test metrics", model.metrics and _means(model.metrics)
+    yield "job", model.job_id
+    yield "dataset", model.dataset_id
+    yield "bytes", model.size_bytes
+    yield "sha256", model.sha256
+    yield "made", f"{moment(model.created_at)} UTC"

@@ -1,0 +1,56 @@
+"""Names that core knows, for completion: its import takes longer than a shell should wait."""
+
+LOSSES = (
+    "mse",
+    "ranknet",
+    "w-ranknet",
+    "ranksvm",
+    "rankboost",
+    "lambdarank",
+    "arp-loss1",
+    "arp-loss2",
+    "ndcg-loss1",
+    "ndcg-loss2",
+    "ndcg-loss2++",
+    "listnet",
+    "listmle",
+    "w-listmle",
+    "xe-ndcg",
+)
+METRICS = (
+    "ndcg",
+    "dcg",
+    "map",
+    "mrr",
+    "precision",
+    "recall",
+    "err",
+    "rbp",
+    "wta",
+    "pairwise-accuracy",
+    "bpref",
+    "auc",
+    "arp",
+    "ndcg-cost",
+    "lambdarank-metric",
+)
+PRESETS = (
+    "default",
+    "lightgbm",
+    "xgboost",
+    "sklearn",
+    "trec_eval",
+    "letor",
+)
+EXPORT_FORMATS = (
+    "lightgbm",
+    "vespa",
+    "solr",
+    "elasticsearch-xgboost",
+    "opensearch-xgboost",
+    "ranklib",
+    "elastic-learning-to-rank",
+    "onnx",
+    "c",
+    "python",
+)

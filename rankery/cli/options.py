@@ -1,0 +1,34 @@
+"""Options that several commands take."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+DEFAULT_DATA_DIR = Path("rankery-data")
+
+DataDir = Annotated[
+    Path,
+    typer.Option(envvar="RANKERY_DATA_DIR", help="Folder of the database, the artifacts and the logs."),
+]
+Host = Annotated[
+    str,
+    typer.Option(envvar="RANKERY_HOST", help="Address to listen on; 0.0.0.0 opens it to the network."),
+]
+Port = Annotated[
+    int,
+    typer.Option(envvar="RANKERY_PORT", min=0, max=65535, help="Port to listen on; 0 takes any free one."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+DataFormat = Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"]
+FormatOption = Annotated[DataFormat, typer.Option(help="auto tells it by the content.")]
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="JSON",
+        help="What a table's columns are, where their names do not tell it:"
+        ' {"label": "grade", "query": "search"}.',
+    ),
+]
+READABLE = typer.Option(exists=True, dir_okay=False, readable=True)
+Limit = Annotated[int, typer.Option(min=1, help="How many to list at most.")]

@@ -1,0 +1,117 @@
+"""What commands print: JSON or tables on standard output, all else on standard error."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import IO, Any
+
+import typer
+from rich import box
+from rich.console import Console, RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+# A pipe has no width: nothing is cut or wrapped that a program may read.
+_PIPE_COLUMNS = 1000
+# Ids are there to be copied: "job_" and twenty letters, whole in the narrowest terminal.
+_ID_COLUMNS = 24
+
+
+def console(file: IO[str] | None = None) -> Console:
+    """Return the console of a stream, standard output where left out."""
+    stream = file or sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_COLUMNS
+    return Console(file=stream, width=width, highlight=False)
+
+
+def show_json(document: Any) -> None:
+    """Print plain values, or what the client returned, as JSON and nothing else."""
+    typer.echo(json_text(document))
+
+
+def json_text(document: Any) -> str:
+    """Return plain values, or what the client returned, as JSON."""
+    return json.dumps(as_json(document), indent=2, ensure_ascii=False)
+
+
+def show(*pictures: RenderableType) -> None:
+    """Print tables and sentences."""
+    shown = console()
+    for picture in pictures:
+        shown.print(picture, soft_wrap=isinstance(picture, str))
+
+
+def say(sentence: str) -> None:
+    """Tell what is going on, on standard error."""
+    typer.echo(f"rankery: {sentence}", err=True)
+
+
+def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = (), title: str = "") -> Table:
+    """Return an empty table.
+
+    Args:
+        *columns: Headings.
+        right: Those of numbers.
+        wrap: Those that may take several lines where the terminal is narrow; all others stay whole.
+        title: What stands above it.
+    """
+    made = Table(
+        box=box.SIMPLE_HEAD, title=title or None, title_justify="left", title_style="", pad_edge=False
+    )
+    for column in columns:
+        wraps = column in wrap
+        made.add_column(
+            column,
+            justify="right" if column in right else "left",
+            no_wrap=not wraps,
+            overflow="fold" if wraps else "ellipsis",
+            min_width=_ID_COLUMNS if column == "id" else None,
+        )
+    return made
+
+
+def facts(rows: Iterable[tuple[str, Any]]) -> Table:
+    """Return a thing's properties, one a line; those that are None are left out."""
+    made = Table.grid(padding=(0, 2))
+    made.add_column(style="dim", no_wrap=True)
+    made.add_column(overflow="fold")
+    for name, value in rows:
+        if value is not None:
+            made.add_row(name, value if isinstance(value, Table) else plain(value))
+    return made
+
+
+def plain(value: Any) -> str:
+    """Return text as it is, not as markup; numbers with their thousands told apart."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return escape(str(value))
+
+
+def number(value: float | None, *, signed: bool = False) -> str:
+    """Return a metric's value, four digits behind the point."""
+    if value is None:
+        return "undefined"
+    return f"{value:+.4f}" if signed else f"{value:.4f}"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p-value, shortened where it is tiny."""
+    if value is None:
+        return ""
+    return "<.0001" if value < 1e-4 else f"{value:.4f}"
+
+
+def moment(value: Any) -> str:
+    """Return a time to the minute, in UTC."""
+    return "" if value is None else f"{value:%Y-%m-%d %H:%M}"
+
+
+def as_json(thing: Any) -> Any:
+    """Return plain values of what the client returned, alone or in lists and dictionaries."""
+    if isinstance(thing, Mapping):
+        return {name: as_json(value) for name, value in thing.items()}
+    if isinstance(thing, Sequence) and not isinstance(thing, str):
+        return [as_json(value) for value in thing]
+    return thing.model_dump(mode="json", by_alias=True) if hasattr(thing, "model_dump") else thing

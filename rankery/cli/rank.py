@@ -1,0 +1,131 @@
+"""`rankery rank`: documents in the order of a model."""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from rankery.cli.models import Reference
+from rankery.cli.printing import json_text, number, plain, say, table
+from rankery.cli.service_options import on_service
+from rankery.cli.session import Session
+from rankery.errors import FileUnusable
+
+_STANDARD_INPUT = "-"
+# What one request may hold unless the service's operator says otherwise.
+_MOST_QUERIES = 1_000
+_MOST_DOCUMENTS = 10_000
+
+
+@on_service
+def rank(
+    session: Session,
+    model: Reference,
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="Queries with their documents: JSON as the API takes it, CSV, TSV or Parquet with a column a"
+            " feature, or judged data such as LETOR, whose labels do not matter; - is standard input."
+        ),
+    ],
+    top: Annotated[
+        int | None,
+        typer.Option(min=1, help="Only so many documents of each query.", show_default="all"),
+    ] = None,
+    trec: Annotated[bool, typer.Option("--trec", help="Print a TREC run instead of tables.")] = False,
+    output: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Write JSON, or with --trec a run, to this file.")
+    ] = None,
+) -> None:
+    """Order the documents of a file by a model, best first.
+
+    Features go by name; those that the file lacks are missing, columns that the model does not know are left
+    out.
+
+    Example: `rankery rank web@champion documents.csv --top 10`
+
+    Example: `rankery rank web test.txt --trec --output web.run`
+    """
+    from rankery.candidates import read_candidates
+
+    if trec and session.json:
+        raise typer.BadParameter("--trec and --json are two forms of the same; choose one")
+    found = session.client.model(model)
+    with _given(file) as path:
+        candidates = read_candidates(path, found.feature_names)
+    ranked: list[dict[str, Any]] = []
+    for batch in _batches(candidates):
+        answer = session.client.rank(found, batch, top)
+        ranked += [query.model_dump(mode="json", exclude_none=True) for query in answer.queries]
+    name = f"{found.name}:{found.version}"
+    document = {"model": {"id": found.id, "name": found.name, "version": found.version}, "queries": ranked}
+    if output is not None:
+        _write(output, _run(ranked, name) if trec else json_text(document))
+        say(f"wrote {len(ranked):,} ranked queries to {output}")
+    elif trec:
+        typer.echo(_run(ranked, name), nl=False)
+    else:
+        session.show(document, _ranking(ranked))
+
+
+@contextmanager
+def _given(file: str) -> Iterator[Path]:
+    """Return the path of the input; what comes in by standard input is kept in a file meanwhile."""
+    if file != _STANDARD_INPUT:
+        yield Path(file)
+        return
+    with tempfile.TemporaryDirectory(prefix="rankery-rank-") as folder:
+        path = Path(folder) / "standard input"
+        with path.open("wb") as kept:
+            shutil.copyfileobj(sys.stdin.buffer, kept)
+        yield path
+
+
+def _batches(queries: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    batch: list[dict[str, Any]] = []
+    documents = 0
+    for query in queries:
+        size = len(query["documents"])
+        if batch and (len(batch) == _MOST_QUERIES or documents + size > _MOST_DOCUMENTS):
+            yield batch
+            batch, documents = [], 0
+        batch.append(query)
+        documents += size
+    if batch:
+        yield batch
+
+
+def _run(ranked: Sequence[dict[str, Any]], model: str) -> str:
+    tag = f"rankery-{model.replace(':', '-')}"
+    return "".join(
+        f"{query['id']} Q0 {document['id']} {document['rank']} {document['score']!r} {tag}\n"
+        for query in ranked
+        for document in query["ranking"]
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FileUnusable(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _ranking(ranked: Sequence[dict[str, Any]]) -> Table:
+    shown = table("query", "rank", "document", "score", right=("rank", "score"))
+    for query in ranked:
+        for document in query["ranking"]:
+            shown.add_row(
+                plain(query["id"]) if document["rank"] == 1 else "",
+                str(document["rank"]),
+                plain(document["id"]),
+                number(document["score"]),
+            )
+        shown.add_section()
+    return shown

@@ -1,0 +1,73 @@
+"""What people call datasets: an id, a name, or a file that becomes one."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankery.cli.session import Session
+from rankery.errors import UserError
+
+if TYPE_CHECKING:
+    from rankery.client import Dataset
+
+_DATASET_PREFIX = "ds_"
+_SHOWN_CANDIDATES = 5
+
+
+class NameUnclear(UserError):
+    """A name is nobody's, or that of several."""
+
+
+def dataset_of(session: Session, reference: str) -> "Dataset":
+    """Find a dataset by its id or its name.
+
+    Raises:
+        NameUnclear: No dataset has the name, or several have it.
+        RankeryApiError: There is none of this id.
+    """
+    if reference.startswith(_DATASET_PREFIX):
+        return session.client.dataset(reference)
+    named = [dataset for dataset in session.client.datasets() if dataset.name == reference]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        shown = ", ".join(f"{one.id} of {one.created_at:%Y-%m-%d %H:%M}" for one in named[:_SHOWN_CANDIDATES])
+        more = ", …" if len(named) > _SHOWN_CANDIDATES else ""
+        raise NameUnclear(
+            f"{len(named)} datasets are called {reference!r}; give the id of one: {shown}{more}"
+        )
+    lists = session.command("datasets list")
+    raise NameUnclear(f"there is no dataset {reference!r}, nor a file of that name here; see `{lists}`")
+
+
+def data_of(session: Session, reference: str) -> "Dataset":
+    """Find a dataset by its id or its name, or upload the file of that path and wait until it is read.
+
+    Raises:
+        JobFailed: The file is no judged data; the sentence names line and column.
+        NameUnclear: As `dataset_of`.
+    """
+    path = Path(reference)
+    if reference.startswith(_DATASET_PREFIX) or not path.is_file():
+        return dataset_of(session, reference)
+    return upload(session, path)
+
+
+def upload(session: Session, path: Path, name: str | None = None, **options: Any) -> "Dataset":
+    """Upload a file and wait until it has been read.
+
+    Raises:
+        JobFailed: It is no judged data; the sentence names line and column.
+    """
+    return read(session, session.client.upload_dataset(path, name, **options))
+
+
+def read(session: Session, dataset: "Dataset") -> "Dataset":
+    """Wait until a dataset has been read, or made.
+
+    Raises:
+        JobFailed: It cannot be read.
+    """
+    job = dataset.job()
+    if job is not None:
+        session.wait(job)
+    return dataset.refresh()

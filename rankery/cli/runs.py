@@ -1,0 +1,63 @@
+"""Run files measured by judgments, without a service."""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+
+from rankery.cli.measures import means_table, pair_table
+from rankery.cli.printing import plain
+from rankery.local import FilesUnusable, RunEvaluation
+
+
+def runs_tables(found: RunEvaluation) -> Iterator[RenderableType]:
+    """Show the means with their intervals, and what may be said of each pair."""
+    yield means_table({run["name"]: run["metrics"] for run in found.runs}, found.contract["preset"])
+    for run in found.runs:
+        yield from _notes(run, found.only_retrieved)
+    names = [run["name"] for run in found.runs]
+    if len(names) > 2:
+        yield plain(found.sentence)
+    for pair in found.pairs:
+        yield from ("", plain(pair["sentence"]), pair_table(pair, names))
+
+
+def runs_as_json(found: RunEvaluation) -> dict[str, Any]:
+    """Return everything but the values of single queries."""
+    document = asdict(found)
+    del document["query_ids"], document["values"]
+    return document
+
+
+def write_queries(found: RunEvaluation, path: Path) -> None:
+    """Write each query's values as CSV: a row a query and run, a column a metric; empty where undefined.
+
+    Raises:
+        FilesUnusable: The file cannot be written.
+    """
+    try:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(_rows(found))
+    except OSError as error:
+        raise FilesUnusable(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _rows(found: RunEvaluation) -> Iterator[list[Any]]:
+    yield ["query_id", "run", *found.values]
+    for place, run in enumerate(found.runs):
+        columns = [values[place] for values in found.values.values()]
+        for query_id, *row in zip(found.query_ids, *columns, strict=True):
+            yield [query_id, run["name"], *("" if value is None else value for value in row)]
+
+
+def _notes(run: dict[str, Any], only_retrieved: bool) -> Iterator[str]:
+    if run["queries_without_results"]:
+        counted = "left out" if only_retrieved else "counted, as with trec_eval -c"
+        queries = f"judged queries without a result, {counted}: {run['queries_without_results']:,}"
+        yield f"[yellow]{plain(run['name'])}: {queries}[/yellow]"
+    if run["unknown_queries"]:
+        queries = f"queries that are not judged, left out: {run['unknown_queries']:,}"
+        yield f"[yellow]{plain(run['name'])}: {queries}[/yellow]"

@@ -1,0 +1,68 @@
+"""The options of every command that talks to a service, and the session that they make."""
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rankery.cli.options import DEFAULT_DATA_DIR, Json
+from rankery.cli.session import Session
+
+_PANEL = "Which service"
+
+Url = Annotated[
+    str | None,
+    typer.Option(
+        envvar="RANKERY_URL",
+        help="A running service's address; without one, the service of the data folder.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+ApiKey = Annotated[
+    str | None,
+    typer.Option(
+        envvar="RANKERY_API_KEY",
+        help="Secret of an API key, rk_…; the variable keeps it out of the list of processes.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+DataDir = Annotated[
+    Path,
+    typer.Option(
+        envvar="RANKERY_DATA_DIR",
+        help="Where no service has this data folder, one is started for the time of the command.",
+        rich_help_panel=_PANEL,
+    ),
+]
+_OPTIONS = tuple(
+    Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    for name, default, annotation in (
+        ("json", False, Json),
+        ("url", None, Url),
+        ("api_key", None, ApiKey),
+        ("data_dir", DEFAULT_DATA_DIR, DataDir),
+    )
+)
+
+
+def on_service(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command a session as its first argument, and the options that say with which service.
+
+    Typer reads the options from the signature.
+    """
+
+    @wraps(command)
+    def run(*, url: str | None, api_key: str | None, data_dir: Path, json: bool, **arguments: Any) -> None:
+        with Session(url, api_key, data_dir, json=json) as session:
+            command(session, **arguments)
+
+    _, *own = signature(command).parameters.values()
+    parameters = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in (*own, *_OPTIONS)]
+    run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run

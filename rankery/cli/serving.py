@@ -1,0 +1,71 @@
+"""`rankery serve`, `api` and `worker`: the processes of the service."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, Host, Port
+
+
+class Lane(StrEnum):
+    """Which jobs a worker carries out."""
+
+    training = "training"
+    quick = "quick"
+
+
+def serve(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAULT_DATA_DIR) -> None:
+    """Start the whole service on this machine: a private Redis, the API with its dashboard, and a worker.
+
+    Nothing needs to be installed or configured beside it. It runs until Ctrl-C or SIGTERM and leaves no
+    process behind; commands with the same data folder find it by themselves. Its own Redis is used even
+    where RANKERY_BROKER_URL is set; to bring your own servers, run `rankery api` and `rankery worker`.
+
+    Example: `rankery serve --port 0 --data-dir /srv/rankery`
+    """
+    from rankery.embedded.serve import serve as run
+    from rankery.embedded.stack import EmbeddedStack
+    from rankery.keys import require_key_beyond_loopback
+
+    require_key_beyond_loopback(host, data_dir)
+    run(EmbeddedStack(data_dir, host, port), lambda line: typer.echo(f"rankery: {line}"))
+
+
+def api(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAULT_DATA_DIR) -> None:
+    """Run the API and the dashboard alone; needs a Redis at RANKERY_BROKER_URL.
+
+    The database and the artifact store are RANKERY_DATABASE_URL and RANKERY_STORAGE_URL, both inside the
+    data folder unless set.
+
+    Example: `RANKERY_BROKER_URL=redis://redis:6379/0 rankery api --host 0.0.0.0`
+    """
+    from rankery.processes import run_api
+
+    run_api(host, port, data_dir)
+
+
+def worker(
+    lane: Annotated[
+        Lane | None,
+        typer.Option(help="Jobs to carry out  [default: a process for each lane]", show_default=False),
+    ] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, help="Trainings at the same time  [default: 1]", show_default=False)
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Threads of one job  [default: cores // concurrency]", show_default=False),
+    ] = None,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+) -> None:
+    """Run a worker alone, which carries out the jobs; needs the same servers and storage as the API.
+
+    Trainings and the jobs that are quick beside them, such as reading datasets and evaluating, have lanes of
+    their own, so that none of the latter waits behind one of the former.
+
+    Example: `rankery worker --lane training --concurrency 2`
+    """
+    from rankery.processes import run_worker
+
+    run_worker(data_dir, lane and lane.value, concurrency=concurrency, threads=threads)

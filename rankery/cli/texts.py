@@ -1,0 +1,80 @@
+"""Values written on the command line: JSON, and names with values."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rankery.errors import UserError
+
+
+class NotUnderstood(UserError):
+    """A value on the command line is not of the form it should have."""
+
+
+def json_object(text: str, option: str) -> dict[str, Any]:
+    """Read an option's JSON object.
+
+    Raises:
+        NotUnderstood: It is none.
+    """
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise NotUnderstood(f"{option} is no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise NotUnderstood(f'{option} must be a JSON object such as {{"label": "grade"}}, not {text}')
+    return value
+
+
+def assigned(texts: Sequence[str] | None, option: str) -> dict[str, str]:
+    """Read `name=value` texts.
+
+    Raises:
+        NotUnderstood: A text has no `=`, or a name comes twice.
+    """
+    return dict(_pairs(texts, option))
+
+
+def settings(texts: Sequence[str] | None, option: str) -> dict[str, Any]:
+    """Read `name=value` texts whose values are JSON where they can be, text otherwise.
+
+    Example:
+        >>> settings(["mu=5", "pair_selection=random", "gain=[0, 1, 3]"], "--loss-option")
+        {'mu': 5, 'pair_selection': 'random', 'gain': [0, 1, 3]}
+
+    Raises:
+        NotUnderstood: As `assigned`.
+    """
+    return {name: _value(text) for name, text in _pairs(texts, option)}
+
+
+def grid(texts: Sequence[str] | None, option: str) -> dict[str, list[Any]]:
+    """Read `name=value,value` texts, the values that a grid goes through.
+
+    Example:
+        >>> grid(["num_leaves=31,63"], "--grid")
+        {'num_leaves': [31, 63]}
+
+    Raises:
+        NotUnderstood: As `assigned`.
+    """
+    return {name: [_value(part) for part in text.split(",")] for name, text in _pairs(texts, option)}
+
+
+def _pairs(texts: Sequence[str] | None, option: str) -> Iterator[tuple[str, str]]:
+    seen = set()
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            raise NotUnderstood(f"{option} wants name=value, not {text!r}")
+        if name in seen:
+            raise NotUnderstood(f"{option} {name} is given twice")
+        seen.add(name)
+        yield name, value
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

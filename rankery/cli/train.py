@@ -1,0 +1,169 @@
+"""`rankery train`: from a file to a model, in one command."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rankery.cli.completion import completed, of_service
+from rankery.cli.metric_options import Metrics, Preset
+from rankery.cli.names import LOSSES
+from rankery.cli.printing import say
+from rankery.cli.service_options import on_service
+from rankery.cli.session import Session
+from rankery.cli.texts import NotUnderstood, settings
+from rankery.cli.texts import grid as values_of_grid
+from rankery.cli.training_results import documents, show_grid, show_training
+from rankery.cli.trainings import NONE, Sources, check_losses, job_of_file, model_name_of, points
+from rankery.errors import UserError
+
+_LOSS = "ndcg-loss2++"
+_HELD_OUT = "0.2"
+_FIRST_METRIC = "ndcg@5"  # the service's own
+
+
+class NobodyWaits(UserError):
+    """A training on a service that ends with the command."""
+
+
+@on_service
+def train(
+    session: Session,
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            help="What to learn from: a judged file, which is uploaded, or a dataset's id or name.",
+            autocompletion=of_service("datasets"),
+        ),
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(help="What is minimised.", autocompletion=completed(LOSSES), show_default=_LOSS),
+    ] = None,
+    loss_option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the loss: mu=5, truncation_level=8.")
+    ] = None,
+    set: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="LightGBM's hyperparameters: num_leaves=63, learning_rate=0.05.",
+        ),
+    ] = None,
+    validation: Annotated[
+        str | None,
+        typer.Option(
+            help="What picks the best iteration: a share of the queries, a judged file, a dataset's id or"
+            " name, or none.",
+            autocompletion=of_service("datasets"),
+            show_default=_HELD_OUT,
+        ),
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            help="What it is measured on at the end, likewise.", autocompletion=of_service("datasets")
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="The model that it becomes a version of.", show_default="the data's name"),
+    ] = None,
+    metric: Metrics = None,
+    preset: Preset = None,
+    early_stopping: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="ITERATIONS",
+            help="Stop after so many without a better first metric on --validation.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**31 - 1, help="Decides every random choice.", show_default="42")
+    ] = None,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE,VALUE",
+            help="A training for each value, and for each combination of several: num_leaves=31,63;"
+            " loss=lambdarank,ndcg-loss2++; loss.mu=1,5.",
+        ),
+    ] = None,
+    from_json: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="The whole job instead, as POST /v1/jobs takes it.",
+        ),
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch/--no-watch", help="Wait for the end, with progress on a terminal.")
+    ] = True,
+) -> None:
+    """Train a model: upload the data, wait until they are read, train, and print how good it is.
+
+    A fifth of the queries is held out to pick the best iteration, unless --validation says otherwise. With
+    --no-watch the job is submitted and its id printed, which needs a service that goes on.
+
+    Example: `rankery train train.txt --loss ndcg-loss2++ --test test.txt --watch`
+
+    Example: `rankery train train.txt --validation vali.txt --early-stopping 30 --grid num_leaves=31,63`
+    """
+    options = (data, loss, loss_option, set, validation, test, name, metric, preset, early_stopping, seed)
+    if from_json is not None:
+        if any(option is not None for option in options):
+            raise typer.BadParameter("--from-json holds the whole job: only --grid and --watch go with it")
+        asked, sources = job_of_file(from_json), None
+    elif data is not None:
+        sources = Sources(data, validation or _HELD_OUT, test)
+        asked = {
+            "kind": "train",
+            "model_name": name or model_name_of(data),
+            "loss": {"name": loss or _LOSS, **settings(loss_option, "--loss-option")},
+            "hyperparameters": settings(set, "--set"),
+            "metrics": metric,
+            "contract": preset,
+            "early_stopping": _early_stopping(early_stopping, metric, validation),
+            "seed": seed,
+        }
+    else:
+        raise typer.BadParameter("give DATA, a judged file or a dataset, or --from-json")
+    bodies = list(points(asked, values_of_grid(grid, "--grid")))
+    check_losses(session, [body["loss"] for body in bodies])
+    if not watch and session.is_embedded:
+        raise NobodyWaits(
+            "a service that was started for this command ends with it, and so would the training:"
+            " leave --no-watch away, or start `rankery serve` first"
+        )
+    _submit(session, bodies, sources, watch=watch)
+
+
+def _submit(session: Session, bodies: list[dict[str, Any]], sources: Sources | None, *, watch: bool) -> None:
+    fields = {} if sources is None else sources.fields(session)
+    jobs = []
+    for body in bodies:
+        asked = {name: value for name, value in (body | fields).items() if value is not None}
+        jobs.append(session.client.submit(asked))
+        say(f"submitted {jobs[-1].id}, {asked['loss']['name']} for {asked['model_name']}")
+    if not watch:
+        waiting = session.command(f"jobs wait {' '.join(job.id for job in jobs)}")
+        session.show(documents(jobs), f"Wait for it with `{waiting}`.")
+    elif len(jobs) == 1:
+        show_training(session, session.wait(jobs[0]))
+    else:
+        session.wait_all(jobs)
+        show_grid(session, jobs)
+
+
+def _early_stopping(
+    iterations: int | None, metrics: list[str] | None, validation: str | None
+) -> dict[str, Any] | None:
+    if iterations is None:
+        return None
+    if validation == NONE:
+        raise NotUnderstood("--early-stopping watches the --validation data; there are none")
+    return {"metric": (metrics or [_FIRST_METRIC])[0], "rounds": iterations}

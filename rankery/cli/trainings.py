@@ -1,0 +1,142 @@
+"""What a training is asked for: one, or one for each point of a grid."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from rankery.cli.references import data_of
+from rankery.cli.session import Session
+from rankery.cli.texts import NotUnderstood
+
+NONE = "none"
+_LOSS = "loss"
+_FIRST_LETTERS = re.compile(r"^[^a-z0-9]+|[^a-z0-9._-]+")
+
+
+class NoSuchLoss(NotUnderstood):
+    """A loss that the service does not have."""
+
+
+def check_losses(session: Session, losses: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse losses and options that the service does not have, before anything is uploaded.
+
+    Raises:
+        NoSuchLoss: With the nearest spelling.
+    """
+    known = {one["name"]: one for one in session.client.request("GET", "/v1/losses").json()["items"]}
+    for loss in losses:
+        name = str(loss["name"])
+        if name not in known:
+            raise NoSuchLoss(_unknown("loss", name, list(known)))
+        parameters = [parameter["name"] for parameter in known[name]["parameters"]]
+        for option in loss:
+            if option not in ("name", *parameters):
+                raise NoSuchLoss(_unknown(f"option of {name}", option, parameters))
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The data of a training, as written on the command line.
+
+    Attributes:
+        data: What to learn from: a file, or a dataset's id or name.
+        validation: A share of the queries such as "0.2", a file, a dataset's id or name, or "none".
+        test: Likewise.
+    """
+
+    data: str
+    validation: str | None
+    test: str | None
+
+    def fields(self, session: Session) -> dict[str, Any]:
+        """Upload what are files, and return the fields of a job that say what it uses.
+
+        Raises:
+            JobFailed: A file is no judged data; the sentence names line and column.
+            NameUnclear: There is no such dataset, or there are several.
+            NotUnderstood: A number that is no share.
+        """
+        fractions = [_fraction(text) for text in (self.validation, self.test)]
+        fields: dict[str, Any] = {"dataset_id": data_of(session, self.data).id}
+        validation, test = (
+            held if held is not None or text in (None, NONE) else {"dataset_id": data_of(session, text).id}
+            for text, held in zip((self.validation, self.test), fractions, strict=True)
+        )
+        if validation is not None:
+            fields["validation"] = validation
+        if test is not None:
+            fields |= {"test_dataset_id": test["dataset_id"]} if "dataset_id" in test else {"test": test}
+        return fields
+
+
+def _fraction(text: str | None) -> dict[str, Any] | None:
+    try:
+        fraction = float(text or "")
+    except ValueError:
+        return None
+    if not 0 < fraction < 1:
+        raise NotUnderstood(f"a share of the queries is above 0 and below 1, not {text}")
+    return {"fraction": fraction}
+
+
+def model_name_of(data: str) -> str:
+    """Return the name of a model where none is given: that of the data, as names of models may be.
+
+    Example:
+        >>> model_name_of("data/MSLR Fold1.txt.gz")
+        'mslr-fold1'
+    """
+    stem = Path(data).name.partition(".")[0].lower()
+    return _FIRST_LETTERS.sub("-", stem).strip("-._")[:100] or "model"
+
+
+def points(spec: Mapping[str, Any], grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    """Return a job for each point of a grid.
+
+    Args:
+        spec: The job.
+        grid: Values by hyperparameter; `loss` for losses by name, `loss.mu` for an option of the loss.
+
+    Example:
+        >>> [job["hyperparameters"] for job in points({"hyperparameters": {}}, {"num_leaves": [31, 63]})]
+        [{'num_leaves': 31}, {'num_leaves': 63}]
+    """
+    for values in product(*grid.values()):
+        job = deepcopy(dict(spec))
+        for name, value in zip(grid, values, strict=True):
+            if name == _LOSS:
+                job["loss"] = {**job["loss"], "name": value}
+            elif name.startswith(f"{_LOSS}."):
+                job["loss"] = {**job["loss"], name.removeprefix(f"{_LOSS}."): value}
+            else:
+                job["hyperparameters"] = {**job.get("hyperparameters", {}), name: value}
+        yield job
+
+
+def job_of_file(path: Path) -> dict[str, Any]:
+    """Read the body of a job.
+
+    Raises:
+        NotUnderstood: It is no training.
+    """
+    try:
+        body = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise NotUnderstood(f"{path.name} is no JSON: {error}") from None
+    if not isinstance(body, dict) or body.get("kind", "train") != "train" or "loss" not in body:
+        raise NotUnderstood(
+            f'{path.name} must hold a training: {{"kind": "train", "model_name": …, "loss": …}}'
+        )
+    return {"kind": "train", **body}
+
+
+def _unknown(what: str, name: str, known: list[str]) -> str:
+    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    return f"there is no {what} {name!r}{meant} (there are {', '.join(known) or 'none'})"

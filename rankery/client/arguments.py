@@ -1,0 +1,44 @@
+"""What people write for short, spelled out for the service."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rankery.client.references import HasId, id_of
+from rankery.client.schemas.requests import EarlyStoppingRequest, HoldOut, Loss, Validation
+
+DEFAULT_METRICS = ("ndcg@5", "ndcg@10")
+
+
+def spelled_loss(loss: "str | Loss") -> dict[str, Any]:
+    """Return a loss with its hyperparameters; a name stands for its defaults."""
+    return {"name": loss} if isinstance(loss, str) else dict(loss)
+
+
+def spelled_hold_out(held: "str | HasId | float | Validation | HoldOut | None") -> dict[str, Any] | None:
+    """Return what is held out: a dataset, or a share of the queries where it is a number."""
+    if held is None:
+        return None
+    if isinstance(held, Mapping):
+        return dict(held)
+    if isinstance(held, int | float):
+        return {"fraction": float(held)}
+    return {"dataset_id": id_of(held)}
+
+
+def spelled_test(test: "str | HasId | float | HoldOut | None") -> dict[str, Any]:
+    """Return the fields of a training that say what it is tested on."""
+    held = spelled_hold_out(test)
+    if held is None:
+        return {}
+    return {"test_dataset_id": held["dataset_id"]} if "dataset_id" in held else {"test": held}
+
+
+def spelled_early_stopping(
+    early_stopping: "int | EarlyStoppingRequest | None", metrics: Sequence[str] | None
+) -> dict[str, Any] | None:
+    """Return when a training stops; a number is of iterations without a better first metric."""
+    if early_stopping is None:
+        return None
+    if isinstance(early_stopping, int):
+        return {"metric": (metrics or DEFAULT_METRICS)[0], "rounds": early_stopping}
+    return dict(early_stopping)

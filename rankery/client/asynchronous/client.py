@@ -1,0 +1,94 @@
+"""The client."""
+
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from rankery.client.asynchronous.dataset_calls import AsyncDatasetCalls
+from rankery.client.asynchronous.export_calls import AsyncExportCalls
+from rankery.client.asynchronous.job_calls import AsyncJobCalls
+from rankery.client.asynchronous.measuring_calls import AsyncMeasuringCalls
+from rankery.client.asynchronous.model_calls import AsyncModelCalls
+from rankery.client.asynchronous.ranking_calls import AsyncRankingCalls
+from rankery.client.asynchronous.transport import AsyncTransport
+
+
+class AsyncClient(
+    AsyncDatasetCalls,
+    AsyncJobCalls,
+    AsyncModelCalls,
+    AsyncExportCalls,
+    AsyncMeasuringCalls,
+    AsyncRankingCalls,
+):
+    """Talk to one Rankery service; use it in a `with` statement or call `close`.
+
+    What is not answered is sent again, and never creates twice. Errors are `RankeryApiError` with the problem
+    that the service reported (`KeyRefused` where it wants another key), `ServiceUnreachable` where it did not
+    answer; all are a `rankery.errors.UserError` that says in one sentence what to do.
+
+    Args:
+        base_url: Where the service is; that of RANKERY_URL where left out, else `http://127.0.0.1:8000`.
+        api_key: The secret of a key, `rk_…`; that of RANKERY_API_KEY where left out. None is needed while
+            the service has no key at all.
+        timeout_seconds: How long to wait for one answer. Uploads may take an hour.
+        retries: How often a request that was not answered is sent again, after longer and longer pauses.
+        transport: Another httpx transport, to reach an application inside this process.
+
+    Example:
+        ```python
+        async with AsyncClient() as client:
+            dataset = await (await client.upload_dataset("train.txt")).wait()
+            job = await client.train("web", dataset, "ndcg-loss2++", validation=0.2)
+            print(await (await job.wait()).model())
+        ```
+    """
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        *,
+        api_key: str | None = None,
+        timeout_seconds: float = 30.0,
+        retries: int = 4,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.transport = AsyncTransport(
+            base_url,
+            api_key=api_key,
+            timeout_seconds=timeout_seconds,
+            retries=retries,
+            transport=transport,
+        )
+
+    @property
+    def base_url(self) -> str:
+        """Where the service is."""
+        return self.transport.base_url
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self.transport.close()
+
+    async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """Send any request of the service's interface, as `/docs` describes it.
+
+        Args:
+            method: GET, POST, …
+            path: Where to, such as `/v1/losses`.
+            **options: `parameters`, `json`, `content` and `headers`.
+
+        Raises:
+            RankeryApiError: The service refused it.
+            ServiceUnreachable: It was not answered.
+        """
+        return await self.transport.request(method, path, repeatable=method != "POST", **options)

@@ -1,0 +1,47 @@
+"""Comparisons, and the queries behind them."""
+
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.resource import AsyncResource
+from rankery.client.reading import read
+from rankery.client.schemas.answers import ComparedQuery, Differences, QueryRankings
+from rankery.client.views.comparison import ComparisonView
+
+
+class AsyncComparison(ComparisonView, AsyncResource):
+    """Systems compared on the queries of one dataset."""
+
+    def queries(self) -> AsyncPages[ComparedQuery]:
+        """List each query's values, one a system, in the dataset's order; None where undefined."""
+        path = f"{self._path}/queries"
+        return AsyncPages(self._client.transport, path, lambda one: read(ComparedQuery, one))
+
+    async def differences(self, a: int = 0, b: int = 1, metric: str | None = None) -> Differences:
+        """Return the differences B − A of all queries, in ascending order, to be drawn.
+
+        Args:
+            a: Place of system A in `systems`, from 0.
+            b: Place of system B.
+            metric: The metric; the first one when left out.
+
+        Raises:
+            RankeryApiError: There is no such system or metric.
+        """
+        path = f"{self._path}/differences"
+        return read(Differences, await self._client.transport.get(path, a=a, b=b, metric=metric))
+
+    async def rankings(self, query_id: str, top: int | None = None) -> QueryRankings:
+        """Return one query as every system ranks it.
+
+        Args:
+            query_id: The query.
+            top: Documents of each ranking.
+
+        Raises:
+            RankeryApiError: There is no such query.
+        """
+        path = f"{self._path}/rankings"
+        return read(QueryRankings, await self._client.transport.get(path, query_id=query_id, top=top))
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/comparisons/{self.id}"

@@ -1,0 +1,93 @@
+"""Datasets: waited for, and looked into."""
+
+from collections.abc import Callable
+from typing import Self
+from urllib.parse import quote
+
+from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.resource import AsyncResource
+from rankery.client.reading import read
+from rankery.client.schemas.answers import FeatureProfiles, JudgedQuery, QueryEntry
+from rankery.client.views.dataset import DatasetView
+
+
+class AsyncDataset(DatasetView, AsyncResource):
+    """A judged dataset, as the service last told of it."""
+
+    async def refresh(self) -> Self:
+        """Ask for the dataset as it is now.
+
+        Returns:
+            This dataset.
+        """
+        return self._take(await self._client.transport.get(self._path))
+
+    async def job(self) -> AsyncJob | None:
+        """Return the job that reads it; None where none is known."""
+        return None if self.job_id is None else await self._client.job(self.job_id)
+
+    async def wait(
+        self,
+        on_progress: Callable[[AsyncJob], object] | None = None,
+        *,
+        timeout_seconds: float | None = None,
+        progress: bool | None = None,
+    ) -> Self:
+        """Wait until it has been read, with a bar.
+
+        Args:
+            on_progress: Called with the job that reads it each time it was asked for.
+            timeout_seconds: Give up after so long; None waits for ever.
+            progress: Whether to draw the bar; where standard error is a terminal or a notebook if None.
+
+        Returns:
+            This dataset, ready.
+
+        Raises:
+            JobFailed: It is invalid; the sentence names the first fault and its place.
+            TimeoutError: It has not been read in time.
+        """
+        job = await self.job()
+        if job is not None:
+            await job.wait(on_progress, timeout_seconds=timeout_seconds, progress=progress)
+        return await self.refresh()
+
+    async def delete(self) -> None:
+        """Remove it; what was trained or measured on it stays.
+
+        Raises:
+            RankeryApiError: A job or a gate uses it.
+        """
+        await self._client.transport.request("DELETE", self._path)
+
+    def queries(self, prefix: str | None = None) -> AsyncPages[QueryEntry]:
+        """List its queries, in its order.
+
+        Args:
+            prefix: Only those whose ids begin so.
+        """
+        path = f"{self._path}/queries"
+        return AsyncPages(self._client.transport, path, lambda one: read(QueryEntry, one), prefix=prefix)
+
+    async def query(self, query_id: str, *, offset: int = 0, limit: int = 100) -> JudgedQuery:
+        """Return documents of one query, with their labels and features.
+
+        Args:
+            query_id: The query.
+            offset: Documents to pass over.
+            limit: Documents to return at most.
+
+        Raises:
+            RankeryApiError: There is no such query.
+        """
+        path = f"{self._path}/queries/{quote(query_id, safe='')}"
+        return read(JudgedQuery, await self._client.transport.get(path, offset=offset, limit=limit))
+
+    async def features(self) -> FeatureProfiles:
+        """Return what the values of each feature are like."""
+        return read(FeatureProfiles, await self._client.transport.get(f"{self._path}/features"))
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/datasets/{self.id}"

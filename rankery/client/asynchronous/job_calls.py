@@ -1,0 +1,310 @@
+"""Calls about jobs: what a worker is to do."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from time import monotonic
+from typing import Any
+
+from rankery.client.arguments import spelled_early_stopping, spelled_hold_out, spelled_loss, spelled_test
+from rankery.client.asynchronous.calls import AsyncCalls
+from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.display.progress import followed
+from rankery.client.listing import Listing
+from rankery.client.reading import given
+from rankery.client.references import HasId, id_of, system_of
+from rankery.client.schemas.requests import (
+    Contract,
+    DiagnosticsRequest,
+    EarlyStoppingRequest,
+    HoldOut,
+    Hyperparameters,
+    LimitsRequest,
+    Loss,
+    LossDiagnosticsRequest,
+    LossName,
+    ModelSystem,
+    PartialDependenceRequest,
+    RankingSystem,
+    Validation,
+)
+
+_INTERVAL_SECONDS = 0.5
+
+
+class AsyncJobCalls(AsyncCalls):
+    """Calls about jobs."""
+
+    async def train(
+        self,
+        model_name: str,
+        dataset: str | HasId,
+        loss: LossName | Loss = "ndcg-loss2++",
+        *,
+        validation: str | HasId | float | Validation | None = None,
+        test: str | HasId | float | HoldOut | None = None,
+        hyperparameters: Hyperparameters | None = None,
+        metrics: Sequence[str] | None = None,
+        early_stopping: int | EarlyStoppingRequest | None = None,
+        contract: Contract | None = None,
+        label_map: Mapping[str, float] | None = None,
+        diagnostics: DiagnosticsRequest | None = None,
+        metric_interval: int | None = None,
+        seed: int | None = None,
+        priority: str | None = None,
+        limits: LimitsRequest | None = None,
+    ) -> AsyncJob:
+        """Train a new version of a model.
+
+        Args:
+            model_name: The model that it becomes a version of; lower case letters, digits, `.`, `_`, `-`.
+            dataset: What to learn from.
+            loss: A loss by its name, or with its hyperparameters: `{"name": "ndcg-loss2++", "mu": 10.0}`.
+            validation: What picks the best iteration: a dataset, a share of the queries such as 0.2, or
+                folds or a column of the training data as a dictionary.
+            test: What the model is measured on at the end, in the same ways.
+            hyperparameters: How trees are grown, under LightGBM's names: `{"num_leaves": 64}`.
+            metrics: Spellings such as `ndcg@10`; `ndcg@5` and `ndcg@10` when left out.
+            early_stopping: Stop after so many iterations in which validation's first metric got no better;
+                or `{"metric", "rounds"}`.
+            contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
+            label_map: Labels to replace, as text, and what by.
+            diagnostics: Follow what the papers say of the loss: `{"interval": 10}`.
+            metric_interval: Iterations from one measurement to the next.
+            seed: Decides every random choice.
+            priority: `low`, `normal` or `high`.
+            limits: `{"seconds", "memory_bytes"}` after which it fails.
+
+        Raises:
+            RankeryApiError: The service refused it; the sentence names each place.
+
+        Example:
+            ```python
+            job = await client.train(
+                "web", dataset, {"name": "lambdarank", "truncation_level": 10},
+                validation=0.2, hyperparameters={"num_leaves": 64}, early_stopping=30,
+            )
+            ```
+        """
+        spec = {
+            "kind": "train",
+            "model_name": model_name,
+            "dataset_id": id_of(dataset),
+            "loss": spelled_loss(loss),
+            "validation": spelled_hold_out(validation),
+            **spelled_test(test),
+            "hyperparameters": hyperparameters,
+            "metrics": metrics,
+            "early_stopping": spelled_early_stopping(early_stopping, metrics),
+            "contract": contract,
+            "label_map": label_map,
+            "diagnostics": diagnostics,
+            "metric_interval": metric_interval,
+            "seed": seed,
+            "priority": priority,
+            "limits": limits,
+        }
+        return await self.submit(given(spec))
+
+    async def evaluate(
+        self,
+        system: str | HasId | ModelSystem | RankingSystem,
+        dataset: str | HasId,
+        *,
+        metrics: Sequence[str] | None = None,
+        contract: Contract | None = None,
+        diagnostics: LossDiagnosticsRequest | None = None,
+        label_map: Mapping[str, float] | None = None,
+        seed: int | None = None,
+        priority: str | None = None,
+    ) -> AsyncJob:
+        """Measure a model, or a ranking from elsewhere, on a dataset.
+
+        Args:
+            system: A model (id, name, `name:version` or `name@alias`), or a ranking by its id, `rnk_…`.
+            dataset: What to measure on.
+            metrics: Spellings such as `ndcg@10`; `ndcg@5` and `ndcg@10` when left out.
+            contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
+            diagnostics: See what the papers say of a loss at the model's scores: `{"loss", "cutoff"}`.
+            label_map: Labels to replace, as text, and what by.
+            seed: Of the bootstrap intervals.
+            priority: `low`, `normal` or `high`.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        spec = {
+            "kind": "evaluate",
+            **system_of(system),
+            "dataset_id": id_of(dataset),
+            "metrics": metrics,
+            "contract": contract,
+            "diagnostics": diagnostics,
+            "label_map": label_map,
+            "seed": seed,
+            "priority": priority,
+        }
+        return await self.submit(given(spec))
+
+    async def compare(
+        self,
+        dataset: str | HasId,
+        systems: "Sequence[str | HasId | ModelSystem | RankingSystem]",
+        *,
+        metrics: Sequence[str] | None = None,
+        contract: Contract | None = None,
+        permutations: int | None = None,
+        label_map: Mapping[str, float] | None = None,
+        seed: int | None = None,
+        priority: str | None = None,
+    ) -> AsyncJob:
+        """Compare models and rankings, query by query, on one dataset.
+
+        Args:
+            dataset: What to compare them on.
+            systems: Two or more models or rankings; each later one is held against each earlier one.
+            metrics: Spellings; the first one decides.
+            contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
+            permutations: Random assignments of Fisher's randomisation test.
+            label_map: Labels to replace, as text, and what by.
+            seed: Of the resampling.
+            priority: `low`, `normal` or `high`.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        spec = {
+            "kind": "compare",
+            "dataset_id": id_of(dataset),
+            "systems": [system_of(system) for system in systems],
+            "metrics": metrics,
+            "contract": contract,
+            "permutations": permutations,
+            "label_map": label_map,
+            "seed": seed,
+            "priority": priority,
+        }
+        return await self.submit(given(spec))
+
+    async def rank_dataset(
+        self, model: str | HasId, dataset: str | HasId, *, priority: str | None = None
+    ) -> AsyncJob:
+        """Order the documents of a whole dataset by a model; the job makes a ranking.
+
+        Args:
+            model: Id, name, `name:version` or `name@alias`.
+            dataset: What to rank.
+            priority: `low`, `normal` or `high`.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        spec = {"kind": "rank", "model": id_of(model), "dataset_id": id_of(dataset), "priority": priority}
+        return await self.submit(given(spec))
+
+    async def inspect(
+        self,
+        model: str | HasId,
+        dataset: str | HasId,
+        *,
+        metric: str | None = None,
+        repeats: int | None = None,
+        within: str | None = None,
+        partial_dependence: PartialDependenceRequest | None = None,
+        contract: Contract | None = None,
+        label_map: Mapping[str, float] | None = None,
+        seed: int | None = None,
+        priority: str | None = None,
+    ) -> AsyncJob:
+        """Find out what a model looks at: permutation importance and partial dependence.
+
+        Args:
+            model: Id, name, `name:version` or `name@alias`.
+            dataset: Where to look.
+            metric: What is lost when a feature is shuffled; `ndcg@10` when left out.
+            repeats: How often each feature is shuffled.
+            within: Shuffle over the `dataset`, or within the `query`.
+            partial_dependence: `{"features", "grid", "sample"}`.
+            contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
+            label_map: Labels to replace, as text, and what by.
+            seed: Of the shuffling.
+            priority: `low`, `normal` or `high`.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        spec = {
+            "kind": "inspect",
+            "model": id_of(model),
+            "dataset_id": id_of(dataset),
+            "metric": metric,
+            "repeats": repeats,
+            "within": within,
+            "partial_dependence": partial_dependence,
+            "contract": contract,
+            "label_map": label_map,
+            "seed": seed,
+            "priority": priority,
+        }
+        return await self.submit(given(spec))
+
+    async def submit(self, job: Mapping[str, Any]) -> AsyncJob:
+        """Submit a job as the service's interface has it.
+
+        Args:
+            job: `{"kind": "train" | "evaluate" | "rank" | "compare" | "inspect", …}`.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        return self._bound(AsyncJob, await self.transport.create("/v1/jobs", dict(job)))
+
+    def jobs(self, *, kind: str | None = None, status: str | None = None) -> AsyncPages[AsyncJob]:
+        """List jobs, newest first.
+
+        Args:
+            kind: Only those of this kind, such as `train`.
+            status: Only those `queued`, `running`, `succeeded`, `failed` or `cancelled`.
+        """
+        return self._pages(AsyncJob, "/v1/jobs", kind=kind, status=status)
+
+    async def job(self, job_id: str) -> AsyncJob:
+        """Return a job with its status, progress, metrics, result and problem.
+
+        Raises:
+            RankeryApiError: There is none of this id.
+        """
+        return self._bound(AsyncJob, await self.transport.get(f"/v1/jobs/{job_id}"))
+
+    async def wait_all(
+        self,
+        jobs: Sequence[AsyncJob],
+        *,
+        timeout_seconds: float | None = None,
+        progress: bool | None = None,
+    ) -> Listing[AsyncJob]:
+        """Wait until all jobs have ended, well or not, with a bar for each.
+
+        Args:
+            jobs: The jobs.
+            timeout_seconds: Give up after so long; None waits for ever.
+            progress: Whether to draw the bars; where standard error is a terminal or a notebook if None.
+
+        Returns:
+            The same jobs; what failed has a `problem`.
+
+        Raises:
+            TimeoutError: They have not all ended in time.
+        """
+        deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
+        left = list(jobs)
+        with followed(jobs, progress) as show:
+            while left:
+                for job in left:
+                    show(await job.refresh())
+                left = [job for job in left if not job.has_ended]
+                if left and deadline is not None and monotonic() > deadline:
+                    raise TimeoutError(f"{len(left)} of {len(jobs)} jobs go on after {timeout_seconds:g} s")
+                if left:
+                    await asyncio.sleep(_INTERVAL_SECONDS)
+        return Listing(jobs)

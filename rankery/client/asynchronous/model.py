@@ -1,0 +1,85 @@
+"""Models: what they look at, their exports and their aliases."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.resource import AsyncResource
+from rankery.client.reading import read
+from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
+from rankery.client.views.importance import Importance
+from rankery.client.views.model import ModelView
+
+
+class AsyncModel(ModelView, AsyncResource):
+    """A version of a model, as the service last told of it."""
+
+    async def refresh(self) -> Self:
+        """Ask for the model as it is now, with the aliases that point at it.
+
+        Returns:
+            This model.
+        """
+        return self._take(await self._client.transport.get(self._path))
+
+    async def importance(self) -> Importance:
+        """Return what the features do in its trees: gains and counts of splits."""
+        return read(Importance, await self._client.transport.get(f"{self._path}/importance"))
+
+    async def tree(self, index: int, *, root: int | None = None, depth: int | None = None) -> ModelTree:
+        """Return one of its trees, nested.
+
+        Args:
+            index: Which, from 0.
+            root: The node to begin at.
+            depth: Levels to show.
+
+        Raises:
+            RankeryApiError: There is no such tree.
+        """
+        path = f"{self._path}/trees/{index}"
+        return read(ModelTree, await self._client.transport.get(path, root=root, depth=depth))
+
+    def inspections(self) -> AsyncPages[InspectionEntry]:
+        """List what was found out about it, newest first."""
+        path = f"{self._path}/inspections"
+        return AsyncPages(self._client.transport, path, lambda one: read(InspectionEntry, one))
+
+    async def change(
+        self, *, description: str | None = None, tags: Mapping[str, str | None] | None = None
+    ) -> Self:
+        """Describe it; what is left out stays as it is.
+
+        Args:
+            description: In the place of the one that it has.
+            tags: Tags to set; those that are None go, all others stay.
+
+        Returns:
+            This model.
+        """
+        body: dict[str, Any] = {} if description is None else {"description": description}
+        body |= {} if tags is None else {"tags": dict(tags)}
+        return self._take((await self._client.transport.request("PATCH", self._path, json=body)).json())
+
+    async def set_alias(self, alias: str) -> Self | AsyncJob:
+        """Point an alias such as `champion` at this version; see `client.set_alias`."""
+        found = await self._client.set_alias(self.name, alias, self.version)
+        return found if isinstance(found, AsyncJob) else self._become(found)
+
+    async def reproduce(self) -> AsyncJob:
+        """Train it again; see `client.reproduce`."""
+        return await self._client.reproduce(self)
+
+    async def export(self, format: str, path: Path | str, **options: Any) -> Path:
+        """Write it for another engine; see `client.export`."""
+        return await self._client.export(self, format, path, **options)
+
+    async def parity(self, format: str, **options: Any) -> ExportParity:
+        """Return the proof of an export; see `client.parity`."""
+        return await self._client.parity(self, format, **options)
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/models/{self.id}"

@@ -1,0 +1,175 @@
+"""Calls about models and their aliases."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from rankery.client.asynchronous.calls import AsyncCalls
+from rankery.client.asynchronous.job import AsyncJob
+from rankery.client.asynchronous.model import AsyncModel
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.display.progress import transferred
+from rankery.client.reading import read
+from rankery.client.references import HasId, address_of
+from rankery.client.schemas.answers import Alias, AliasMove, Gate
+from rankery.client.schemas.requests import GateRequest
+from rankery.client.uploads import Upload
+
+
+class AsyncModelCalls(AsyncCalls):
+    """Calls about models and their aliases."""
+
+    def models(self, name: str | None = None, *, tag: str | None = None) -> AsyncPages[AsyncModel]:
+        """List versions of models, newest first.
+
+        Args:
+            name: Only versions of this name.
+            tag: Only those with a tag, as `name` or `name=value`.
+        """
+        return self._pages(AsyncModel, "/v1/models", name=name, tag=tag)
+
+    async def model(self, reference: str | HasId) -> AsyncModel:
+        """Return a model.
+
+        Args:
+            reference: Id, name (its latest version), `name:version` or `name@alias`.
+
+        Raises:
+            RankeryApiError: There is none.
+        """
+        return self._bound(AsyncModel, await self.transport.get(f"/v1/models/{address_of(reference)}"))
+
+    async def import_model(
+        self,
+        path: Path | str,
+        name: str,
+        *,
+        description: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        progress: bool | None = None,
+    ) -> AsyncJob:
+        """Upload a model that LightGBM saved as text; its job tries it out and makes the name's next version.
+
+        Args:
+            path: The file, streamed.
+            name: The name that it becomes a version of.
+            description: What its owners say of it.
+            tags: What they mark it with.
+            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+
+        Raises:
+            FileUnusable: The file cannot be read.
+            RankeryApiError: The service refused it.
+        """
+        fields = {"name": name}
+        if description is not None:
+            fields["description"] = description
+        if tags is not None:
+            fields["tags"] = json.dumps(dict(tags))
+        upload = Upload({"file": Path(path)}, fields)
+        with transferred("uploading", upload.size_bytes, progress) as on_bytes:
+            document = await self.transport.upload("/v1/models", upload, on_bytes)
+        return self._bound(AsyncJob, document)
+
+    async def reproduce(self, reference: str | HasId) -> AsyncJob:
+        """Train a model again; the job's result says whether the same bytes came out.
+
+        Args:
+            reference: Id, name, `name:version` or `name@alias`.
+
+        Raises:
+            RankeryApiError: It cannot be made again, as where its data are gone.
+        """
+        path = f"/v1/models/{address_of(reference)}/reproduce"
+        return self._bound(AsyncJob, await self.transport.create(path))
+
+    async def aliases(self, name: str) -> list[Alias]:
+        """Return the aliases of a model's name, in alphabetical order.
+
+        Raises:
+            RankeryApiError: There is no such model.
+        """
+        document = await self.transport.get(f"/v1/models/{name}/aliases")
+        return [read(Alias, one) for one in document["items"]]
+
+    async def set_alias(self, name: str, alias: str, version: int) -> AsyncModel | AsyncJob:
+        """Point an alias such as `champion` at a version of a model.
+
+        Args:
+            name: The model's name.
+            alias: The alias, made where it is new.
+            version: Where it is to point.
+
+        Returns:
+            The model; or, where the alias has a gate, the job of kind `promote` that compares the two
+            versions and moves it.
+
+        Raises:
+            RankeryApiError: There is no such version.
+        """
+        # Behind a gate each request is a job of its own.
+        response = await self.transport.request(
+            "PUT", _alias(name, alias), json={"version": version}, repeatable=False
+        )
+        document = response.json()
+        if "kind" in document:
+            return self._bound(AsyncJob, document)
+        return self._bound(AsyncModel, document)
+
+    async def remove_alias(self, name: str, alias: str) -> None:
+        """Let an alias point nowhere; its history and its gate stay.
+
+        Raises:
+            RankeryApiError: There is none.
+        """
+        await self.transport.request("DELETE", _alias(name, alias), repeatable=False)
+
+    async def roll_back(self, name: str, alias: str) -> AsyncModel:
+        """Undo the last move of an alias that is not undone yet, past its gate.
+
+        Returns:
+            The model that it points at then.
+
+        Raises:
+            RankeryApiError: There is no move to undo.
+        """
+        return self._bound(AsyncModel, await self.transport.create(f"{_alias(name, alias)}/rollback"))
+
+    def alias_history(self, name: str, alias: str) -> AsyncPages[AliasMove]:
+        """List the moves of an alias and the refusals of its gate, newest first."""
+        path = f"{_alias(name, alias)}/history"
+        return AsyncPages(self.transport, path, lambda one: read(AliasMove, one))
+
+    async def gate(self, name: str, alias: str) -> Gate:
+        """Return what a version must show before an alias moves to it.
+
+        Raises:
+            RankeryApiError: The alias has no gate.
+        """
+        return read(Gate, await self.transport.get(f"{_alias(name, alias)}/gate"))
+
+    async def set_gate(self, name: str, alias: str, gate: GateRequest) -> Gate:
+        """Say what a version must show before an alias moves to it.
+
+        Args:
+            name: The model's name.
+            alias: The alias.
+            gate: `{"dataset_id", "metric", "require", …}`.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        response = await self.transport.request("PUT", f"{_alias(name, alias)}/gate", json=dict(gate))
+        return read(Gate, response.json())
+
+    async def remove_gate(self, name: str, alias: str) -> None:
+        """Let an alias be moved without a comparison.
+
+        Raises:
+            RankeryApiError: It has no gate.
+        """
+        await self.transport.request("DELETE", f"{_alias(name, alias)}/gate", repeatable=False)
+
+
+def _alias(name: str, alias: str) -> str:
+    return f"/v1/models/{address_of(name)}/aliases/{address_of(alias)}"

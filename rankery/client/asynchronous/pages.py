@@ -1,0 +1,66 @@
+"""Lists of the service, asked for a page at a time."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Generic, TypeVar
+
+from rankery.client.asynchronous.transport import AsyncTransport
+from rankery.client.listing import Listing
+
+Item = TypeVar("Item")
+_PAGE = 100
+
+
+class AsyncPages(Generic[Item]):
+    """A list of the service, newest first where it has a time; nothing is asked for before it is iterated.
+
+    Example:
+        ```python
+        async for job in client.jobs(status="running"):
+            print(job.id)
+        ```
+    """
+
+    def __init__(
+        self, transport: AsyncTransport, path: str, read: Callable[[Any], Item], **parameters: Any
+    ) -> None:
+        self._transport = transport
+        self._path = path
+        self._read = read
+        self._parameters = parameters
+
+    async def __aiter__(self) -> AsyncIterator[Item]:
+        cursor: str | None = None
+        while True:
+            page = await self._page(cursor, _PAGE)
+            for document in page["items"]:
+                yield self._read(document)
+            cursor = page.get("next_cursor")
+            if cursor is None:
+                return
+
+    async def first(self, count: int = 20) -> Listing[Item]:
+        """Return the first of the list.
+
+        Args:
+            count: How many at most.
+        """
+        found: Listing[Item] = Listing()
+        if count <= _PAGE:
+            page = await self._page(None, count)
+            found.extend(map(self._read, page["items"]))
+            return found
+        async for item in self:
+            found.append(item)
+            if len(found) == count:
+                break
+        return found
+
+    async def all(self) -> Listing[Item]:
+        """Return the whole list, over all its pages."""
+        found: Listing[Item] = Listing()
+        async for item in self:
+            found.append(item)
+        return found
+
+    async def _page(self, cursor: str | None, limit: int) -> Any:
+        return await self._transport.get(self._path, **self._parameters, cursor=cursor, limit=limit)

@@ -1,0 +1,66 @@
+"""When a request that was not answered well is sent again, and after how long."""
+
+import random
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import httpx
+
+_FIRST_PAUSE_SECONDS = 0.2
+_LONGEST_PAUSE_SECONDS = 60.0
+# The service has done nothing: it wants to be asked later.
+_NOT_NOW = frozenset({httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE})
+# Something in between gave up on an answer that the service may have had.
+_LOST = frozenset({httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT})
+# Nothing of the request has left this machine.
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+
+class Attempts:
+    """The attempts to have one request answered.
+
+    Args:
+        retries: How often it may be sent again.
+        repeatable: Whether the service does the same however often it is asked. What is not repeatable is
+            sent again only where it has certainly not been carried out.
+    """
+
+    def __init__(self, retries: int, *, repeatable: bool) -> None:
+        self._retries = retries
+        self._repeatable = repeatable
+        self.made = 0
+
+    def pause_after_error(self, error: httpx.TransportError) -> float | None:
+        """Return the seconds until the next attempt after a connection that failed, None for no other."""
+        return self._pause() if self._repeatable or isinstance(error, _NOT_SENT) else None
+
+    def pause_after(self, response: httpx.Response) -> float | None:
+        """Return the seconds until the next attempt after an answer, None where it stands."""
+        again = response.status_code in _NOT_NOW or (
+            self._repeatable
+            and (
+                response.status_code in _LOST
+                # The attempt whose answer was lost is being carried out at this moment.
+                or (response.status_code == httpx.codes.CONFLICT and self.made > 0)
+            )
+        )
+        return self._pause(_wanted_pause(response)) if again else None
+
+    def _pause(self, at_least: float = 0.0) -> float | None:
+        if self.made >= self._retries or at_least > _LONGEST_PAUSE_SECONDS:
+            return None
+        longest = _FIRST_PAUSE_SECONDS * 2**self.made
+        self.made += 1
+        # Clients that failed together do not come back together.
+        return at_least + random.uniform(longest / 2, longest)  # noqa: S311 - no secret
+
+
+def _wanted_pause(response: httpx.Response) -> float:
+    """Return the seconds that `Retry-After` asks for, given as a number or as a date."""
+    wanted = response.headers.get("Retry-After", "").strip()
+    if wanted.isdecimal():
+        return float(wanted)
+    try:
+        return max(0.0, (parsedate_to_datetime(wanted) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return 0.0

@@ -1,0 +1,111 @@
+"""Progress bars on standard error, or in a notebook; nothing where neither is looked at."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from rankery.client.schemas.answers import Job
+
+OnJob = Callable[[Job], None]
+
+
+def is_wanted(progress: bool | None) -> bool:
+    """Tell whether a bar is drawn: as asked for, else where standard error is a terminal or a notebook."""
+    console = Console(stderr=True)
+    return (console.is_terminal or console.is_jupyter) if progress is None else progress
+
+
+@contextmanager
+def followed(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]:
+    """Draw a bar for each job: the block gets a function to call with one of them now and then.
+
+    An interrupted block leaves the jobs running, and says so.
+    """
+    try:
+        if not jobs or not is_wanted(progress):
+            yield _nothing
+            return
+        with _drawn(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[news]}")) as bars:
+            tasks = {job.id: bars.add_task(_name(job), total=None, news=job.status) for job in jobs}
+
+            def show(job: Job) -> None:
+                done, total = _steps(job)
+                bars.update(tasks[job.id], completed=done, total=total, news=_news(job))
+
+            yield show
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_goes_on(jobs)) from None
+
+
+@contextmanager
+def transferred(what: str, total_bytes: int | None, progress: bool | None) -> Iterator[Callable[[int], None]]:
+    """Draw a bar of bytes: the block gets a function to call with the bytes moved since."""
+    if not is_wanted(progress):
+        yield _nothing
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with _drawn(*columns) as bars:
+        task = bars.add_task(what, total=total_bytes)
+        yield lambda n_bytes: bars.advance(task, n_bytes)
+
+
+def _drawn(*columns: ProgressColumn) -> Progress:
+    return Progress(*columns, console=Console(stderr=True))
+
+
+def _nothing(_: object) -> None:
+    pass
+
+
+def _name(job: Job) -> str:
+    made = job.spec.get("model_name") or job.spec.get("model") or ""
+    return f"{job.kind} {made or job.id}"
+
+
+def _steps(job: Job) -> tuple[int, int | None]:
+    if job.status == "succeeded":
+        done = (job.progress and job.progress.iteration) or 1
+        return done, done
+    if job.progress is None:
+        return 0, None
+    return job.progress.iteration or 0, job.progress.total
+
+
+def _news(job: Job) -> str:
+    news: list[str] = []
+    progress = job.progress
+    if job.status != "running" or progress is None:
+        news.append(job.status)
+    elif progress.iteration is not None and progress.total is not None:
+        news.append(f"{progress.phase} {progress.iteration:,} of {progress.total:,}")
+    else:
+        news.append(progress.phase)
+    validation = (job.metrics or {}).get("validation") or {}
+    for metric, value in list(validation.items())[:1]:
+        news.append(f"validation {metric} {value:.4f}" if value is not None else f"{metric} undefined")
+    if job.status == "running" and progress is not None and progress.eta_seconds is not None:
+        news.append(f"{progress.eta_seconds:.0f} s left")
+    return ", ".join(news)
+
+
+def _goes_on(jobs: Sequence[Job]) -> str:
+    if len(jobs) == 1:
+        return f'job {jobs[0].id} goes on; client.job("{jobs[0].id}").cancel() stops it'
+    names = ", ".join(job.id for job in jobs)
+    return f'the jobs go on: {names}; client.job("…").cancel() stops one'

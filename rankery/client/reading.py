@@ -1,0 +1,107 @@
+"""Answers of the service read into objects."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, TypeAlias, TypeVar
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from rankery import __version__
+from rankery.errors import AnswerNotUnderstood, InvalidSettings, KeyRefused, RankeryApiError
+
+Document: TypeAlias = dict[str, Any]
+Read = TypeVar("Read", bound=BaseModel)
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+
+
+def read(kind: type[Read], document: Any) -> Read:
+    """Read an answer as an object; fields that this version does not know are left out.
+
+    Raises:
+        AnswerNotUnderstood: It is something else.
+    """
+    try:
+        return kind.model_validate(document)
+    except ValidationError as error:
+        (first, *_) = error.errors()
+        place = "/" + "/".join(map(str, first["loc"]))
+        raise AnswerNotUnderstood(
+            f"the service's answer is not what rankery {__version__} expects ({place}: {first['msg']});"
+            " install the version of rankery that the service has"
+        ) from error
+
+
+def checked(response: httpx.Response, *, has_key: bool) -> httpx.Response:
+    """Return an answer that is no error.
+
+    Raises:
+        RankeryApiError: The problem that the service reported; `KeyRefused` where it wants another key.
+    """
+    if response.status_code == httpx.codes.UNAUTHORIZED:
+        raise KeyRefused(response.status_code, problem(response), has_key=has_key)
+    if response.is_error:
+        raise RankeryApiError(response.status_code, problem(response))
+    return response
+
+
+def document_of(response: httpx.Response) -> Document:
+    """Return the JSON of an answer.
+
+    Raises:
+        AnswerNotUnderstood: It is not JSON, as where something else than Rankery answers.
+    """
+    try:
+        document = response.json()
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise AnswerNotUnderstood(f"what answers at {response.url} is not Rankery")
+    return document
+
+
+def problem(response: httpx.Response) -> Document:
+    """Return the problem document of an error, or what can be said without one."""
+    try:
+        document = response.json()
+    except ValueError:
+        document = None
+    if isinstance(document, dict):
+        return document
+    return {"title": response.reason_phrase, "detail": f"{response.status_code} {response.reason_phrase}"}
+
+
+def address(base_url: str | None) -> str:
+    """Return where the service is: as given, else RANKERY_URL, else this machine's port 8000.
+
+    Raises:
+        InvalidSettings: It is no address.
+    """
+    given = base_url or os.environ.get("RANKERY_URL", "").strip() or DEFAULT_URL
+    try:
+        url = httpx.URL(given)
+    except httpx.InvalidURL:
+        url = httpx.URL()
+    if url.scheme not in ("http", "https") or not url.host:
+        raise InvalidSettings(f"{given!r} is not the address of a service; write it like {DEFAULT_URL}")
+    return given
+
+
+def authorization(api_key: str | None) -> dict[str, str]:
+    """Return the header that shows a key, none where there is none.
+
+    Raises:
+        InvalidSettings: The key holds characters that cannot be sent.
+    """
+    secret = (os.environ.get("RANKERY_API_KEY", "") if api_key is None else api_key).strip()
+    if not secret:
+        return {}
+    if not (secret.isascii() and secret.isprintable()) or " " in secret:
+        raise InvalidSettings("the API key holds characters that no key has; give the whole secret, rk_…")
+    return {"Authorization": f"Bearer {secret}"}
+
+
+def given(values: Mapping[str, Any]) -> Document:
+    """Return what is not None."""
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,33 @@
+"""What stands for a thing of the service: its id, or the object."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from rankery.client.schemas.requests import ModelSystem, RankingSystem
+
+
+class HasId(Protocol):
+    """A thing of the service, such as a dataset."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+
+def id_of(thing: str | HasId) -> str:
+    """Return the id, or the reference as it was given."""
+    return thing if isinstance(thing, str) else thing.id
+
+
+def address_of(thing: str | HasId) -> str:
+    """Return the reference as it stands in an address."""
+    return quote(id_of(thing), safe="@:")
+
+
+def system_of(system: "str | HasId | ModelSystem | RankingSystem") -> dict[str, Any]:
+    """Return a model or a ranking as comparisons are told of it; ids of rankings begin with `rnk_`."""
+    if isinstance(system, Mapping):
+        return dict(system)
+    reference = id_of(system)
+    return {"ranking_id" if reference.startswith("rnk_") else "model": reference}

@@ -1,0 +1,77 @@
+"""Files on their way to the service, read from the start at each attempt."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from io import FileIO
+from pathlib import Path
+from typing import IO, Any
+
+from rankery.errors import FileUnusable
+
+Files = dict[str, tuple[str, IO[bytes], str]]
+OnBytes = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A multipart body.
+
+    Attributes:
+        paths: Files by the names of their parts; streamed.
+        fields: Texts.
+        names: What the service is told that a file is called, its own name where left out.
+    """
+
+    paths: Mapping[str, Path]
+    fields: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def size_bytes(self) -> int:
+        """How much there is to send, but for the multipart format's own lines.
+
+        Raises:
+            FileUnusable: A file is not there.
+        """
+        with _unusable():
+            return sum(path.stat().st_size for path in self.paths.values())
+
+    @contextmanager
+    def opened(self, on_bytes: OnBytes) -> Iterator[Files]:
+        """Open the files for one attempt.
+
+        Args:
+            on_bytes: Called with the number of bytes that were read each time.
+
+        Raises:
+            FileUnusable: A file cannot be read.
+        """
+        with ExitStack() as stack:
+            with _unusable():
+                files = {
+                    part: stack.enter_context(_Watched(path, on_bytes)) for part, path in self.paths.items()
+                }
+            yield {
+                part: (self.names.get(part, self.paths[part].name), file, "application/octet-stream")
+                for part, file in files.items()
+            }
+
+
+class _Watched(FileIO):
+    def __init__(self, path: Path, on_bytes: OnBytes) -> None:
+        super().__init__(path)
+        self._on_bytes = on_bytes
+
+    def read(self, size: int | None = -1, /) -> Any:
+        content = super().read(-1 if size is None else size)
+        self._on_bytes(len(content or b""))
+        return content
+
+
+@contextmanager
+def _unusable() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FileUnusable(f"{error.filename} cannot be read: {error.strerror}") from error

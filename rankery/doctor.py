@@ -1,0 +1,103 @@
+"""Judged files looked over on this machine, without a service; a border to core as `local` is one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from rankery.local import one_sentence
+
+Finding = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ExaminedFile:
+    """What the doctor says of a file.
+
+    Attributes:
+        file: Its path, as given.
+        format: What it turned out to be: letor, lightgbm, csv, parquet or trec-qrels.
+        statistics: Counts of queries, documents, features and labels, as the service shows them.
+        findings: Errors first, as the service shows them.
+    """
+
+    file: str
+    format: str
+    statistics: dict[str, Any]
+    findings: list[Finding]
+
+
+@dataclass(frozen=True)
+class ExaminedPair:
+    """What the doctor says of two files beside each other.
+
+    Attributes:
+        train: The file that a model would learn from.
+        test: The file that it would be judged on.
+        findings: As of a file.
+    """
+
+    train: str
+    test: str
+    findings: list[Finding]
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What the doctor says of some files."""
+
+    files: list[ExaminedFile]
+    pairs: list[ExaminedPair]
+
+    def worst(self) -> str | None:
+        """Return the gravest severity among all findings; None where there is none."""
+        lists = [file.findings for file in self.files] + [pair.findings for pair in self.pairs]
+        found = {finding["severity"] for findings in lists for finding in findings}
+        return next((severity for severity in ("error", "warning", "info") if severity in found), None)
+
+
+def examine_files(
+    files: Sequence[Path], tests: Sequence[Path], options: Mapping[str, Any] | None = None
+) -> Examination:
+    """Look files over, and those that go together beside each other.
+
+    Args:
+        files: What models would learn from.
+        tests: What they would be judged on: each is held against each of `files`. Without any, each of
+            `files` is held against those after it.
+        options: How to read them all, as an upload's: `format`, `columns`, `non_contiguous_queries`, ….
+
+    Raises:
+        FilesUnusable: In one sentence, with line and column.
+    """
+    from core.data import dataset_statistics
+    from core.data.options import reading_options
+    from core.data.reading import JudgedFile, read_file
+    from core.doctor import compare, examine
+
+    examined, datasets = [], {}
+    for path in (*files, *tests):
+        if path in datasets:
+            continue
+        with one_sentence():
+            reading = read_file(JudgedFile(path, path.name), reading_options(options or {}))
+        datasets[path] = reading.dataset
+        report = examine(
+            reading.dataset,
+            scattered_queries=reading.scattered_queries,
+            scattered_examples=reading.scattered_examples,
+        )
+        statistics = dataset_statistics(reading.dataset)
+        examined.append(ExaminedFile(str(path), reading.format, statistics, report.as_json()))
+    beside = [(train, test) for train in files for test in tests] or list(combinations(files, 2))
+    pairs = [
+        ExaminedPair(
+            str(train),
+            str(test),
+            [finding.as_json() for finding in compare(datasets[train], datasets[test], "test")],
+        )
+        for train, test in beside
+        if train != test
+    ]
+    return Examination(examined, pairs)

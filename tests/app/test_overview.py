@@ -1,0 +1,57 @@
+"""The service at a glance."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.store import Model, Store
+from tests.app.conftest import TestClient
+
+pytestmark = pytest.mark.embedded
+
+
+def test_workers_are_listed_with_what_they_are_at(
+    client: TestClient, store: Store, train_request: dict[str, Any]
+) -> None:
+    """Those that were heard of lately; a job belongs to the worker whose process has it."""
+    job_id = client.post("/v1/jobs", json=train_request).json()["id"]
+    with store.begin() as tx:
+        tx.workers.report("host:1", "training", 2, 60)
+        tx.workers.report("host:11", "quick", 1, 60)
+        tx.workers.report("gone:1", "quick", 1, -1)
+        tx.jobs.claim(job_id, "host:11/57", 15)
+    first, second = client.get("/v1/workers").json()["items"]
+    assert (first["name"], first["lane"], first["processes"], first["jobs"]) == ("host:1", "training", 2, [])
+    assert second["name"] == "host:11"
+    (job,) = second["jobs"]
+    assert (job["id"], job["kind"], job["worker"]) == (job_id, "train", "host:11/57")
+    with store.begin() as tx:
+        tx.workers.leave("host:1")
+        tx.workers.report("host:11", "quick", 1, 60)
+    (left,) = client.get("/v1/workers").json()["items"]
+    assert left["started_at"] == second["started_at"]
+    assert left["seen_at"] >= second["seen_at"]
+
+
+def test_everything_is_counted(client: TestClient, train_request: dict[str, Any]) -> None:
+    """Jobs by status, those of which there are none too."""
+    nothing = client.get("/v1/counts").json()
+    client.post("/v1/jobs", json=train_request)
+    counts = client.get("/v1/counts").json()
+    assert counts["jobs"] == {**nothing["jobs"], "queued": nothing["jobs"]["queued"] + 1}
+    assert set(counts["jobs"]) == {"queued", "running", "succeeded", "failed", "cancelled"}
+    assert counts["datasets"] >= 1
+    assert [counts[name] for name in ("evaluations", "comparisons", "rankings")] == [0, 0, 0]
+
+
+def test_where_an_alias_points_for_each_name(client: TestClient, add_model: Callable[..., Model]) -> None:
+    """With the metrics of what it points at; other aliases are left out."""
+    stored = add_model("web")
+    assert client.get("/v1/aliases?alias=champion").json() == {"items": []}
+    for alias in ("champion", "other"):
+        client.put(f"/v1/models/{stored.name}/aliases/{alias}", json={"version": stored.version})
+    (found,) = client.get("/v1/aliases?alias=champion").json()["items"]
+    assert (found["name"], found["alias"], found["version"]) == (stored.name, "champion", stored.version)
+    assert (found["model_id"], found["metrics"]) == (stored.id, stored.metrics)
+    assert client.get("/v1/aliases").status_code == 422

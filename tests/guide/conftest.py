@@ -1,0 +1,37 @@
+"""One service for all pages, with what the quick start leaves behind: a dataset, another, a model."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from rankery.embedded.stack import EmbeddedStack
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = Path(__file__).parent / "commands"
+
+
+@pytest.fixture(scope="session")
+def guide_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start the service that the pages talk to, at another port than theirs."""
+    with EmbeddedStack(tmp_path_factory.mktemp("guide"), host="127.0.0.1", port=0) as stack:
+        yield stack.url
+
+
+@pytest.fixture(scope="session")
+def environment(guide_service: str) -> Mapping[str, str]:
+    """What commands of the pages find around them."""
+    return {
+        **os.environ,
+        "NO_COLOR": "1",
+        "COLUMNS": "100",
+        "PATH": f"{COMMANDS}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "RANKERY_PYTHON": sys.executable,
+        "RANKERY_ROOT": str(ROOT),
+        "RANKERY_URL": guide_service,
+        "POSTGRES_PASSWORD": "p",
+        "REDIS_PASSWORD": "r",
+    }

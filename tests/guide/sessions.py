@@ -1,0 +1,75 @@
+"""A shell and an interpreter that run a page's blocks one after the other, as its reader would."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from tests.guide.blocks import Block
+
+_END = "— end of block —"
+_SHELL = """\
+set -euo pipefail
+while IFS= read -r block; do
+    source "$block" </dev/null
+    printf '\\n%s\\n' "$END_OF_BLOCK"
+done
+"""
+_INTERPRETER = """\
+import os, sys
+namespace = {"__name__": "__main__"}
+while block := sys.stdin.readline().strip():
+    exec(compile(open(block).read(), block, "exec"), namespace)
+    print("\\n" + os.environ["END_OF_BLOCK"], flush=True)
+"""
+COMMANDS = {
+    "bash": ["bash", "-c", _SHELL],
+    "python": [sys.executable, "-P", "-u", "-W", "error", "-c", _INTERPRETER],
+}
+
+
+class Session:
+    """One process that runs blocks of one language; what a block leaves behind is there for the next."""
+
+    def __init__(self, language: str, folder: Path, environment: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._errors = folder / f".{language}-errors"
+        with self._errors.open("w") as errors:
+            self._process = subprocess.Popen(
+                COMMANDS[language],
+                cwd=folder,
+                env={**environment, "END_OF_BLOCK": _END},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def run(self, block: Block, text: str) -> str:
+        """Run a block's text and return what it prints.
+
+        Raises:
+            AssertionError: When it fails, with what it printed.
+        """
+        script = self._folder / f".{block.page.stem}-{block.line}"
+        script.write_text(text)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{script}\n")
+        self._process.stdin.flush()
+        printed: list[str] = []
+        for line in self._process.stdout:
+            if line.rstrip("\n") == _END:
+                return "".join(printed)
+            printed.append(line)
+        raise AssertionError(f"{block} fails:\n{''.join(printed)}{self._errors.read_text()}")

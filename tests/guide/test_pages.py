@@ -1,0 +1,74 @@
+"""The guide is true: every block of every page runs, and prints what the page says."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.guide.blocks import Block, blocks
+from tests.guide.conftest import ROOT
+from tests.guide.sessions import COMMANDS, Session
+
+ADDRESS = "http://127.0.0.1:8000"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WITH_BLOCKS = [page for page in PAGES if any(blocks(page))]
+# What a page may show of what the block before it has printed.
+PRINTED = ("text", "json")
+
+Run = Callable[[Block, str], str]
+
+
+@pytest.fixture
+def run(tmp_path: Path, environment: Mapping[str, str]) -> Iterator[Run]:
+    """Run blocks in sessions that begin with the page and end with it."""
+    with ExitStack() as stack:
+        sessions: dict[str, Session] = {}
+
+        def in_session(block: Block, text: str) -> str:
+            if block.language not in sessions:
+                sessions[block.language] = stack.enter_context(Session(block.language, tmp_path, environment))
+            return sessions[block.language].run(block, text)
+
+        yield in_session
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+@pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_is_true(page: Path, run: Run, tmp_path: Path, guide_service: str) -> None:
+    """Commands and programs run as written; files are what they are; what is printed is what is shown."""
+    printed: str | None = None
+    for block in blocks(page):
+        if block.title is not None:
+            _hold_file(block, tmp_path)
+        elif block.language in COMMANDS:
+            printed = run(block, block.text.replace(ADDRESS, guide_service)).replace(guide_service, ADDRESS)
+        else:
+            assert block.language in PRINTED, f"{block} is neither run nor checked"
+            assert printed is not None, f"{block} follows nothing that prints"
+            assert re.fullmatch(_pattern(block.text), _neat(printed)), (
+                f"{block} shows not what is printed:\n{printed}"
+            )
+
+
+def _hold_file(block: Block, folder: Path) -> None:
+    """Compare an excerpt with the file of the repository, or write what the page's reader is to write."""
+    original = ROOT / str(block.title)
+    if original.exists():
+        lines = [line.strip() for line in original.read_text().splitlines()]
+        shown = [line.strip() for line in block.text.splitlines()]
+        held = any(lines[i : i + len(shown)] == shown for i in range(len(lines)))
+        assert held, f"{block} is not in {block.title}"
+    else:
+        (folder / str(block.title)).write_text(block.text)
+
+
+def _neat(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def _pattern(shown: str) -> str:
+    """Return the regular expression of what is shown: `…` stands for anything."""
+    return ".*?".join(re.escape(part) for part in _neat(shown).split("…")).join(("(?s:", ")"))
