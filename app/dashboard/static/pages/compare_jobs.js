@@ -71,7 +71,7 @@ function showActions(jobs) {
   const models = jobs.map(({ result }) => result?.model_id).filter(Boolean);
   const tests = new Set(jobs.map(({ spec }) => spec.test_dataset_id || ""));
   const dataset = tests.size === 1 ? [...tests][0] : "";
-  replace(actions, models.length > 1 && h("a", { class: "button primary", href: compareWith(models, dataset) }, "Compare their models query by query"));
+  replace(actions, models.length > 1 && h("a", { class: "button primary", href: compareWith(models, dataset) }, "Compare query by query"));
   if (!actions.isConnected) document.querySelector(".page-head").append(actions);
 }
 

@@ -3,17 +3,20 @@
  * @module
  */
 import { conditionalReader } from "../parts/api.js";
+import { asCode } from "../parts/as_code.js";
 import { attemptsPanel } from "../parts/attempts.js";
 import { announce, h, replace, setAttribute, setText } from "../parts/dom.js";
 import { findingsPanel } from "../parts/findings.js";
 import { timeElement } from "../parts/format.js";
 import { jobActions } from "../parts/job_actions.js";
 import { jobDetail } from "../parts/job_detail.js";
+import { jobLog } from "../parts/job_log.js";
 import { foundWords, isActive, KINDS, limitWords, marks, resultPage, statusWord, title, trains } from "../parts/job_words.js";
 import { showMissing } from "../parts/missing_page.js";
 import { showTitle } from "../parts/names.js";
 import { poll } from "../parts/poll.js";
 import { progressBar } from "../parts/progress_bar.js";
+import { isSubmitted } from "../parts/request_of.js";
 import { specification } from "../parts/specification.js";
 
 const id = decodeURIComponent(location.pathname.split("/").at(-1));
@@ -48,6 +51,7 @@ async function build(first) {
   const actions = jobActions(() => again(), { page: false });
   const asked = await specification(first);
   const attempts = attemptsPanel();
+  const log = jobLog();
   const inside = h("div", { class: "panel" }, detail.node);
   const found = h("div", { class: "job-findings" });
   place.removeAttribute("aria-busy");
@@ -60,6 +64,8 @@ async function build(first) {
     attempts.node,
     found,
     asked,
+    log.node,
+    isSubmitted(first.kind) && asCode(first),
   );
   return async (job) => {
     document.title = `${title(job)}: ${job.status} · Rankery`;
@@ -78,6 +84,7 @@ async function build(first) {
     inside.hidden = !trains(job) && job.kind !== "evaluate" && !job.problem && !foundWords(job);
     actions.update(job);
     attempts.update(job);
+    log.update(job);
     showFindings(found, job);
     await detail.update(job);
   };

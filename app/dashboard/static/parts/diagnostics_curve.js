@@ -1,10 +1,12 @@
 /**
- * What the papers say of a loss while it trains: shares of queries in one figure, and the bounds of each paper in their order.
+ * What the papers say of a loss while it trains: shares of queries in one figure, and the bounds of each paper in their order;
+ * in each the training loss beside them.
  * @module
  */
 import { isShare, readDiagnostics } from "./diagnostics_list.js";
 import { h, replace, setAttribute, setText } from "./dom.js";
 import { lossValue } from "./format.js";
+import { LOSS } from "./job_words.js";
 import { metricTabs } from "./metric_tabs.js";
 import { baseAxis, baseLayout, lineStyle, loadPlotly, onThemeChange, theme } from "./plotly.js";
 
@@ -72,7 +74,7 @@ function points({ iterations, curves }, name) {
 }
 
 function traces(history, group, colours) {
-  return group.map(({ name, title }, index) => ({
+  const lines = group.map(({ name, title }, index) => ({
     ...points(history, name),
     name: title,
     mode: "lines+markers",
@@ -80,6 +82,9 @@ function traces(history, group, colours) {
     line: { ...lineStyle(index, colours), width: 1.75 },
     hovertemplate: "%{y:.4~g}",
   }));
+  const loss = history.curves.train?.[LOSS];
+  const beside = { x: history.iterations, y: loss, yaxis: "y2", name: "Training loss", mode: "lines", line: { color: colours.muted, width: 1, dash: "dot" }, hovertemplate: "%{y:.5~g}" };
+  return loss ? [...lines, beside] : lines;
 }
 
 function layout(group, colours) {
@@ -90,6 +95,7 @@ function layout(group, colours) {
     hovermode: "x unified",
     xaxis: { ...axis, title: { text: "iteration", standoff: 8 }, rangemode: "tozero", tickformat: ",d", showgrid: false },
     yaxis: { ...axis, nticks: 6, rangemode: "tozero", ...(group === SHARES ? { tickformat: ".3~p" } : {}) },
+    yaxis2: { ...axis, overlaying: "y", side: "right", showgrid: false, nticks: 4, title: { text: "training loss", standoff: 8 } },
   };
 }
 

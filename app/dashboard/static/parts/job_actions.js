@@ -3,7 +3,7 @@
  * @module
  */
 import { Problem, request } from "./api.js";
-import { compareWith, datasetPage, modelPage } from "./addresses.js";
+import { compareWith, datasetPage, jobPage, modelPage } from "./addresses.js";
 import { announce, h, replace } from "./dom.js";
 import { isActive, resultPage, title } from "./job_words.js";
 
@@ -21,8 +21,9 @@ export function jobActions(changed, { page }) {
     replace(
       node,
       job.kind === "ingest" && job.spec?.dataset_id && h("a", { class: "button quiet", href: datasetPage(job.spec.dataset_id) }, "Dataset"),
-      page && h("a", { class: "button", href: `/jobs/${encodeURIComponent(job.id)}` }, "Open job page"),
+      page && h("a", { class: "button", href: jobPage(job.id) }, "Open job page"),
       ...results(job),
+      job.kind === "train" && h("a", { class: "button quiet", href: `/train?from=${encodeURIComponent(job.id)}` }, "Clone and edit"),
       isActive(job) && cancelButton(job, changed),
     );
   }
