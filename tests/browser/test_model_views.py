@@ -133,7 +133,7 @@ def test_a_model_is_tried(visit: Visit, prepared: Prepared) -> None:
     added = sum(float(text.replace("−", "-").replace("±", "")) for text in reasons)
     assert added == pytest.approx(float(score), abs=1e-3)
     visit.photograph("model-try")
-    expect(page.locator(".code-block").first).to_contain_text(f"/v1/models/{reference}/rank")
+    expect(page.locator(".snippet").first).to_contain_text(f"/v1/models/{reference}/rank")
 
     page.locator("#try details summary").click()
     text = page.get_by_label("Documents as JSON")
