@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from rankery.client.arguments import ExportOptions
 from rankery.client.reading import read
+from rankery.client.references import HasId
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.pages import Pages
@@ -73,13 +75,47 @@ class Model(ModelView, Resource):
         """Train it again; see `client.reproduce`."""
         return self._client.reproduce(self)
 
-    def export(self, format: str, path: Path | str, **options: Any) -> Path:
-        """Write it for another engine; see `client.export`."""
-        return self._client.export(self, format, path, **options)
+    def export(
+        self,
+        format: str,
+        path: Path | str,
+        *,
+        archive: bool = False,
+        progress: bool | None = None,
+        **options: Unpack[ExportOptions],
+    ) -> Path:
+        """Write it for another engine into a file.
 
-    def parity(self, format: str, **options: Any) -> ExportParity:
-        """Return the proof of an export; see `client.parity`."""
-        return self._client.parity(self, format, **options)
+        Args:
+            format: One of those that the service lists: `lightgbm`, `solr`, `elasticsearch`, `onnx`, …
+            path: The file; it appears when it is complete.
+            archive: Write a zip with the proof and how to install it beside the model.
+            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+            **options: What the format takes; see `client.export`.
+
+        Returns:
+            The file.
+
+        Raises:
+            RankeryApiError: The format cannot express the model, or the service refused it otherwise.
+            FileUnusable: The file cannot be written.
+        """
+        return self._client.export(self, format, path, archive=archive, progress=progress, **options)
+
+    def parity(
+        self, format: str, *, dataset: str | HasId | None = None, **options: Unpack[ExportOptions]
+    ) -> ExportParity:
+        """Return the proof of an export: written, read back and evaluated as the engine does.
+
+        Args:
+            format: The export's format.
+            dataset: Documents to compare over; the model's own when left out.
+            **options: As in the export.
+
+        Raises:
+            RankeryApiError: The format cannot express the model, or the service refused it otherwise.
+        """
+        return self._client.parity(self, format, dataset=dataset, **options)
 
     @property
     def _path(self) -> str:
