@@ -70,7 +70,9 @@ class RankeryApiError(UserError):
             f"{error.get('pointer', '')}: {error.get('detail', '')}".removeprefix(": ")
             for error in self.problem.get("errors") or ()
         ]
-        return f"{detail.rstrip('.')} ({'; '.join(places)})" if places else detail
+        if not places or detail == "; ".join(places):
+            return detail
+        return f"{detail.rstrip('.')} ({'; '.join(places)})"
 
 
 @dataclass
