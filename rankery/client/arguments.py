@@ -1,10 +1,32 @@
 """What people write for short, spelled out for the service."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from rankery.client.references import HasId, id_of
 from rankery.client.schemas.requests import EarlyStoppingRequest, HoldOut, Loss, Validation
+
+
+class Columns(TypedDict, total=False):
+    """Which columns of a table are what; told by the usual names where left out."""
+
+    label: str
+    query: str
+    document: str
+    query_weight: str
+    document_weight: str
+    query_columns: Sequence[str]
+    features: Sequence[str]
+    ignore: Sequence[str]
+
+
+class CandidateColumns(TypedDict, total=False):
+    """Which columns of candidates are what; `query_id` and `document_id` where left out."""
+
+    query: str
+    document: str
+    ignore: Sequence[str]
+
 
 DEFAULT_METRICS = ("ndcg@5", "ndcg@10")
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rankery.client.asynchronous.calls import AsyncCalls
-from rankery.client.display.progress import transferred
+from rankery.client.display.progress import downloaded
 from rankery.client.reading import given, read
 from rankery.client.references import HasId, address_of, id_of
 from rankery.client.schemas.answers import ExportParity
@@ -68,15 +68,8 @@ class AsyncExportCalls(AsyncCalls):
         )
         target = Path(path)
         address = f"/v1/models/{address_of(reference)}/export{'/archive' if archive else ''}"
-        with transferred(f"exporting {target.name}", None, progress) as on_bytes:
-            seen = 0
-
-            def count(written: int, _: int | None) -> None:
-                nonlocal seen
-                on_bytes(written - seen)
-                seen = written
-
-            await self.transport.download("POST", address, target, json=options, on_bytes=count)
+        with downloaded(f"exporting {target.name}", progress) as on_bytes:
+            await self.transport.download("POST", address, target, json=options, on_bytes=on_bytes)
         return target
 
     async def parity(

@@ -65,11 +65,24 @@ def transferred(what: str, total_bytes: int | None, progress: bool | None) -> It
         yield lambda n_bytes: bars.advance(task, n_bytes)
 
 
+@contextmanager
+def downloaded(what: str, progress: bool | None) -> Iterator[Callable[[int, int | None], None]]:
+    """Draw a bar of bytes: the block gets a function to call with those so far and those in all."""
+    if not is_wanted(progress):
+        yield _nothing
+        return
+    with _drawn(
+        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()
+    ) as bars:
+        task = bars.add_task(what, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
+
+
 def _drawn(*columns: ProgressColumn) -> Progress:
     return Progress(*columns, console=Console(stderr=True))
 
 
-def _nothing(_: object) -> None:
+def _nothing(*_: object) -> None:
     pass
 
 

@@ -386,6 +386,9 @@ class FailureReason(BaseModel):
     detail: str | None = None
     """What exactly was found"""
 
+    errors: list[dict[str, Any]] | None = None
+    """Each mistake, where there are places: `file`, `line`, `column`, `text` and `detail`"""
+
 
 class FeatureImportance(BaseModel):
     """What one feature does in the trees."""
