@@ -10,7 +10,7 @@ from rich.table import Table
 from rankery.cli.completion import of_service
 from rankery.cli.findings import counts, findings_table
 from rankery.cli.options import ColumnsOption, FormatOption, Limit
-from rankery.cli.printing import facts, moment, plain, say, table
+from rankery.cli.printing import age, facts, moment, plain, say, table
 from rankery.cli.references import dataset_of, read, upload
 from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
@@ -40,8 +40,8 @@ def list_datasets(
     Example: `rankery datasets list --status ready`
     """
     found = list(islice(session.client.datasets(status), limit))
-    numbers = ("queries", "documents", "features")
-    shown = table("id", "name", "status", *numbers, "made", right=numbers, wrap=("name",))
+    numbers = ("queries", "documents")
+    shown = table("id", "name", "status", *numbers, "age", right=(*numbers, "age"), wrap=("name",))
     for dataset in found:
         sizes = ((dataset.statistics or {}).get(unit) for unit in numbers)
         shown.add_row(
@@ -49,7 +49,7 @@ def list_datasets(
             plain(dataset.name),
             dataset.status,
             *("" if size is None else plain(size) for size in sizes),
-            moment(dataset.created_at),
+            age(dataset.created_at),
         )
     session.show(found, shown)
 
@@ -221,7 +221,6 @@ def _properties(session: Session, dataset: "Dataset") -> Table:
             ("documents by label", labels or None),
             ("source", ", ".join(f"{name} {value}" for name, value in dataset.source.items())),
             ("bytes", dataset.size_bytes),
-            ("digest", dataset.digest),
             ("made", f"{moment(dataset.created_at)} UTC"),
             ("doctor", _doctors_word(session, dataset)),
         ]

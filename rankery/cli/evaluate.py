@@ -1,7 +1,7 @@
 """`rankery evaluate`: a model on a dataset of a service, or run files by judgments without one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.console import RenderableType
@@ -15,6 +15,7 @@ from rankery.cli.session import Session
 
 if TYPE_CHECKING:
     from rankery.client import Evaluation
+    from rankery.client.schemas.requests import Contract
 
 _TREC_METRICS = ("map", "mrr", "ndcg", "ndcg@10", "precision@10", "recall@100", "bpref")
 _FILES = "Run files, without a service"
@@ -96,7 +97,9 @@ def evaluate(
     """
     if model is not None and dataset is not None and not (qrels or run):
         judged = data_of(session, dataset)
-        job = session.client.evaluate(model, judged, metrics=metric, contract=preset, seed=seed)
+        job = session.client.evaluate(
+            model, judged, metrics=metric, contract=cast("Contract | None", preset), seed=seed
+        )
         show_evaluation(session, session.wait(job).evaluation())
     elif qrels is not None and run and model is None and dataset is None:
         from rankery.cli.runs import runs_as_json, runs_tables, write_queries
@@ -126,7 +129,7 @@ def show_evaluation(session: Session, evaluation: "Evaluation") -> None:
 def evaluation_tables(evaluation: "Evaluation") -> list[RenderableType]:
     """Return what there is to see of an evaluation."""
     metrics = {name: summary.model_dump() for name, summary in evaluation.metrics.items()}
-    contract = evaluation.contract and evaluation.contract.preset
+    contract = getattr(evaluation.contract, "preset", None)
     tables: list[RenderableType] = [means_table({evaluation.system: metrics}, contract)]
     if evaluation.baselines:
         tables.append(baselines_table([one.model_dump() for one in evaluation.baselines]))
