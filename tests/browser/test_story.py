@@ -51,7 +51,7 @@ def _train_and_watch(visit: Visit, page: Page) -> None:
     expect(page.locator(".loss-words")).to_contain_text("Wang et al. 2018")
     page.get_by_role("group", name="Test on").get_by_label("another dataset").check()
     _choose(page, "Test dataset", "story test")
-    page.get_by_label(re.compile("^Iterations num_iterations")).fill(str(ITERATIONS))
+    page.get_by_label("Iterations", exact=True).fill(str(ITERATIONS))
     visit.photograph("story-3-new-training")
     start_training(page)
     plot = page.locator(".plot[data-points]").first
