@@ -30,7 +30,8 @@ class Visit:
         return self.page
 
     def photograph(self, name: str) -> None:
-        """Keep a picture of the whole page."""
+        """Keep a picture of the whole page, from its top: the bar of the page is where it is looked from."""
+        self.page.evaluate("scrollTo(0, 0)")
         self.page.screenshot(path=self.screenshots / f"{name}.png", full_page=True)
 
     def barriers(self) -> list[str]:
