@@ -19,8 +19,8 @@ def history(found: answers.JobHistory, metric: str | None) -> Any:
     curves = {data: values[chosen] for data, values in found.curves.items() if chosen in values}
     if chosen is None or not curves:
         names = sorted({name for values in found.curves.values() for name in values})
-        wanted = "no metric" if chosen is None else f"{chosen!r}"
-        raise DataUnusable(f"{wanted} was measured; there are {', '.join(names) or 'no curves yet'}")
+        wanted = "no metric was" if chosen is None else f"{chosen!r} was not"
+        raise DataUnusable(f"{wanted} measured; there are {', '.join(names) or 'no curves yet'}")
     figure = _figure(f"{chosen} by iteration", "iteration", chosen)
     for place, (data, values) in enumerate(curves.items()):
         figure.add_scatter(x=found.iterations, y=values, name=data, mode="lines", line_color=_COLOURS[place])
