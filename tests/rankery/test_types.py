@@ -12,7 +12,12 @@ _REPOSITORY = _SCRIPT.parents[2]
 def test_a_users_script_is_checked_strictly(tmp_path: Path) -> None:
     """With nothing but the package and `--strict`: no plugin, no settings, no stubs of ours."""
     environment = os.environ | {"MYPYPATH": str(_REPOSITORY)}
-    options = ("--strict", "--config-file=", "--follow-imports=silent", f"--cache-dir={_REPOSITORY / '.mypy_cache' / 'user'}")
+    options = (
+        "--strict",
+        "--config-file=",
+        "--follow-imports=silent",
+        f"--cache-dir={_REPOSITORY / '.mypy_cache' / 'user'}",
+    )
     script = tmp_path / "script.py"
     script.write_text(_SCRIPT.read_text())
     done = subprocess.run(

@@ -26,7 +26,13 @@ def history(found: answers.JobHistory, metric: str | None) -> Any:
         figure.add_scatter(x=found.iterations, y=values, name=data, mode="lines", line_color=_COLOURS[place])
     if found.best_iteration is not None:
         label = f"best iteration {found.best_iteration}"
-        figure.add_vline(x=found.best_iteration, line_dash="dot", line_color=_INK, annotation_text=label)
+        figure.add_vline(
+            x=found.best_iteration,
+            line_dash="dot",
+            line_color=_INK,
+            annotation_text=label,
+            annotation_yshift=18,
+        )
     return figure
 
 
@@ -88,7 +94,7 @@ def permutations(found: answers.Inspection, top: int) -> Any:
 
 def _bars(title: str, names: list[str], values: Sequence[float | None], **more: Any) -> Any:
     figure = _figure(title, "", "")
-    figure.add_bar(x=values, y=names, orientation="h", marker_color=_COLOURS[0], **more)
+    figure.add_bar(x=values, y=names, orientation="h", marker_color=_COLOURS[0], marker_line_width=0, **more)
     figure.update_yaxes(automargin=True)
     return figure
 
