@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from rankery.client.arguments import ExportOptions
 from rankery.client.asynchronous.job import AsyncJob
