@@ -25,7 +25,7 @@ def test_a_training_is_watched_from_the_form_to_its_metrics(visit: Visit) -> Non
     page = fill_training(visit, dataset="watched", model="watched", iterations=ITERATIONS, test="held back")
     job_id = start_training(page)
 
-    page.goto(f"{visit.url}/")
+    page.goto(f"{visit.url}/jobs")
     job = page.locator(f'details[data-job="{job_id}"]')
     expect(job, "the newest running job is open").to_have_attribute("open", "")
     seen = _distinct_bar_values(page, job_id, 3)
@@ -89,7 +89,7 @@ def test_a_loss_is_set_up_in_detail_and_its_curve_seen(visit: Visit) -> None:
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_timeout(300)  # the chart follows both
         visit.photograph(f"loss-curve-{scheme}-{width}")
-    page.goto(f"{visit.url}/")
+    page.goto(f"{visit.url}/jobs")
     expect(page.locator(f'[data-job="{job_id}"] .job-figure')).to_contain_text("ndcg@5")
 
 

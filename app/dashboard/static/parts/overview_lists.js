@@ -40,7 +40,7 @@ export function championList(aliases) {
 /** @param {{name: string, lane: string, processes: number, started_at: string, jobs: {id: string, kind: string, worker: string, started_at: string}[]}[]} workers */
 export function workerList(workers) {
   if (!workers.length) {
-    return h("p", { class: "problem", role: "status" }, h("strong", {}, "No worker is there"), "Jobs wait until one starts: ", h("code", {}, "rankery worker"), " on this or another machine.");
+    return h("p", { class: "problem", role: "status" }, h("strong", {}, "No worker is there"), h("span", {}, "Jobs wait until one starts: ", h("code", {}, "rankery worker"), " on this or another machine."));
   }
   return h("ul", { class: "plain-list" }, ...workers.map(worker));
 }

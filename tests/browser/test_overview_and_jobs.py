@@ -1,0 +1,215 @@
+"""What goes on at a glance; jobs found and laid side by side; a training submitted again, or as a grid."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.actions import fill_training, make_dataset, start_training
+from tests.browser.prepared import Prepared
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+REPOSITORY = Path(__file__).parents[2]
+FEW_ITERATIONS = 12
+
+
+def _filters(page: Page, **chosen: str) -> None:
+    for name, words in chosen.items():
+        with page.expect_navigation():
+            page.locator(f'#filters [name="{name}"]').select_option(label=words)
+
+
+def _answering(answer: Any) -> Callable[[Route], None]:
+    return lambda route: route.fulfill(json=answer)
+
+
+def _names(page: Page) -> list[str]:
+    page.locator("#jobs:not([aria-busy])").wait_for()
+    return page.locator(".job-row .job-title").all_inner_texts()
+
+
+def test_the_overview_tells_what_goes_on(visit: Visit, prepared: Prepared) -> None:
+    """What runs and since when, on which worker, what failed and why, and which model is champion."""
+    prepared.model(1)
+    page = visit.page
+    page.request.put(f"{visit.url}/v1/models/compared/aliases/champion", data={"version": 1})
+    make_dataset(visit, "at a glance", queries=300, seed=1)
+    page = fill_training(visit, dataset="at a glance", model="hopeless", iterations=500)
+    page.get_by_text("Limits").click()
+    page.get_by_label("Minutes, at most").fill("0.01")
+    start_training(page)
+    expect(page.locator(".job-heading .status")).to_have_text("failed")
+    page = fill_training(visit, dataset="at a glance", model="long", iterations=20_000)
+    job_id = start_training(page)
+
+    page = visit.open("/")
+    running = page.locator(f'.job-line[data-job="{job_id}"]')
+    expect(running.locator(".status")).to_have_text("running")
+    expect(running.locator(".progress-words")).to_contain_text("of 20,000")
+    expect(page.locator("#workers").get_by_role("link", name="Training")).to_have_attribute(
+        "href", f"/jobs/{job_id}"
+    )
+    expect(page.locator("#champions")).to_contain_text("compared:1")
+    expect(page.locator("#failures li").first).to_contain_text("ran for its limit")
+    expect(page.locator('[data-count="Running"]')).to_have_text(re.compile("[1-9]"))
+    visit.photograph("overview-busy")
+    page.locator('[data-count="Running"]').click()
+    expect(page.locator(f'[data-job="{job_id}"]')).to_be_visible()
+    page.request.post(f"{visit.url}/v1/jobs/{job_id}/cancel")
+    expect(page.locator(f'[data-job="{job_id}"]'), "only what runs is asked for").to_have_count(0)
+
+
+def test_a_newcomer_is_told_the_first_steps(visit: Visit) -> None:
+    """An empty service says what to do first; nobody at work is said, too."""
+    empty = {
+        "counts": {
+            "jobs": dict.fromkeys(("queued", "running", "succeeded", "failed", "cancelled"), 0),
+            **dict.fromkeys(("datasets", "models", "evaluations", "comparisons", "rankings"), 0),
+        },
+        "jobs": {"items": [], "next_cursor": None},
+        "workers": {"items": []},
+        "aliases": {"items": []},
+    }
+    for name, answer in empty.items():
+        visit.page.route(re.compile(rf"/v1/{name}\b"), _answering(answer))
+    page = visit.open("/")
+    steps = page.locator(".step")
+    expect(steps).to_have_count(3)
+    expect(steps.first.get_by_role("link")).to_have_attribute("href", "/datasets#add")
+    expect(page.locator("#workers")).to_contain_text("No worker is there")
+    expect(page.locator("#overview .skeleton")).to_have_count(0)
+    visit.photograph("overview-empty")
+
+
+def test_jobs_are_found_sorted_and_laid_side_by_side(visit: Visit) -> None:
+    """Filters and ticks stand in the address; the page they lead to tells what differs, and which is best."""
+    make_dataset(visit, "side by side", queries=120, seed=4)
+    page = fill_training(visit, dataset="side by side", model="beside", iterations=FEW_ITERATIONS)
+    page.get_by_label("Learning rate").fill("0.05, 0.2")
+    page.get_by_text("Also train with").click()
+    page.get_by_label("listnet", exact=True).check()
+    expect(page.locator("#grid")).to_contain_text("2 of losses × 2 of learning rate")
+    page.get_by_role("button", name="Start 4 trainings").click()
+    page.wait_for_url(re.compile(r"/jobs/compare\?job="))
+    ids = parse_qs(urlsplit(page.url).query)["job"]
+    specs = [page.request.get(f"{visit.url}/v1/jobs/{job_id}").json()["spec"] for job_id in ids]
+    assert [(spec["loss"]["name"], spec["hyperparameters"]["learning_rate"]) for spec in specs] == [
+        ("lambdarank", 0.05), ("lambdarank", 0.2), ("listnet", 0.05), ("listnet", 0.2)
+    ]  # fmt: skip
+    assert specs[3]["model_name"] == "beside-listnet-0.2"
+
+    rows = page.locator(".compared tbody tr")
+    expect(rows.locator('[data-status="succeeded"]')).to_have_count(4)
+    expect(page.locator(".plot")).to_have_attribute("data-lines", "4")
+    head = page.locator(".compared thead th").all_inner_texts()
+    assert {"loss", "learning rate", "ndcg@5", "Status"} <= set(head)
+    assert not {"num leaves", "seed"} & set(head), "only what differs"
+    best = page.locator(".compared .best").first
+    values = [float(row.locator("td").first.inner_text().split()[0]) for row in rows.all()]
+    assert float(best.inner_text()) == max(values)
+    page.locator(".compared").get_by_role("button", name="ndcg@5").click()
+    page.get_by_role("group", name="Metric of the curves").get_by_role("button", name="ndcg@10").click()
+    page.reload()
+    expect(page.locator('[aria-sort="descending"]')).to_contain_text("ndcg@5")
+    expect(page.get_by_role("button", name="ndcg@10", pressed=True)).to_be_visible()
+    visit.photograph("trainings-compared")
+    expect(page.get_by_role("link", name="Compare query by query")).to_have_attribute(
+        "href", re.compile(r"/comparisons\?system=mdl_.*system=mdl_")
+    )
+
+    page = visit.open("/jobs?kind=train")
+    page.get_by_label("Name or id").fill("BESIDE-l")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert _names(page) == [spec["model_name"] for spec in reversed(specs)]
+    _filters(page, dataset="side by side", sort="greatest metric first", status="succeeded")
+    found = _names(page)
+    assert sorted(found) == sorted(spec["model_name"] for spec in specs)
+    figures = [float(text) for text in page.locator(".job-figure strong").all_inner_texts()]
+    assert figures == sorted(figures, reverse=True)
+    visit.photograph("jobs-found")
+    page.get_by_label(f"Compare {found[0]}, ").check()
+    expect(page.get_by_role("link", name=re.compile("^Compare"))).to_have_count(0)
+    page.get_by_label(f"Compare {found[3]}, ").check()
+    page.reload()
+    page.get_by_role("link", name="Compare 2").click()
+    expect(rows).to_have_count(2)
+    visit.open("/jobs?text=nothing-like-it")
+    expect(page.get_by_text("No such jobs")).to_be_visible()
+    visit.open("/jobs/compare?job=job_none")
+    visit.refusals_expected = True
+    expect(page.get_by_text("Nothing to compare")).to_be_visible()
+
+
+def test_a_training_is_submitted_again(visit: Visit) -> None:
+    """From its form, filled as it was; from a shell and from Python, by what its page shows."""
+    make_dataset(visit, "again", queries=60, seed=5)
+    make_dataset(visit, "again test", queries=30, seed=6)
+    page = fill_training(visit, dataset="again", model="again", iterations=FEW_ITERATIONS, test="again test")
+    page.locator("#loss").select_option("ndcg-loss2++")
+    page.get_by_label("Truncation level").fill("5")
+    page.locator("#loss-more summary").click()
+    page.get_by_label("Gain", exact=True).select_option("own numbers…")
+    page.get_by_label("Gain, own numbers").fill("0, 1, 3, 7, 15")
+    page.get_by_role("group", name="Validate on").get_by_label("one of several folds").check()
+    page.get_by_label("Conventions").select_option("lightgbm")
+    page.get_by_text("Diagnostics what").click()
+    page.get_by_label("Diagnose every").fill("5")
+    page.get_by_text("Limits").click()
+    page.get_by_label("Minutes, at most").fill("1.5")
+    first = start_training(page)
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+    expect(page.locator(".log li")).to_have_count(3)
+
+    page.get_by_text("Submit it again from a program").click()
+    code = {name: page.locator(f'[data-code="{name}"]').inner_text() for name in ("curl", "Python")}
+    visit.photograph("job-as-code")
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    subprocess.run(["bash", "-c", f"{code['curl']} --fail --silent"], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-c", code["Python"]], check=True, capture_output=True, env=environment)
+
+    page.get_by_role("link", name="Clone and edit").click()
+    page.locator("#train:not([aria-busy])").wait_for()
+    visit.photograph("train-cloned")
+    start_training(page)
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+    jobs = page.request.get(f"{visit.url}/v1/jobs?kind=train&text=again").json()["items"]
+    assert [job["spec"] for job in jobs] == [_spec(visit, first)] * 4
+
+
+def test_a_new_hyperparameter_has_its_field(visit: Visit) -> None:
+    """What the OpenAPI document declares is asked for, with its meaning and bounds."""
+
+    def declare(route: Route) -> None:
+        document = route.fetch().json()
+        document["components"]["schemas"]["Hyperparameters"]["properties"]["linear_tree"] = {
+            "type": "boolean", "default": False, "description": "Fit a line in each leaf."
+        }  # fmt: skip
+        route.fulfill(json=document)
+
+    make_dataset(visit, "declared", queries=5)
+    visit.page.route("**/openapi.json", declare)
+    page = visit.open("/train")
+    page.locator("#train:not([aria-busy])").wait_for()
+    page.get_by_role("group", name="Boosting").get_by_text("More").click()
+    field = page.locator(".field").filter(has=page.get_by_label("Linear tree"))
+    expect(field).to_contain_text("Fit a line in each leaf")
+    expect(page.locator(".field").filter(has=page.get_by_label("Learning rate"))).to_contain_text("above 0")
+    too_many = ", ".join(str(seed) for seed in range(101))
+    page.get_by_label("Seed", exact=True).last.fill(too_many)
+    page.get_by_role("button", name="Start 101 trainings").click()
+    expect(page.get_by_role("alert")).to_contain_text("at most 100")
+
+
+def _spec(visit: Visit, job_id: str) -> dict[str, Any]:
+    spec: dict[str, Any] = visit.page.request.get(f"{visit.url}/v1/jobs/{job_id}").json()["spec"]
+    return spec
