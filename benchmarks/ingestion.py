@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.web30k import write_web30k_like
-from rankery.client import Client
+from rankery.client import Client, Job
 from rankery.embedded.stack import EmbeddedStack
 
 MEBIBYTE = 2**20
@@ -40,8 +40,8 @@ def main() -> None:
 def _warm_up(client: Client) -> None:
     """Wait for the worker, which compiles before it reports for work."""
     dataset = client.synthetic_dataset(20, name="warm-up")
-    client.wait_for_dataset(dataset, timeout_seconds=TIMEOUT_SECONDS)
-    _first_iteration_seconds(client, dataset["id"], None)
+    dataset.wait(timeout_seconds=TIMEOUT_SECONDS)
+    _first_iteration_seconds(client, dataset.id, None)
 
 
 def _measure_upload(console: Console, stack: EmbeddedStack, client: Client, path: Path) -> str:
@@ -54,9 +54,11 @@ def _measure_upload(console: Console, stack: EmbeddedStack, client: Client, path
         dataset = client.upload_dataset(path, name="web30k")
         sent = time.perf_counter()
     with console.status("reading"):
-        job = client.wait(dataset["job_id"], timeout_seconds=TIMEOUT_SECONDS, interval_seconds=LOOK_SECONDS)
+        job = client.job(str(dataset.job_id)).wait(
+            timeout_seconds=TIMEOUT_SECONDS, interval_seconds=LOOK_SECONDS
+        )
         ready = time.perf_counter()
-    own = _moment(job["finished_at"]) - _moment(job["started_at"])
+    own = _seconds(job)
     console.print(f"upload {sent - started:.2f} s")
     console.print(f"from its end to ready {ready - sent:.2f} s, of which the job itself {own:.2f} s")
     table = Table("process", "idle MiB", "peak MiB", "growth MiB")
@@ -64,8 +66,7 @@ def _measure_upload(console: Console, stack: EmbeddedStack, client: Client, path
         peak = _status(pid, "VmHWM")
         table.add_row(name, *(f"{size / MEBIBYTE:.0f}" for size in (idle[name], peak, peak - idle[name])))
     console.print(table)
-    dataset_id: str = dataset["id"]
-    return dataset_id
+    return dataset.id
 
 
 def _measure_jobs(console: Console, client: Client, dataset_id: str, validation: Any) -> None:
@@ -90,18 +91,20 @@ def _first_iteration_seconds(client: Client, dataset_id: str, validation: Any) -
     )
     while True:
         now = datetime.now(UTC).timestamp()
-        job = client.job(job["id"])
-        if (job["progress"] or {}).get("iteration"):
+        if job.refresh().iteration:
             break
-        if job["problem"]:
-            raise RuntimeError(job["problem"])
+        if job.problem:
+            raise RuntimeError(job.problem.detail)
         time.sleep(LOOK_SECONDS)
-    client.wait(job["id"], timeout_seconds=TIMEOUT_SECONDS)
-    return now - _moment(job["started_at"])
+    job.wait(timeout_seconds=TIMEOUT_SECONDS)
+    assert job.started_at is not None
+    return now - job.started_at.timestamp()
 
 
-def _moment(text: str) -> float:
-    return datetime.fromisoformat(text).timestamp()
+def _seconds(job: Job) -> float:
+    assert job.started_at is not None
+    assert job.finished_at is not None
+    return (job.finished_at - job.started_at).total_seconds()
 
 
 def _busiest_child(parent: int) -> int:

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from rankery.client import Client, Document
+from rankery.client import Client, Job
 from rankery.embedded.stack import EmbeddedStack
 
 TIMEOUT_SECONDS = 300.0
@@ -159,14 +159,14 @@ def main() -> None:
         address = urlsplit(stack.url)
         figures = Figures()
         pollers = [
-            Poller(Connection(str(address.hostname), address.port or 80), job["id"], figures)
+            Poller(Connection(str(address.hostname), address.port or 80), job.id, figures)
             for _ in range(arguments.pollers)
         ]
         asyncio.run(_load(console, pollers, arguments.rate, arguments.seconds))
-        still_running = client.job(job["id"])["status"] == "running"
-        client.cancel(job["id"])
-        _wait_for_end(client, job["id"])
-        _check(pollers, client.history(job["id"])["iterations"])
+        still_running = job.refresh().status == "running"
+        job.cancel()
+        _wait_for_end(job)
+        _check(pollers, job.history().iterations)
         _print(console, figures, arguments.rate, arguments.seconds)
         console.print(
             f"iterations of the training: {pollers[0].iterations[-1] if pollers[0].iterations else 0}"
@@ -174,16 +174,14 @@ def main() -> None:
         )
 
 
-def _running_training(console: Console, client: Client, queries: int) -> Document:
+def _running_training(console: Console, client: Client, queries: int) -> Job:
     """Return a training that has begun and outlasts the measurement; it is cancelled afterwards."""
     with console.status("starting a training"):
         parts = [
             client.synthetic_dataset(size, seed=seed, name=name)
             for seed, (name, size) in enumerate({"train": queries, "validation": queries // 4}.items())
         ]
-        train, validation = (
-            client.wait_for_dataset(part, timeout_seconds=TIMEOUT_SECONDS)["id"] for part in parts
-        )
+        train, validation = (part.wait(timeout_seconds=TIMEOUT_SECONDS).id for part in parts)
         job = client.submit(
             {
                 "kind": "train",
@@ -194,7 +192,7 @@ def _running_training(console: Console, client: Client, queries: int) -> Documen
                 "hyperparameters": {"num_iterations": 100_000, "learning_rate": 0.01},
             }
         )
-        while not (client.job(job["id"])["progress"] or {}).get("iteration"):
+        while not job.refresh().iteration:
             time.sleep(0.1)
     return job
 
@@ -220,8 +218,8 @@ async def _load(console: Console, pollers: list[Poller], rate: float, seconds: f
         poller.connection.close()
 
 
-def _wait_for_end(client: Client, job_id: str) -> None:
-    while client.job(job_id)["status"] == "running":
+def _wait_for_end(job: Job) -> None:
+    while job.refresh().status == "running":
         time.sleep(0.1)
 
 

@@ -56,9 +56,9 @@ def through_http(client: Client, datasets: dict[str, str], loss: str) -> dict[st
             "metrics": list(METRICS),
         }
     )
-    client.wait(job["id"], timeout_seconds=600)
-    curves = client.history(job["id"])["curves"]["validation"]
-    return {metric: max(curves[metric]) for metric in METRICS}
+    job.wait(timeout_seconds=600)
+    curves = job.history().curves["validation"]
+    return {metric: max(value for value in curves[metric] if value is not None) for metric in METRICS}
 
 
 def main(train_path: Path, test_path: Path, losses: list[str]) -> None:
@@ -74,7 +74,7 @@ def main(train_path: Path, test_path: Path, losses: list[str]) -> None:
         Client(stack.url) as client,
     ):
         datasets = {
-            name: client.wait_for_dataset(client.upload_dataset(path, name=name), timeout_seconds=120)["id"]
+            name: client.upload_dataset(path, name=name).wait(timeout_seconds=120).id
             for name, path in {"train": train_path, "test": test_path}.items()
         }
         for loss in losses:

@@ -30,6 +30,11 @@ class FailureReason(ResponseModel):
 
     title: str = Field(description="Short summary", examples=["The dataset cannot be read"])
     detail: str | None = Field(None, description="What exactly was found", examples=["line 7, column 3: …"])
+    errors: list[dict[str, Any]] | None = Field(
+        None,
+        description="Each mistake, where there are places: `file`, `line`, `column`, `text` and `detail`",
+        exclude_if=lambda errors: errors is None,
+    )
 
 
 def _model_name(name: str) -> str:

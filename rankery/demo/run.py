@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankery.client import Client, Dataset, Job
-from rankery.client.schemas.answers import Interval, MetricSummary
+from rankery.client.schemas.answers import Interval
 from rankery.client.schemas.requests import LossName
 from rankery.demo.files import FirstQuery, first_query
-from rankery.demo.screen import Screen
+from rankery.demo.screen import Mean, Screen
 from rankery.embedded.signals import terminable
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import UserError
@@ -89,7 +89,7 @@ class _Demo:
     def run(self, files: DemoFiles, queries: int) -> None:
         datasets = self._synthetic(queries) if files.train is None else self._uploaded(files, files.train)
         jobs = {loss: self._train(loss, datasets) for loss in LOSSES}
-        results: dict[str, Mapping[str, Interval | MetricSummary]] = {
+        results: dict[str, Mapping[str, Mean]] = {
             loss: self._judged(job, datasets) for loss, job in jobs.items()
         }
         self._screen.compare(results, METRICS, datasets.judged_on)
@@ -143,7 +143,7 @@ class _Demo:
 
             return job.wait(on_progress, progress=False)
 
-    def _judged(self, job: Job, datasets: _Datasets) -> Mapping[str, Interval | MetricSummary]:
+    def _judged(self, job: Job, datasets: _Datasets) -> Mapping[str, Mean]:
         if datasets.test_id is not None:
             return job.evaluation().metrics
         return {metric: Interval(mean=mean) for metric, mean in (job.metrics or {})["validation"].items()}

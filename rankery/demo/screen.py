@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,6 +14,8 @@ from rankery.client.schemas.answers import Interval, Job, MetricSummary, ScoredD
 
 _PLAIN_SECONDS = 2.0
 _FOLLOWED = "ndcg@10"
+
+Mean: TypeAlias = Interval | MetricSummary
 
 
 class Screen:
@@ -113,7 +116,7 @@ def _separated(news: str) -> str:
     return f", {news}" if news else ""
 
 
-def _cell(summary: Interval | MetricSummary) -> str:
+def _cell(summary: Mean) -> str:
     if summary.mean is None:
         return "undefined"
     if summary.lower is None:

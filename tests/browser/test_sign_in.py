@@ -117,8 +117,8 @@ def test_a_page_whose_session_ended_asks_to_sign_in(visit: Visit, data_dir: Path
     expect(page.get_by_role("navigation", name="Kinds of job").get_by_role("link")).not_to_have_count(0)
     page.evaluate("history.replaceState(null, '', '/?kind=train#here')")
     with Client(visit.url, api_key=admin_key) as client:
-        newest = client._send("GET", "/v1/keys")["items"][0]["id"]
-        client._request("DELETE", f"/v1/keys/{newest}")
+        newest = client.request("GET", "/v1/keys").json()["items"][0]["id"]
+        client.request("DELETE", f"/v1/keys/{newest}")
     expect(page).to_have_url(re.compile(r"/sign-in\?next=%2F%3Fkind%3Dtrain%23here$"))
 
 

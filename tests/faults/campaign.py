@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rankery.client import Document
-from tests.faults.client import StubbornClient
+from tests.faults.client import Document, StubbornClient
 from tests.faults.faults import Fault
 from tests.faults.installation import Installation
 from tests.faults.outcomes import Outcome

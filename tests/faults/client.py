@@ -6,11 +6,11 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx
 
-from rankery.client import Document
+Document: TypeAlias = dict[str, Any]
 
 _PAUSE_SECONDS = 0.2
 # 409: the same request is being answered at this moment. 429 and 503: not now.

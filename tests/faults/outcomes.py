@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rankery.client import Document
-from tests.faults.client import StubbornClient
+from tests.faults.client import Document, StubbornClient
 
 _OWN = frozenset(
     {"id", "job_id", "dataset_id", "model_id", "ranking_id", "evaluation_id", "created_at", "updated_at"}

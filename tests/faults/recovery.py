@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from rankery.client import Document
 from tests.faults.campaign import Campaign
+from tests.faults.client import Document
 from tests.faults.faults import running_again
 from tests.faults.scene import ENDED, Running, Scene, now
 from tests.faults.work import Submission, training

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
 
-from rankery.client import Document
-from tests.faults.client import StubbornClient
+from tests.faults.client import Document, StubbornClient
 from tests.faults.installation import Installation
 from tests.faults.parts import Part
 from tests.faults.work import Materials, Submission

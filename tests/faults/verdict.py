@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rankery.client import Document
+from tests.faults.client import Document
 from tests.faults.faults import Fault
 from tests.faults.outcomes import Outcome, outcome_of
 from tests.faults.records import Records

@@ -8,8 +8,7 @@ from typing import Any
 
 from core.data.letor_writer import write_letor
 from core.data.synthetic import synthetic_dataset
-from rankery.client import Document
-from tests.faults.client import StubbornClient
+from tests.faults.client import Document, StubbornClient
 
 # Documents and features are drawn for every tree.
 SAMPLED = {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rankery.client import Client, Document
+from rankery.client import Client, Job
 from rankery.embedded.stack import EmbeddedStack
 from tests.integration.requests import train_job
 from tests.integration.services import QUICK_RECOVERY, Service
@@ -35,16 +35,14 @@ def datasets(client: Client) -> dict[str, str]:
         name: client.synthetic_dataset(size, seed=seed, polynomial_seed=3, name=name)
         for seed, (name, size) in enumerate(sizes.items())
     }
-    return {
-        name: client.wait_for_dataset(dataset, timeout_seconds=200)["id"] for name, dataset in sent.items()
-    }
+    return {name: dataset.wait(timeout_seconds=200).id for name, dataset in sent.items()}
 
 
 @pytest.fixture(scope="session")
-def trained(client: Client, datasets: dict[str, str]) -> Document:
+def trained(client: Client, datasets: dict[str, str]) -> Job:
     """A succeeded training job with validation and test data."""
     job = client.submit(train_job(datasets, model_name="shared", num_iterations=20))
-    return client.wait(job["id"], timeout_seconds=200)
+    return job.wait(timeout_seconds=200)
 
 
 @pytest.fixture

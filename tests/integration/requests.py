@@ -1,9 +1,17 @@
 """Requests that several tests send."""
 
-from rankery.client import Document
+from typing import Any, TypeVar
+
+Known = TypeVar("Known")
 
 
-def train_job(datasets: dict[str, str], *, model_name: str, num_iterations: int) -> Document:
+def known(value: Known | None) -> Known:
+    """Return what the service has told."""
+    assert value is not None
+    return value
+
+
+def train_job(datasets: dict[str, str], *, model_name: str, num_iterations: int) -> dict[str, Any]:
     """Return a training request with validation and test data."""
     return {
         "kind": "train",

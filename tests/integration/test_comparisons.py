@@ -7,122 +7,118 @@ import numpy as np
 import pytest
 
 from core.metrics import parse_metric
-from rankery.client import Client, Document
+from rankery.client import Client, Comparison, Job
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import JobFailed
-from tests.integration.requests import train_job
+from tests.integration.requests import known, train_job
 
 LIMIT_SECONDS = 200.0
 
 
 @pytest.fixture(scope="module")
-def second(client: Client, datasets: dict[str, str]) -> Document:
+def second(client: Client, datasets: dict[str, str]) -> Job:
     """A model of another loss, with diagnostics followed and LETOR's contract."""
     job = train_job(datasets, model_name="second", num_iterations=12) | {
         "loss": {"name": "ndcg-loss2++"},
         "diagnostics": {"interval": 5, "cutoff": 5},
         "contract": "letor",
     }
-    return client.wait(client.submit(job)["id"], timeout_seconds=LIMIT_SECONDS)
+    return client.submit(job).wait(timeout_seconds=LIMIT_SECONDS)
 
 
-def _compare(client: Client, dataset_id: str, systems: list[Document], **more: object) -> Document:
+def _compare(client: Client, dataset_id: str, systems: list[dict[str, str]], **more: object) -> Comparison:
     job = {"kind": "compare", "dataset_id": dataset_id, "systems": systems, "metrics": ["ndcg@10", "mrr"]}
-    ended = client.wait(client.submit(job | more)["id"], timeout_seconds=LIMIT_SECONDS)
-    return client.comparison(ended["result"]["comparison_id"])
+    ended = client.submit(job | more).wait(timeout_seconds=LIMIT_SECONDS)
+    return ended.comparison()
 
 
 def test_two_models_are_compared_query_by_query(
-    client: Client, stack: EmbeddedStack, trained: Document, second: Document, datasets: dict[str, str]
+    client: Client, stack: EmbeddedStack, trained: Job, second: Job, datasets: dict[str, str]
 ) -> None:
     """The comparison agrees with itself: its means, its queries, its differences, its rankings."""
-    found = _compare(client, datasets["test"], [{"model": "shared"}, {"model": second["result"]["model_id"]}])
-    assert [system["name"] for system in found["systems"]] == ["shared:1", "second:1"]
-    (pair,) = found["pairs"]
-    assert found["sentence"] == pair["sentence"]
-    tests = pair["metrics"]["ndcg@10"]
-    assert tests["wins"] + tests["ties"] + tests["losses"] == tests["queries"] == 40
-    assert tests["lower"] <= tests["difference"] <= tests["upper"]
-    assert tests["adjusted_p"] >= tests["randomisation_p"]
-    means = [system["metrics"]["ndcg@10"]["mean"] for system in found["systems"]]
-    assert tests["difference"] == pytest.approx(means[1] - means[0])
-    with httpx.Client(base_url=f"{stack.url}/v1/comparisons/{found['id']}") as http:
-        queries = http.get("/queries?limit=200").json()["items"]
-        values = np.array([query["values"]["ndcg@10"] for query in queries])
-        np.testing.assert_allclose(values.mean(axis=0), means)
-        drawn = http.get("/differences").json()
-        np.testing.assert_allclose(drawn["differences"], np.sort(values[:, 1] - values[:, 0]))
-        changed = pair["most_improved"][0]
-        shown = http.get("/rankings", params={"query_id": changed["query_id"]}).json()["systems"]
-    for system, value in zip(shown, (changed["a"], changed["b"]), strict=True):
-        labels = np.array([document["label"] for document in system["ranking"]])
-        assert system["values"]["ndcg@10"] == value
-        if system["documents"] <= 20:
+    found = _compare(client, datasets["test"], [{"model": "shared"}, {"model": second.made("model_id")}])
+    assert [system.name for system in found.systems] == ["shared:1", "second:1"]
+    (pair,) = found.pairs
+    assert found.sentence == pair.sentence
+    tests = known(pair.metrics["ndcg@10"])
+    assert tests.wins + tests.ties + tests.losses == tests.queries == 40
+    assert tests.lower <= tests.difference <= tests.upper
+    assert tests.adjusted_p >= tests.randomisation_p
+    means = [known(system.metrics["ndcg@10"].mean) for system in found.systems]
+    assert tests.difference == pytest.approx(means[1] - means[0])
+    values = np.array([query.values["ndcg@10"] for query in found.queries()])
+    np.testing.assert_allclose(values.mean(axis=0), means)
+    drawn = found.differences()
+    np.testing.assert_allclose(drawn.differences, np.sort(values[:, 1] - values[:, 0]))
+    changed = pair.most_improved[0]
+    shown = found.rankings(changed.query_id).systems
+    for system, value in zip(shown, (changed.a, changed.b), strict=True):
+        labels = np.array([document.label for document in system.ranking])
+        assert system.values["ndcg@10"] == value
+        if system.documents <= 20:
             scores = -np.arange(len(labels), dtype=float)
             again = parse_metric("ndcg@10")(scores, labels, np.array([0, len(labels)]))[0]
             assert again == pytest.approx(value)
 
 
 def test_a_model_compared_with_its_own_run_is_the_same(
-    client: Client, stack: EmbeddedStack, trained: Document, datasets: dict[str, str], tmp_path: Path
+    client: Client, stack: EmbeddedStack, trained: Job, datasets: dict[str, str], tmp_path: Path
 ) -> None:
     """A ranking downloaded as a run, sent back as that of another system, measures as the model does."""
-    ranking_id = trained["result"]["ranking_id"]
+    ranking_id = trained.made("ranking_id")
     run = tmp_path / "shared.run"
     run.write_bytes(httpx.get(f"{stack.url}/v1/rankings/{ranking_id}?format=trec").content)
-    job = client.wait(client.upload_run(run, datasets["test"], name="other")["id"], timeout_seconds=60)
-    imported = job["result"]["ranking_id"]
-    assert client.ranking(imported, limit=1)["system"] == "other"
+    job = client.upload_run(run, datasets["test"], name="other").wait(timeout_seconds=60)
+    imported = job.made("ranking_id")
+    assert client.ranking(imported).system == "other"
     found = _compare(client, datasets["test"], [{"model": "shared:1"}, {"ranking_id": imported}])
-    assert found["sentence"] == "shared:1 and other are the same by ndcg@10 on every one of 40 queries."
-    evaluated = client.wait(
-        client.submit(
-            {
-                "kind": "evaluate",
-                "ranking_id": imported,
-                "dataset_id": datasets["test"],
-                "metrics": ["ndcg@10"],
-                "contract": "trec_eval",
-            }
-        )["id"],
-        timeout_seconds=60,
-    )
-    evaluation = client.evaluation(evaluated["result"]["evaluation_id"])
-    assert (evaluation["system"], evaluation["ranking_id"]) == ("other", imported)
-    assert evaluation["contract"]["preset"] == "trec_eval"
-    assert [baseline["name"] for baseline in evaluation["baselines"]] == [
+    assert found.sentence == "shared:1 and other are the same by ndcg@10 on every one of 40 queries."
+    evaluated = client.submit(
+        {
+            "kind": "evaluate",
+            "ranking_id": imported,
+            "dataset_id": datasets["test"],
+            "metrics": ["ndcg@10"],
+            "contract": "trec_eval",
+        }
+    ).wait(timeout_seconds=60)
+    evaluation = evaluated.evaluation()
+    assert (evaluation.system, evaluation.ranking_id) == ("other", imported)
+    assert known(evaluation.contract).preset == "trec_eval"
+    assert [baseline.name for baseline in known(evaluation.baselines)] == [
         "input order",
         "random",
         "best single feature",
     ]
-    assert evaluation["metrics"]["ndcg@10"]["mean"] > evaluation["baselines"][1]["metrics"]["ndcg@10"]["mean"]
+    random = known(evaluation.baselines)[1].metrics["ndcg@10"]
+    assert known(evaluation.metrics["ndcg@10"].mean) > known(random.mean)
 
 
 def test_judgments_without_features_measure_the_runs_of_others(
-    client: Client, stack: EmbeddedStack, trained: Document, datasets: dict[str, str], tmp_path: Path
+    client: Client, stack: EmbeddedStack, trained: Job, datasets: dict[str, str], tmp_path: Path
 ) -> None:
     """Qrels out and in again: the same numbers from a dataset without features; no model can score it."""
     qrels, run = tmp_path / "test.qrels", tmp_path / "shared.run"
     qrels.write_bytes(httpx.get(f"{stack.url}/v1/datasets/{datasets['test']}/qrels").content)
-    ranking_id = trained["result"]["ranking_id"]
+    ranking_id = trained.made("ranking_id")
     run.write_bytes(httpx.get(f"{stack.url}/v1/rankings/{ranking_id}?format=trec").content)
-    dataset = client.wait_for_dataset(client.upload_dataset(qrels), timeout_seconds=60)
-    assert dataset["statistics"]["features"] == 0
-    job = client.wait(client.upload_run(run, dataset["id"])["id"], timeout_seconds=60)
+    dataset = client.upload_dataset(qrels).wait(timeout_seconds=60)
+    assert known(dataset.statistics)["features"] == 0
+    job = client.upload_run(run, dataset.id).wait(timeout_seconds=60)
     evaluate = {
         "kind": "evaluate",
-        "ranking_id": job["result"]["ranking_id"],
-        "dataset_id": dataset["id"],
+        "ranking_id": job.made("ranking_id"),
+        "dataset_id": dataset.id,
         "metrics": ["ndcg@5", "ndcg@10"],
     }
-    ended = client.wait(client.submit(evaluate)["id"], timeout_seconds=60)
-    found = client.evaluation(ended["result"]["evaluation_id"])
-    expected = client.evaluation(trained["result"]["evaluation_id"])
+    ended = client.submit(evaluate).wait(timeout_seconds=60)
+    found = ended.evaluation()
+    expected = trained.evaluation()
     for metric in ("ndcg@5", "ndcg@10"):
-        assert found["metrics"][metric]["mean"] == pytest.approx(expected["metrics"][metric]["mean"])
+        assert found.metrics[metric].mean == pytest.approx(expected.metrics[metric].mean)
     for refused in (
-        train_job(datasets, model_name="no", num_iterations=1) | {"dataset_id": dataset["id"]},
-        {"kind": "rank", "model": "shared", "dataset_id": dataset["id"]},
+        train_job(datasets, model_name="no", num_iterations=1) | {"dataset_id": dataset.id},
+        {"kind": "rank", "model": "shared", "dataset_id": dataset.id},
     ):
         answer = httpx.post(f"{stack.url}/v1/jobs", json=refused)
         assert answer.status_code == 422
@@ -136,26 +132,26 @@ def test_a_malformed_run_fails_with_its_line(
     run = tmp_path / "bad.run"
     run.write_text("q1 Q0 d1 1 high me\n")
     with pytest.raises(JobFailed, match=r"bad\.run, line 1, column 12: expected a score"):
-        client.wait(client.upload_run(run, datasets["test"])["id"], timeout_seconds=60)
+        client.upload_run(run, datasets["test"]).wait(timeout_seconds=60)
 
 
 def test_diagnostics_are_curves_and_belong_to_evaluations_too(
-    client: Client, second: Document, datasets: dict[str, str]
+    client: Client, second: Job, datasets: dict[str, str]
 ) -> None:
     """In training at every fifth iteration from the first, and the last; for a stored model on request."""
-    curves = client.history(second["id"])["curves"]["diagnostics"]
+    curves = second.history().curves["diagnostics"]
     seen = [place for place, value in enumerate(curves["incoherent-queries"]) if value is not None]
     assert seen == [0, 5, 10, 11]
     assert curves["broken-bounds"][0] == 0.0
     evaluate = {
         "kind": "evaluate",
-        "model": second["result"]["model_id"],
+        "model": second.made("model_id"),
         "dataset_id": datasets["test"],
         "diagnostics": {"loss": {"name": "lambdarank", "truncation_level": 5}, "cutoff": 5},
     }
-    ended = client.wait(client.submit(evaluate)["id"], timeout_seconds=60)
-    diagnostics = client.evaluation(ended["result"]["evaluation_id"])["diagnostics"]
-    assert set(diagnostics["values"]) == set(curves)
-    assert diagnostics["values"]["broken-bounds"] == 0.0
-    evaluation = client.evaluation(second["result"]["evaluation_id"])
-    assert (evaluation["system"], evaluation["contract"]["preset"]) == ("second:1", "letor")
+    ended = client.submit(evaluate).wait(timeout_seconds=60)
+    diagnostics = known(ended.evaluation().diagnostics)
+    assert set(diagnostics.values) == set(curves)
+    assert diagnostics.values["broken-bounds"] == 0.0
+    evaluation = second.evaluation()
+    assert (evaluation.system, known(evaluation.contract).preset) == ("second:1", "letor")

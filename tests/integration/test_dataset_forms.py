@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from rankery.client import Client, Document
+from rankery.client import Client, Dataset, Job
 from rankery.errors import JobFailed
+from tests.integration.requests import known
 
 pytestmark = pytest.mark.embedded
 
@@ -32,11 +33,11 @@ def _csv(rows: list[tuple[int, int, int]], labels: Mapping[int, str] = {}) -> st
     return "\n".join(lines) + "\n"
 
 
-def _ready(client: Client, dataset: Document) -> Document:
-    return client.wait_for_dataset(dataset, timeout_seconds=TIMEOUT)
+def _ready(dataset: Dataset) -> Dataset:
+    return dataset.wait(timeout_seconds=TIMEOUT)
 
 
-def _trained(client: Client, dataset_id: str, **changes: Any) -> Document:
+def _trained(client: Client, dataset_id: str, **changes: Any) -> Job:
     request = {
         "kind": "train",
         "model_name": "forms",
@@ -45,15 +46,15 @@ def _trained(client: Client, dataset_id: str, **changes: Any) -> Document:
         "hyperparameters": {"num_iterations": 4, "min_data_in_leaf": 5},
         "metrics": ["ndcg@10"],
     }
-    return client.wait(client.submit(request | changes)["id"], timeout_seconds=TIMEOUT)
+    return client.submit(request | changes).wait(timeout_seconds=TIMEOUT)
 
 
 @pytest.fixture(scope="module")
-def table(client: Client, tmp_path_factory: pytest.TempPathFactory) -> Document:
+def table(client: Client, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """A ready CSV dataset with weights, a column of splits and a negative label."""
     path = tmp_path_factory.mktemp("table") / "judged.csv"
     path.write_text(_csv(ROWS, {0: "-1"}))
-    return _ready(client, client.upload_dataset(path, columns={"label": "grade"}))
+    return _ready(client.upload_dataset(path, columns={"label": "grade"}))
 
 
 @pytest.mark.parametrize(
@@ -70,14 +71,14 @@ def test_public_files_become_ready(
 ) -> None:
     """Real files have the published sizes, a report, and queries to look at."""
     sizes = {} if side is None else {"file": shared_data / side}
-    dataset = _ready(client, client.upload_dataset(shared_data / file, query_sizes=sizes))
-    statistics = dataset["statistics"]
+    dataset = _ready(client.upload_dataset(shared_data / file, query_sizes=sizes))
+    statistics = known(dataset.statistics)
     assert (statistics["queries"], statistics["documents"], statistics["features"]) == counts
-    assert all(finding["severity"] != "error" for finding in dataset["findings"])
-    first = client.queries(dataset["id"], limit=1)["items"][0]
-    shown = client.query(dataset["id"], first["query_id"])
-    assert len(shown["documents"]) == first["documents"]
-    assert len(shown["documents"][0]["features"]) == counts[2]
+    assert all(finding.severity != "error" for finding in known(dataset.findings))
+    first = dataset.queries().first(1)[0]
+    shown = dataset.query(first.query_id)
+    assert len(shown.documents) == first.documents
+    assert len(shown.documents[0].features) == counts[2]
 
 
 def test_train_and_test_in_one_upload(client: Client, tmp_path: Path) -> None:
@@ -85,24 +86,24 @@ def test_train_and_test_in_one_upload(client: Client, tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text(_letor(ROWS))
     (tmp_path / "test.txt").write_text(_letor(ROWS[:80]))
     parts = {"train": tmp_path / "train.txt", "test": tmp_path / "test.txt"}
-    train = _ready(client, client.upload_dataset(parts=parts, name="fold"))
-    test = _ready(client, client.dataset(train["parts"]["test"]))
-    assert test["name"] == "fold test"
-    job = _trained(client, train["id"], test_dataset_id=test["id"])
-    assert {"shared-queries", "shared-documents"} <= {finding["code"] for finding in job["findings"]}
+    train = _ready(client.upload_dataset(parts=parts, name="fold"))
+    test = _ready(client.dataset(known(train.parts)["test"]))
+    assert test.name == "fold test"
+    job = _trained(client, train.id, test_dataset_id=test.id)
+    assert {"shared-queries", "shared-documents"} <= {finding.code for finding in known(job.findings)}
 
 
 def test_the_same_content_is_read_once(client: Client, tmp_path: Path) -> None:
     """A second upload of the same bytes is ready at once; deleting either leaves the other whole."""
     path = tmp_path / "a.txt"
     path.write_text(_letor(ROWS[:40]) + "1 qid:same 1:1\n")
-    first, second = (_ready(client, client.upload_dataset(path)) for _ in range(2))
-    assert first["digest"] == second["digest"]
-    assert first["statistics"] == second["statistics"]
-    client.delete_dataset(first["id"])
-    assert client.query(second["id"], "same")["total"] == 1
-    other = _ready(client, client.upload_dataset(path, non_contiguous_queries="error"))
-    assert other["digest"] != second["digest"]
+    first, second = (_ready(client.upload_dataset(path)) for _ in range(2))
+    assert first.digest == second.digest
+    assert first.statistics == second.statistics
+    first.delete()
+    assert second.query("same").total == 1
+    other = _ready(client.upload_dataset(path, non_contiguous_queries="error"))
+    assert other.digest != second.digest
 
 
 def test_every_mistake_is_told(client: Client, tmp_path: Path) -> None:
@@ -111,46 +112,44 @@ def test_every_mistake_is_told(client: Client, tmp_path: Path) -> None:
     path.write_text("1 qid:1 1:1\n1 1:2\n1 qid:1 1:x\n1 qid:2 1:1\n1 qid:1 1:1\n")
     dataset = client.upload_dataset(path)
     with pytest.raises(JobFailed, match=r"line 2, column 3: expected qid:.* \(and 1 more\)"):
-        _ready(client, dataset)
-    problem = client.dataset(dataset["id"])["problem"]
-    assert [(error["line"], error["column"]) for error in problem["errors"]] == [(2, 3), (3, 9)]
+        _ready(dataset)
+    problem = known(dataset.refresh().problem)
+    assert [(error["line"], error["column"]) for error in known(problem.errors)] == [(2, 3), (3, 9)]
 
 
-def test_a_table_keeps_its_columns(client: Client, table: Document) -> None:
+def test_a_table_keeps_its_columns(client: Client, table: Dataset) -> None:
     """Roles are told by name, text columns stay with the queries, and labels stay as they were judged."""
-    assert table["source"]["format"] == "csv"
-    assert table["statistics"]["features"] == 3
-    assert table["statistics"]["label_range"]["minimum"] == -1
-    assert set(table["statistics"]["query_columns"]) == {"split"}
-    assert "negative-labels" in {finding["code"] for finding in table["findings"]}
-    shown = client.query(table["id"], "q3")
-    assert shown["columns"] == {"split": "train"}
-    assert [document["weight"] for document in shown["documents"]] == [1, 2, 3, 4] * 2
+    assert table.source["format"] == "csv"
+    assert known(table.statistics)["features"] == 3
+    assert known(table.statistics)["label_range"]["minimum"] == -1
+    assert set(known(table.statistics)["query_columns"]) == {"split"}
+    assert "negative-labels" in {finding.code for finding in known(table.findings)}
+    shown = table.query("q3")
+    assert shown.columns == {"split": "train"}
+    assert [document.weight for document in shown.documents] == [1, 2, 3, 4] * 2
 
 
-def test_parts_are_held_out_by_column_and_fold(client: Client, table: Document) -> None:
+def test_parts_are_held_out_by_column_and_fold(client: Client, table: Dataset) -> None:
     """Test queries are taken out first, the fold from the rest; the test is judged on its own part."""
     job = _trained(
         client,
-        table["id"],
+        table.id,
         test={"column": "split", "values": ["test"]},
         validation={"folds": 4, "fold": 2},
         label_map={"-1": 0},
     )
-    evaluation = client.evaluation(job["result"]["evaluation_id"])
-    assert evaluation["metrics"]["ndcg@10"]["queries"] == 10
-    assert set(client.history(job["id"])["curves"]) == {"train", "validation"}
-    ranked = client.ranking(job["result"]["ranking_id"], limit=50)["items"]
-    assert {item["query_id"] for item in ranked} == {f"q{query}" for query in range(2, 30, 3)}
+    evaluation = job.evaluation()
+    assert evaluation.metrics["ndcg@10"].queries == 10
+    assert set(job.history().curves) == {"train", "validation"}
+    assert {item.query_id for item in job.ranking().queries()} == {f"q{query}" for query in range(2, 30, 3)}
 
 
-def test_document_weights_reach_the_loss(client: Client, table: Document, tmp_path: Path) -> None:
+def test_document_weights_reach_the_loss(client: Client, table: Dataset, tmp_path: Path) -> None:
     """ListNet weighs documents; without the column it learns another model."""
     path = tmp_path / "unweighted.csv"
     path.write_text(_csv(ROWS, {0: "-1"}))
-    columns = {"label": "grade", "ignore": ["doc_weight"]}
-    unweighted = _ready(client, client.upload_dataset(path, columns=columns))
+    unweighted = _ready(client.upload_dataset(path, columns={"label": "grade", "ignore": ["doc_weight"]}))
     changes = {"loss": {"name": "listnet"}, "label_map": {"-1": 0}}
-    jobs = [_trained(client, dataset["id"], **changes) for dataset in (table, unweighted)]
-    one, other = (client.model(job["result"]["model_id"]) for job in jobs)
-    assert one["sha256"] != other["sha256"]
+    jobs = [_trained(client, dataset.id, **changes) for dataset in (table, unweighted)]
+    one, other = (job.model() for job in jobs)
+    assert one.sha256 != other.sha256

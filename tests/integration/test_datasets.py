@@ -8,6 +8,7 @@ import pytest
 
 from rankery.client import Client
 from rankery.errors import JobFailed
+from tests.integration.requests import known
 
 GOOD = "2 qid:1 1:0.5 2:1 # docid = a\n0 qid:1 1:0.1 # docid = b\n1 qid:2 2:3\n0 qid:2 1:4\n"
 
@@ -19,13 +20,13 @@ def test_an_upload_becomes_ready_with_its_statistics(
     """A good file is read by a job and described, whether packed or not."""
     path = tmp_path / "train.txt"
     path.write_bytes(pack(GOOD.encode()))
-    dataset = client.wait_for_dataset(client.upload_dataset(path, name="mine"), timeout_seconds=200)
-    assert dataset["status"] == "ready"
-    assert dataset["name"] == "mine"
-    assert dataset["problem"] is None
-    assert dataset["statistics"]["queries"] == 2
-    assert dataset["statistics"]["documents"] == 4
-    assert dataset["statistics"]["features"] == 2
+    dataset = client.upload_dataset(path, name="mine").wait(timeout_seconds=200)
+    assert dataset.status == "ready"
+    assert dataset.name == "mine"
+    assert dataset.problem is None
+    assert known(dataset.statistics)["queries"] == 2
+    assert known(dataset.statistics)["documents"] == 4
+    assert known(dataset.statistics)["features"] == 2
 
 
 def test_an_upload_that_cannot_be_read_names_the_line_and_the_users_file(
@@ -36,12 +37,12 @@ def test_an_upload_that_cannot_be_read_names_the_line_and_the_users_file(
     path.write_text("1 qid:1 1:0.5\n0 qid:1 1:zero\n")
     dataset = client.upload_dataset(path)
     with pytest.raises(JobFailed, match=r"broken\.txt, line 2") as failed:
-        client.wait(dataset["job_id"], timeout_seconds=200)
-    invalid = client.dataset(dataset["id"])
-    assert invalid["status"] == "invalid"
-    assert invalid["problem"] == failed.value.job["problem"]
-    assert invalid["problem"]["title"] == "Dataset cannot be read"
-    (error,) = invalid["problem"]["errors"]
+        dataset.wait(timeout_seconds=200)
+    invalid = client.dataset(dataset.id)
+    assert invalid.status == "invalid"
+    assert invalid.problem == failed.value.job.problem
+    assert known(invalid.problem).title == "Dataset cannot be read"
+    (error,) = known(known(invalid.problem).errors)
     assert (error["file"], error["line"]) == ("broken.txt", 2)
     assert error["column"] == len("0 qid:1 ") + 1
     assert error["text"] == "1:zero"
@@ -52,7 +53,7 @@ def test_synthetic_datasets_of_one_polynomial_differ_in_their_seed_only(
 ) -> None:
     """Train and test data have the same features and labels' grades, but not the same documents."""
     train, test = client.dataset(datasets["train"]), client.dataset(datasets["test"])
-    assert train["source"] == {"kind": "synthetic", "queries": 60, "seed": 0, "polynomial_seed": 3}
-    assert train["statistics"]["features"] == test["statistics"]["features"]
-    assert train["statistics"]["queries"] == 60
-    assert test["statistics"]["queries"] == 40
+    assert train.source == {"kind": "synthetic", "queries": 60, "seed": 0, "polynomial_seed": 3}
+    assert known(train.statistics)["features"] == known(test.statistics)["features"]
+    assert known(train.statistics)["queries"] == 60
+    assert known(test.statistics)["queries"] == 40

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from core.losses import LOSSES
-from rankery.client import Client, Document
+from rankery.client import Client, Job
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import JobFailed
-from tests.integration.requests import train_job
+from tests.integration.requests import known, train_job
 
 LIMIT_SECONDS = 200.0
 LONG = 20_000
@@ -27,84 +27,81 @@ def wait_for(condition: Callable[[], object], limit_seconds: float = 60.0) -> No
         time.sleep(0.05)
 
 
-def test_a_training_leaves_a_model_an_evaluation_and_a_ranking(client: Client, trained: Document) -> None:
+def test_a_training_leaves_a_model_an_evaluation_and_a_ranking(client: Client, trained: Job) -> None:
     """The result names what was made, and each part agrees with the others."""
-    assert set(trained["result"]) == {"model_id", "evaluation_id", "ranking_id"}
-    assert trained["progress"] == {"phase": "finished", "iteration": 20, "total": 20, "eta_seconds": None}
-    model = client.model(trained["result"]["model_id"])
-    evaluation = client.evaluation(trained["result"]["evaluation_id"])
-    means = {metric: summary["mean"] for metric, summary in evaluation["metrics"].items()}
+    assert set(known(trained.result)) == {"model_id", "evaluation_id", "ranking_id"}
+    progress = known(trained.progress)
+    assert (progress.phase, progress.iteration, progress.total) == ("finished", 20, 20)
+    assert progress.eta_seconds is None
+    model = trained.model()
+    evaluation = trained.evaluation()
+    means = {metric: summary.mean for metric, summary in evaluation.metrics.items()}
     assert set(means) == {"ndcg@5", "ndcg@10"}
-    assert model["metrics"] == means == trained["metrics"]["test"]
-    assert model["loss"]["name"] == "lambdarank"
-    assert model["hyperparameters"]["num_iterations"] == 20
-    summary = evaluation["metrics"]["ndcg@10"]
-    assert summary["lower"] < summary["mean"] < summary["upper"]
-    assert summary["queries"] + summary["skipped"] == 40
+    assert model.metrics == means == known(trained.metrics)["test"]
+    assert known(model.loss)["name"] == "lambdarank"
+    assert known(model.hyperparameters)["num_iterations"] == 20
+    summary = evaluation.metrics["ndcg@10"]
+    assert known(summary.lower) < known(summary.mean) < known(summary.upper)
+    assert summary.queries + summary.skipped == 40
 
 
-def test_the_learning_curve_holds_every_iteration(client: Client, trained: Document) -> None:
+def test_the_learning_curve_holds_every_iteration(client: Client, trained: Job) -> None:
     """Reports are throttled, yet no iteration is lost, and the best one is the validation maximum."""
-    history = client.history(trained["id"])
-    assert history["iterations"] == list(range(1, 21))
-    validation = history["curves"]["validation"]["ndcg@5"]
+    history = trained.history()
+    assert history.iterations == list(range(1, 21))
+    validation = history.curves["validation"]["ndcg@5"]
     assert len(validation) == 20
-    best = 1 + max(range(20), key=lambda i: (validation[i], -i))
-    assert client.model(trained["result"]["model_id"])["best_iteration"] == best
-    assert trained["metrics"]["validation"]["ndcg@5"] == validation[best - 1]
+    best = 1 + max(range(20), key=lambda i: (known(validation[i]), -i))
+    assert trained.model().best_iteration == best
+    assert known(trained.metrics)["validation"]["ndcg@5"] == validation[best - 1]
 
 
-def test_a_ranking_orders_documents_as_the_model_scores_them(client: Client, trained: Document) -> None:
+def test_a_ranking_orders_documents_as_the_model_scores_them(client: Client, trained: Job) -> None:
     """Ranks count from 1 by falling score, in every query of the test set."""
-    page = client.ranking(trained["result"]["ranking_id"], limit=5)
-    assert len(page["items"]) == 5
-    for query in page["items"]:
-        scores = [document["score"] for document in query["documents"]]
+    queries = trained.ranking().queries().first(5)
+    assert len(queries) == 5
+    for query in queries:
+        scores = [document.score for document in query.documents]
         assert scores == sorted(scores, reverse=True)
-        assert [document["rank"] for document in query["documents"]] == list(range(1, len(scores) + 1))
+        assert [document.rank for document in query.documents] == list(range(1, len(scores) + 1))
 
 
 def test_evaluating_again_gives_the_same_numbers(
-    client: Client, trained: Document, datasets: dict[str, str]
+    client: Client, trained: Job, datasets: dict[str, str]
 ) -> None:
     """An evaluate job on the test set repeats what the training job found."""
-    first = client.evaluation(trained["result"]["evaluation_id"])
+    first = trained.evaluation()
     job = client.submit(
         {
             "kind": "evaluate",
-            "model": first["model_id"],
+            "model": first.model_id,
             "dataset_id": datasets["test"],
             "metrics": ["ndcg@5", "ndcg@10"],
         }
     )
-    result = client.wait(job["id"], timeout_seconds=LIMIT_SECONDS)["result"]
-    assert set(result) == {"evaluation_id", "ranking_id"}
-    assert client.evaluation(result["evaluation_id"])["metrics"] == first["metrics"]
+    assert set(known(job.wait(timeout_seconds=LIMIT_SECONDS).result)) == {"evaluation_id", "ranking_id"}
+    assert job.evaluation().metrics == first.metrics
 
 
-def test_ranking_again_gives_the_same_order(
-    client: Client, trained: Document, datasets: dict[str, str]
-) -> None:
+def test_ranking_again_gives_the_same_order(client: Client, trained: Job, datasets: dict[str, str]) -> None:
     """A rank job by the model's name repeats the training job's ranking."""
     job = client.submit({"kind": "rank", "model": "shared", "dataset_id": datasets["test"]})
-    result = client.wait(job["id"], timeout_seconds=LIMIT_SECONDS)["result"]
-    assert set(result) == {"ranking_id"}
-    again = client.ranking(result["ranking_id"], limit=3)["items"]
-    assert again == client.ranking(trained["result"]["ranking_id"], limit=3)["items"]
+    assert set(known(job.wait(timeout_seconds=LIMIT_SECONDS).result)) == {"ranking_id"}
+    assert job.ranking().queries().first(3) == trained.ranking().queries().first(3)
 
 
-def test_the_rank_endpoint_scores_as_the_rank_job(client: Client, trained: Document, tmp_path: Path) -> None:
+def test_the_rank_endpoint_scores_as_the_rank_job(client: Client, trained: Job, tmp_path: Path) -> None:
     """One document scored over HTTP and through a dataset gets one score."""
-    model = client.model(trained["result"]["model_id"])
-    features = [round(0.37 * i % 1 - 0.5, 3) for i in range(len(model["feature_names"]))]
+    model = trained.model()
+    features = [round(0.37 * i % 1 - 0.5, 3) for i in range(len(model.feature_names))]
     path = tmp_path / "one.txt"
     path.write_text("1 qid:7 " + " ".join(f"{i + 1}:{value}" for i, value in enumerate(features)) + "\n")
-    dataset = client.wait_for_dataset(client.upload_dataset(path), timeout_seconds=LIMIT_SECONDS)
-    job = client.submit({"kind": "rank", "model": model["id"], "dataset_id": dataset["id"]})
-    ranking_id = client.wait(job["id"], timeout_seconds=LIMIT_SECONDS)["result"]["ranking_id"]
-    ((stored,),) = [query["documents"] for query in client.ranking(ranking_id)["items"]]
-    answer = client.rank(model["id"], [{"id": "7", "documents": [{"id": "1", "features": features}]}])
-    assert answer["queries"][0]["ranking"][0]["score"] == pytest.approx(stored["score"], abs=1e-6)
+    dataset = client.upload_dataset(path).wait(timeout_seconds=LIMIT_SECONDS)
+    job = client.submit({"kind": "rank", "model": model.id, "dataset_id": dataset.id})
+    ranking = job.wait(timeout_seconds=LIMIT_SECONDS).ranking()
+    ((stored,),) = [query.documents for query in ranking.queries()]
+    answer = client.rank(model.id, [{"id": "7", "documents": [{"id": "1", "features": features}]}])
+    assert answer.queries[0].ranking[0].score == pytest.approx(stored.score, abs=1e-6)
 
 
 def test_a_narrower_dataset_has_zeros_in_the_features_it_lacks(
@@ -113,23 +110,23 @@ def test_a_narrower_dataset_has_zeros_in_the_features_it_lacks(
     """LETOR text leaves zeros out, so a test file may have fewer features than the training file."""
     path = tmp_path / "narrow.txt"
     path.write_text("1 qid:1 1:0.5 2:0.1\n0 qid:1 1:0.2\n")
-    narrow = client.wait_for_dataset(client.upload_dataset(path), timeout_seconds=LIMIT_SECONDS)["id"]
+    narrow = client.upload_dataset(path).wait(timeout_seconds=LIMIT_SECONDS).id
     request = train_job(datasets | {"test": narrow}, model_name="narrow", num_iterations=2)
-    job = client.wait(client.submit(request)["id"], timeout_seconds=LIMIT_SECONDS)
-    assert client.ranking(job["result"]["ranking_id"])["items"][0]["query_id"] == "1"
+    job = client.submit(request).wait(timeout_seconds=LIMIT_SECONDS)
+    assert job.ranking().queries().first(1)[0].query_id == "1"
 
 
 def test_a_running_training_is_cancelled_promptly(client: Client, datasets: dict[str, str]) -> None:
     """A cancel is noticed within a second or so; the curves so far stay, no model is left."""
     job = client.submit(train_job(datasets, model_name="cancelled", num_iterations=LONG))
-    wait_for(lambda: (client.job(job["id"])["progress"] or {}).get("iteration", 0) > 0)
+    wait_for(lambda: job.refresh().iteration)
     asked_at = time.monotonic()
-    client.cancel(job["id"])
+    job.cancel()
     with pytest.raises(JobFailed, match="cancelled"):
-        client.wait(job["id"], timeout_seconds=20, interval_seconds=0.05)
+        job.wait(timeout_seconds=20, interval_seconds=0.05)
     assert time.monotonic() - asked_at < 5
-    assert client.history(job["id"])["iterations"]
-    assert client.job(job["id"])["result"] is None
+    assert job.history().iterations
+    assert job.refresh().result is None
 
 
 def test_a_queued_job_is_cancelled_at_once(client: Client, datasets: dict[str, str]) -> None:
@@ -137,12 +134,12 @@ def test_a_queued_job_is_cancelled_at_once(client: Client, datasets: dict[str, s
     running = client.submit(train_job(datasets, model_name="ahead", num_iterations=LONG))
     queued = client.submit(train_job(datasets, model_name="behind", num_iterations=1))
     try:
-        assert client.cancel(queued["id"])["status"] == "cancelled"
+        assert queued.cancel().status == "cancelled"
     finally:
-        client.cancel(running["id"])
+        running.cancel()
     with pytest.raises(JobFailed):
-        client.wait(running["id"], timeout_seconds=20)
-    assert client.job(queued["id"])["attempt"] == 0
+        running.wait(timeout_seconds=20)
+    assert queued.refresh().attempt == 0
 
 
 def test_a_job_whose_process_was_killed_is_started_again(
@@ -150,12 +147,12 @@ def test_a_job_whose_process_was_killed_is_started_again(
 ) -> None:
     """A pool process killed as the kernel does when memory runs out costs the job an attempt, no more."""
     job = client.submit(train_job(datasets, model_name="killed", num_iterations=150))
-    wait_for(lambda: (client.job(job["id"])["progress"] or {}).get("iteration", 0) > 0)
-    (attempt,) = client.job(job["id"])["attempts"]
-    os.kill(int(attempt["worker"].rpartition("/")[2]), signal.SIGKILL)
-    done = client.wait(job["id"], timeout_seconds=LIMIT_SECONDS)
-    assert [attempt["ending"] for attempt in done["attempts"]] == ["lost", "succeeded"]
-    assert client.history(job["id"])["iterations"] == list(range(1, 151))
+    wait_for(lambda: job.refresh().iteration)
+    (attempt,) = job.refresh().attempts
+    os.kill(int(attempt.worker.rpartition("/")[2]), signal.SIGKILL)
+    done = job.wait(timeout_seconds=LIMIT_SECONDS)
+    assert [attempt.ending for attempt in done.attempts] == ["lost", "succeeded"]
+    assert job.history().iterations == list(range(1, 151))
     stack.check()
 
 
@@ -165,32 +162,32 @@ def test_a_job_that_cannot_end_well_says_why(
     """What only the data show to be wrong fails the job with a sentence, not with a traceback."""
     path = tmp_path / "one-query.txt"
     path.write_text("1 qid:1 1:0.5 2:0.1\n0 qid:1 1:0.2\n")
-    single = client.wait_for_dataset(client.upload_dataset(path), timeout_seconds=LIMIT_SECONDS)["id"]
+    single = client.upload_dataset(path).wait(timeout_seconds=LIMIT_SECONDS).id
     request = train_job(datasets, model_name="single", num_iterations=2)
     request |= {"dataset_id": single, "validation": {"fraction": 0.5}, "test_dataset_id": None}
     with pytest.raises(JobFailed, match="one query") as failed:
-        client.wait(client.submit(request)["id"], timeout_seconds=LIMIT_SECONDS)
-    assert failed.value.job["problem"]["title"] == "Invalid specification"
+        client.submit(request).wait(timeout_seconds=LIMIT_SECONDS)
+    assert known(failed.value.job.problem).title == "Invalid specification"
 
 
 @pytest.mark.embedded
 def test_the_model_does_not_depend_on_the_number_of_threads(
-    client: Client, trained: Document, tmp_path: Path
+    client: Client, trained: Job, tmp_path: Path
 ) -> None:
     """The same job on a worker of one thread gives the same model text, byte for byte."""
     with EmbeddedStack(tmp_path, environment={"RANKERY_THREADS": "1"}) as stack, Client(stack.url) as other:
         ids = {
-            name: other.wait_for_dataset(
-                other.synthetic_dataset(size, seed=seed, polynomial_seed=3), timeout_seconds=LIMIT_SECONDS
-            )["id"]
+            name: other.synthetic_dataset(size, seed=seed, polynomial_seed=3)
+            .wait(timeout_seconds=LIMIT_SECONDS)
+            .id
             for seed, (name, size) in enumerate({"train": 60, "validation": 30, "test": 40}.items())
         }
         job = other.submit(train_job(ids, model_name="shared", num_iterations=20))
-        done = other.wait(job["id"], timeout_seconds=LIMIT_SECONDS)
-        model = other.model(done["result"]["model_id"])
-        text = (tmp_path / "artifacts" / "models" / model["id"] / "model.txt").read_bytes()
-    assert model["sha256"] == hashlib.sha256(text).hexdigest()
-    assert model["sha256"] == client.model(trained["result"]["model_id"])["sha256"]
+        done = job.wait(timeout_seconds=LIMIT_SECONDS)
+        model = done.model()
+        text = (tmp_path / "artifacts" / "models" / model.id / "model.txt").read_bytes()
+    assert model.sha256 == hashlib.sha256(text).hexdigest()
+    assert model.sha256 == trained.model().sha256
 
 
 @pytest.mark.embedded
@@ -200,14 +197,14 @@ def test_every_loss_trains_through_the_service(client: Client, datasets: dict[st
         name: client.submit(
             train_job(datasets, model_name=name.replace("+", "p"), num_iterations=6)
             | {"loss": {"name": name}, "metric_interval": 5}
-        )["id"]
+        )
         for name in LOSSES
     }
-    for name, job_id in jobs.items():
-        done = client.wait(job_id, timeout_seconds=200)
-        assert done["status"] == "succeeded", name
-        history = client.history(job_id)
-        assert history["iterations"] == [5, 6]
-        first, last = history["curves"]["train"]["loss"]
-        assert last < first or name == "xe-ndcg", name
-        assert done["metrics"]["test"]["ndcg@10"] > 0.3, name
+    for name, job in jobs.items():
+        done = job.wait(timeout_seconds=200)
+        assert done.status == "succeeded", name
+        history = job.history()
+        assert history.iterations == [5, 6]
+        first, last = history.curves["train"]["loss"]
+        assert known(last) < known(first) or name == "xe-ndcg", name
+        assert known(known(done.metrics)["test"]["ndcg@10"]) > 0.3, name

@@ -46,11 +46,11 @@ def test_killing_the_service_leaves_nothing_running_and_loses_nothing(
         if job_id is None:
             job_id = _submit(client, time.monotonic() + LIMIT_SECONDS)
         assert job_id is not None
-        done = client.wait(job_id, timeout_seconds=LIMIT_SECONDS)
-        assert client.history(job_id)["iterations"] == list(range(1, ITERATIONS + 1))
-        assert client.model("killed")["id"] == done["result"]["model_id"]
-        assert client.model("killed")["version"] == 1
-        assert client.ranking(done["result"]["ranking_id"])["items"]
+        done = client.job(job_id).wait(timeout_seconds=LIMIT_SECONDS)
+        assert done.history().iterations == list(range(1, ITERATIONS + 1))
+        assert client.model("killed").id == done.made("model_id")
+        assert client.model("killed").version == 1
+        assert done.ranking().queries().first()
     assert again.end(signal.SIGTERM)[0] == 0
     assert not (data_dir / "temporary").exists()
 
@@ -72,9 +72,9 @@ def _submit(client: Client, until: float) -> str:
     for seed, name in enumerate(("train", "validation", "test")):
         dataset = client.synthetic_dataset(30, seed=seed, name=name)
         left = max(0.0, until - time.monotonic())
-        ids[name] = client.wait_for_dataset(dataset, timeout_seconds=left)["id"]
+        ids[name] = dataset.wait(timeout_seconds=left).id
     request = train_job(ids, model_name="killed", num_iterations=ITERATIONS)
-    return str(client.submit(request)["id"])
+    return client.submit(request).id
 
 
 def _check_database(path: Path) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rankery.client import Client, Document
+from rankery.client import Client, Job, Model
 from rankery.errors import JobFailed, RankeryApiError
-from tests.integration.requests import train_job
+from tests.integration.requests import known, train_job
 
 LIMIT_SECONDS = 200.0
 TRAIN_ELSEWHERE = """
@@ -22,27 +22,28 @@ booster.save_model(sys.argv[1])
 """
 
 
-def _ended(client: Client, job: Document) -> Document:
-    return client.wait(job["id"], timeout_seconds=LIMIT_SECONDS)
+def _ended(job: Job | Model) -> Job:
+    assert isinstance(job, Job)
+    return job.wait(timeout_seconds=LIMIT_SECONDS)
 
 
 def test_only_a_better_model_passes_the_gate(client: Client, datasets: dict[str, str]) -> None:
     """The worse one is refused in words, the better one is promoted, and a rollback undoes that."""
     weak, strong = (
-        _ended(client, client.submit(train_job(datasets, model_name="gated", num_iterations=n)))
-        for n in (1, 40)
+        _ended(client.submit(train_job(datasets, model_name="gated", num_iterations=n))) for n in (1, 40)
     )
-    assert weak["result"]["model_id"] != strong["result"]["model_id"]
+    assert weak.made("model_id") != strong.made("model_id")
     client.set_alias("gated", "champion", 1)
-    gate = {"dataset_id": datasets["test"], "metric": "ndcg@10", "require": "better"}
-    client.set_gate("gated", "champion", gate)
-    promoted = _ended(client, client.set_alias("gated", "champion", 2))
-    assert promoted["kind"] == "promote"
-    assert "gated:2 is better than gated:1 by ndcg@10" in promoted["result"]["sentence"]
+    client.set_gate(
+        "gated", "champion", {"dataset_id": datasets["test"], "metric": "ndcg@10", "require": "better"}
+    )
+    promoted = _ended(client.set_alias("gated", "champion", 2))
+    assert promoted.kind == "promote"
+    assert "gated:2 is better than gated:1 by ndcg@10" in known(promoted.result)["sentence"]
     with pytest.raises(JobFailed, match=r"failed: gated:1 is worse than gated:2 by ndcg@10"):
-        _ended(client, client.set_alias("gated", "champion", 1))
-    assert client.model("gated@champion")["version"] == 2
-    assert client.roll_back("gated", "champion")["version"] == 1
+        _ended(client.set_alias("gated", "champion", 1))
+    assert client.model("gated@champion").version == 2
+    assert client.roll_back("gated", "champion").version == 1
     with pytest.raises(RankeryApiError, match="the gate of gated@champion"):
         client.delete_dataset(datasets["test"])
 
@@ -51,24 +52,24 @@ def test_a_model_from_elsewhere_ranks(client: Client, tmp_path: Path) -> None:
     """Another process trained it; a text that takes LightGBM down fails its job and nothing else."""
     path = tmp_path / "model.txt"
     subprocess.run([sys.executable, "-c", TRAIN_ELSEWHERE, str(path)], check=True)
-    imported = _ended(client, client.import_model(path, "elsewhere"))
-    model = client.model(imported["result"]["model_id"])
-    assert (model["name"], model["source"], model["best_iteration"]) == ("elsewhere", "imported", 3)
+    imported = _ended(client.import_model(path, "elsewhere"))
+    model = imported.model()
+    assert (model.name, model.source, model.best_iteration) == ("elsewhere", "imported", 3)
     documents = [{"id": str(value), "features": {"f1": value}} for value in (-1.0, 1.0)]
-    ranking = client.rank("elsewhere", [{"id": "q", "documents": documents}])["queries"][0]["ranking"]
-    assert [document["id"] for document in ranking] == ["1.0", "-1.0"]
+    ranking = client.rank("elsewhere", [{"id": "q", "documents": documents}]).queries[0].ranking
+    assert [document.id for document in ranking] == ["1.0", "-1.0"]
     lines = path.read_text().split("\n")
     lied = [
         "tree_sizes=" + "1000000000 " * 1000 if line.startswith("tree_sizes=") else line for line in lines
     ]
     path.write_text("\n".join(lied))
     with pytest.raises(JobFailed, match="failed: LightGBM does not survive loading the model"):
-        _ended(client, client.import_model(path, "elsewhere"))
-    assert client.model("elsewhere")["version"] == 1
+        _ended(client.import_model(path, "elsewhere"))
+    assert client.model("elsewhere").version == 1
 
 
-def test_a_model_can_be_made_again(client: Client, trained: Document) -> None:
+def test_a_model_can_be_made_again(client: Client, trained: Job) -> None:
     """Byte for byte, by the other process of the worker."""
-    result = _ended(client, client.reproduce(trained["result"]["model_id"]))["result"]
+    result = known(_ended(trained.model().reproduce()).result)
     assert result["equal"], result
     assert result["differences"] == []

@@ -27,20 +27,18 @@ def test_a_signal_ends_every_process_and_the_running_job_continues_later(
     with Client(service.started()) as client:
         sizes = {"train": 40, "validation": 10, "test": 10}
         ids = {
-            name: client.wait_for_dataset(client.synthetic_dataset(size, seed=size), timeout_seconds=100)[
-                "id"
-            ]
+            name: client.synthetic_dataset(size, seed=size).wait(timeout_seconds=100).id
             for name, size in sizes.items()
         }
         job = client.submit(train_job(ids, model_name="m", num_iterations=150))
-        while not (client.job(job["id"])["progress"] or {}).get("iteration"):
+        while not job.refresh().iteration:
             time.sleep(0.05)
     _end(service, signal.SIGTERM, data_dir)
     again = serve(data_dir)
     with Client(again.started()) as client:
-        done = client.wait(job["id"], timeout_seconds=100)
-        assert client.history(job["id"])["iterations"] == list(range(1, 151))
-    assert done["attempt"] == 1  # handed back, not lost
+        done = client.job(job.id).wait(timeout_seconds=100)
+        assert done.history().iterations == list(range(1, 151))
+    assert done.attempt == 1  # handed back, not lost
     _end(again, signal.SIGINT, data_dir)
 
 

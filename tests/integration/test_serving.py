@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -13,7 +14,7 @@ from tritonclient.utils import InferenceServerException
 
 from core.scoring import Forest
 from core.types import Float32Array
-from rankery.client import Client, Document
+from rankery.client import Client, Job
 from rankery.embedded.stack import EmbeddedStack
 from tests.integration.requests import train_job
 
@@ -30,7 +31,7 @@ def triton(stack: EmbeddedStack) -> Iterator[InferenceServerClient]:
 
 
 @pytest.fixture
-def forest(stack: EmbeddedStack, trained: Document) -> Forest:
+def forest(stack: EmbeddedStack, trained: Job) -> Forest:
     """The model, as it is exported."""
     return Forest.parse(httpx.get(f"{stack.url}/v1/models/shared/export?format=lightgbm").text)
 
@@ -41,11 +42,9 @@ def _documents(forest: Forest) -> Float32Array:
     return documents
 
 
-def test_tritons_client_works_unchanged(
-    triton: InferenceServerClient, forest: Forest, trained: Document
-) -> None:
+def test_tritons_client_works_unchanged(triton: InferenceServerClient, forest: Forest, trained: Job) -> None:
     """Readiness, metadata, and scores with tensors as bytes or as JSON."""
-    documents, model = _documents(forest), trained["result"]["model_id"]
+    documents, model = _documents(forest), trained.made("model_id")
     assert triton.is_server_live()
     assert triton.is_server_ready()
     assert triton.get_server_metadata()["name"] == "rankery"
@@ -72,10 +71,11 @@ def test_an_alias_that_moves_under_load(
 ) -> None:
     """No request fails, none is answered by a third model, and each move counts within a second."""
     for iterations in (2, 5, 8):
-        job = client.submit(train_job(datasets, model_name="moving", num_iterations=iterations))
-        client.wait(job["id"], timeout_seconds=200)
+        client.submit(train_job(datasets, model_name="moving", num_iterations=iterations)).wait(
+            timeout_seconds=200
+        )
     url = f"{stack.url}/v1/models/moving"
-    names = client.model("moving")["feature_names"]
+    names = client.model("moving").feature_names
     documents = [{"id": str(i), "features": [i / 10] * len(names)} for i in range(5)]
     body = {"queries": [{"id": "q", "documents": documents}]}
     expected = {
@@ -84,7 +84,7 @@ def test_an_alias_that_moves_under_load(
     assert len({str(scores) for scores in expected.values()}) == 3
 
     client.set_alias("moving", "live", 1)
-    answers: list[tuple[float, int, Document]] = []
+    answers: list[tuple[float, int, Any]] = []
     moves: list[tuple[float, int]] = []
     threads = [
         threading.Thread(target=_ask, args=(f"{url}@live/rank", body, number, answers.append))
@@ -112,7 +112,7 @@ def test_an_alias_that_moves_under_load(
     assert all(answer["model"]["version"] == last for answer in late)
 
 
-def _ask(url: str, body: Document, sender: int, take: Callable[[tuple[float, int, Document]], None]) -> None:
+def _ask(url: str, body: Any, sender: int, take: Callable[[tuple[float, int, Any]], None]) -> None:
     """Send every fourth of the requests, each when it is due."""
     began = time.monotonic()
     with httpx.Client() as connection:

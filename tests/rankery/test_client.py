@@ -10,13 +10,16 @@ import pytest
 
 from rankery.client import Client
 from rankery.errors import InvalidSettings, JobFailed, KeyRefused, RankeryApiError, ServiceUnreachable
+from tests.rankery.answers import dataset_document, job_document
+
+MODEL = {"id": "mdl_1", "name": "web", "version": 1}
 
 Answer = Callable[[httpx.Request], httpx.Response]
 
 
 def client_of(answer: Answer) -> Client:
     """Return a client whose requests are answered by a function."""
-    return Client("http://rankery.test", transport=httpx.MockTransport(answer))
+    return Client("http://rankery.test", transport=httpx.MockTransport(answer), retries=0)
 
 
 def statuses(*words: str, **more: Any) -> Answer:
@@ -25,7 +28,7 @@ def statuses(*words: str, **more: Any) -> Answer:
 
     def answer(_: httpx.Request) -> httpx.Response:
         status = left.pop(0) if len(left) > 1 else left[0]
-        return httpx.Response(200, json={"id": "job_1", "kind": "train", "status": status, **more})
+        return httpx.Response(200, json=job_document(status=status, **more))
 
     return answer
 
@@ -55,7 +58,10 @@ def test_an_answer_that_is_no_problem_document_is_still_an_error() -> None:
 
 def test_a_service_that_is_away_is_named() -> None:
     """The sentence has the address that did not answer."""
-    with Client("http://127.0.0.1:1") as client, pytest.raises(ServiceUnreachable, match=r"127\.0\.0\.1:1"):
+    with (
+        Client("http://127.0.0.1:1", retries=0) as client,
+        pytest.raises(ServiceUnreachable, match=r"127\.0\.0\.1:1"),
+    ):
         client.job("job_1")
 
 
@@ -63,9 +69,10 @@ def test_waiting_shows_every_state_and_returns_the_last() -> None:
     """Progress is reported each time, the end included."""
     seen: list[str] = []
     with client_of(statuses("queued", "running", "succeeded")) as client:
-        job = client.wait("job_1", lambda job: seen.append(job["status"]), interval_seconds=0)
-    assert seen == ["queued", "running", "succeeded"]
-    assert job["status"] == "succeeded"
+        job = client.job("job_1")
+        assert job.wait(lambda job: seen.append(job.status), interval_seconds=0) is job
+    assert seen == ["running", "succeeded"]
+    assert job.status == "succeeded"
 
 
 def test_waiting_for_a_job_that_fails_raises_its_problem() -> None:
@@ -73,13 +80,13 @@ def test_waiting_for_a_job_that_fails_raises_its_problem() -> None:
     problem = {"title": "Dataset cannot be read", "detail": "line 3: expected a number"}
     client = client_of(statuses("running", "failed", problem=problem))
     with client, pytest.raises(JobFailed, match=r"the train job job_1 failed: line 3: expected a number"):
-        client.wait("job_1", interval_seconds=0)
+        client.job("job_1").wait(interval_seconds=0)
 
 
 def test_waiting_ends_at_its_limit() -> None:
     """A job that never ends does not hold its client for ever."""
     with client_of(statuses("running")) as client, pytest.raises(TimeoutError, match="still running"):
-        client.wait("job_1", timeout_seconds=0.05, interval_seconds=0.01)
+        client.job("job_1").wait(timeout_seconds=0.05, interval_seconds=0.01)
 
 
 def test_a_file_is_uploaded_with_its_name(tmp_path: Path) -> None:
@@ -90,10 +97,10 @@ def test_a_file_is_uploaded_with_its_name(tmp_path: Path) -> None:
 
     def answer(request: httpx.Request) -> httpx.Response:
         bodies.append(request.read())
-        return httpx.Response(202, json={"id": "ds_1"})
+        return httpx.Response(202, json=dataset_document(name="mine"))
 
     with client_of(answer) as client:
-        assert client.upload_dataset(path, name="mine") == {"id": "ds_1"}
+        assert client.upload_dataset(path, name="mine").name == "mine"
     assert b'name="file"; filename="train.txt"' in bodies[0]
     assert b"1 qid:1 1:2\n" in bodies[0]
     assert b'name="name"\r\n\r\nmine' in bodies[0]
@@ -105,7 +112,7 @@ def test_ranking_sends_the_queries_and_the_limit() -> None:
 
     def answer(request: httpx.Request) -> httpx.Response:
         bodies.append((request.url.path, json.loads(request.read())))
-        return httpx.Response(200, json={"queries": []})
+        return httpx.Response(200, json={"model": MODEL, "queries": []})
 
     queries = [{"id": "q", "documents": []}]
     with client_of(answer) as client:
@@ -123,7 +130,7 @@ def test_the_key_is_sent_with_every_request(monkeypatch: pytest.MonkeyPatch) -> 
 
     def answer(request: httpx.Request) -> httpx.Response:
         sent.append(request.headers.get("authorization"))
-        return httpx.Response(200, json={})
+        return httpx.Response(200, json=job_document())
 
     transport = httpx.MockTransport(answer)
     monkeypatch.setenv("RANKERY_API_KEY", " rk_environment\n")

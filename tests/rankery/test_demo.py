@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from rankery.client.schemas.answers import Interval
 from rankery.demo.files import first_query
-from rankery.demo.screen import Screen
+from rankery.demo.screen import Mean, Screen
 from rankery.errors import UserError
+from tests.rankery.answers import job_of
 
 JUDGED = "# a comment\n2 qid:8 1:0.5 3:1.5 # docid = a\n\n0 qid:8 2:-1\n1 qid:9 1:3\n"
 
@@ -44,15 +46,15 @@ def test_without_a_terminal_progress_is_plain_lines() -> None:
     """A log file gets whole lines: iteration, validation NDCG@10 and what is left."""
     output = io.StringIO()
     screen = Screen(Console(file=output, width=200))
-    running = {
-        "status": "running",
-        "progress": {"phase": "training", "iteration": 5, "total": 100, "eta_seconds": 9.6},
-        "metrics": {"validation": {"ndcg@10": 0.45678}},
-    }
+    running = job_of(
+        status="running",
+        progress={"phase": "training", "iteration": 5, "total": 100, "eta_seconds": 9.6},
+        metrics={"validation": {"ndcg@10": 0.45678}},
+    )
     with screen.training("lambdarank") as show:
-        show({"status": "queued", "progress": None, "metrics": None})
+        show(job_of())
         show(running)
-        show(running | {"status": "succeeded"})
+        show(running.model_copy(update={"status": "succeeded"}))
     assert output.getvalue().splitlines() == [
         "rankery lambdarank: iteration 5 of 100, validation NDCG@10 0.4568, 10 s left",
         "rankery lambdarank: iteration 5 of 100, validation NDCG@10 0.4568, done",
@@ -65,11 +67,11 @@ def test_on_a_terminal_progress_is_one_bar() -> None:
     screen = Screen(Console(file=output, width=120, force_terminal=True))
     with screen.training("lambdarank") as show:
         show(
-            {
-                "status": "succeeded",
-                "progress": {"phase": "finished", "iteration": 40, "total": 100, "eta_seconds": None},
-                "metrics": {"validation": {"ndcg@10": 0.5}},
-            }
+            job_of(
+                status="succeeded",
+                progress={"phase": "finished", "iteration": 40, "total": 100, "eta_seconds": None},
+                metrics={"validation": {"ndcg@10": 0.5}},
+            )
         )
     assert "validation NDCG@10 0.5000, done" in output.getvalue()
 
@@ -77,10 +79,10 @@ def test_on_a_terminal_progress_is_one_bar() -> None:
 def test_the_losses_stand_side_by_side_with_their_intervals() -> None:
     """Means, intervals where there are any, and undefined metrics."""
     output = io.StringIO()
-    summaries: dict[str, dict[str, dict[str, float | None]]] = {
-        "lambdarank": {"ndcg@1": {"mean": 0.5, "lower": 0.4, "upper": 0.6}},
-        "ndcg-loss2++": {"ndcg@1": {"mean": 0.25}},
-        "mse": {"ndcg@1": {"mean": None}},
+    summaries: dict[str, dict[str, Mean]] = {
+        "lambdarank": {"ndcg@1": Interval(mean=0.5, lower=0.4, upper=0.6)},
+        "ndcg-loss2++": {"ndcg@1": Interval(mean=0.25)},
+        "mse": {"ndcg@1": Interval(mean=None)},
     }
     Screen(Console(file=output, width=120)).compare(summaries, ["ndcg@1"], "test [1].txt")
     text = output.getvalue()

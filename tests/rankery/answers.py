@@ -1,0 +1,37 @@
+"""Answers of the service, as it sends them."""
+
+from typing import Any
+
+from rankery.client.schemas.answers import Job
+
+
+def job_document(**changes: Any) -> dict[str, Any]:
+    """Return a job as the service describes it, queued unless told otherwise."""
+    return {
+        "id": "job_1",
+        "kind": "train",
+        "status": "queued",
+        "spec": {"kind": "train", "model_name": "web"},
+        "priority": "normal",
+        "attempt": 0,
+        "cancel_requested": False,
+        "created_at": "2026-01-05T09:58:00Z",
+    } | changes
+
+
+def job_of(**changes: Any) -> Job:
+    """Return it read."""
+    return Job.model_validate(job_document(**changes))
+
+
+def dataset_document(**changes: Any) -> dict[str, Any]:
+    """Return a dataset as the service describes it, pending unless told otherwise."""
+    return {
+        "id": "ds_1",
+        "name": "train.txt",
+        "status": "pending",
+        "source": {"kind": "upload", "filename": "train.txt", "format": "letor"},
+        "job_id": "job_1",
+        "created_at": "2026-01-05T09:58:00Z",
+        "updated_at": "2026-01-05T09:58:00Z",
+    } | changes
