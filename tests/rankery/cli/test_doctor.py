@@ -14,7 +14,7 @@ def folder(tmp_path: Path) -> Path:
     """Files of judged documents: to learn from, to test on, and of one label."""
     for name, content in (
         ("train.txt", JUDGED),
-        ("test.txt", JUDGED[: len(JUDGED) // 2]),
+        ("test.txt", "".join(JUDGED.splitlines(keepends=True)[:100])),
         ("flat.txt", NOTHING_TO_LEARN),
     ):
         (tmp_path / name).write_text(content)
