@@ -10,12 +10,8 @@ from rankery.client import Client, Dataset, Job
 from rankery.client.schemas.answers import Interval
 from rankery.client.schemas.requests import LossName
 from rankery.demo.files import FirstQuery, first_query
-<<<<<<< HEAD
-from rankery.demo.screen import Screen
-from rankery.embedded.signals import terminable
-=======
 from rankery.demo.screen import Mean, Screen
->>>>>>> client
+from rankery.embedded.signals import terminable
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import UserError
 

@@ -28,7 +28,9 @@ def prepared(guide_service: str) -> None:
         train = client.synthetic_dataset(60, seed=1, name="train").wait()
         test = client.synthetic_dataset(40, seed=2, name="test").wait()
         jobs = [
-            client.train("web", train, loss, test=test, hyperparameters={"num_iterations": 10, "num_leaves": 8})
+            client.train(
+                "web", train, loss, test=test, hyperparameters={"num_iterations": 10, "num_leaves": 8}
+            )
             for loss in ("lambdarank", "ndcg-loss2++")
         ]
         for job in jobs:
