@@ -1,6 +1,7 @@
 """The guide in a browser, under the service's content security policy."""
 
 import os
+import re
 
 import pytest
 from playwright.sync_api import expect
@@ -21,7 +22,7 @@ def _built() -> None:
 def test_the_guide_is_searched_and_keeps_what_was_chosen(visit: Visit) -> None:
     """Search works offline; tabs and colours stay from page to page; the dashboard is one click away."""
     page = visit.open("/guide")
-    expect(page.get_by_role("heading", name="Rankery", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Rankery")
     dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
     expect(page.locator("body")).to_have_attribute("data-md-color-scheme", "slate" if dark else "default")
     visit.photograph(f"guide-{'dark' if dark else 'light'}")
@@ -31,7 +32,7 @@ def test_the_guide_is_searched_and_keeps_what_was_chosen(visit: Visit) -> None:
     results = page.locator(".md-search-result__item")
     expect(results.filter(has_text="Losses").first).to_be_visible()
     results.filter(has_text="Losses").first.get_by_role("link").first.click()
-    expect(page).to_have_url(f"{visit.url}/guide/concepts/losses/?h=lambdarank")
+    expect(page).to_have_url(re.compile("/guide/concepts/losses/"))
     expect(page.locator("figure.picture svg").first).to_be_visible()
 
     visit.open("/guide/quick-start/").get_by_text("Python", exact=True).first.click()
