@@ -28,6 +28,28 @@ class CandidateColumns(TypedDict, total=False):
     ignore: Sequence[str]
 
 
+class ExportOptions(TypedDict, total=False):
+    """What some formats of exports take; the service lists which."""
+
+    target_version: str
+    """The engine's version, the newest when left out"""
+
+    model_name: str
+    """The model's name in the engine, its name and version when left out"""
+
+    feature_set: str
+    """Feature set of Elasticsearch or OpenSearch, feature store of Solr"""
+
+    score_shift: bool
+    """Raise all scores by one number so that none is below 0, as Lucene demands"""
+
+    never_missing: bool
+    """Every document has every feature"""
+
+    feature_names: Mapping[str, str]
+    """What the engine calls a feature, by the model's name of it"""
+
+
 DEFAULT_METRICS = ("ndcg@5", "ndcg@10")
 
 

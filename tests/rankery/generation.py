@@ -66,7 +66,7 @@ def generated() -> dict[Path, str]:
             "What the service answers with.",
             "--output-model-type=pydantic_v2.BaseModel",
             "--use-annotated",
-            "--enable-faux-immutability",
+            "--base-class=rankery.client.schemas.base.Answer",
         ),
         CLIENT / "schemas" / "requests.py": _schemas(
             requests, "What the service is asked, as dictionaries.", "--output-model-type=typing.TypedDict"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape as html_escape
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.table import Table
@@ -128,9 +129,16 @@ def _html_table(table: Rows) -> str:
 
 
 def _rich_table(table: Rows) -> Table:
-    shown = Table(title=escape(_caption(table)) or None, title_justify="left")
+    shown = Table(
+        title=escape(_caption(table)) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False
+    )
     for name in table.columns:
-        shown.add_column(escape(name.removeprefix("#")), justify="right" if name.startswith("#") else "left")
+        is_number = name.startswith("#")
+        # A number or an id that is broken cannot be read, nor copied.
+        whole = is_number or name == "id" or name.endswith("_id")
+        shown.add_column(
+            escape(name.removeprefix("#")), justify="right" if is_number else "left", no_wrap=whole
+        )
     for row in table.rows[:_SHOWN_ROWS]:
         shown.add_row(*map(escape, row))
     return shown

@@ -101,20 +101,26 @@ def _steps(job: Job) -> tuple[int, int | None]:
 
 
 def _news(job: Job) -> str:
-    news: list[str] = []
-    progress = job.progress
-    if job.status != "running" or progress is None:
-        news.append(job.status)
-    elif progress.iteration is not None and progress.total is not None:
-        news.append(f"{progress.phase} {progress.iteration:,} of {progress.total:,}")
-    else:
-        news.append(progress.phase)
-    validation = (job.metrics or {}).get("validation") or {}
-    for metric, value in list(validation.items())[:1]:
-        news.append(f"validation {metric} {value:.4f}" if value is not None else f"{metric} undefined")
-    if job.status == "running" and progress is not None and progress.eta_seconds is not None:
-        news.append(f"{progress.eta_seconds:.0f} s left")
+    done, total = _steps(job)
+    news = [job.status if job.status != "running" or job.progress is None else job.progress.phase]
+    if total is not None and total > 1:
+        news.append(f"{done:,} of {total:,}")
+    metric, value = _followed(job)
+    if value is not None:
+        news.append(f"validation {metric} {value:.4f}")
+    if job.status == "running" and job.progress is not None and job.progress.eta_seconds is not None:
+        news.append(f"{job.progress.eta_seconds:.0f} s left")
     return ", ".join(news)
+
+
+def _followed(job: Job) -> tuple[str, float | None]:
+    """Return the validation metric that decides when to stop, or else the first one, and its latest value."""
+    values = {
+        name: value for name, value in (job.metrics or {}).get("validation", {}).items() if name != "loss"
+    }
+    decisive = (job.spec.get("early_stopping") or {}).get("metric")
+    metric = decisive if decisive in values else next(iter(values), "")
+    return metric, values.get(metric)
 
 
 def _goes_on(jobs: Sequence[Job]) -> str:

@@ -28,7 +28,7 @@ def count(value: Any) -> str:
 
 def moment(value: datetime | None) -> str:
     """Return a time in the reader's own zone, empty where there is none."""
-    return "" if value is None else value.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    return "" if value is None else value.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def size(n_bytes: int | None) -> str:

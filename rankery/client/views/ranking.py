@@ -3,21 +3,19 @@
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict
-
 from rankery.client.display.card import Card, Rows, Shown
 from rankery.client.display.texts import count, moment, number
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
+from rankery.client.schemas.base import Answer
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class RankingView(Shown, BaseModel):
+class RankingView(Shown, Answer):
     """A stored ranking."""
 
-    model_config = ConfigDict(frozen=True)
     id: str
     system: str
     """What ranks"""
