@@ -8,6 +8,7 @@ import typer
 from rich.console import RenderableType
 
 from rankery.cli.completion import of_service
+from rankery.cli.endings import WrongUsage
 from rankery.cli.measures import means_table, pair_table
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.printing import number, plain, table, titled
@@ -57,7 +58,7 @@ def compare(
     Example: `rankery compare web:1 web:2 --dataset test.txt --metric ndcg@10`
     """
     if len(systems) < 2:
-        raise typer.BadParameter("give two systems at least")
+        raise WrongUsage("give two systems at least")
     judged = data_of(session, dataset)
     job = session.client.compare(
         judged,

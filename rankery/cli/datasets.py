@@ -8,8 +8,9 @@ import typer
 from rich.table import Table
 
 from rankery.cli.completion import of_service
+from rankery.cli.endings import WrongUsage
 from rankery.cli.findings import counts, findings_table
-from rankery.cli.options import ColumnsOption, FormatOption, Limit
+from rankery.cli.options import ColumnsOption, FormatOption, Limit, file_option
 from rankery.cli.printing import age, facts, moment, plain, say, table
 from rankery.cli.references import dataset_of, read, upload
 from rankery.cli.service_options import on_service
@@ -86,9 +87,7 @@ def upload_datasets(
     columns: ColumnsOption = None,
     query_sizes: Annotated[
         Path | None,
-        typer.Option(
-            exists=True, dir_okay=False, readable=True, help="LightGBM's query file beside its data file."
-        ),
+        file_option("LightGBM's query file beside its data file."),
     ] = None,
     non_contiguous_queries: Annotated[
         Literal["regroup", "error"], typer.Option(help="What to do where a query's rows stand apart.")
@@ -101,7 +100,7 @@ def upload_datasets(
     Example: `rankery datasets upload judged.csv --columns '{"label": "grade", "query": "search"}'`
     """
     if len(files) > 1 and (name is not None or query_sizes is not None):
-        raise typer.BadParameter("--name and --query-sizes are of one file; upload several one by one")
+        raise WrongUsage("--name and --query-sizes are of one file; upload several one by one")
     options: dict[str, Any] = {"format": format, "non_contiguous_queries": non_contiguous_queries}
     if columns is not None:
         options["columns"] = json_object(columns, "--columns")

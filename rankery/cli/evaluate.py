@@ -7,8 +7,10 @@ import typer
 from rich.console import RenderableType
 
 from rankery.cli.completion import of_service
+from rankery.cli.endings import WrongUsage
 from rankery.cli.measures import baselines_table, means_table
 from rankery.cli.metric_options import Metrics, Preset
+from rankery.cli.options import file_option
 from rankery.cli.references import data_of
 from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
@@ -43,21 +45,15 @@ def evaluate(
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of the resampling.")] = 42,
     qrels: Annotated[
         Path | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help="Judgments: TREC qrels, or any judged dataset.",
+        file_option(
+            "Judgments: TREC qrels, or any judged dataset.",
             rich_help_panel=_FILES,
         ),
     ] = None,
     run: Annotated[
         list[Path] | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help="TREC run; several are compared.",
+        file_option(
+            "TREC run; several are compared.",
             rich_help_panel=_FILES,
         ),
     ] = None,
@@ -118,7 +114,7 @@ def evaluate(
             write_queries(found, per_query)
         session.show(runs_as_json(found), *runs_tables(found))
     else:
-        raise typer.BadParameter("give either MODEL and --dataset, or --qrels and --run")
+        raise WrongUsage("give either MODEL and --dataset, or --qrels and --run")
 
 
 def show_evaluation(session: Session, evaluation: "Evaluation") -> None:

@@ -10,7 +10,9 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from rankery.cli.completion import completed, of_service
+from rankery.cli.endings import WrongUsage
 from rankery.cli.names import EXPORT_FORMATS
+from rankery.cli.options import file_option
 from rankery.cli.printing import facts, plain, say
 from rankery.cli.references import dataset_of
 from rankery.cli.service_options import on_service
@@ -60,11 +62,8 @@ def export(
     ] = None,
     feature_names: Annotated[
         Path | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help='JSON: what the engine calls a feature, by the model\'s name of it: {"f1": "bm25(title)"}.',
+        file_option(
+            'JSON: what the engine calls a feature, by the model\'s name of it: {"f1": "bm25(title)"}.',
         ),
     ] = None,
     score_shift: Annotated[
@@ -95,7 +94,7 @@ def export(
         _show_formats(session)
         return
     if model is None or format is None or output is None:
-        raise typer.BadParameter("give MODEL, --format and --output; --list tells the formats")
+        raise WrongUsage("give MODEL, --format and --output; --list tells the formats")
     names = None if feature_names is None else _names(feature_names)
     judged = None if dataset is None else dataset_of(session, dataset)
     options: dict[str, Any] = {

@@ -140,10 +140,8 @@ def about_what(job: "Job") -> str:
 
 def ending(job: "Job") -> str:
     """Say how a job ended."""
-    if job.status == "succeeded":
-        return f"{job.id} succeeded"
     why = job.problem and (job.problem.detail or job.problem.title)
-    return f"{job.id} {job.status}" + (f": {why}" if why else "")
+    return f"{job.id} failed: {why}" if job.status == "failed" else f"{job.id} {job.status}"
 
 
 def _progress(job: "Job") -> str:

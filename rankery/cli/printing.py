@@ -41,7 +41,10 @@ def show(*pictures: RenderableType) -> None:
     """Print tables and sentences."""
     shown = console()
     for picture in pictures:
-        shown.print(picture, soft_wrap=isinstance(picture, str))
+        if isinstance(picture, Table) and picture.columns and not picture.row_count:
+            shown.print("nothing to list")
+        else:
+            shown.print(picture, soft_wrap=isinstance(picture, str))
 
 
 def say(sentence: str) -> None:

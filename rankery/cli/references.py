@@ -40,8 +40,7 @@ def dataset_of(session: Session, reference: str) -> "Dataset":
         raise NameUnclear(
             f"{len(named)} datasets are called {reference!r}; give the id of one: {shown}{more}"
         )
-    lists = session.command("datasets list")
-    raise NameUnclear(f"there is no dataset {reference!r}, nor a file of that name here; see `{lists}`")
+    raise NameUnclear(f"there is no dataset {reference!r}; see `{session.command('datasets list')}`")
 
 
 def data_of(session: Session, reference: str) -> "Dataset":
@@ -55,7 +54,10 @@ def data_of(session: Session, reference: str) -> "Dataset":
     """
     path = Path(reference)
     if reference.startswith(_DATASET_PREFIX) or not path.is_file():
-        return dataset_of(session, reference)
+        try:
+            return dataset_of(session, reference)
+        except NameUnclear as unclear:
+            raise NameUnclear(f"{reference} is no file here, and {unclear}") from None
     known = _uploaded_before(session, path)
     if known is None:
         return upload(session, path)

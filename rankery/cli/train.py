@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankery.cli.completion import completed, of_service
+from rankery.cli.endings import WrongUsage
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.names import LOSSES
+from rankery.cli.options import file_option
 from rankery.cli.printing import say
 from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
@@ -96,11 +98,8 @@ def train(
     ] = None,
     from_json: Annotated[
         Path | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help="The whole job instead, as POST /v1/jobs takes it.",
+        file_option(
+            "The whole job instead, as POST /v1/jobs takes it.",
         ),
     ] = None,
     watch: Annotated[
@@ -119,7 +118,7 @@ def train(
     options = (data, loss, loss_option, set, validation, test, name, metric, preset, early_stopping, seed)
     if from_json is not None:
         if any(option is not None for option in options):
-            raise typer.BadParameter("--from-json holds the whole job: only --grid and --watch go with it")
+            raise WrongUsage("--from-json holds the whole job: only --grid and --watch go with it")
         asked, sources = job_of_file(from_json), None
     elif data is not None:
         sources = Sources(data, validation or _HELD_OUT, test)
@@ -134,7 +133,7 @@ def train(
             "seed": seed,
         }
     else:
-        raise typer.BadParameter("give DATA, a judged file or a dataset, or --from-json")
+        raise WrongUsage("give DATA, a judged file or a dataset, or --from-json")
     values = values_of_grid(grid, "--grid")
     bodies = list(points(asked, values))
     check_losses(session, [body["loss"] for body in bodies])
