@@ -99,13 +99,14 @@ def export(
     judged = None if dataset is None else dataset_of(session, dataset)
     options: dict[str, Any] = {
         "target_version": target_version,
+        "model_name": model_name,
+        "feature_set": feature_set,
         "score_shift": score_shift or None,
         "never_missing": never_missing or None,
         "feature_names": names,
     }
-    session.client.export(
-        model, format, output, archive=archive, model_name=model_name, feature_set=feature_set, **options
-    )
+    options = {name: value for name, value in options.items() if value is not None}
+    session.client.export(model, format, output, archive=archive, **options)
     parity = session.client.parity(model, format, dataset=judged, **options)
     say(f"wrote {parity.model.name}:{parity.model.version} to {output}")
     document = {"file": str(output), "bytes": output.stat().st_size, "parity": parity}

@@ -175,8 +175,8 @@ def test_models_are_promoted_and_taken_back(trained: dict[str, Any], stack: Embe
     assert (moved.document["model"]["aliases"], moved.sentence) == (["champion"], "web@champion is web:1")
     with Client(stack.url) as client:
         for iterations in (1, 40):
-            settings = {"num_iterations": iterations, "min_data_in_leaf": 2}
-            client.train("web", trained["job"]["spec"]["dataset_id"], hyperparameters=settings).wait()
+            data = trained["job"]["spec"]["dataset_id"]
+            client.train("web", data, hyperparameters={"num_iterations": iterations}).wait()
         test = trained["job"]["spec"]["test_dataset_id"]
         client.set_gate("web", "champion", {"dataset_id": test, "metric": "ndcg@5", "require": "better"})
         refused = rankery(stack, "models", "promote", "web:2")
@@ -245,12 +245,11 @@ def test_a_model_is_ranked_with_measured_compared_and_exported(
     assert printed.startswith("web:1 and web.run are the same by ndcg@5")
     assert "web.run − web:1" in printed
 
-    exported = tmp_path / "model.json"
-    proof = rankery(
-        stack, "export", "web:1", "--format", "solr", "--score-shift", "-o", exported, "--json"
-    ).document
-    assert proof["parity"]["exact"]
-    assert json.loads(exported.read_text())["class"].endswith("MultipleAdditiveTreesModel")
+    exported = tmp_path / "model.c"
+    options = ("--format", "c", "--model-name", "shop", "-o", exported, "--dataset", "test.txt")
+    proof = rankery(stack, "export", "web:1", *options, "--json").document
+    assert (proof["parity"]["exact"], proof["bytes"]) == (True, exported.stat().st_size)
+    assert "shop" in exported.read_text()
     assert (
         "Every decision is LightGBM's."
         in rankery(stack, "export", "web:1", "--format", "lightgbm", "-o", tmp_path / "m.txt").output
