@@ -23,7 +23,7 @@ def guide_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def prepared(guide_service: str) -> None:
-    """Make what pages speak of: the datasets `web-train` and `web-test`, and two versions of the model `web`."""
+    """Make what pages speak of: two datasets, `web-train` and `web-test`, and two versions of `web`."""
     with Client(guide_service) as client:
         train = client.synthetic_dataset(60, seed=1, name="web-train").wait()
         test = client.synthetic_dataset(40, seed=2, name="web-test").wait()
