@@ -21,14 +21,16 @@ def guide_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield stack.url
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="session")
 def prepared(guide_service: str) -> None:
-    """Make what pages speak of: the datasets `train` and `test`, and two versions of the model `web`."""
+    """Make what pages speak of: two datasets, `web-train` and `web-test`, and two versions of `web`."""
     with Client(guide_service) as client:
-        train = client.synthetic_dataset(60, seed=1, name="train").wait()
-        test = client.synthetic_dataset(40, seed=2, name="test").wait()
+        train = client.synthetic_dataset(60, seed=1, name="web-train").wait()
+        test = client.synthetic_dataset(40, seed=2, name="web-test").wait()
         jobs = [
-            client.train("web", train, loss, test=test, hyperparameters={"num_iterations": 10, "num_leaves": 8})
+            client.train(
+                "web", train, loss, test=test, hyperparameters={"num_iterations": 10, "num_leaves": 8}
+            )
             for loss in ("lambdarank", "ndcg-loss2++")
         ]
         for job in jobs:
@@ -36,7 +38,7 @@ def prepared(guide_service: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def environment(guide_service: str) -> Mapping[str, str]:
+def environment(guide_service: str, prepared: None) -> Mapping[str, str]:
     """What commands of the pages find around them."""
     return {
         **os.environ,
