@@ -33,8 +33,8 @@ def test_the_whole_story(visit: Visit) -> None:
 
 
 def _upload_and_read_the_doctor(visit: Visit, page: Page) -> None:
-    files = {part: (f"story {part}.csv", judged_table(seed)) for seed, part in enumerate(("train", "test"), 11)}
-    choose_files(page, **files)
+    parts = enumerate(("train", "test"), start=11)
+    choose_files(page, **{part: (f"story {part}.csv", judged_table(seed)) for seed, part in parts})
     visit.photograph("story-1-upload")
     send_upload(page)
     wait_until_read(page)
