@@ -82,8 +82,11 @@ def downloaded(what: str, progress: bool | None) -> Iterator[Callable[[int, int 
         yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
-def _drawn(*columns: ProgressColumn) -> Progress:
-    return Progress(*columns, console=Console(stderr=True))
+@contextmanager
+def _drawn(*columns: ProgressColumn) -> Iterator[Progress]:
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        yield bars
+        bars.refresh()  # a notebook would keep what was drawn before the last news
 
 
 def _nothing(*_: object) -> None:
