@@ -21,12 +21,15 @@ _RESOURCES = (
 # Fields of what is kept are those of the interface's objects.
 _OBJECTS = "http/objects.md"
 _LONG = 100
+# What notebooks and pydantic call.
+_FOR_DISPLAY = frozenset({"card", "model_post_init", "summary"})
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Example):$")
 _INTRODUCTION = """\
 # Python client
 
-`rankery.Client` talks to a service; `rankery.AsyncClient` has the same methods to be awaited, and lists to be iterated with
-`async for`. What they return are typed objects: `mypy --strict` knows their fields, and fields that a newer service adds are ignored.
+`rankery.Client` talks to a service; `rankery.AsyncClient` has the same methods to be awaited, and lists
+to be iterated with `async for`. What they return are typed objects: `mypy --strict` knows their fields,
+and fields that a newer service adds are ignored.
 
 """
 
@@ -57,7 +60,7 @@ def _methods(cls: type) -> Iterator[tuple[str, Any]]:
             continue
         for name, member in vars(base).items():
             public = isinstance(member, FunctionType | property) and not name.startswith("_")
-            if public and name not in seen:
+            if public and name not in _FOR_DISPLAY and name not in seen:
                 seen.add(name)
                 yield name, member
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from rankery import cli
 
 _FOLDER = "reference/commands"
-_WIDTH = "100"
+_WIDTH = "80"
 _PLAIN = {"NO_COLOR": "1", "TERM": "dumb", "TERMINAL_WIDTH": _WIDTH, "COLUMNS": _WIDTH}
 _INTRODUCTION = """\
 # Command line

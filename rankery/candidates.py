@@ -28,8 +28,11 @@ def read_candidates(path: Path, features: Sequence[str]) -> list[Query]:
     Raises:
         FilesUnusable: In one sentence.
     """
-    with one_sentence(path.name), path.open("rb") as file:
-        first = file.read(64).lstrip()
+    try:
+        with path.open("rb") as file:
+            first = file.read(64).lstrip()
+    except OSError as error:
+        raise FilesUnusable(f"{path} cannot be read: {error.strerror}") from None
     if first[:1] in (b"{", b"["):
         return _from_json(path)
     if path.name.lower().endswith(_TABLES) or first.startswith(b"PAR1"):

@@ -70,7 +70,8 @@ class RankeryApiError(UserError):
             f"{error.get('pointer', '')}: {error.get('detail', '')}".removeprefix(": ")
             for error in self.problem.get("errors") or ()
         ]
-        return f"{detail.rstrip('.')} ({'; '.join(places)})" if places else detail
+        unsaid = [place for place in places if place not in detail]
+        return f"{detail.rstrip('.')} ({'; '.join(unsaid)})" if unsaid else detail
 
 
 @dataclass

@@ -20,7 +20,7 @@ _REPOSITORY = Path(__file__).parents[1]
 
 
 # Their tests share services that start for whole files, or for the session.
-_FOLDERS_OF_SERVICES = ("browser", "faults", "integration", "rankery", "security")
+_FOLDERS_OF_SERVICES = ("browser", "faults", "guide", "integration", "rankery", "security")
 
 
 @pytest.hookimpl(tryfirst=True)  # before the marks are read

@@ -79,7 +79,7 @@ def squares(left: float, top: float, size: float, shares: Float64Array) -> list[
     return [
         f'<rect class="{"empty" if share == 0.0 else "share"}" x="{left + column * size:.1f}"'
         f' y="{top + row * size:.1f}" width="{size - 1:.1f}" height="{size - 1:.1f}"'
-        f' fill-opacity="{max(share, 0.04):.2f}"/>'
+        f' fill-opacity="{max(share, 0.1):.2f}"/>'
         for (row, column), share in np.ndenumerate(shares)
         if not np.isnan(share)
     ]

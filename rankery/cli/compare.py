@@ -1,21 +1,25 @@
 """`rankery compare`: is it better, or luckier?"""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.console import RenderableType
 
 from rankery.cli.completion import of_service
+from rankery.cli.endings import WrongUsage
 from rankery.cli.measures import means_table, pair_table
 from rankery.cli.metric_options import Metrics, Preset
-from rankery.cli.printing import number, plain, table
+from rankery.cli.printing import number, plain, table, titled
 from rankery.cli.references import data_of
 from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
 
 if TYPE_CHECKING:
     from rankery.client import Comparison, Dataset
+    from rankery.client.schemas.answers import ChangedQuery
+    from rankery.client.schemas.requests import Contract
 
 _SHOWN_QUERIES = 5
 
@@ -54,13 +58,13 @@ def compare(
     Example: `rankery compare web:1 web:2 --dataset test.txt --metric ndcg@10`
     """
     if len(systems) < 2:
-        raise typer.BadParameter("give two systems at least")
+        raise WrongUsage("give two systems at least")
     judged = data_of(session, dataset)
     job = session.client.compare(
         judged,
         [_system(session, system, judged) for system in systems],
         metrics=metric,
-        contract=preset,
+        contract=cast("Contract | None", preset),
         permutations=permutations,
         seed=seed,
     )
@@ -77,27 +81,24 @@ def comparison_tables(comparison: "Comparison") -> list[RenderableType]:
     }
     shown: list[RenderableType] = [
         f"[bold]{plain(comparison.sentence)}[/bold]",
-        "",
         means_table(means, comparison.contract.preset),
     ]
     for pair in comparison.pairs:
         if len(comparison.pairs) > 1:
-            shown += [plain(pair.sentence), ""]
+            shown += ["", plain(pair.sentence)]
         shown.append(pair_table(pair.model_dump(), names))
         if pair.most_harmed:
-            title = f"queries that lose most by {comparison.metrics[0]}"
-            harmed = table(
-                "query", *(values := (names[pair.a], names[pair.b], "change")), right=values, title=title
-            )
-            for query in pair.most_harmed[:_SHOWN_QUERIES]:
-                harmed.add_row(
-                    plain(query.query_id),
-                    number(query.a),
-                    number(query.b),
-                    number(query.difference, signed=True),
-                )
-            shown.append(harmed)
+            shown.append(_harmed(pair.most_harmed, (names[pair.a], names[pair.b]), comparison.metrics[0]))
     return shown
+
+
+def _harmed(queries: "Sequence[ChangedQuery]", names: tuple[str, str], metric: str) -> RenderableType:
+    numbers = (*map(plain, names), "change")
+    made = table("query", *numbers, right=numbers)
+    for query in queries[:_SHOWN_QUERIES]:
+        change = number(query.difference, signed=True)
+        made.add_row(plain(query.query_id), number(query.a), number(query.b), change)
+    return titled(f"queries that lose most by {metric}", made)
 
 
 def _system(session: Session, reference: str, dataset: "Dataset") -> str:

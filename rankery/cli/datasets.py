@@ -8,9 +8,10 @@ import typer
 from rich.table import Table
 
 from rankery.cli.completion import of_service
+from rankery.cli.endings import WrongUsage
 from rankery.cli.findings import counts, findings_table
-from rankery.cli.options import ColumnsOption, FormatOption, Limit
-from rankery.cli.printing import facts, moment, plain, say, table
+from rankery.cli.options import ColumnsOption, FormatOption, Limit, file_option
+from rankery.cli.printing import age, facts, moment, plain, say, table
 from rankery.cli.references import dataset_of, read, upload
 from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
@@ -40,8 +41,8 @@ def list_datasets(
     Example: `rankery datasets list --status ready`
     """
     found = list(islice(session.client.datasets(status), limit))
-    numbers = ("queries", "documents", "features")
-    shown = table("id", "name", "status", *numbers, "made", right=numbers, wrap=("name",))
+    numbers = ("queries", "documents")
+    shown = table("id", "name", "status", *numbers, "age", right=(*numbers, "age"), wrap=("name",))
     for dataset in found:
         sizes = ((dataset.statistics or {}).get(unit) for unit in numbers)
         shown.add_row(
@@ -49,7 +50,7 @@ def list_datasets(
             plain(dataset.name),
             dataset.status,
             *("" if size is None else plain(size) for size in sizes),
-            moment(dataset.created_at),
+            age(dataset.created_at),
         )
     session.show(found, shown)
 
@@ -86,9 +87,7 @@ def upload_datasets(
     columns: ColumnsOption = None,
     query_sizes: Annotated[
         Path | None,
-        typer.Option(
-            exists=True, dir_okay=False, readable=True, help="LightGBM's query file beside its data file."
-        ),
+        file_option("LightGBM's query file beside its data file."),
     ] = None,
     non_contiguous_queries: Annotated[
         Literal["regroup", "error"], typer.Option(help="What to do where a query's rows stand apart.")
@@ -101,7 +100,7 @@ def upload_datasets(
     Example: `rankery datasets upload judged.csv --columns '{"label": "grade", "query": "search"}'`
     """
     if len(files) > 1 and (name is not None or query_sizes is not None):
-        raise typer.BadParameter("--name and --query-sizes are of one file; upload several one by one")
+        raise WrongUsage("--name and --query-sizes are of one file; upload several one by one")
     options: dict[str, Any] = {"format": format, "non_contiguous_queries": non_contiguous_queries}
     if columns is not None:
         options["columns"] = json_object(columns, "--columns")
@@ -221,7 +220,6 @@ def _properties(session: Session, dataset: "Dataset") -> Table:
             ("documents by label", labels or None),
             ("source", ", ".join(f"{name} {value}" for name, value in dataset.source.items())),
             ("bytes", dataset.size_bytes),
-            ("digest", dataset.digest),
             ("made", f"{moment(dataset.created_at)} UTC"),
             ("doctor", _doctors_word(session, dataset)),
         ]

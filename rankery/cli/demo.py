@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from rankery.cli.options import READABLE
+from rankery.cli.options import file_option
 
 
 def demo(
-    train: Annotated[Path | None, READABLE] = None,
-    validation: Annotated[Path | None, READABLE] = None,
-    test: Annotated[Path | None, READABLE] = None,
+    train: Annotated[Path | None, file_option("Judged data to learn from.")] = None,
+    validation: Annotated[Path | None, file_option("What picks the best iteration.")] = None,
+    test: Annotated[Path | None, file_option("What the losses are compared on.")] = None,
     queries: Annotated[
         int, typer.Option(min=20, max=20_000, help="Synthetic training queries, where no file is given.")
     ] = 300,

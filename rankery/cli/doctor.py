@@ -8,7 +8,7 @@ import typer
 
 from rankery.cli.endings import FAILED
 from rankery.cli.findings import counts, findings_table
-from rankery.cli.options import ColumnsOption, FormatOption, Json
+from rankery.cli.options import ColumnsOption, FormatOption, Json, file_option
 from rankery.cli.printing import plain, show, show_json
 from rankery.cli.texts import json_object
 
@@ -22,7 +22,7 @@ def doctor(
     ],
     test: Annotated[
         list[Path] | None,
-        typer.Option(exists=True, dir_okay=False, readable=True, help="What models are to be judged on."),
+        file_option("What models are to be judged on."),
     ] = None,
     format: FormatOption = "auto",
     columns: ColumnsOption = None,

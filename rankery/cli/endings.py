@@ -17,6 +17,14 @@ class Interrupted(Exception):
     """Someone stopped the command; the text says what is left and how to go on."""
 
 
+class WrongUsage(typer.BadParameter):
+    """Arguments that do not go together; the exit code is 2."""
+
+    def format_message(self) -> str:
+        """Return the sentence as it is."""
+        return self.message
+
+
 class OneSentenceGroup(TyperGroup):
     """Commands that say what went wrong in one sentence on standard error, without a traceback."""
 

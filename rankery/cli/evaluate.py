@@ -1,20 +1,23 @@
 """`rankery evaluate`: a model on a dataset of a service, or run files by judgments without one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.console import RenderableType
 
 from rankery.cli.completion import of_service
+from rankery.cli.endings import WrongUsage
 from rankery.cli.measures import baselines_table, means_table
 from rankery.cli.metric_options import Metrics, Preset
+from rankery.cli.options import file_option
 from rankery.cli.references import data_of
 from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
 
 if TYPE_CHECKING:
     from rankery.client import Evaluation
+    from rankery.client.schemas.requests import Contract
 
 _TREC_METRICS = ("map", "mrr", "ndcg", "ndcg@10", "precision@10", "recall@100", "bpref")
 _FILES = "Run files, without a service"
@@ -42,21 +45,15 @@ def evaluate(
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of the resampling.")] = 42,
     qrels: Annotated[
         Path | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help="Judgments: TREC qrels, or any judged dataset.",
+        file_option(
+            "Judgments: TREC qrels, or any judged dataset.",
             rich_help_panel=_FILES,
         ),
     ] = None,
     run: Annotated[
         list[Path] | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help="TREC run; several are compared.",
+        file_option(
+            "TREC run; several are compared.",
             rich_help_panel=_FILES,
         ),
     ] = None,
@@ -96,7 +93,9 @@ def evaluate(
     """
     if model is not None and dataset is not None and not (qrels or run):
         judged = data_of(session, dataset)
-        job = session.client.evaluate(model, judged, metrics=metric, contract=preset, seed=seed)
+        job = session.client.evaluate(
+            model, judged, metrics=metric, contract=cast("Contract | None", preset), seed=seed
+        )
         show_evaluation(session, session.wait(job).evaluation())
     elif qrels is not None and run and model is None and dataset is None:
         from rankery.cli.runs import runs_as_json, runs_tables, write_queries
@@ -115,7 +114,7 @@ def evaluate(
             write_queries(found, per_query)
         session.show(runs_as_json(found), *runs_tables(found))
     else:
-        raise typer.BadParameter("give either MODEL and --dataset, or --qrels and --run")
+        raise WrongUsage("give either MODEL and --dataset, or --qrels and --run")
 
 
 def show_evaluation(session: Session, evaluation: "Evaluation") -> None:
@@ -126,7 +125,7 @@ def show_evaluation(session: Session, evaluation: "Evaluation") -> None:
 def evaluation_tables(evaluation: "Evaluation") -> list[RenderableType]:
     """Return what there is to see of an evaluation."""
     metrics = {name: summary.model_dump() for name, summary in evaluation.metrics.items()}
-    contract = evaluation.contract and evaluation.contract.preset
+    contract = getattr(evaluation.contract, "preset", None)
     tables: list[RenderableType] = [means_table({evaluation.system: metrics}, contract)]
     if evaluation.baselines:
         tables.append(baselines_table([one.model_dump() for one in evaluation.baselines]))

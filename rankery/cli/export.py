@@ -1,22 +1,26 @@
 """`rankery export`: a model for another engine, with the proof."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
+from rich.table import Table
 
 from rankery.cli.completion import completed, of_service
+from rankery.cli.endings import WrongUsage
 from rankery.cli.names import EXPORT_FORMATS
-from rankery.cli.printing import plain, say, table
+from rankery.cli.options import file_option
+from rankery.cli.printing import facts, plain, say
 from rankery.cli.references import dataset_of
 from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
 from rankery.cli.texts import NotUnderstood
 
 if TYPE_CHECKING:
-    from rankery.client.schemas.answers import ExportParity
+    from rankery.client.schemas.answers import EngineParity, ExportParity
 
 
 @on_service
@@ -58,11 +62,8 @@ def export(
     ] = None,
     feature_names: Annotated[
         Path | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help='JSON: what the engine calls a feature, by the model\'s name of it: {"f1": "bm25(title)"}.',
+        file_option(
+            'JSON: what the engine calls a feature, by the model\'s name of it: {"f1": "bm25(title)"}.',
         ),
     ] = None,
     score_shift: Annotated[
@@ -93,18 +94,19 @@ def export(
         _show_formats(session)
         return
     if model is None or format is None or output is None:
-        raise typer.BadParameter("give MODEL, --format and --output; --list tells the formats")
+        raise WrongUsage("give MODEL, --format and --output; --list tells the formats")
     names = None if feature_names is None else _names(feature_names)
     judged = None if dataset is None else dataset_of(session, dataset)
     options: dict[str, Any] = {
         "target_version": target_version,
+        "model_name": model_name,
+        "feature_set": feature_set,
         "score_shift": score_shift or None,
         "never_missing": never_missing or None,
         "feature_names": names,
     }
-    session.client.export(
-        model, format, output, archive=archive, model_name=model_name, feature_set=feature_set, **options
-    )
+    options = {name: value for name, value in options.items() if value is not None}
+    session.client.export(model, format, output, archive=archive, **options)
     parity = session.client.parity(model, format, dataset=judged, **options)
     say(f"wrote {parity.model.name}:{parity.model.version} to {output}")
     document = {"file": str(output), "bytes": output.stat().st_size, "parity": parity}
@@ -113,36 +115,36 @@ def export(
 
 def _show_formats(session: Session) -> None:
     formats = session.client.request("GET", "/v1/export-formats").json()["items"]
-    shown = table(
-        "format", "read by", "options", "cannot express", wrap=("read by", "options", "cannot express")
-    )
+    shown = Table.grid(padding=(0, 2, 1, 0))
+    shown.add_column(style="bold", no_wrap=True)
+    shown.add_column(overflow="fold")
     for one in formats:
         options = ", ".join(f"--{option.replace('_', '-')}" for option in one["options"])
-        shown.add_row(one["name"], plain(one["reader"]), options, plain("; ".join(one["limits"])))
+        lines = [one["summary"], options, *(f"not: {limit}" for limit in one["limits"])]
+        shown.add_row(one["name"], "\n".join(plain(line) for line in lines if line))
     session.show(formats, shown)
 
 
-def _proof(parity: "ExportParity") -> list[RenderableType]:
-    numbers = ("documents", "other leaves", "swapped pairs", "largest difference", "other decisions")
-    shown = table("engine", *numbers, right=numbers, wrap=("engine", "other decisions"))
+def _proof(parity: "ExportParity") -> Iterator[RenderableType]:
+    verdict = "Every decision is LightGBM's." if parity.exact else "Some decisions are not LightGBM's."
+    yield f"[bold]{verdict}[/bold]"
     for engine in parity.engines:
-        data, neighbours = engine.data, engine.neighbours
-        measured = (
-            ("", "", "", "")
-            if data is None
-            else (
-                plain(data.documents),
-                plain(data.differing_leaves),
-                plain(data.swapped_pairs),
-                f"{data.largest_score_difference:.2g}",
-            )
-        )
-        decisions = f"{neighbours.differing_decisions:,} of {neighbours.decisions:,}"
-        shown.add_row(plain(engine.engine), *measured, decisions)
-    verdict = (
-        "Every decision is LightGBM's." if parity.exact else "Some decisions are not LightGBM's, see below."
-    )
-    return [f"[bold]{verdict}[/bold]", shown, *(f"- {plain(note)}" for note in parity.notes)]
+        yield ""
+        yield facts(_compared(engine))
+    for note in parity.notes:
+        yield f"- {plain(note)}"
+
+
+def _compared(engine: "EngineParity") -> Iterator[tuple[str, Any]]:
+    yield "engine", engine.engine
+    if engine.data is not None:
+        data = engine.data
+        yield "documents", f"{data.documents:,} of {data.queries:,} queries"
+        yield "other leaves", f"{data.differing_leaves:,} of {data.leaves:,}"
+        yield "swapped neighbours", f"{data.swapped_pairs:,} of {data.adjacent_pairs:,}"
+        yield "largest difference", f"{data.largest_score_difference:.2g}"
+    beside = engine.neighbours
+    yield "other decisions", f"{beside.differing_decisions:,} of {beside.decisions:,} beside thresholds"
 
 
 def _names(path: Path) -> dict[str, str]:

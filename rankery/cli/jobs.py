@@ -10,7 +10,7 @@ from rich.table import Table
 from rankery.cli.completion import of_service
 from rankery.cli.endings import FAILED
 from rankery.cli.options import Limit
-from rankery.cli.printing import facts, moment, number, plain, say, table
+from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
 
@@ -51,10 +51,12 @@ def list_jobs(
     Example: `rankery jobs list --kind train --status running`
     """
     found = list(islice(session.client.jobs(kind=kind, status=status), limit))
-    shown = table("id", "kind", "status", "about", "progress", "made", wrap=("about", "progress"))
+    shown = table(
+        "id", "kind", "status", "about", "progress", "age", right=("age",), wrap=("about", "progress")
+    )
     for job in found:
         about = plain(about_what(job))
-        shown.add_row(job.id, job.kind, job.status, about, _progress(job), moment(job.created_at))
+        shown.add_row(job.id, job.kind, job.status, about, _progress(job), age(job.created_at))
     session.show(found, shown)
 
 
@@ -128,20 +130,18 @@ def show_history(
 
 
 def about_what(job: "Job") -> str:
-    """Say in a word what a job is about: its model, its systems, or its dataset."""
+    """Say in a word what a job is about: its model or its systems."""
     spec = job.spec
     if spec.get("systems"):
         return " and ".join(str(one.get("name") or one.get("model") or one) for one in spec["systems"])
-    found = (spec.get(name) for name in ("model_name", "model", "name", "ranking_id", "dataset_id"))
+    found = (spec.get(name) for name in ("model_name", "model", "name", "ranking_id"))
     return next((str(one) for one in found if one), "")
 
 
 def ending(job: "Job") -> str:
     """Say how a job ended."""
-    if job.status == "succeeded":
-        return f"{job.id} succeeded"
     why = job.problem and (job.problem.detail or job.problem.title)
-    return f"{job.id} {job.status}" + (f": {why}" if why else "")
+    return f"{job.id} failed: {why}" if job.status == "failed" else f"{job.id} {job.status}"
 
 
 def _progress(job: "Job") -> str:

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.table import Table
+from rich.console import Group
 
-from rankery.cli.printing import number, p_value, plain, table
+from rankery.cli.printing import number, p_value, plain, table, titled
 
 Summary = Mapping[str, Any]
 
 
-def means_table(systems: Mapping[str, Mapping[str, Summary]], contract: str | None) -> Table:
+def means_table(systems: Mapping[str, Mapping[str, Summary]], contract: str | None) -> Group:
     """Show each system's means with their intervals, a line a metric.
 
     Args:
@@ -18,28 +18,29 @@ def means_table(systems: Mapping[str, Mapping[str, Summary]], contract: str | No
         contract: The preset of conventions that the numbers follow; None for one's own.
     """
     title = f"mean over queries with its 95% interval, conventions: {contract or 'custom'}"
-    made = table("metric", *map(plain, systems), right=[plain(name) for name in systems], title=title)
+    names = [plain(name) for name in systems]
+    made = table("metric", *names, right=names)
     for metric in next(iter(systems.values())):
         made.add_row(metric, *(_mean(summaries[metric]) for summaries in systems.values()))
     counted = [next(iter(summaries.values())) for summaries in systems.values()]
     made.add_row("queries", *(f"{summary['queries']:,}" for summary in counted), style="dim")
-    return made
+    return titled(title, made)
 
 
-def baselines_table(baselines: Sequence[Mapping[str, Any]]) -> Table:
+def baselines_table(baselines: Sequence[Mapping[str, Any]]) -> Group:
     """Show rankings of the same data that need no training, a line a metric."""
     names = [plain(one["name"]) for one in baselines]
-    made = table("metric", *names, right=names, title="rankings that need no training")
+    made = table("metric", *names, right=names)
     for metric in baselines[0]["metrics"]:
-        made.add_row(metric, *(_mean(one["metrics"][metric]) for one in baselines))
-    return made
+        made.add_row(metric, *(number(one["metrics"][metric]["mean"]) for one in baselines))
+    return titled("rankings of the same data that need no training", made)
 
 
-def pair_table(pair: Mapping[str, Any], names: Sequence[str]) -> Table:
+def pair_table(pair: Mapping[str, Any], names: Sequence[str]) -> Group:
     """Show the difference of two systems by each metric, with its interval and p-values."""
     numbers = ("change", "95% interval", "p", "Holm", "t-test", "+ / = / −")
     title = plain(f"{names[pair['b']]} − {names[pair['a']]}")
-    made = table("metric", *numbers, right=numbers, title=title)
+    made = table("metric", *numbers, right=numbers)
     for metric, tests in pair["metrics"].items():
         if tests is not None:
             made.add_row(
@@ -49,7 +50,7 @@ def pair_table(pair: Mapping[str, Any], names: Sequence[str]) -> Table:
                 *(p_value(tests[name]) for name in ("randomisation_p", "adjusted_p", "t_test_p")),
                 f"{tests['wins']} / {tests['ties']} / {tests['losses']}",
             )
-    return made
+    return titled(title, made)
 
 
 def _mean(summary: Summary) -> str:

@@ -10,7 +10,7 @@ import typer
 from rankery.cli.completion import of_service
 from rankery.cli.endings import FAILED
 from rankery.cli.options import Limit
-from rankery.cli.printing import facts, moment, number, plain, say, table
+from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
 from rankery.cli.texts import assigned
@@ -46,17 +46,16 @@ def list_models(
     """
     found = list(islice(session.client.models(name, tag=tag), limit))
     shown = table(
-        "model", "id", "aliases", "loss", "trees", "test", "made", right=("trees",), wrap=("aliases", "test")
+        "model", "aliases", "loss", "trees", "test", "age", right=("trees", "age"), wrap=("aliases", "test")
     )
     for model in found:
         shown.add_row(
             f"{model.name}:{model.version}",
-            model.id,
             ", ".join(model.aliases),
             model.loss["name"] if model.loss else model.source,
             plain(model.best_iteration),
             _means(dict(islice((model.metrics or {}).items(), 1))),
-            moment(model.created_at),
+            age(model.created_at),
         )
     session.show(found, shown)
 
@@ -209,5 +208,5 @@ def _properties(model: "Model") -> Iterator[tuple[str, Any]]:
     yield "job", model.job_id
     yield "dataset", model.dataset_id
     yield "bytes", model.size_bytes
-    yield "sha256", model.sha256
+    yield "sha256", f"{model.sha256[:16]}…"
     yield "made", f"{moment(model.created_at)} UTC"

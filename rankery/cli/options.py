@@ -1,7 +1,7 @@
 """Options that several commands take."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -30,5 +30,11 @@ ColumnsOption = Annotated[
         ' {"label": "grade", "query": "search"}.',
     ),
 ]
-READABLE = typer.Option(exists=True, dir_okay=False, readable=True)
+
+
+def file_option(help: str, **more: Any) -> Any:
+    """Return an option that takes a file which can be read."""
+    return typer.Option(exists=True, dir_okay=False, readable=True, help=help, **more)
+
+
 Limit = Annotated[int, typer.Option(min=1, help="How many to list at most.")]

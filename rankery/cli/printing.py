@@ -4,11 +4,12 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import IO, Any
 
 import typer
 from rich import box
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
@@ -16,6 +17,7 @@ from rich.table import Table
 _PIPE_COLUMNS = 1000
 # Ids are there to be copied: "job_" and twenty letters, whole in the narrowest terminal.
 _ID_COLUMNS = 24
+_WRAPPED_COLUMNS = 10
 
 
 def console(file: IO[str] | None = None) -> Console:
@@ -39,7 +41,10 @@ def show(*pictures: RenderableType) -> None:
     """Print tables and sentences."""
     shown = console()
     for picture in pictures:
-        shown.print(picture, soft_wrap=isinstance(picture, str))
+        if isinstance(picture, Table) and picture.columns and not picture.row_count:
+            shown.print("nothing to list")
+        else:
+            shown.print(picture, soft_wrap=isinstance(picture, str))
 
 
 def say(sentence: str) -> None:
@@ -47,18 +52,15 @@ def say(sentence: str) -> None:
     typer.echo(f"rankery: {sentence}", err=True)
 
 
-def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = (), title: str = "") -> Table:
+def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) -> Table:
     """Return an empty table.
 
     Args:
         *columns: Headings.
         right: Those of numbers.
         wrap: Those that may take several lines where the terminal is narrow; all others stay whole.
-        title: What stands above it.
     """
-    made = Table(
-        box=box.SIMPLE_HEAD, title=title or None, title_justify="left", title_style="", pad_edge=False
-    )
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
         wraps = column in wrap
         made.add_column(
@@ -66,9 +68,14 @@ def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = (), ti
             justify="right" if column in right else "left",
             no_wrap=not wraps,
             overflow="fold" if wraps else "ellipsis",
-            min_width=_ID_COLUMNS if column == "id" else None,
+            min_width=_ID_COLUMNS if column == "id" else _WRAPPED_COLUMNS if wraps else None,
         )
     return made
+
+
+def titled(title: str, made: Table) -> Group:
+    """Put a line above a table, which may be longer than the table is wide."""
+    return Group("", title, made)
 
 
 def facts(rows: Iterable[tuple[str, Any]]) -> Table:
@@ -103,9 +110,24 @@ def p_value(value: float | None) -> str:
     return "<.0001" if value < 1e-4 else f"{value:.4f}"
 
 
-def moment(value: Any) -> str:
+def moment(value: datetime | None) -> str:
     """Return a time to the minute, in UTC."""
-    return "" if value is None else f"{value:%Y-%m-%d %H:%M}"
+    return "" if value is None else f"{value.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+def age(value: datetime) -> str:
+    """Return how long ago something was, in the largest unit of which there are two.
+
+    Example:
+        >>> from datetime import timedelta
+        >>> age(datetime.now(UTC) - timedelta(hours=50))
+        '2d'
+    """
+    seconds = (datetime.now(UTC) - value).total_seconds()
+    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= 2 * length:
+            return f"{int(seconds // length)}{unit}"
+    return f"{max(0, int(seconds))}s"
 
 
 def as_json(thing: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from rankery.cli.endings import WrongUsage
 from rankery.cli.models import Reference
 from rankery.cli.printing import json_text, number, plain, say, table
 from rankery.cli.service_options import on_service
@@ -55,7 +56,7 @@ def rank(
     from rankery.candidates import read_candidates
 
     if trec and session.json:
-        raise typer.BadParameter("--trec and --json are two forms of the same; choose one")
+        raise WrongUsage("--trec and --json are two forms of the same; choose one")
     found = session.client.model(model)
     with _given(file) as path:
         candidates = read_candidates(path, found.feature_names)

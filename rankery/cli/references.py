@@ -1,8 +1,11 @@
 """What people call datasets: an id, a name, or a file that becomes one."""
 
+import hashlib
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankery.cli.printing import say
 from rankery.cli.session import Session
 from rankery.errors import UserError
 
@@ -11,6 +14,7 @@ if TYPE_CHECKING:
 
 _DATASET_PREFIX = "ds_"
 _SHOWN_CANDIDATES = 5
+_NEWEST = 500
 
 
 class NameUnclear(UserError):
@@ -18,16 +22,17 @@ class NameUnclear(UserError):
 
 
 def dataset_of(session: Session, reference: str) -> "Dataset":
-    """Find a dataset by its id or its name.
+    """Find a dataset by its id or its name; of several with the same content the newest.
 
     Raises:
-        NameUnclear: No dataset has the name, or several have it.
+        NameUnclear: No dataset has the name, or several of different content have it.
         RankeryApiError: There is none of this id.
     """
     if reference.startswith(_DATASET_PREFIX):
         return session.client.dataset(reference)
     named = [dataset for dataset in session.client.datasets() if dataset.name == reference]
-    if len(named) == 1:
+    contents = {dataset.digest or dataset.id for dataset in named}
+    if len(contents) == 1:
         return named[0]
     if named:
         shown = ", ".join(f"{one.id} of {one.created_at:%Y-%m-%d %H:%M}" for one in named[:_SHOWN_CANDIDATES])
@@ -35,12 +40,13 @@ def dataset_of(session: Session, reference: str) -> "Dataset":
         raise NameUnclear(
             f"{len(named)} datasets are called {reference!r}; give the id of one: {shown}{more}"
         )
-    lists = session.command("datasets list")
-    raise NameUnclear(f"there is no dataset {reference!r}, nor a file of that name here; see `{lists}`")
+    raise NameUnclear(f"there is no dataset {reference!r}; see `{session.command('datasets list')}`")
 
 
 def data_of(session: Session, reference: str) -> "Dataset":
     """Find a dataset by its id or its name, or upload the file of that path and wait until it is read.
+
+    A file whose bytes were uploaded before is not uploaded again.
 
     Raises:
         JobFailed: The file is no judged data; the sentence names line and column.
@@ -48,8 +54,15 @@ def data_of(session: Session, reference: str) -> "Dataset":
     """
     path = Path(reference)
     if reference.startswith(_DATASET_PREFIX) or not path.is_file():
-        return dataset_of(session, reference)
-    return upload(session, path)
+        try:
+            return dataset_of(session, reference)
+        except NameUnclear as unclear:
+            raise NameUnclear(f"{reference} is no file here, and {unclear}") from None
+    known = _uploaded_before(session, path)
+    if known is None:
+        return upload(session, path)
+    say(f"{path.name} was uploaded before, as {known.id}")
+    return known
 
 
 def upload(session: Session, path: Path, name: str | None = None, **options: Any) -> "Dataset":
@@ -71,3 +84,10 @@ def read(session: Session, dataset: "Dataset") -> "Dataset":
     if job is not None:
         session.wait(job)
     return dataset.refresh()
+
+
+def _uploaded_before(session: Session, path: Path) -> "Dataset | None":
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    newest = islice(session.client.datasets("ready"), _NEWEST)
+    return next((one for one in newest if one.sha256 == sha256 and not one.source.get("options")), None)

@@ -4,7 +4,7 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -106,15 +106,17 @@ class Session:
         with self._watching(jobs):
             for job in jobs:
                 left = None if deadline is None else max(0.0, deadline - time.monotonic())
-                with suppress(JobFailed):
+                try:
                     job.wait(lambda _: self.check(), timeout_seconds=left)
+                except JobFailed:
+                    pass
+                except TimeoutError:
+                    raise NotInTime(f"{job.id} is still {job.status} after {timeout_seconds:g} s") from None
 
     @contextmanager
     def _watching(self, jobs: "Sequence[Job]") -> Iterator[None]:
         try:
             yield
-        except TimeoutError as error:
-            raise NotInTime(str(error)) from None
         except KeyboardInterrupt:
             raise Interrupted(self._left_behind([job.id for job in jobs])) from None
 

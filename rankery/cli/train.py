@@ -1,13 +1,15 @@
 """`rankery train`: from a file to a model, in one command."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rankery.cli.completion import completed, of_service
+from rankery.cli.endings import WrongUsage
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.names import LOSSES
+from rankery.cli.options import file_option
 from rankery.cli.printing import say
 from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
@@ -16,6 +18,9 @@ from rankery.cli.texts import grid as values_of_grid
 from rankery.cli.training_results import documents, show_grid, show_training
 from rankery.cli.trainings import NONE, Sources, check_losses, job_of_file, model_name_of, points
 from rankery.errors import UserError
+
+if TYPE_CHECKING:
+    from rankery.client import Job
 
 _LOSS = "ndcg-loss2++"
 _HELD_OUT = "0.2"
@@ -93,11 +98,8 @@ def train(
     ] = None,
     from_json: Annotated[
         Path | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help="The whole job instead, as POST /v1/jobs takes it.",
+        file_option(
+            "The whole job instead, as POST /v1/jobs takes it.",
         ),
     ] = None,
     watch: Annotated[
@@ -116,7 +118,7 @@ def train(
     options = (data, loss, loss_option, set, validation, test, name, metric, preset, early_stopping, seed)
     if from_json is not None:
         if any(option is not None for option in options):
-            raise typer.BadParameter("--from-json holds the whole job: only --grid and --watch go with it")
+            raise WrongUsage("--from-json holds the whole job: only --grid and --watch go with it")
         asked, sources = job_of_file(from_json), None
     elif data is not None:
         sources = Sources(data, validation or _HELD_OUT, test)
@@ -131,24 +133,29 @@ def train(
             "seed": seed,
         }
     else:
-        raise typer.BadParameter("give DATA, a judged file or a dataset, or --from-json")
-    bodies = list(points(asked, values_of_grid(grid, "--grid")))
+        raise WrongUsage("give DATA, a judged file or a dataset, or --from-json")
+    values = values_of_grid(grid, "--grid")
+    bodies = list(points(asked, values))
     check_losses(session, [body["loss"] for body in bodies])
     if not watch and session.is_embedded:
         raise NobodyWaits(
             "a service that was started for this command ends with it, and so would the training:"
             " leave --no-watch away, or start `rankery serve` first"
         )
-    _submit(session, bodies, sources, watch=watch)
+    _run(session, _submitted(session, bodies, sources), list(values), watch=watch)
 
 
-def _submit(session: Session, bodies: list[dict[str, Any]], sources: Sources | None, *, watch: bool) -> None:
+def _submitted(session: Session, bodies: list[dict[str, Any]], sources: Sources | None) -> "list[Job]":
     fields = {} if sources is None else sources.fields(session)
     jobs = []
     for body in bodies:
         asked = {name: value for name, value in (body | fields).items() if value is not None}
         jobs.append(session.client.submit(asked))
-        say(f"submitted {jobs[-1].id}, {asked['loss']['name']} for {asked['model_name']}")
+        say(f"submitted {jobs[-1].id}, {asked['loss']['name']} for {asked.get('model_name')}")
+    return jobs
+
+
+def _run(session: Session, jobs: "list[Job]", varied: list[str], *, watch: bool) -> None:
     if not watch:
         waiting = session.command(f"jobs wait {' '.join(job.id for job in jobs)}")
         session.show(documents(jobs), f"Wait for it with `{waiting}`.")
@@ -156,7 +163,7 @@ def _submit(session: Session, bodies: list[dict[str, Any]], sources: Sources | N
         show_training(session, session.wait(jobs[0]))
     else:
         session.wait_all(jobs)
-        show_grid(session, jobs)
+        show_grid(session, jobs, varied)
 
 
 def _early_stopping(

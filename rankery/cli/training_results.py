@@ -10,13 +10,11 @@ from rankery.cli.endings import FAILED
 from rankery.cli.evaluate import evaluation_tables
 from rankery.cli.findings import findings_table
 from rankery.cli.jobs import ending
-from rankery.cli.printing import number, plain, say, table
+from rankery.cli.printing import number, plain, say, table, titled
 from rankery.cli.session import Session
 
 if TYPE_CHECKING:
     from rankery.client import Evaluation, Job, Model
-
-_CONSTANT = ("kind", "model_name")
 
 
 def documents(jobs: "Sequence[Job]") -> Any:
@@ -32,10 +30,14 @@ def show_training(session: Session, job: "Job") -> None:
     session.show(_document(job, model, evaluation), *_pictures(session, job, model, evaluation))
 
 
-def show_grid(session: Session, jobs: "Sequence[Job]") -> None:
-    """Print the models of a grid side by side; the exit code is 1 where a training failed."""
-    varied = sorted({name for job in jobs for name in _settings(job)})
-    varied = [name for name in varied if len({str(_settings(job).get(name)) for job in jobs}) > 1]
+def show_grid(session: Session, jobs: "Sequence[Job]", varied: Sequence[str]) -> None:
+    """Print the models of a grid side by side; the exit code is 1 where a training failed.
+
+    Args:
+        session: Of the service.
+        jobs: The trainings, which have ended.
+        varied: What the grid goes through.
+    """
     models = {job.id: job.model() for job in jobs if job.status == "succeeded"}
     judged = [(data, metric) for data in ("validation", "test") for metric in _metrics(jobs, models, data)]
     headings = [f"{data} {metric}" for data, metric in judged]
@@ -80,7 +82,7 @@ def _pictures(
         f"rank {reference} documents.csv",
         f"compare {reference} OTHER --dataset {(job.spec.get('test_dataset_id') or 'test.txt')}",
         f"models promote {reference}",
-        f"export {reference} --format lightgbm -o {model.name}.txt",
+        f"export {reference} --format lightgbm -o {model.name}-{model.version}.model.txt",
     ):
         yield f"  {plain(session.command(words))}"
 
@@ -88,10 +90,12 @@ def _pictures(
 def _latest(job: "Job") -> RenderableType:
     """Show the values of the best iteration, a column for each data."""
     metrics: Mapping[str, Mapping[str, float | None]] = job.metrics or {}
-    shown = table("metric", *metrics, right=list(metrics), title="mean over queries")
+    shown = table("metric", *metrics, right=list(metrics))
     for metric in dict.fromkeys(name for values in metrics.values() for name in values):
-        shown.add_row(metric, *(number(values.get(metric)) for values in metrics.values()))
-    return shown
+        shown.add_row(
+            metric, *(number(values[metric]) if metric in values else "" for values in metrics.values())
+        )
+    return titled("mean over queries, at the best iteration", shown)
 
 
 def _settings(job: "Job") -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The Python client: `Client`, its asynchronous twin `AsyncClient`, and what they return."""
 
+from rankery.client.arguments import CandidateColumns, Columns, ExportOptions
 from rankery.client.asynchronous.client import AsyncClient
 from rankery.client.asynchronous.comparison import AsyncComparison
 from rankery.client.asynchronous.dataset import AsyncDataset
@@ -8,6 +9,16 @@ from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.model import AsyncModel
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.ranking import AsyncRanking
+from rankery.client.listing import Listing
+from rankery.client.schemas.requests import (
+    Contract,
+    GateRequest,
+    HoldOut,
+    Hyperparameters,
+    Loss,
+    LossName,
+    Validation,
+)
 from rankery.client.synchronous.client import Client
 from rankery.client.synchronous.comparison import Comparison
 from rankery.client.synchronous.dataset import Dataset
@@ -16,6 +27,11 @@ from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.model import Model
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.ranking import Ranking
+from rankery.client.views.history import History
+from rankery.client.views.importance import Importance
+from rankery.client.views.inspection import Inspection
+from rankery.client.views.query import Query
+from rankery.client.views.ranking import RankedQueries
 
 __all__ = [
     "AsyncClient",
@@ -26,12 +42,28 @@ __all__ = [
     "AsyncModel",
     "AsyncPages",
     "AsyncRanking",
+    "CandidateColumns",
     "Client",
+    "Columns",
     "Comparison",
+    "Contract",
     "Dataset",
     "Evaluation",
+    "ExportOptions",
+    "GateRequest",
+    "History",
+    "HoldOut",
+    "Hyperparameters",
+    "Importance",
+    "Inspection",
     "Job",
+    "Listing",
+    "Loss",
+    "LossName",
     "Model",
     "Pages",
+    "Query",
+    "RankedQueries",
     "Ranking",
+    "Validation",
 ]

@@ -1,10 +1,54 @@
 """What people write for short, spelled out for the service."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from rankery.client.references import HasId, id_of
 from rankery.client.schemas.requests import EarlyStoppingRequest, HoldOut, Loss, Validation
+
+
+class Columns(TypedDict, total=False):
+    """Which columns of a table are what; told by the usual names where left out."""
+
+    label: str
+    query: str
+    document: str
+    query_weight: str
+    document_weight: str
+    query_columns: Sequence[str]
+    features: Sequence[str]
+    ignore: Sequence[str]
+
+
+class CandidateColumns(TypedDict, total=False):
+    """Which columns of candidates are what; `query_id` and `document_id` where left out."""
+
+    query: str
+    document: str
+    ignore: Sequence[str]
+
+
+class ExportOptions(TypedDict, total=False):
+    """What some formats of exports take; the service lists which."""
+
+    target_version: str
+    """The engine's version, the newest when left out"""
+
+    model_name: str
+    """The model's name in the engine, its name and version when left out"""
+
+    feature_set: str
+    """Feature set of Elasticsearch or OpenSearch, feature store of Solr"""
+
+    score_shift: bool
+    """Raise all scores by one number so that none is below 0, as Lucene demands"""
+
+    never_missing: bool
+    """Every document has every feature"""
+
+    feature_names: Mapping[str, str]
+    """What the engine calls a feature, by the model's name of it"""
+
 
 DEFAULT_METRICS = ("ndcg@5", "ndcg@10")
 

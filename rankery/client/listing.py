@@ -1,9 +1,49 @@
 """Some of what a list of the service holds."""
 
-from typing import TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+from rich.console import Console, ConsoleOptions, RenderableType
+
+from rankery.client.display.card import Card, Rows, Shown
 
 Item = TypeVar("Item")
+_PLAIN = (str, int, float, bool, type(None))
 
 
 class Listing(list[Item]):
     """A list that is shown as a table."""
+
+    def _repr_html_(self) -> str:
+        return _card(self).html()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        return _card(self).rendered()
+
+
+def shown(pages: Any) -> Card:
+    """Return the first of a list that is asked for a page at a time; an asynchronous one cannot be asked."""
+    if isinstance(pages, Iterable):
+        first: Iterable[Any] = pages.first()  # type: ignore[attr-defined] # it is the synchronous one
+        return _card(first)
+    return Card("", sentence=f"{pages!r}: iterate it with `async for`, or await its first()")
+
+
+def _card(items: Iterable[Any]) -> Card:
+    summaries = [_summary(item) for item in items]
+    if not summaries:
+        return Card("", sentence="There is nothing here.")
+    names = list(dict.fromkeys(name for summary in summaries for name in summary))
+    return Card("", tables=[Rows(names, [[one.get(name, "") for name in names] for one in summaries])])
+
+
+def _summary(item: Any) -> dict[str, str]:
+    if isinstance(item, Shown):
+        return item.summary()
+    fields = dict(item) if isinstance(item, BaseModel) else {"value": str(item)}
+    return {
+        name: "" if value is None else str(value)
+        for name, value in fields.items()
+        if isinstance(value, _PLAIN)
+    }

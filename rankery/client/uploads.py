@@ -20,12 +20,10 @@ class Upload:
     Attributes:
         paths: Files by the names of their parts; streamed.
         fields: Texts.
-        names: What the service is told that a file is called, its own name where left out.
     """
 
     paths: Mapping[str, Path]
     fields: Mapping[str, str] = field(default_factory=dict)
-    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def size_bytes(self) -> int:
@@ -53,7 +51,7 @@ class Upload:
                     part: stack.enter_context(_Watched(path, on_bytes)) for part, path in self.paths.items()
                 }
             yield {
-                part: (self.names.get(part, self.paths[part].name), file, "application/octet-stream")
+                part: (self.paths[part].name, file, "application/octet-stream")
                 for part, file in files.items()
             }
 

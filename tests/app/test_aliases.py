@@ -40,6 +40,7 @@ def test_aliases_are_listed_shown_and_removed(client: TestClient, web: list[Mode
     client.put("/v1/models/web/aliases/baseline", json={"version": 1})
     items = client.get("/v1/models/web/aliases").json()["items"]
     assert [(item["alias"], item["version"]) for item in items] == [("baseline", 1), ("champion", 2)]
+    assert not any(item["gated"] for item in items)
     assert client.get(CHAMPION).json() == items[1]
     assert items[1]["model_id"] == web[1].id
     assert client.delete(CHAMPION).status_code == 204

@@ -35,6 +35,31 @@ def test_models_are_listed_newest_first(client: TestClient, add_model: Callable[
     assert [(item["name"], item["version"]) for item in versions] == [("web", 2), ("web", 1)]
 
 
+def test_names_are_listed_with_their_latest_version(
+    client: TestClient, add_model: Callable[[str], Model]
+) -> None:
+    """One entry a name, the one that got a version last first, with where all of its aliases point."""
+    add_model("web")
+    add_model("shop")
+    latest = add_model("web")
+    client.put("/v1/models/web/aliases/champion", json={"version": 1})
+    client.put("/v1/models/web/aliases/live", json={"version": 2})
+    client.patch("/v1/models/web:2", json={"tags": {"team": "search"}})
+    items = client.get("/v1/model-names").json()["items"]
+    assert [(item["name"], item["latest"]["version"]) for item in items] == [("web", 2), ("shop", 1)]
+    assert items[0]["latest"]["id"] == latest.id
+    assert (items[0]["aliases"], items[1]["aliases"]) == ({"champion": 1, "live": 2}, {})
+
+    def names(query: str) -> list[str]:
+        return [item["name"] for item in client.get(f"/v1/model-names?{query}").json()["items"]]
+
+    assert names("contains=ho") == ["shop"]
+    assert names("contains=%25") == []  # a text, no pattern
+    assert names("tag=team") == names("tag=team:search") == ["web"]
+    first = client.get("/v1/model-names?limit=1").json()
+    assert names(f"limit=1&cursor={first['next_cursor']}") == ["shop"]
+
+
 def test_a_reference_finds_its_version(client: TestClient, add_model: Callable[[str], Model]) -> None:
     """An id, a name (its latest), name:version and name@alias."""
     first, second = add_model("web"), add_model("web")

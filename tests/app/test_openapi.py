@@ -40,6 +40,7 @@ PATHS = {
     "/v1/jobs/{job_id}/history": {"get"},
     "/v1/jobs/{job_id}/cancel": {"post"},
     "/v1/models": {"get", "post"},
+    "/v1/model-names": {"get"},
     "/v1/models/{ref}": {"get", "patch"},
     "/v1/models/{name}/aliases": {"get"},
     "/v1/models/{name}/aliases/{alias}": {"get", "put", "delete"},
@@ -55,6 +56,7 @@ PATHS = {
     "/v1/models/{ref}/inspections": {"get"},
     "/v1/models/{ref}/trees/{index}": {"get"},
     "/v1/inspections/{inspection_id}": {"get"},
+    "/v1/evaluations": {"get"},
     "/v1/evaluations/{evaluation_id}": {"get"},
     "/v1/evaluations/{evaluation_id}/queries": {"get"},
     "/v1/comparisons": {"get"},
@@ -175,7 +177,7 @@ def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -
         for name, operation in operations.items()
         if re.match("(get|list)_", name) and operation["path"].startswith("/v1")
     ]
-    assert len(polled) == 36
+    assert len(polled) == 38
     assert all("304" in operations[name]["responses"] for name in polled)
 
 

@@ -81,6 +81,15 @@ def test_a_ranking_is_paged_by_queries(client: TestClient, ranking_id: str) -> N
     assert second["next_cursor"] is None
 
 
+def test_one_query_of_a_ranking_is_shown(client: TestClient, ranking_id: str) -> None:
+    """By its id, whatever stands in it; one that the ranking does not have is not there."""
+    shown = client.get(f"/v1/rankings/{ranking_id}", params={"query_id": "q 10"}).json()
+    assert [(item["query_id"], len(item["documents"])) for item in shown["items"]] == [("q 10", 2)]
+    assert shown["next_cursor"] is None
+    missing = client.get(f"/v1/rankings/{ranking_id}?query_id=q9")
+    assert (missing.status_code, "q9" in missing.json()["detail"]) == (404, True)
+
+
 def test_rankings_are_listed_newest_first(
     client: TestClient, store: Store, ranking_id: str, add_model: Callable[[str], Model]
 ) -> None:
@@ -233,6 +242,33 @@ def test_an_evaluation_shows_its_intervals_and_contract(client: TestClient, eval
     assert evaluation["slices"] == [
         {"by": "market", "value": "de", "queries": 2, "metrics": {"ndcg@5": _INTERVAL}}
     ]
+
+
+def test_evaluations_are_listed_newest_first(
+    client: TestClient, store: Store, evaluation_id: str, add_model: Callable[[str], Model]
+) -> None:
+    """Of models and of rankings with their means; each filter picks those that it names."""
+    with store.begin() as tx:
+        of_run = tx.evaluations.add(
+            job_id=add_model("other").job_id,
+            system=System("bm25", None, "rnk_1"),
+            dataset_id="ds_other",
+            summaries={"map": _INTERVAL},
+            contract={},
+            baselines=[],
+            slices=[],
+        )
+    items = client.get("/v1/evaluations").json()["items"]
+    assert [(item["id"], item["system"]) for item in items] == [(of_run.id, "bm25"), (evaluation_id, "web:1")]
+    assert items[0]["metrics"] == {"map": _INTERVAL}
+    for query, expected in (
+        ("dataset_id=ds_other", of_run.id),
+        ("ranking_id=rnk_1", of_run.id),
+        (f"model_id={items[1]['model_id']}", evaluation_id),
+        (f"cursor={of_run.id}", evaluation_id),
+    ):
+        (found,) = client.get(f"/v1/evaluations?{query}").json()["items"]
+        assert found["id"] == expected
 
 
 def test_query_values_are_paged(client: TestClient, evaluation_id: str) -> None:

@@ -4,9 +4,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.visit import PATIENCE_MILLISECONDS, Visit
-
-expect.set_options(timeout=PATIENCE_MILLISECONDS)
+from tests.browser.visit import Visit
 
 
 def make_dataset(visit: Visit, name: str, queries: int, seed: int = 0) -> None:

@@ -24,9 +24,13 @@ PAGES = [
     "/datasets/ds_1/queries/a/b",
     "/train",
     "/models",
+    "/models/web:3",
+    "/evaluations",
     "/evaluations/evl_1",
     "/comparisons",
     "/comparisons/cmp_1",
+    "/rankings",
+    "/rankings/rnk_1",
 ]
 
 

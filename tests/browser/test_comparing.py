@@ -22,8 +22,10 @@ def test_ticked_models_are_compared(visit: Visit, prepared: Prepared) -> None:
     page = visit.open("/models")
     compare = page.locator("#compare")
     expect(compare).to_have_attribute("aria-disabled", "true")
-    page.get_by_label("Compare compared:2").check()
-    page.get_by_label("Compare compared:1").check()
+    row = page.locator('.model[data-name="compared"]')
+    row.locator("summary").click()
+    row.locator(".versions").get_by_label("Compare compared:2").check()
+    row.locator(".versions").get_by_label("Compare compared:1").check()
     visit.photograph("models-ticked")
     page.get_by_role("link", name="Compare 2 models").click()
 
@@ -50,7 +52,7 @@ def test_ticked_models_are_compared(visit: Visit, prepared: Prepared) -> None:
 
 
 def test_an_uploaded_run_is_compared(visit: Visit, prepared: Prepared) -> None:
-    """A run from elsewhere is uploaded, its job leads to the form, and there it is chosen already."""
+    """A run from elsewhere is uploaded, it leads to the form, and there it is chosen already."""
     dataset_id = prepared.test_data()
     reference = prepared.model(1)
     page = visit.open("/comparisons")
@@ -63,8 +65,8 @@ def test_an_uploaded_run_is_compared(visit: Visit, prepared: Prepared) -> None:
     )
     run.get_by_label("Name").fill("from elsewhere")
     run.get_by_role("button", name="Upload").click()
-    page.wait_for_url(re.compile(r"/jobs/job_"))
-    page.get_by_role("link", name="Compare it").click()
+    page.wait_for_url(re.compile(r"/rankings/rnk_"))
+    page.get_by_role("link", name="Compare", exact=True).click()
 
     form = page.locator("#compare-form:not([aria-busy])")
     expect(form.locator(".chosen .name")).to_have_text(["from elsewhere"])

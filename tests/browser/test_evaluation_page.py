@@ -138,12 +138,12 @@ def test_the_job_leads_to_its_evaluation_and_that_to_files(visit: Visit, evaluat
 
 def test_a_tested_model_leads_to_its_evaluation(visit: Visit, prepared: Prepared) -> None:
     """From the list of models one comes to the test of each."""
-    reference = prepared.model(1)
-    page = visit.open("/models")
-    card = page.locator("article.model").filter(has=page.get_by_role("heading", name=reference))
-    card.get_by_role("link", name="Evaluation").click()
+    prepared.model(2)
+    latest = prepared.get("/v1/model-names?contains=compared")["items"][0]["latest"]["version"]
+    page = visit.open("/models?contains=compared")
+    page.locator('.model[data-name="compared"]').get_by_role("link", name="Evaluation").click()
     page.wait_for_url(re.compile(r"/evaluations/evl_"))
-    expect(page.get_by_role("heading", level=1)).to_have_text(f"{reference} on measured.csv")
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"compared:{latest} on measured.csv")
 
 
 def test_an_unknown_evaluation_is_told(visit: Visit) -> None:

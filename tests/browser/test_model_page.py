@@ -18,9 +18,9 @@ def _rows(page: Page) -> list[str]:
 def test_a_model_is_inspected_on_its_page(visit: Visit, prepared: Prepared) -> None:
     """From the list to the page and its form, to what each feature is worth and how scores follow it."""
     reference, dataset_id = prepared.model(1), prepared.test_data()
-    page = visit.open("/models")
-    page.get_by_role("link", name=f"Open {reference}").click()
+    page = visit.open(f"/models/{reference}")
     expect(page.get_by_role("heading", level=1)).to_have_text(reference)
+    page.get_by_role("link", name="What it looks at").click()
     importance = prepared.get(f"/v1/models/{reference}/importance")["features"]
     page.locator("#importance .bars").wait_for()
     assert _rows(page) == [each["feature"] for each in importance if each["gain"] > 0]

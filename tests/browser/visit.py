@@ -5,10 +5,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import ConsoleMessage, Page, Request
+from playwright.sync_api import ConsoleMessage, Page, Request, expect
 
 # The first job waits for the worker to compile its kernels: 80 s on two busy cores.
 PATIENCE_MILLISECONDS = 200_000
+expect.set_options(timeout=PATIENCE_MILLISECONDS)
 _SERIOUS = {"serious", "critical"}
 
 
@@ -30,7 +31,8 @@ class Visit:
         return self.page
 
     def photograph(self, name: str) -> None:
-        """Keep a picture of the whole page."""
+        """Keep a picture of the whole page, from its top: the bar of the page is where it is looked from."""
+        self.page.evaluate("scrollTo(0, 0)")
         self.page.screenshot(path=self.screenshots / f"{name}.png", full_page=True)
 
     def barriers(self) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rankery import Client
 from rankery.embedded.stack import EmbeddedStack
 
 ROOT = Path(__file__).parents[2]
@@ -21,12 +22,29 @@ def guide_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def environment(guide_service: str) -> Mapping[str, str]:
+def prepared(guide_service: str) -> None:
+    """Make what pages speak of: two datasets, `web-train` and `web-test`, and two versions of `web`."""
+    with Client(guide_service) as client:
+        train = client.synthetic_dataset(60, seed=1, name="web-train").wait()
+        test = client.synthetic_dataset(40, seed=2, name="web-test").wait()
+        jobs = [
+            client.train(
+                "web", train, loss, test=test, hyperparameters={"num_iterations": 10, "num_leaves": 8}
+            )
+            for loss in ("lambdarank", "ndcg-loss2++")
+        ]
+        for job in jobs:
+            job.wait()
+
+
+@pytest.fixture(scope="session")
+def environment(guide_service: str, prepared: None) -> Mapping[str, str]:
     """What commands of the pages find around them."""
     return {
         **os.environ,
         "NO_COLOR": "1",
         "COLUMNS": "100",
+        "LC_ALL": "C.UTF-8",
         "PATH": f"{COMMANDS}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "RANKERY_PYTHON": sys.executable,

@@ -17,10 +17,10 @@ while IFS= read -r block; do
 done
 """
 _INTERPRETER = """\
-import os, sys
+import os, pathlib, sys
 namespace = {"__name__": "__main__"}
 while block := sys.stdin.readline().strip():
-    exec(compile(open(block).read(), block, "exec"), namespace)
+    exec(compile(pathlib.Path(block).read_text(), block, "exec"), namespace)
     print("\\n" + os.environ["END_OF_BLOCK"], flush=True)
 """
 COMMANDS = {

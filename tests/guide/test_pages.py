@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -66,7 +67,9 @@ def _hold_file(block: Block, folder: Path) -> None:
 
 
 def _neat(text: str) -> str:
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+    """Return text without what nobody sees: margins and empty lines."""
+    lines = textwrap.dedent(text).splitlines()
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def _pattern(shown: str) -> str:

@@ -148,8 +148,7 @@ def test_document_weights_reach_the_loss(client: Client, table: Dataset, tmp_pat
     """ListNet weighs documents; without the column it learns another model."""
     path = tmp_path / "unweighted.csv"
     path.write_text(_csv(ROWS, {0: "-1"}))
-    columns = {"label": "grade", "ignore": ["doc_weight"]}
-    unweighted = _ready(client.upload_dataset(path, columns=columns))
+    unweighted = _ready(client.upload_dataset(path, columns={"label": "grade", "ignore": ["doc_weight"]}))
     changes = {"loss": {"name": "listnet"}, "label_map": {"-1": 0}}
     jobs = [_trained(client, dataset.id, **changes) for dataset in (table, unweighted)]
     one, other = (job.model() for job in jobs)

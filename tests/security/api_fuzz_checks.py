@@ -32,7 +32,17 @@ MEANT: dict[str, dict[str, str]] = {
         [
             *(
                 f"GET /v1/{name}"
-                for name in ("audit", "comparisons", "datasets", "jobs", "keys", "models", "rankings")
+                for name in (
+                    "audit",
+                    "comparisons",
+                    "datasets",
+                    "evaluations",
+                    "jobs",
+                    "keys",
+                    "model-names",
+                    "models",
+                    "rankings",
+                )
             ),
             "GET /v1/comparisons/{comparison_id}/queries",
             "GET /v1/datasets/{dataset_id}/queries",

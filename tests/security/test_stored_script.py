@@ -111,7 +111,7 @@ def stored(target: Target) -> dict[str, str]:
     return {
         "dataset": found["id"], "broken": broken["id"], "broken_job": broken["job_id"],
         "failed": trained["id"], "job": model["id"], "compare_job": compared["id"],
-        "inspect_job": inspected["id"],
+        "inspect_job": inspected["id"], "ranking": ranking,
         "evaluation": evaluated["result"]["evaluation_id"], "comparison": compared["result"]["comparison_id"],
     }  # fmt: skip
 
@@ -132,7 +132,12 @@ def test_no_name_on_the_dashboard_is_run(watch: Watch, stored: dict[str, str]) -
     watch.open("/train")
     watch.open(f"/jobs/{stored['job']}")
     watch.open(f"/jobs/{stored['failed']}")
+    watch.open("/models/marked#view=try", MARKUP)
+    watch.open("/models/marked#view=exports", MARKUP)
+    watch.open("/evaluations", f"run {MARKUP}")
     watch.open(f"/evaluations/{stored['evaluation']}", MARKUP)
+    watch.open("/rankings", f"run {MARKUP}")
+    watch.open(f"/rankings/{stored['ranking']}", MARKUP)
     watch.open("/comparisons", f"run {MARKUP}")
     watch.open(f"/comparisons/{stored['comparison']}", MARKUP)
     watch.open(f"/jobs/{stored['compare_job']}")
@@ -163,6 +168,9 @@ def test_what_an_address_says_is_text(watch: Watch, name: str) -> None:
         f"/datasets/{_encoded(name)}",
         f"/datasets/x/queries/{_encoded(name)}",
         f"/models/{_encoded(name)}",
+        f"/models?contains={_encoded(name)}&tag={_encoded(name)}",
+        f"/rankings/{_encoded(name)}",
+        f"/evaluations?model={_encoded(name)}",
         f"/evaluations/{_encoded(name)}",
         f"/comparisons/{_encoded(name)}?a={_encoded(name)}&metric={_encoded(name)}&query={_encoded(name)}",
         f"/sign-in?next={_encoded(name)}",

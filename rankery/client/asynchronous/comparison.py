@@ -1,13 +1,20 @@
 """Comparisons, and the queries behind them."""
 
+from typing import TYPE_CHECKING, Any
+
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncResource
+from rankery.client.asynchronous.tabular import AsyncTabular
+from rankery.client.display import plots
 from rankery.client.reading import read
 from rankery.client.schemas.answers import ComparedQuery, Differences, QueryRankings
 from rankery.client.views.comparison import ComparisonView
 
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-class AsyncComparison(ComparisonView, AsyncResource):
+
+class AsyncComparison(ComparisonView, AsyncResource, AsyncTabular):
     """Systems compared on the queries of one dataset."""
 
     def queries(self) -> AsyncPages[ComparedQuery]:
@@ -41,6 +48,35 @@ class AsyncComparison(ComparisonView, AsyncResource):
         """
         path = f"{self._path}/rankings"
         return read(QueryRankings, await self._client.transport.get(path, query_id=query_id, top=top))
+
+    async def plot(self, a: int = 0, b: int = 1, metric: str | None = None) -> Any:
+        """Draw the differences B − A of all queries, in ascending order.
+
+        Args:
+            a: Place of system A in `systems`, from 0.
+            b: Place of system B.
+            metric: The metric; the first one when left out.
+
+        Returns:
+            A `plotly.graph_objects.Figure`.
+
+        Raises:
+            RankeryApiError: There is no such system or metric.
+        """
+        found = await self.differences(a, b, metric)
+        return plots.differences(found, self.systems[a].name, self.systems[b].name, metric or self.metrics[0])
+
+    async def to_arrow(self) -> "pa.Table":
+        """Ask for the values of all queries: `query_id` and columns such as `ndcg@10 web:3`."""
+        import pyarrow as pa
+
+        rows = await self.queries().all()
+        columns = {
+            f"{metric} {system.name}": pa.array([row.values[metric][place] for row in rows], pa.float64())
+            for metric in self.metrics
+            for place, system in enumerate(self.systems)
+        }
+        return pa.table({"query_id": pa.array([row.query_id for row in rows], pa.string()), **columns})
 
     @property
     def _path(self) -> str:

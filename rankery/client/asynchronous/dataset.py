@@ -8,8 +8,9 @@ from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncResource
 from rankery.client.reading import read
-from rankery.client.schemas.answers import FeatureProfiles, JudgedQuery, QueryEntry
+from rankery.client.schemas.answers import FeatureProfiles, QueryEntry
 from rankery.client.views.dataset import DatasetView
+from rankery.client.views.query import Query
 
 
 class AsyncDataset(DatasetView, AsyncResource):
@@ -70,7 +71,7 @@ class AsyncDataset(DatasetView, AsyncResource):
         path = f"{self._path}/queries"
         return AsyncPages(self._client.transport, path, lambda one: read(QueryEntry, one), prefix=prefix)
 
-    async def query(self, query_id: str, *, offset: int = 0, limit: int = 100) -> JudgedQuery:
+    async def query(self, query_id: str, *, offset: int = 0, limit: int = 100) -> Query:
         """Return documents of one query, with their labels and features.
 
         Args:
@@ -82,7 +83,7 @@ class AsyncDataset(DatasetView, AsyncResource):
             RankeryApiError: There is no such query.
         """
         path = f"{self._path}/queries/{quote(query_id, safe='')}"
-        return read(JudgedQuery, await self._client.transport.get(path, offset=offset, limit=limit))
+        return read(Query, await self._client.transport.get(path, offset=offset, limit=limit))
 
     async def features(self) -> FeatureProfiles:
         """Return what the values of each feature are like."""

@@ -1,11 +1,13 @@
 """Calls about exports of models."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
+from typing_extensions import Unpack
+
+from rankery.client.arguments import ExportOptions
 from rankery.client.asynchronous.calls import AsyncCalls
-from rankery.client.display.progress import transferred
-from rankery.client.reading import given, read
+from rankery.client.display.progress import downloaded
+from rankery.client.reading import document_of, given, read
 from rankery.client.references import HasId, address_of, id_of
 from rankery.client.schemas.answers import ExportParity
 
@@ -20,13 +22,8 @@ class AsyncExportCalls(AsyncCalls):
         path: Path | str,
         *,
         archive: bool = False,
-        target_version: str | None = None,
-        model_name: str | None = None,
-        feature_set: str | None = None,
-        score_shift: bool | None = None,
-        never_missing: bool | None = None,
-        feature_names: Mapping[str, str] | None = None,
         progress: bool | None = None,
+        **options: Unpack[ExportOptions],
     ) -> Path:
         """Write a model for another engine into a file.
 
@@ -35,13 +32,9 @@ class AsyncExportCalls(AsyncCalls):
             format: One of those that the service lists: `lightgbm`, `solr`, `elasticsearch`, `onnx`, …
             path: The file; it appears when it is complete.
             archive: Write a zip with the proof and how to install it beside the model.
-            target_version: The engine's version; the newest when left out.
-            model_name: The model's name in the engine.
-            feature_set: Feature set of Elasticsearch or OpenSearch, feature store of Solr.
-            score_shift: Raise all scores so that none is below 0, as Lucene demands.
-            never_missing: Every document has every feature.
-            feature_names: What the engine calls a feature, by the model's name of it.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+            **options: What the format takes of `target_version`, `model_name`, `feature_set`, `score_shift`,
+                `never_missing` and `feature_names`; see `rankery.client.ExportOptions`.
 
         Returns:
             The file.
@@ -55,28 +48,12 @@ class AsyncExportCalls(AsyncCalls):
             await client.export("web@champion", "solr", "model.json", feature_set="web-features")
             ```
         """
-        options = given(
-            {
-                "format": format,
-                "target_version": target_version,
-                "model_name": model_name,
-                "feature_set": feature_set,
-                "score_shift": score_shift,
-                "never_missing": never_missing,
-                "feature_names": feature_names,
-            }
-        )
         target = Path(path)
         address = f"/v1/models/{address_of(reference)}/export{'/archive' if archive else ''}"
-        with transferred(f"exporting {target.name}", None, progress) as on_bytes:
-            seen = 0
-
-            def count(written: int, _: int | None) -> None:
-                nonlocal seen
-                on_bytes(written - seen)
-                seen = written
-
-            await self.transport.download("POST", address, target, json=options, on_bytes=count)
+        with downloaded(f"exporting {target.name}", progress) as on_bytes:
+            await self.transport.download(
+                "POST", address, target, json={"format": format, **options}, on_bytes=on_bytes
+            )
         return target
 
     async def parity(
@@ -85,10 +62,7 @@ class AsyncExportCalls(AsyncCalls):
         format: str,
         *,
         dataset: str | HasId | None = None,
-        target_version: str | None = None,
-        score_shift: bool | None = None,
-        never_missing: bool | None = None,
-        feature_names: Mapping[str, str] | None = None,
+        **options: Unpack[ExportOptions],
     ) -> ExportParity:
         """Return the proof of an export: written, read back and evaluated as the engine does.
 
@@ -96,23 +70,12 @@ class AsyncExportCalls(AsyncCalls):
             reference: Id, name, `name:version` or `name@alias`.
             format: The export's format.
             dataset: Documents to compare over; the model's own when left out.
-            target_version: The engine's version; the newest when left out.
-            score_shift: As in the export.
-            never_missing: As in the export.
-            feature_names: As in the export.
+            **options: As in the export.
 
         Raises:
             RankeryApiError: The format cannot express the model, or the service refused it otherwise.
         """
-        options = given(
-            {
-                "format": format,
-                "dataset_id": None if dataset is None else id_of(dataset),
-                "target_version": target_version,
-                "score_shift": score_shift,
-                "never_missing": never_missing,
-                "feature_names": feature_names,
-            }
-        )
+        body = {"format": format, "dataset_id": None if dataset is None else id_of(dataset), **options}
         path = f"/v1/models/{address_of(reference)}/export/parity"
-        return read(ExportParity, (await self.transport.request("POST", path, json=options)).json())
+        response = await self.transport.request("POST", path, json=given(body))
+        return read(ExportParity, document_of(response))

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
+from rankery.client.arguments import ExportOptions
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncResource
 from rankery.client.reading import read
+from rankery.client.references import HasId
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
 from rankery.client.views.importance import Importance
 from rankery.client.views.model import ModelView
@@ -72,13 +74,47 @@ class AsyncModel(ModelView, AsyncResource):
         """Train it again; see `client.reproduce`."""
         return await self._client.reproduce(self)
 
-    async def export(self, format: str, path: Path | str, **options: Any) -> Path:
-        """Write it for another engine; see `client.export`."""
-        return await self._client.export(self, format, path, **options)
+    async def export(
+        self,
+        format: str,
+        path: Path | str,
+        *,
+        archive: bool = False,
+        progress: bool | None = None,
+        **options: Unpack[ExportOptions],
+    ) -> Path:
+        """Write it for another engine into a file.
 
-    async def parity(self, format: str, **options: Any) -> ExportParity:
-        """Return the proof of an export; see `client.parity`."""
-        return await self._client.parity(self, format, **options)
+        Args:
+            format: One of those that the service lists: `lightgbm`, `solr`, `elasticsearch`, `onnx`, …
+            path: The file; it appears when it is complete.
+            archive: Write a zip with the proof and how to install it beside the model.
+            progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
+            **options: What the format takes; see `client.export`.
+
+        Returns:
+            The file.
+
+        Raises:
+            RankeryApiError: The format cannot express the model, or the service refused it otherwise.
+            FileUnusable: The file cannot be written.
+        """
+        return await self._client.export(self, format, path, archive=archive, progress=progress, **options)
+
+    async def parity(
+        self, format: str, *, dataset: str | HasId | None = None, **options: Unpack[ExportOptions]
+    ) -> ExportParity:
+        """Return the proof of an export: written, read back and evaluated as the engine does.
+
+        Args:
+            format: The export's format.
+            dataset: Documents to compare over; the model's own when left out.
+            **options: As in the export.
+
+        Raises:
+            RankeryApiError: The format cannot express the model, or the service refused it otherwise.
+        """
+        return await self._client.parity(self, format, dataset=dataset, **options)
 
     @property
     def _path(self) -> str:

@@ -9,6 +9,7 @@ from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.model import AsyncModel
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.display.progress import transferred
+from rankery.client.listing import Listing
 from rankery.client.reading import read
 from rankery.client.references import HasId, address_of
 from rankery.client.schemas.answers import Alias, AliasMove, Gate
@@ -83,14 +84,14 @@ class AsyncModelCalls(AsyncCalls):
         path = f"/v1/models/{address_of(reference)}/reproduce"
         return self._bound(AsyncJob, await self.transport.create(path))
 
-    async def aliases(self, name: str) -> list[Alias]:
+    async def aliases(self, name: str) -> Listing[Alias]:
         """Return the aliases of a model's name, in alphabetical order.
 
         Raises:
             RankeryApiError: There is no such model.
         """
         document = await self.transport.get(f"/v1/models/{name}/aliases")
-        return [read(Alias, one) for one in document["items"]]
+        return Listing(read(Alias, one) for one in document["items"])
 
     async def set_alias(self, name: str, alias: str, version: int) -> AsyncModel | AsyncJob:
         """Point an alias such as `champion` at a version of a model.

@@ -1,10 +1,12 @@
 """Lists of the service, asked for a page at a time."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Generic, TypeVar
 
+from rich.console import Console, ConsoleOptions, RenderableType
+
 from rankery.client.asynchronous.transport import AsyncTransport
-from rankery.client.listing import Listing
+from rankery.client.listing import Listing, shown
 
 Item = TypeVar("Item")
 _PAGE = 100
@@ -61,6 +63,15 @@ class AsyncPages(Generic[Item]):
         async for item in self:
             found.append(item)
         return found
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._path})"
+
+    def _repr_html_(self) -> str:
+        return shown(self).html()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        return shown(self).rendered()
 
     async def _page(self, cursor: str | None, limit: int) -> Any:
         return await self._transport.get(self._path, **self._parameters, cursor=cursor, limit=limit)

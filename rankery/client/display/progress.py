@@ -35,7 +35,11 @@ def followed(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]:
         if not jobs or not is_wanted(progress):
             yield _nothing
             return
-        with _drawn(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[news]}")) as bars:
+        with _drawn(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(16),
+            TextColumn("{task.fields[news]}", markup=False),
+        ) as bars:
             tasks = {job.id: bars.add_task(_name(job), total=None, news=job.status) for job in jobs}
 
             def show(job: Job) -> None:
@@ -54,7 +58,7 @@ def transferred(what: str, total_bytes: int | None, progress: bool | None) -> It
         yield _nothing
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
@@ -65,11 +69,24 @@ def transferred(what: str, total_bytes: int | None, progress: bool | None) -> It
         yield lambda n_bytes: bars.advance(task, n_bytes)
 
 
+@contextmanager
+def downloaded(what: str, progress: bool | None) -> Iterator[Callable[[int, int | None], None]]:
+    """Draw a bar of bytes: the block gets a function to call with those so far and those in all."""
+    if not is_wanted(progress):
+        yield _nothing
+        return
+    with _drawn(
+        TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn()
+    ) as bars:
+        task = bars.add_task(what, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
+
+
 def _drawn(*columns: ProgressColumn) -> Progress:
     return Progress(*columns, console=Console(stderr=True))
 
 
-def _nothing(_: object) -> None:
+def _nothing(*_: object) -> None:
     pass
 
 
@@ -88,20 +105,30 @@ def _steps(job: Job) -> tuple[int, int | None]:
 
 
 def _news(job: Job) -> str:
-    news: list[str] = []
-    progress = job.progress
-    if job.status != "running" or progress is None:
-        news.append(job.status)
-    elif progress.iteration is not None and progress.total is not None:
-        news.append(f"{progress.phase} {progress.iteration:,} of {progress.total:,}")
-    else:
-        news.append(progress.phase)
-    validation = (job.metrics or {}).get("validation") or {}
-    for metric, value in list(validation.items())[:1]:
-        news.append(f"validation {metric} {value:.4f}" if value is not None else f"{metric} undefined")
-    if job.status == "running" and progress is not None and progress.eta_seconds is not None:
-        news.append(f"{progress.eta_seconds:.0f} s left")
+    done, total = _steps(job)
+    news = [] if job.status == "running" and total else [_stage(job)]
+    if total is not None and total > 1:
+        news.append(f"{done:,} of {total:,}")
+    metric, value = _followed(job)
+    if value is not None:
+        news.append(f"validation {metric} {value:.4f}")
+    if job.status == "running" and job.progress is not None and job.progress.eta_seconds is not None:
+        news.append(f"{job.progress.eta_seconds:.0f} s left")
     return ", ".join(news)
+
+
+def _stage(job: Job) -> str:
+    return job.status if job.status != "running" or job.progress is None else job.progress.phase
+
+
+def _followed(job: Job) -> tuple[str, float | None]:
+    """Return the validation metric that decides when to stop, or else the first one, and its latest value."""
+    values = {
+        name: value for name, value in (job.metrics or {}).get("validation", {}).items() if name != "loss"
+    }
+    decisive = (job.spec.get("early_stopping") or {}).get("metric")
+    metric = decisive if decisive in values else next(iter(values), "")
+    return metric, values.get(metric)
 
 
 def _goes_on(jobs: Sequence[Job]) -> str:

@@ -8,11 +8,12 @@ from typing import Self
 from urllib.parse import quote
 
 from rankery.client.reading import read
-from rankery.client.schemas.answers import FeatureProfiles, JudgedQuery, QueryEntry
+from rankery.client.schemas.answers import FeatureProfiles, QueryEntry
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.resource import Resource
 from rankery.client.views.dataset import DatasetView
+from rankery.client.views.query import Query
 
 
 class Dataset(DatasetView, Resource):
@@ -73,7 +74,7 @@ class Dataset(DatasetView, Resource):
         path = f"{self._path}/queries"
         return Pages(self._client.transport, path, lambda one: read(QueryEntry, one), prefix=prefix)
 
-    def query(self, query_id: str, *, offset: int = 0, limit: int = 100) -> JudgedQuery:
+    def query(self, query_id: str, *, offset: int = 0, limit: int = 100) -> Query:
         """Return documents of one query, with their labels and features.
 
         Args:
@@ -85,7 +86,7 @@ class Dataset(DatasetView, Resource):
             RankeryApiError: There is no such query.
         """
         path = f"{self._path}/queries/{quote(query_id, safe='')}"
-        return read(JudgedQuery, self._client.transport.get(path, offset=offset, limit=limit))
+        return read(Query, self._client.transport.get(path, offset=offset, limit=limit))
 
     def features(self) -> FeatureProfiles:
         """Return what the values of each feature are like."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rankery.client.display.progress import transferred
+from rankery.client.listing import Listing
 from rankery.client.reading import read
 from rankery.client.references import HasId, address_of
 from rankery.client.schemas.answers import Alias, AliasMove, Gate
@@ -86,14 +87,14 @@ class ModelCalls(Calls):
         path = f"/v1/models/{address_of(reference)}/reproduce"
         return self._bound(Job, self.transport.create(path))
 
-    def aliases(self, name: str) -> list[Alias]:
+    def aliases(self, name: str) -> Listing[Alias]:
         """Return the aliases of a model's name, in alphabetical order.
 
         Raises:
             RankeryApiError: There is no such model.
         """
         document = self.transport.get(f"/v1/models/{name}/aliases")
-        return [read(Alias, one) for one in document["items"]]
+        return Listing(read(Alias, one) for one in document["items"])
 
     def set_alias(self, name: str, alias: str, version: int) -> Model | Job:
         """Point an alias such as `champion` at a version of a model.

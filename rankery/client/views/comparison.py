@@ -1,7 +1,53 @@
 """Systems compared on the queries of one dataset."""
 
+from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.texts import count, interval, moment, number, p_value
 from rankery.client.schemas import answers
 
 
-class ComparisonView(answers.Comparison):
+class ComparisonView(Shown, answers.Comparison):
     """Systems compared on the queries of one dataset."""
+
+    def summary(self) -> dict[str, str]:
+        """Return what a list says of it, by column."""
+        return {
+            "id": self.id,
+            "systems": ", ".join(system.name for system in self.systems),
+            "sentence": self.sentence,
+        }
+
+    def card(self) -> Card:
+        """Return all that is shown of it."""
+        facts = {
+            "id": self.id,
+            "dataset": self.dataset_id,
+            "conventions": self.contract.preset or "",
+            "created": moment(self.created_at),
+        }
+        return Card("comparison", facts, self.sentence, [self._tests(pair) for pair in self.pairs])
+
+    def _tests(self, pair: answers.Pair) -> Rows:
+        a, b = (self.systems[place].name for place in (pair.a, pair.b))
+        columns = [
+            "metric",
+            f"#{a}",
+            f"#{b}",
+            "#change",
+            "#95% interval",
+            "#p (Holm)",
+            "#better / same / worse",
+        ]
+        rows = [
+            [
+                metric,
+                number(tests.mean_a),
+                number(tests.mean_b),
+                f"{tests.difference:+.4f}",
+                interval(tests.lower, tests.upper),
+                p_value(tests.adjusted_p),
+                " / ".join(map(count, (tests.wins, tests.ties, tests.losses))),
+            ]
+            for metric, tests in pair.metrics.items()
+            if tests is not None
+        ]
+        return Rows(columns, rows, f"{b} against {a}")

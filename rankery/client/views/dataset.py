@@ -1,7 +1,41 @@
 """A judged dataset."""
 
+from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.texts import count, moment, size
 from rankery.client.schemas import answers
 
 
-class DatasetView(answers.Dataset):
-    """A judged dataset."""
+class DatasetView(Shown, answers.Dataset):
+    """A judged dataset, as the service last told of it."""
+
+    def summary(self) -> dict[str, str]:
+        """Return what a list says of it, by column."""
+        statistics = self.statistics or {}
+        return {
+            "id": self.id,
+            "name": self.name,
+            "status": self.status,
+            "queries": count(statistics.get("queries")),
+            "documents": count(statistics.get("documents")),
+            "features": count(statistics.get("features")),
+            "created": moment(self.created_at),
+        }
+
+    def card(self) -> Card:
+        """Return all that is shown of it."""
+        facts = self.summary() | {"size": size(self.size_bytes)}
+        problem = self.problem
+        tables = []
+        if problem is not None:
+            facts["why"] = problem.detail or problem.title
+            places = [[_place(error), str(error.get("detail", ""))] for error in problem.errors or ()]
+            tables += [Rows(["place", "mistake"], places)] if places else []
+        if self.findings:
+            found = [[finding.severity, finding.title, finding.advice] for finding in self.findings]
+            tables.append(Rows(["", "the doctor says", "what to do"], found))
+        return Card(f"dataset {facts.pop('name')}", facts, tables=tables)
+
+
+def _place(error: dict[str, object]) -> str:
+    named = [f"{name} {error[name]}" for name in ("line", "column") if error.get(name) is not None]
+    return ", ".join([str(error[name]) for name in ("file",) if error.get(name)] + named)

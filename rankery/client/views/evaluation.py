@@ -1,7 +1,40 @@
 """A model or a ranking measured on a dataset."""
 
+from typing import Any
+
+from rankery.client.display import plots
+from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.texts import count, interval, moment, number
 from rankery.client.schemas import answers
 
 
-class EvaluationView(answers.Evaluation):
+class EvaluationView(Shown, answers.Evaluation):
     """A model or a ranking measured on a dataset."""
+
+    def summary(self) -> dict[str, str]:
+        """Return what a list says of it, by column."""
+        means = {metric: number(summary.mean) for metric, summary in self.metrics.items()}
+        return {"id": self.id, "system": self.system, "dataset": self.dataset_id, **means}
+
+    def card(self) -> Card:
+        """Return all that is shown of it."""
+        facts = {
+            "id": self.id,
+            "dataset": self.dataset_id,
+            "conventions": (self.contract and self.contract.preset) or "",
+            "created": moment(self.created_at),
+        }
+        rows = [
+            [metric, number(one.mean), interval(one.lower, one.upper), count(one.queries), count(one.skipped)]
+            for metric, one in self.metrics.items()
+        ]
+        columns = ["metric", "#mean", "#95% interval", "#queries", "#undefined"]
+        return Card(f"evaluation of {self.system}", facts, tables=[Rows(columns, rows)])
+
+    def plot(self) -> Any:
+        """Draw the means with their 95 % intervals, by the cutoff k where a metric has several.
+
+        Returns:
+            A `plotly.graph_objects.Figure`.
+        """
+        return plots.evaluation(self)

@@ -1,7 +1,61 @@
-"""Learning curves: one value an iteration for each metric on each data."""
+"""Learning curves."""
 
+from typing import TYPE_CHECKING, Any
+
+from rankery.client.display import plots
+from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.texts import count, number
+from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
 
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-class History(answers.JobHistory):
+
+class History(Shown, answers.JobHistory, Tabular):
     """Learning curves: one value an iteration for each metric on each data."""
+
+    def summary(self) -> dict[str, str]:
+        """Return what a list says of it, by column."""
+        return {
+            "job": self.job_id,
+            "iterations": count(len(self.iterations)),
+            "best": count(self.best_iteration),
+        }
+
+    def card(self) -> Card:
+        """Return all that is shown of it."""
+        rows = [
+            [data, metric, number(values[0]), number(values[-1])]
+            for data, metrics in self.curves.items()
+            for metric, values in metrics.items()
+            if values
+        ]
+        facts = {"iterations": count(len(self.iterations)), "best iteration": count(self.best_iteration)}
+        columns = ["data", "metric", "#first", "#last"]
+        return Card(f"learning curves of {self.job_id}", facts, tables=[Rows(columns, rows)])
+
+    def to_arrow(self) -> "pa.Table":
+        """Return a row an iteration, with columns such as `train ndcg@10` and `validation ndcg@10`."""
+        import pyarrow as pa
+
+        curves = {
+            f"{data} {metric}": pa.array(values, pa.float64())
+            for data, metrics in self.curves.items()
+            for metric, values in metrics.items()
+        }
+        return pa.table({"iteration": pa.array(self.iterations, pa.int64()), **curves})
+
+    def plot(self, metric: str | None = None) -> Any:
+        """Draw the curves of a metric on all data, with the best iteration marked.
+
+        Args:
+            metric: Which; the first one of the validation data when left out.
+
+        Returns:
+            A `plotly.graph_objects.Figure`.
+
+        Raises:
+            DataUnusable: It was not measured.
+        """
+        return plots.history(self, metric)

@@ -1,7 +1,48 @@
 """What the features do in a model's trees."""
 
+from typing import TYPE_CHECKING, Any
+
+from rankery.client.display import plots
+from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.texts import count
+from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
 
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-class Importance(answers.ModelImportance):
+
+class Importance(Shown, answers.ModelImportance, Tabular):
     """What the features do in a model's trees."""
+
+    def summary(self) -> dict[str, str]:
+        """Return what a list says of it, by column."""
+        return {"model": self.model_id, "features": count(len(self.features))}
+
+    def card(self) -> Card:
+        """Return all that is shown of it."""
+        rows = [
+            [one.feature, f"{one.gain:,.4g}", f"{one.gain_share:.1%}", count(one.split)]
+            for one in self.features
+        ]
+        return Card(
+            f"what the features do in {self.model_id}",
+            tables=[Rows(["feature", "#gain", "#of all", "#splits"], rows)],
+        )
+
+    def to_arrow(self) -> "pa.Table":
+        """Return a row a feature: `feature`, `gain`, `gain_share` and `split`, their count."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist([one.model_dump() for one in self.features])
+
+    def plot(self, top: int = 20) -> Any:
+        """Draw the gains of the most important features.
+
+        Args:
+            top: How many.
+
+        Returns:
+            A `plotly.graph_objects.Figure`.
+        """
+        return plots.importance(self, top)

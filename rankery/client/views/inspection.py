@@ -1,7 +1,44 @@
 """What a model looks at, as a dataset shows it."""
 
+from typing import TYPE_CHECKING, Any
+
+from rankery.client.display import plots
+from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.texts import interval, moment, number
+from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
 
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-class Inspection(answers.Inspection):
+
+class Inspection(Shown, answers.Inspection, Tabular):
     """What a model looks at, as a dataset shows it."""
+
+    def summary(self) -> dict[str, str]:
+        """Return what a list says of it, by column."""
+        return {"id": self.id, "model": self.model_id, "dataset": self.dataset_id, "metric": self.metric}
+
+    def card(self) -> Card:
+        """Return all that is shown of it."""
+        facts = {**self.summary(), "created": moment(self.created_at)}
+        rows = [[one.feature, number(one.mean), interval(one.lower, one.upper)] for one in self.importance]
+        columns = ["feature", f"#{self.metric} lost", "#95% interval"]
+        return Card("what the model looks at", facts, tables=[Rows(columns, rows)])
+
+    def to_arrow(self) -> "pa.Table":
+        """Return a row a feature: `feature`, `mean`, `standard_error`, `lower` and `upper`."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist([one.model_dump() for one in self.importance])
+
+    def plot(self, top: int = 20) -> Any:
+        """Draw what the metric loses when each feature is shuffled.
+
+        Args:
+            top: How many features.
+
+        Returns:
+            A `plotly.graph_objects.Figure`.
+        """
+        return plots.permutations(self, top)

@@ -2,13 +2,15 @@
 
 from pydantic import Field
 
+from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.texts import loss, moment, number
 from rankery.client.schemas import answers
 from rankery.errors import NothingMade
 
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
 
 
-class JobView(answers.Job):
+class JobView(Shown, answers.Job):
     """A job as the service last told of it."""
 
     attempts: list[answers.Attempt] = Field(default_factory=list)
@@ -39,3 +41,47 @@ class JobView(answers.Job):
             why = "makes none" if self.status == "succeeded" else f"is {self.status}"
             raise NothingMade(f"there is no {what}: the {self.kind} job {self.id} {why}")
         return str(found)
+
+    def summary(self) -> dict[str, str]:
+        """Return what a list says of it, by column."""
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "status": self.status,
+            "model": str(self.spec.get("model_name") or self.spec.get("model") or ""),
+            "progress": self._steps(),
+            "created": moment(self.created_at),
+        }
+
+    def card(self) -> Card:
+        """Return all that is shown of it."""
+        reason = (self.problem.detail or self.problem.title) if self.problem else ""
+        facts = {
+            "status": self.status,
+            "why": reason,
+            "model": str(self.spec.get("model_name") or self.spec.get("model") or ""),
+            "loss": loss(self.spec.get("loss")),
+            "progress": self._steps(),
+            "made": ", ".join(
+                str(value) for name, value in (self.result or {}).items() if name.endswith("_id")
+            ),
+            "created": moment(self.created_at),
+            "ended": moment(self.finished_at),
+        }
+        return Card(f"{self.kind} job {self.id}", facts, tables=self._metrics())
+
+    def _steps(self) -> str:
+        progress = self.progress
+        if progress is None:
+            return ""
+        steps = (
+            f"{progress.phase} {progress.iteration or 0:,} of {progress.total:,}" if progress.total else ""
+        )
+        left = "" if progress.eta_seconds is None else f"{progress.eta_seconds:.0f} s left"
+        return ", ".join(filter(None, [steps or progress.phase, left]))
+
+    def _metrics(self) -> list[Rows]:
+        data = {name: values for name, values in (self.metrics or {}).items() if values}
+        metrics = list(dict.fromkeys(metric for values in data.values() for metric in values))
+        rows = [[metric, *(number(values.get(metric)) for values in data.values())] for metric in metrics]
+        return [Rows(["metric", *(f"#{name}" for name in data)], rows)] if rows else []

@@ -1,7 +1,43 @@
 """A version of a model."""
 
+from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.texts import count, loss, moment, number, size
 from rankery.client.schemas import answers
 
 
-class ModelView(answers.Model):
-    """A version of a model."""
+class ModelView(Shown, answers.Model):
+    """A version of a model, as the service last told of it."""
+
+    @property
+    def reference(self) -> str:
+        """Its `name:version`."""
+        return f"{self.name}:{self.version}"
+
+    def summary(self) -> dict[str, str]:
+        """Return what a list says of it, by column."""
+        return {
+            "model": self.reference,
+            "id": self.id,
+            "aliases": ", ".join(self.aliases),
+            "loss": str((self.loss or {}).get("name", "")),
+            "trees": count(self.best_iteration),
+            "created": moment(self.created_at),
+        }
+
+    def card(self) -> Card:
+        """Return all that is shown of it."""
+        facts = {
+            "id": self.id,
+            "aliases": ", ".join(self.aliases),
+            "description": self.description or "",
+            "tags": ", ".join(f"{name}={value}" for name, value in self.tags.items()),
+            "source": self.source,
+            "loss": loss(self.loss),
+            "trees": count(self.best_iteration),
+            "features": count(len(self.feature_names)),
+            "size": size(self.size_bytes),
+            "created": moment(self.created_at),
+        }
+        means = [[metric, number(mean)] for metric, mean in (self.metrics or {}).items()]
+        tables = [Rows(["metric", "#mean on its test data"], means)] if means else []
+        return Card(f"model {self.reference}", facts, tables=tables)

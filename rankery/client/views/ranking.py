@@ -1,16 +1,21 @@
 """Stored rankings, and rankings of candidates."""
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict
-
+from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.texts import count, moment, number
+from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
+from rankery.client.schemas.base import Answer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
-class RankingView(BaseModel):
+class RankingView(Shown, Answer):
     """A stored ranking."""
 
-    model_config = ConfigDict(frozen=True)
     id: str
     system: str
     """What ranks"""
@@ -25,6 +30,54 @@ class RankingView(BaseModel):
     created_at: datetime | None = None
     """When it was made; known in lists"""
 
+    def summary(self) -> dict[str, str]:
+        """Return what a list says of it, by column."""
+        return {
+            "id": self.id,
+            "system": self.system,
+            "dataset": self.dataset_id,
+            "created": moment(self.created_at),
+        }
 
-class RankedQueries(answers.RankResponse):
+    def card(self) -> Card:
+        """Return all that is shown of it."""
+        return Card(f"ranking by {self.system}", self.summary())
+
+
+class RankedQueries(Shown, answers.RankResponse, Tabular):
     """Candidate documents in the order of a model."""
+
+    def summary(self) -> dict[str, str]:
+        """Return what a list says of it, by column."""
+        return {"model": f"{self.model.name}:{self.model.version}", "queries": count(len(self.queries))}
+
+    def card(self) -> Card:
+        """Return all that is shown of it."""
+        tables = [
+            Rows(
+                ["#rank", "document", "#score"],
+                [[count(one.rank), one.id, number(one.score)] for one in query.ranking],
+                f"query {query.id}",
+            )
+            for query in self.queries[:_SHOWN_QUERIES]
+        ]
+        more = len(self.queries) - len(tables)
+        sentence = f"The first {len(tables)} of {len(self.queries):,} queries." if more else ""
+        return Card(f"ranked by {self.summary()['model']}", sentence=sentence, tables=tables)
+
+    def to_arrow(self) -> "pa.Table":
+        """Return a row a document: `query_id`, `document_id`, `rank` and `score`, best first."""
+        import pyarrow as pa
+
+        rows = [(query.id, document) for query in self.queries for document in query.ranking]
+        return pa.table(
+            {
+                "query_id": pa.array([query_id for query_id, _ in rows], pa.string()),
+                "document_id": pa.array([document.id for _, document in rows], pa.string()),
+                "rank": pa.array([document.rank for _, document in rows], pa.int32()),
+                "score": pa.array([document.score for _, document in rows], pa.float64()),
+            }
+        )
+
+
+_SHOWN_QUERIES = 3

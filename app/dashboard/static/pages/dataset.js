@@ -47,7 +47,7 @@ function draw(dataset) {
       h("div", { class: "job-heading" }, h("h1", {}, name), h("span", { class: "status", "data-status": status }, status)),
       datasetActions(dataset, () => location.assign("/datasets")),
     ),
-    h("p", { class: "job-meta" }, sourceWords(dataset), " · ", timeElement(dataset.created_at), " · ", h("code", {}, id)),
+    h("p", { class: "job-meta" }, sourceWords(dataset), " · ", timeElement(dataset.created_at), status === "ready" && measured(), " · ", h("code", {}, id)),
     parts && siblings(parts),
     ...contents(dataset),
   );
@@ -61,6 +61,12 @@ function contents(dataset) {
   }
   const { problem } = dataset;
   return [problem?.errors?.length ? problemTable(problem) : problem && problemBox(problem)];
+}
+
+/** What was measured on it, and what ranks its queries. */
+function measured() {
+  const of = new URLSearchParams({ dataset_id: id });
+  return [" · ", h("a", { href: `/evaluations?${of}` }, "Evaluations"), " · ", h("a", { href: `/rankings?${of}` }, "Rankings")];
 }
 
 /** The datasets that came in the same upload. */

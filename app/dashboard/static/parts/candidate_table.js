@@ -40,7 +40,7 @@ export function candidateTable(telling) {
   }
 
   function rows(candidate, { id, rank, score, explanation }, largest) {
-    const reasons = h("tr", { class: "reasons", hidden: !open.has(id) }, h("td", { colspan: heads.length }, contributions(explanation)));
+    const reasons = h("tr", { class: "reasons", hidden: !open.has(id) }, h("td", { colspan: heads.length }, h("div", { class: "in-sight" }, contributions(explanation))));
     const why = h("button", { type: "button", class: "quiet small", "aria-expanded": String(open.has(id)), "aria-label": `Why ${id} is there`, click: toggle }, "Why");
     function toggle() {
       if (open.has(id)) open.delete(id);

@@ -3,7 +3,7 @@
  * @module
  */
 import { get } from "./api.js";
-import { compareWith, datasetApi, evaluationApi, modelPage } from "./addresses.js";
+import { compareWith, datasetApi, evaluationApi, modelPage, rankingApi, rankingPage } from "./addresses.js";
 import { h } from "./dom.js";
 
 /** @param {any} evaluation */
@@ -28,8 +28,8 @@ function file(href, words, name) {
 }
 
 function offer(files, ranking) {
-  const address = (format) => `/v1/rankings/${encodeURIComponent(ranking)}?format=${format}`;
-  files.prepend(file(address("trec"), "Ranking (TREC run)", `${ranking}.run`), file(address("parquet"), "Ranking (Parquet)", `${ranking}.parquet`));
+  const address = (format) => rankingApi(ranking, `?format=${format}`);
+  files.prepend(h("a", { href: rankingPage(ranking) }, "Open the ranking"), file(address("trec"), "Ranking (TREC run)", `${ranking}.run`), file(address("parquet"), "Ranking (Parquet)", `${ranking}.parquet`));
 }
 
 /** The ranking that a model made while it was evaluated; a job that is gone took the knowledge along. */

@@ -36,7 +36,7 @@ export async function exportView(model) {
 
   function choose() {
     const chosen = formats.find(({ name }) => name === format.value);
-    replace(words, h("p", {}, chosen.summary, "."), chosen.limits.length > 0 && h("p", { class: "hint" }, `It cannot express ${chosen.limits.join(", ")}: such models are refused.`));
+    replace(words, h("p", {}, chosen.summary, "."), chosen.limits.length > 0 && limits(chosen));
     replace(options, ...optionFields(chosen.options, model.feature_names));
     options.hidden = !chosen.options.length;
     replace(report);
@@ -62,6 +62,10 @@ export async function exportView(model) {
   await offerReady([dataset], null);
   dataset.prepend(h("option", { value: "", selected: true }, "its own test data, else training data"));
   return [form, report];
+}
+
+function limits({ limits: all }) {
+  return h("details", { class: "more" }, h("summary", {}, "What it cannot express"), h("ul", { class: "hint" }, ...all.map((words) => h("li", {}, words))));
 }
 
 /** Names of features are too many for an address: the files come by POST. */

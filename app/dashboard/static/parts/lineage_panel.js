@@ -16,14 +16,12 @@ export function lineagePanel(model) {
   const { lineage, sha256, source } = model;
   const head = h("h2", {}, "Lineage");
   const checksum = fact("sha-256 of its text", h("code", { class: "digest" }, sha256));
-  if (!lineage) {
-    const words = source === "imported" ? "It was imported: what it was made of is not known here." : "It was trained before lineages were kept.";
-    return h("section", { class: "panel" }, head, h("p", { class: "hint" }, words), h("dl", { class: "facts wide" }, checksum));
-  }
+  const imported = source === "imported";
+  if (!lineage) return h("section", { class: "panel" }, head, h("p", { class: "hint" }, "It was made before lineages were kept."), h("dl", { class: "facts wide" }, checksum));
   return h(
     "section",
     { class: "panel lineage" },
-    h("div", { class: "panel-head" }, head, h("p", { class: "hint" }, "All that decides its bytes.")),
+    h("div", { class: "panel-head" }, head, h("p", { class: "hint" }, imported ? "It was imported: of what it was made is not known here." : "All that decides its bytes.")),
     h("dl", { class: "facts wide" }, ...Object.entries(lineage.datasets).map(dataset), checksum),
     h(
       "dl",
@@ -34,7 +32,7 @@ export function lineagePanel(model) {
       fact("machine", lineage.machine),
     ),
     h("details", { class: "more" }, h("summary", {}, "What was asked for, as JSON"), h("pre", { tabindex: "0" }, JSON.stringify(lineage.spec, null, 2))),
-    source === "trained" && reproduction(model),
+    !imported && reproduction(model),
   );
 }
 

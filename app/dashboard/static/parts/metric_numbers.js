@@ -24,7 +24,7 @@ export function metricNumbers({ metrics, contract }) {
     h("h2", {}, "Numbers"),
     h("div", { class: "scroll", role: "region", "aria-label": "Numbers", tabindex: "0" }, table(names, metrics)),
     h("h3", {}, "What they mean ", contract && h("small", {}, presetWords(contract))),
-    h("dl", { class: "conventions" }, ...names.map((name) => meaning(name, metrics[name]))),
+    h("dl", { class: "conventions" }, ...meanings(names, metrics)),
   );
 }
 
@@ -48,6 +48,12 @@ function row(name, summary) {
   );
 }
 
-function meaning(name, { contract }) {
-  return h("div", {}, h("dt", {}, name), h("dd", {}, contractWords(contract) || "needs no convention"));
+/** Metrics that mean the same, as one with several cutoffs, are told together. */
+function meanings(names, metrics) {
+  const together = new Map();
+  for (const name of names) {
+    const words = contractWords(metrics[name].contract) || "needs no convention";
+    together.set(words, [...(together.get(words) || []), name]);
+  }
+  return [...together].map(([words, same]) => h("div", {}, h("dt", {}, same.join(", ")), h("dd", {}, words)));
 }

@@ -12,7 +12,6 @@ import { tileList } from "./tiles.js";
 export function modelHead(model) {
   const { id, name, version, aliases, job_id: job, dataset_id: dataset, loss, source, metrics, created_at: created } = model;
   const reference = `${name}:${version}`;
-  const jobPage = `/jobs/${encodeURIComponent(job)}`;
   return [
     h(
       "div",
@@ -22,9 +21,8 @@ export function modelHead(model) {
         "div",
         { class: "actions" },
         h("a", { class: "button", href: compareWith([reference]) }, "Compare"),
-        h("a", { class: "button quiet", href: `/evaluations?${new URLSearchParams({ model: reference })}#evaluate` }, "Evaluate"),
-        metrics && h("a", { class: "button quiet", href: `${jobPage}#result` }, "Evaluation"),
-        h("a", { class: "button quiet", href: jobPage }, "Job"),
+        h("a", { class: "button quiet", href: `/evaluations?${new URLSearchParams({ model_id: id, model: reference })}` }, "Evaluations"),
+        h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
       ),
     ),
     h(

@@ -93,6 +93,7 @@ export async function tryView(model) {
   } else {
     table.take([{ id: "d1", label: null, features: {} }, { id: "d2", label: null, features: {} }]);
     setText(words, "There is no dataset to take documents from: these two have no feature yet.");
+    await rank();
   }
   return [h("section", { class: "panel" }, head, hint, words, problem, form), h("section", { class: "panel" }, h("h2", {}, "The same by a program"), code)];
 }

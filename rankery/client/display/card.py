@@ -1,0 +1,151 @@
+"""What is shown of a thing, as a card: on a terminal by rich, in a notebook as HTML."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape as html_escape
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+_SHOWN_ROWS = 20
+_STYLE = (
+    ".rankery-card{margin:.5em 0;font-size:13px;line-height:1.45}"
+    ".rankery-card h4{margin:0 0 .3em;font-size:14px}"
+    ".rankery-card p{margin:.3em 0}"
+    ".rankery-card table{border-collapse:collapse;margin:.4em 0;font-size:13px;"
+    "font-variant-numeric:tabular-nums}"
+    ".rankery-card caption{text-align:left;opacity:.75;padding:.2em 0}"
+    ".rankery-card th,.rankery-card td{text-align:left;padding:.15em .9em .15em 0;background:none;"
+    "border:0 solid rgba(128,128,128,.4);border-bottom-width:1px;white-space:pre-wrap;vertical-align:top}"
+    ".rankery-card th{font-weight:600}"
+    ".rankery-card .number{text-align:right}"
+)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A small table.
+
+    Attributes:
+        columns: Names; those of numbers begin with `#`, which is not shown.
+        rows: Texts.
+        title: What the table is of.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is shown of a thing.
+
+    Attributes:
+        title: What it is.
+        facts: What is said of it, by name; empty texts are left out.
+        sentence: What may be said of it in words.
+        tables: Its numbers.
+    """
+
+    title: str
+    facts: Mapping[str, str] = field(default_factory=dict)
+    sentence: str = ""
+    tables: Sequence[Rows] = ()
+
+    def html(self) -> str:
+        """Return it for a notebook; all texts are escaped, colours are the notebook's own."""
+        parts = [f"<style>{_STYLE}</style><div class='rankery-card'>"]
+        if self.title:
+            parts.append(f"<h4>{html_escape(self.title)}</h4>")
+        if self.sentence:
+            parts.append(f"<p>{html_escape(self.sentence)}</p>")
+        facts = [
+            f"<tr><th scope='row'>{html_escape(name)}</th><td>{html_escape(value)}</td></tr>"
+            for name, value in self.facts.items()
+            if value
+        ]
+        if facts:
+            parts.append(f"<table><tbody>{''.join(facts)}</tbody></table>")
+        parts += map(_html_table, self.tables)
+        return "".join([*parts, "</div>"])
+
+    def rendered(self) -> Iterator[RenderableType]:
+        """Give it to rich, piece by piece."""
+        if self.title:
+            yield f"[bold]{escape(self.title)}[/bold]"
+        if self.sentence:
+            yield escape(self.sentence)
+        facts = Table.grid(padding=(0, 2))
+        for name, value in self.facts.items():
+            if value:
+                facts.add_row(f"[dim]{escape(name)}[/dim]", escape(value))
+        if facts.row_count:
+            yield facts
+        yield from map(_rich_table, self.tables)
+
+
+class Shown(ABC):
+    """Something that looks well where it is looked at."""
+
+    @abstractmethod
+    def summary(self) -> dict[str, str]:
+        """Return what a list says of it, by column."""
+
+    @abstractmethod
+    def card(self) -> Card:
+        """Return all that is shown of it."""
+
+    def _repr_html_(self) -> str:
+        return self.card().html()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        return self.card().rendered()
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name}={value!r}" for name, value in self.summary().items() if value)
+        return f"{type(self).__name__}({facts})"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+
+def _html_table(table: Rows) -> str:
+    classes = [" class='number'" if name.startswith("#") else "" for name in table.columns]
+    head = "".join(
+        f"<th scope='col'{kind}>{html_escape(name.removeprefix('#'))}</th>"
+        for name, kind in zip(table.columns, classes, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{kind}>{html_escape(cell)}</td>" for cell, kind in zip(row, classes, strict=True))
+        + "</tr>"
+        for row in table.rows[:_SHOWN_ROWS]
+    )
+    caption = f"<caption>{html_escape(_caption(table))}</caption>" if _caption(table) else ""
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _rich_table(table: Rows) -> Table:
+    shown = Table(
+        title=escape(_caption(table)) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False
+    )
+    for name in table.columns:
+        is_number = name.startswith("#")
+        # A number or an id that is broken cannot be read, nor copied.
+        whole = is_number or name == "id" or name.endswith("_id")
+        shown.add_column(
+            escape(name.removeprefix("#")), justify="right" if is_number else "left", no_wrap=whole
+        )
+    for row in table.rows[:_SHOWN_ROWS]:
+        shown.add_row(*map(escape, row))
+    return shown
+
+
+def _caption(table: Rows) -> str:
+    if len(table.rows) <= _SHOWN_ROWS:
+        return table.title
+    return f"{table.title}, the first {_SHOWN_ROWS} of {len(table.rows):,}".removeprefix(", ")

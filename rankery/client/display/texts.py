@@ -1,0 +1,51 @@
+"""Numbers and times as people read them."""
+
+from datetime import datetime
+from typing import Any
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a measured value, empty where it is undefined."""
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def interval(lower: float | None, upper: float | None) -> str:
+    """Return the ends of an interval, empty where it is undefined."""
+    return "" if lower is None or upper is None else f"{lower:.4f} to {upper:.4f}"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p-value."""
+    if value is None:
+        return ""
+    return "<.0001" if value < 1e-4 else f"{value:.4f}"
+
+
+def count(value: Any) -> str:
+    """Return a whole number, empty where it is not known."""
+    return "" if value is None else f"{value:,}"
+
+
+def moment(value: datetime | None) -> str:
+    """Return a time in the reader's own zone, empty where there is none."""
+    return "" if value is None else value.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def size(n_bytes: int | None) -> str:
+    """Return a length in bytes."""
+    if n_bytes is None:
+        return ""
+    amount, unit = float(n_bytes), "bytes"
+    for larger in ("kB", "MB", "GB"):
+        if amount < 1000:
+            break
+        amount, unit = amount / 1000, larger
+    return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+
+
+def loss(spec: dict[str, Any] | None) -> str:
+    """Return a loss by its name and what of it was chosen, not left at None."""
+    if not spec:
+        return ""
+    chosen = [f"{name}={value}" for name, value in spec.items() if name != "name" and value is not None]
+    return f"{spec.get('name')} ({', '.join(chosen)})" if chosen else str(spec.get("name"))

@@ -1,0 +1,168 @@
+"""What people hold their data in, as tables of Arrow."""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+from rankery.errors import DataUnusable
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+
+@runtime_checkable
+class Frame(Protocol):
+    """A data frame of pandas, polars, Arrow, DuckDB or anything else that speaks Arrow's C interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand out the columns."""
+
+
+SomeFrame = TypeVar("SomeFrame", bound=Frame)
+
+
+def as_table(frame: Frame) -> "pa.Table":
+    """Return a frame as a table of numbers and texts; pandas' index stays behind.
+
+    Raises:
+        DataUnusable: A column is of a kind that has no place in judged data.
+    """
+    import pyarrow as pa
+
+    try:
+        if type(frame).__module__.startswith("pandas"):
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+        else:
+            table = pa.table(frame)
+        columns = [_plain(table.column(place)) for place in range(table.num_columns)]
+        return pa.table(dict(zip(_names(table), columns, strict=True)))
+    except pa.ArrowException as error:
+        raise DataUnusable(f"the data frame cannot be read: {str(error).splitlines()[0]}") from error
+
+
+def as_arrays(
+    features: Any,
+    *,
+    labels: Any = None,
+    query_ids: Any = None,
+    query_sizes: Any = None,
+    document_ids: Any = None,
+    feature_names: Sequence[str] | None = None,
+) -> "pa.Table":
+    """Return arrays of numpy as one table.
+
+    Args:
+        features: (n_documents, n_features); NaN is a missing value.
+        labels: (n_documents,), or None.
+        query_ids: (n_documents,); the documents of a query stand together.
+        query_sizes: (n_queries,) documents of each query instead, in order.
+        document_ids: (n_documents,), or None.
+        feature_names: Names by column, `f1`, `f2`, … when left out.
+
+    Raises:
+        DataUnusable: The shapes do not fit each other.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    matrix = np.asarray(features)
+    if matrix.ndim != 2:
+        raise DataUnusable(f"features must be of shape (documents, features), not {matrix.shape}")
+    names = (
+        [f"f{place}" for place in range(1, matrix.shape[1] + 1)] if feature_names is None else feature_names
+    )
+    if len(names) != matrix.shape[1]:
+        raise DataUnusable(f"there are {matrix.shape[1]} features and {len(names)} names of features")
+    if query_sizes is not None:
+        if query_ids is not None:
+            raise DataUnusable("query_ids and query_sizes say the same; give one of them")
+        query_ids = _ids_of_sizes(np.asarray(query_sizes))
+    columns = {"query_id": query_ids, "document_id": document_ids, "label": labels}
+    table: dict[str, Any] = {}
+    for name, column in columns.items():
+        if column is not None:
+            array = np.asarray(column)
+            if array.shape != matrix.shape[:1]:
+                raise DataUnusable(f"{name} is of shape {array.shape}; there are {len(matrix)} documents")
+            table[name] = pa.array(array.tolist() if array.dtype.kind in "OU" else array)
+    for place, name in enumerate(names):
+        if name in table:
+            raise DataUnusable(f"two columns are called {name!r}")
+        table[name] = pa.array(np.ascontiguousarray(matrix[:, place]))
+    return pa.table(table)
+
+
+def as_stream(table: "pa.Table", columns: Mapping[str, Any] | None) -> bytes:
+    """Return a table as a scoring request.
+
+    Args:
+        table: A row a document.
+        columns: Where the `query` and the `document` stand, and columns to `ignore`.
+
+    Raises:
+        DataUnusable: There is no such column.
+    """
+    import pyarrow as pa
+
+    named = dict(columns or {})
+    ignored = set(named.pop("ignore", ()))
+    roles = {named.pop(role): f"{role}_id" for role in ("query", "document") if role in named}
+    if named:
+        raise DataUnusable(f"columns says query, document and ignore here, not {', '.join(named)}")
+    for name in (*roles, *ignored):
+        if name not in table.column_names:
+            raise DataUnusable(f"there is no column {name!r}; there are {', '.join(table.column_names)}")
+    kept = [name for name in table.column_names if name not in ignored]
+    table = table.select(kept).rename_columns([roles.get(name, name) for name in kept])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+@contextmanager
+def written(table: "pa.Table") -> Iterator[Path]:
+    """Write a table as Parquet into a file that is gone after the block."""
+    import pyarrow.parquet as pq
+
+    with tempfile.TemporaryDirectory(prefix="rankery-") as folder:
+        path = Path(folder) / "table.parquet"
+        pq.write_table(table, path, compression="zstd")
+        yield path
+
+
+def _names(table: "pa.Table") -> list[str]:
+    names = table.column_names
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise DataUnusable(f"two columns are called {name!r}")
+    return names
+
+
+def _plain(column: Any) -> Any:
+    """Return a column as numbers or texts, whatever they were packed in."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_dictionary(column.type):
+        # Not by a cast: there is none from a dictionary of views.
+        chunks = [_plain(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
+        column = pa.chunked_array(chunks, _plain(pa.nulls(0, column.type.value_type)).type)
+    if types.is_string_view(column.type):
+        return column.cast(pa.large_string())
+    if types.is_boolean(column.type):
+        return column.cast(pa.int8())
+    if types.is_decimal(column.type):
+        return column.cast(pa.float64())
+    return column
+
+
+def _ids_of_sizes(sizes: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    import numpy as np
+
+    if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 1).any():
+        raise DataUnusable("query_sizes must be whole numbers of at least 1, one a query")
+    return np.repeat(np.arange(1, len(sizes) + 1), sizes)

@@ -1,0 +1,85 @@
+"""Tables of Arrow as what people hold their data in."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from rankery.errors import PackageMissing
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas
+    import polars
+    import pyarrow as pa
+
+    from rankery.client.frames.incoming import SomeFrame
+
+
+def as_pandas(table: "pa.Table") -> "pandas.DataFrame":
+    """Return a table as a data frame of pandas.
+
+    Raises:
+        PackageMissing: pandas is not installed.
+    """
+    try:
+        import pandas  # noqa: F401 - pyarrow's own sentence does not say how to get it
+    except ImportError as error:
+        raise PackageMissing("pandas is not installed; pip install 'rankery[pandas]'") from error
+    return table.to_pandas()
+
+
+def as_polars(table: "pa.Table") -> "polars.DataFrame":
+    """Return a table as a data frame of polars.
+
+    Raises:
+        PackageMissing: polars is not installed.
+    """
+    try:
+        import polars
+    except ImportError as error:
+        raise PackageMissing("polars is not installed; pip install 'rankery[polars]'") from error
+    return polars.DataFrame(table)
+
+
+def as_numpy(table: "pa.Table") -> "dict[str, np.ndarray[Any, Any]]":
+    """Return the columns of a table as arrays, by name."""
+    return {name: table.column(name).to_numpy() for name in table.column_names}
+
+
+def like(frame: "SomeFrame", table: "pa.Table") -> "SomeFrame":
+    """Return a table in the kind of a frame, as a table of Arrow where it is another kind."""
+    library = type(frame).__module__.partition(".")[0]
+    found: Any = table
+    if library == "pandas":
+        found = as_pandas(table)
+    elif library == "polars":
+        found = as_polars(table)
+    same_kind: SomeFrame = found
+    return same_kind
+
+
+class Tabular(ABC):
+    """Something in hand that is also a table."""
+
+    @abstractmethod
+    def to_arrow(self) -> "pa.Table":
+        """Return it as a table of Arrow."""
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Return it as a data frame of pandas.
+
+        Raises:
+            PackageMissing: pandas is not installed.
+        """
+        return as_pandas(self.to_arrow())
+
+    def to_polars(self) -> "polars.DataFrame":
+        """Return it as a data frame of polars.
+
+        Raises:
+            PackageMissing: polars is not installed.
+        """
+        return as_polars(self.to_arrow())
+
+    def to_numpy(self) -> "dict[str, np.ndarray[Any, Any]]":
+        """Return its columns as arrays, by name."""
+        return as_numpy(self.to_arrow())

@@ -1,0 +1,39 @@
+"""The guide as the service shows it."""
+
+from pathlib import Path
+
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from app import problems
+from app.guide import mount_guide
+
+
+def of(site: Path) -> TestClient:
+    """Serve a guide alone."""
+    application = FastAPI()
+    problems.install(application)
+    mount_guide(application, site)
+    return TestClient(application)
+
+
+def test_what_was_built_is_shown(tmp_path: Path) -> None:
+    """Pages are folders; the browser asks again each time; what is not there is a page of the guide's own."""
+    (tmp_path / "concepts").mkdir()
+    (tmp_path / "index.html").write_text("first")
+    (tmp_path / "404.html").write_text("nowhere")
+    (tmp_path / "concepts" / "index.html").write_text("concepts")
+    client = of(tmp_path)
+    first = client.get("/guide")
+    assert (first.url.path, first.text, first.headers["cache-control"]) == ("/guide/", "first", "no-cache")
+    assert client.get("/guide/concepts/").text == "concepts"
+    missing = client.get("/guide/nothing/")
+    assert (missing.status_code, missing.text) == (404, "nowhere")
+
+
+def test_where_it_is_not_built_the_answer_says_how(tmp_path: Path) -> None:
+    """A source tree in which nobody ran make answers with a problem that names the command."""
+    answer = of(tmp_path / "nothing").get("/guide/quick-start/")
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "make guide" in answer.json()["detail"]

@@ -1,0 +1,48 @@
+"""The guide in a browser, under the service's content security policy."""
+
+import os
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from app.guide.files import NOT_BUILT, SITE
+from tests.browser.visit import Visit
+
+
+@pytest.fixture(autouse=True)
+def _built() -> None:
+    if not (SITE / "index.html").is_file():
+        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
+            pytest.fail(NOT_BUILT)
+        pytest.skip(NOT_BUILT)
+
+
+@pytest.mark.parametrize("look", [("light", 1280), ("dark", 375)], ids=["light", "dark"])
+def test_the_guide_is_searched_and_keeps_what_was_chosen(visit: Visit) -> None:
+    """Search works offline; tabs and colours stay from page to page; the dashboard is one click away."""
+    page = visit.open("/guide")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Rankery")
+    dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    expect(page.locator("body")).to_have_attribute("data-md-color-scheme", "slate" if dark else "default")
+    visit.photograph(f"guide-{'dark' if dark else 'light'}")
+
+    page.keyboard.press("/")
+    page.keyboard.type("LambdaRank")
+    results = page.locator(".md-search-result__item")
+    expect(results.filter(has_text="Losses").first).to_be_visible()
+    results.filter(has_text="Losses").first.get_by_role("link").first.click()
+    expect(page).to_have_url(re.compile("/guide/concepts/losses/"))
+    expect(page.locator("figure.picture svg").first).to_be_visible()
+
+    visit.open("/guide/quick-start/").get_by_text("Python", exact=True).first.click()
+    visit.open("/guide/how-to/own-data/")
+    expect(page.get_by_text("client.upload_dataset").first).to_be_visible()
+
+    page.locator("[data-md-component=palette] label:visible").click()
+    expect(page.locator("body")).to_have_attribute("data-md-color-scheme", "default")
+    page.locator("[data-md-component=palette] label:visible").click()
+    visit.open("/guide/reference/http/jobs/")
+    expect(page.locator("body")).to_have_attribute("data-md-color-scheme", "slate")
+    expect(page.get_by_role("heading", name="Submit a job")).to_be_visible()
+    expect(page.locator('a[href="/"]').first).to_have_attribute("href", "/")

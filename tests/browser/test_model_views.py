@@ -1,0 +1,166 @@
+"""What one does with a model: describe it, make it again, move aliases, export it, try it, import it."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.prepared import Prepared
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+
+def _view(visit: Visit, reference: str, name: str) -> Page:
+    page = visit.open(f"/models/{reference}")
+    page.locator("#views").get_by_role("link", name=name).click()
+    page.locator(f'#views [aria-current="page"]:text-is("{name}")').wait_for()
+    return page
+
+
+def test_a_model_is_described_and_found_by_its_tag(visit: Visit, prepared: Prepared) -> None:
+    """Tags come and go by lines, a wrong one is told at its field; a tag leads to all models that have it."""
+    visit.refusals_expected = True
+    prepared.model(2)
+    latest = prepared.get("/v1/models/compared")
+    page = visit.open(f"/models/{latest['id']}")
+    said = page.locator(".panel").filter(has=page.get_by_role("heading", name="What is said of it"))
+    said.get_by_role("button", name="Edit").click()
+    said.get_by_label("Description").fill("for the start page")
+    said.get_by_label("Tags").fill("Team: search")
+    said.get_by_role("button", name="Save").click()
+    expect(said.locator(".problem, .field-error").first).to_be_visible()
+    said.get_by_label("Tags").fill("team: search\ndraft")
+    said.get_by_role("button", name="Save").click()
+    expect(said.locator(".description")).to_have_text("for the start page")
+    assert prepared.get(f"/v1/models/{latest['id']}")["tags"] == {"team": "search", "draft": ""}
+    said.get_by_role("link", name="team: search").click()
+    page.wait_for_url(f"{visit.url}/models?tag=team%3Asearch")
+    expect(page.locator('.model[data-name="compared"]')).to_contain_text("for the start page")
+    page.get_by_label("Find a model by its name").fill("no such")
+    expect(page.get_by_role("heading", name="No such models")).to_be_visible()
+    assert "contains=no+such" in page.url
+    page.get_by_label("Find a model by its name").fill("ompar")
+    expect(page.locator('.model[data-name="compared"]')).to_be_visible()
+    page.locator('.model[data-name="compared"] summary').click()
+    expect(page.locator(".versions tbody tr")).to_have_count(latest["version"])
+
+
+def test_a_model_is_made_again(visit: Visit, prepared: Prepared) -> None:
+    """Its lineage names its data; trained again, the same bytes come out, and that is said."""
+    page = visit.open(f"/models/{prepared.model(1)}")
+    lineage = page.locator(".lineage")
+    expect(lineage.get_by_role("link", name="learnt from.csv")).to_be_visible()
+    lineage.get_by_role("button", name="Train again and compare bytes").click()
+    expect(lineage.locator(".verdict-line")).to_contain_text("The same bytes came out.")
+
+
+def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepared) -> None:
+    """Set, gated, moved by a job whose numbers stand in the history, and rolled back once confirmed."""
+    prepared.model(2)
+    dataset_id = prepared.test_data()
+    page = _view(visit, "compared:1", "Aliases")
+    other = page.locator(".alias-form")
+    other.get_by_label("Name").fill("trusted")
+    other.get_by_role("button", name="Point at version 1").click()
+    card = page.locator('.alias[data-alias="trusted"]')
+    expect(card.get_by_role("heading")).to_contain_text("this version")
+    card.get_by_role("button", name="Set a gate").click()
+    card.get_by_label("Compared on the queries of").select_option(dataset_id)
+    card.get_by_label("Most that a part").fill("0.5")
+    card.get_by_role("button", name="Set gate").click()
+    expect(card.locator(".gate")).to_contain_text("not shown to be worse by ndcg@10")
+
+    page = _view(visit, "compared:2", "Aliases")
+    card = page.locator('.alias[data-alias="trusted"]')
+    card.get_by_role("button", name="Point at version 2").click()
+    expect(card.get_by_role("heading")).to_contain_text("this version")
+    promoted = card.locator('[data-kind="promoted"]')
+    promoted.locator("summary").click()
+    (move, _) = prepared.get("/v1/models/compared/aliases/trusted/history")["items"]
+    expect(promoted).to_contain_text(move["report"]["sentence"])
+    expect(promoted).to_contain_text(f"{move['report']['paired']['mean_b']:.4f}")
+    visit.photograph("model-aliases")
+    card.get_by_role("button", name="Roll back").click()
+    page.get_by_role("dialog").get_by_role("button", name="Roll back").click()
+    expect(card.get_by_role("heading")).to_contain_text("version 1")
+    expect(card.locator('[data-kind="rolled_back"]')).to_be_visible()
+
+
+def test_an_export_is_proven_before_it_is_taken(visit: Visit, prepared: Prepared) -> None:
+    """The format's options make the form; what is refused is told, what is proven has numbers and files."""
+    visit.refusals_expected = True
+    reference = prepared.model(1)
+    page = visit.open(f"/models/{reference}#view=exports&format=solr")
+    form = page.locator("#exports form")
+    form.get_by_label("What the engine calls features").fill("nothing = x")
+    form.get_by_role("button", name="Export and compare").click()
+    expect(form.locator(".field-error")).to_contain_text("not a feature of this model")
+    form.get_by_label("What the engine calls features").fill("f6 = bm25")
+    form.get_by_role("button", name="Export and compare").click()
+    report = page.locator(".parity")
+    expect(report.get_by_role("heading", name="It decides as the model does")).to_be_visible()
+    expect(report).to_contain_text("neighbours swapped0 of")
+    visit.photograph("model-export")
+    with page.expect_download() as file:
+        report.get_by_role("button", name="Download model.json").click()
+    assert '"bm25"' in file.value.path().read_text()
+    assert file.value.suggested_filename == "compared-1-model.json"
+    with page.expect_download() as archive:
+        report.get_by_role("button", name="Download with proof").click()
+    assert archive.value.path().read_bytes()[:2] == b"PK"
+
+
+def test_a_model_is_tried(visit: Visit, prepared: Prepared) -> None:
+    """A value is changed and the documents move; the reasons add up; documents are pasted as JSON."""
+    reference, dataset_id = prepared.model(2), prepared.test_data()
+    page = visit.open(f"/models/{reference}#view=try&dataset={dataset_id}&query=q1")
+    rows = page.locator(".candidates tbody tr[data-document]")
+    expect(rows).to_have_count(20)
+    last = rows.last.get_attribute("data-document")
+    field = page.get_by_label(f"f6 of {last}", exact=True)
+    for feature in ("f5", "f6"):
+        page.get_by_label(f"{feature} of {last}", exact=True).fill("50")
+    field.press("Enter")
+    moved = page.locator(f'.candidates tr[data-document="{last}"]')
+    expect(moved.locator(".shift")).to_have_attribute("data-shift", "up")
+    expect(field).to_be_focused()
+    moved.get_by_role("button", name="Why").click()
+    reasons = page.locator(".reasons:not([hidden]) tbody td:last-child").all_inner_texts()
+    score = moved.locator("td.number").nth(2).inner_text()
+    added = sum(float(text.replace("−", "-").replace("±", "")) for text in reasons)
+    assert added == pytest.approx(float(score), abs=1e-3)
+    visit.photograph("model-try")
+    expect(page.locator(".snippet").first).to_contain_text(f"/v1/models/{reference}/rank")
+
+    page.locator("#try details summary").click()
+    text = page.get_by_label("Documents as JSON")
+    text.fill("[")
+    page.get_by_role("button", name="Rank", exact=True).click()
+    expect(page.locator("#try .field-error")).to_contain_text("must be JSON")
+    documents = [
+        {"id": "low", "features": {"f6": -9, "f5": -9}},
+        {"id": "high", "features": {"f6": 9, "f5": 9}},
+    ]
+    text.fill(json.dumps({"queries": [{"id": "own", "documents": documents}]}))
+    page.get_by_role("button", name="Rank", exact=True).click()
+    expect(page.locator(".candidates tbody tr[data-document] th")).to_have_text(["high", "low"])
+
+
+def test_a_model_is_imported(visit: Visit, prepared: Prepared) -> None:
+    """What is no model is refused with the reason and the form stays; a model's page opens."""
+    text = visit.page.request.get(f"{visit.url}/v1/models/{prepared.model(1)}/export").body()
+    page = visit.open("/models")
+    form = page.locator("#import-form")
+    for content, name in ((b"no trees", "brought"), (text, "brought")):
+        form.get_by_label("Name").fill(name)
+        form.locator('input[type="file"]').set_input_files(
+            {"name": "m.txt", "mimeType": "text/plain", "buffer": content}
+        )
+        form.get_by_role("button", name="Import").click()
+        if content is not text:
+            expect(page.locator("#importing .problem")).to_be_visible()
+    page.wait_for_url(re.compile(r"/models/mdl_"))
+    expect(page.get_by_role("heading", level=1)).to_contain_text("brought:1")
+    expect(page.locator("#about")).to_contain_text("It was imported")

@@ -1,0 +1,80 @@
+"""Commands as tests call them: inside this process, or as processes of their own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from rankery.cli import app
+
+JUDGED = "".join(
+    f"{label} qid:{query} 1:{(7 * query + 3 * label) % 11} 2:{label + query % 3} 3:{(query * label) % 5}\n"
+    for query in range(1, 41)
+    for label in (0, 1, 2, 0, 1)
+)
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command that has ended."""
+
+    code: int
+    output: str
+    errors: str
+
+    @property
+    def document(self) -> Any:
+        """What it printed, which is JSON and nothing else."""
+        return json.loads(self.output)
+
+    @property
+    def sentence(self) -> str:
+        """Its last words, which are one sentence and no traceback."""
+        assert "Traceback" not in self.errors
+        return self.errors.splitlines()[-1].removeprefix("rankery: ")
+
+
+def run(*arguments: str | Path, stdin: str | None = None, **environment: str) -> Done:
+    """Run a command in this process."""
+    result = CliRunner(env=environment).invoke(app, [str(one) for one in arguments], input=stdin)
+    return Done(result.exit_code, result.stdout, result.stderr)
+
+
+def started(*arguments: str | Path, **environment: str) -> "subprocess.Popen[str]":
+    """Start a command as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "rankery", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
+        # Where the tests run in the background, their children would not hear Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def all_commands() -> Iterator[tuple[str, ...]]:
+    """Name every command, without the groups that hold them."""
+    yield from _below((), get_command(app))
+
+
+def _below(path: tuple[str, ...], command: Any) -> Iterator[tuple[str, ...]]:
+    commands = getattr(command, "commands", None)
+    if commands is None:
+        yield path
+        return
+    for name, one in commands.items():
+        yield from _below((*path, name), one)
+
+
+def ids(items: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the ids of a list."""
+    return [item["id"] for item in items]

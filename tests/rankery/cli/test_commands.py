@@ -1,0 +1,364 @@
+"""Every command that talks to a service, with a real one that they share."""
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankery.client import Client
+from rankery.embedded.stack import EmbeddedStack
+from tests.rankery.cli.commands import JUDGED, Done, ids, run, started
+
+QUICK = ("--set", "num_iterations=5", "--set", "min_data_in_leaf=2", "--metric", "ndcg@5")
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+    """The service of a data folder."""
+    with EmbeddedStack(tmp_path_factory.mktemp("rankery-data")) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Judged files."""
+    folder = tmp_path_factory.mktemp("files")
+    lines = JUDGED.splitlines(keepends=True)
+    (folder / "train.txt").write_text(JUDGED)
+    (folder / "test.txt").write_text("".join(lines[100:]).replace("qid:", "qid:1"))
+    (folder / "broken.txt").write_text("1 qid:1 1:0.5\n0 qid:1 1:no\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(stack: EmbeddedStack, folder: Path) -> dict[str, Any]:
+    """What `rankery train --json` printed."""
+    data = (folder / "train.txt", "--test", folder / "test.txt", "--name", "web")
+    done = rankery(stack, "train", *data, *QUICK, "--json")
+    assert done.code == 0, done.errors
+    found: dict[str, Any] = done.document
+    return found
+
+
+def rankery(stack: EmbeddedStack, *arguments: str | Path, **options: Any) -> Done:
+    """Run a command on the shared service, which it finds by its data folder."""
+    return run(*arguments, "--data-dir", stack.data_dir, NO_COLOR="1", **options)
+
+
+def test_training_does_the_whole_job(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """Upload, wait, train, measure: job, model and evaluation come out, and the data are named."""
+    assert trained["job"]["status"] == "succeeded"
+    assert trained["job"]["spec"]["loss"]["name"] == "ndcg-loss2++"
+    assert trained["job"]["spec"]["validation"] == {"fraction": 0.2}
+    assert (trained["model"]["name"], trained["model"]["version"]) == ("web", 1)
+    assert trained["evaluation"]["metrics"]["ndcg@5"]["queries"] == 20
+    listed = rankery(stack, "datasets", "list", "--json").document
+    assert {one["name"] for one in listed} >= {"train.txt", "test.txt"}
+
+
+def test_training_prints_numbers_and_the_next_commands(
+    trained: dict[str, Any], stack: EmbeddedStack, folder: Path
+) -> None:
+    """A file that was uploaded before is not uploaded again; standard error tells what goes on."""
+    done = rankery(
+        stack, "train", folder / "train.txt", "--test", folder / "test.txt", "--name", "told", *QUICK
+    )
+    assert done.code == 0, done.errors
+    assert "told:1: " in done.output
+    assert "mean over queries with its 95% interval" in done.output
+    assert (
+        f"rankery export told:1 --format lightgbm -o told-1.model.txt --data-dir {stack.data_dir}"
+        in done.output
+    )
+    using, train, test, submitted = done.errors.splitlines()
+    assert using == f"rankery: using the service of {stack.data_dir} at {stack.url}"
+    assert train == f"rankery: train.txt was uploaded before, as {trained['job']['spec']['dataset_id']}"
+    assert test.startswith("rankery: test.txt was uploaded before")
+    assert submitted.endswith(", ndcg-loss2++ for told")
+
+
+def test_a_grid_submits_many(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """A training a combination, side by side; datasets go by name."""
+    grid = ("--grid", "num_leaves=3,7", "--grid", "loss=lambdarank,mse")
+    done = rankery(stack, "train", "train.txt", "--name", "grid", *QUICK, *grid)
+    assert done.code == 0, done.errors
+    heading, _, *rows = [line.split() for line in done.output.splitlines() if line.strip()]
+    assert heading[:3] == ["model", "num_leaves", "loss"]
+    assert [(leaves, loss) for _, leaves, loss, *_ in rows] == [
+        (leaves, loss) for leaves in ("3", "7") for loss in ("lambdarank", "mse")
+    ]
+
+
+def test_a_job_can_be_given_whole_and_left_alone(
+    trained: dict[str, Any], stack: EmbeddedStack, tmp_path: Path
+) -> None:
+    """--from-json and --no-watch; `jobs wait` waits, and fails where a job did."""
+    body = {key: trained["job"]["spec"][key] for key in ("dataset_id", "loss", "hyperparameters")}
+    path = tmp_path / "job.json"
+    path.write_text(json.dumps({"kind": "train", "model_name": "whole", **body}))
+    submitted = rankery(stack, "train", "--from-json", path, "--no-watch", "--json").document
+    assert (submitted["model"], submitted["evaluation"]) == (None, None)
+    job = submitted["job"]["id"]
+    waited = rankery(stack, "jobs", "wait", job, "--json")
+    assert (waited.code, waited.document[0]["status"]) == (0, "succeeded")
+    shown = rankery(stack, "jobs", "show", job)
+    assert job in shown.output
+    assert "succeeded" in shown.output
+    assert rankery(stack, "jobs", "show", job, "--json").document["kind"] == "train"
+    assert ids(rankery(stack, "jobs", "list", "--kind", "train", "--limit", "1", "--json").document) == [job]
+    history = rankery(stack, "jobs", "history", job, "--after", "3", "--json").document
+    assert history["iterations"] == [4, 5]
+    assert rankery(stack, "jobs", "history", job).output.splitlines()[-1].startswith("best iteration: ")
+
+
+def test_ctrl_c_leaves_the_job_and_says_how_to_go_on(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """The exit code is 130, and both commands that the sentence names work."""
+    slow = ("--set", "num_iterations=100000", "--set", "min_data_in_leaf=2", "--validation", "none")
+    process = started("train", "train.txt", "--name", "slow", *slow, "--data-dir", stack.data_dir)
+    assert process.stderr is not None
+    lines = iter(process.stderr.readline, "")
+    job = next(line.split()[2].rstrip(",") for line in lines if "submitted" in line)
+    with Client(stack.url) as client:
+        while client.job(job).status != "running":
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=30)
+        assert (process.returncode, output) == (130, "")
+        where = f"--data-dir {stack.data_dir}"
+        assert errors == (
+            f"rankery: stopped watching; the job {job} goes on: `rankery jobs wait {job} {where}` watches"
+            f" again, `rankery jobs cancel {job} {where}` stops it\n"
+        )
+        assert client.job(job).status == "running"
+    late = rankery(stack, "jobs", "wait", job, "--timeout", "0.1")
+    assert (late.code, late.sentence) == (1, f"{job} is still running after 0.1 s")
+    assert ids(rankery(stack, "jobs", "cancel", job, "--json").document) == [job]
+    waited = rankery(stack, "jobs", "wait", job)
+    assert (waited.code, waited.sentence) == (1, f"{job} cancelled")
+
+
+def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: Path, tmp_path: Path) -> None:
+    """By id or by name; a name of different contents is refused with the candidates."""
+    path = tmp_path / "judged.csv"
+    path.write_text("grade,search,bm25,price\n2,shoes,1.5,7\n0,shoes,2,7\n")
+    columns = ("--columns", '{"label": "grade", "query": "search"}')
+    (first,) = rankery(stack, "datasets", "upload", path, *columns, "--json").document
+    assert (first["name"], first["statistics"]["queries"]) == ("judged.csv", 1)
+    assert rankery(stack, "datasets", "show", "judged.csv", "--json").document["id"] == first["id"]
+    (made,) = rankery(
+        stack, "datasets", "synthetic", "--queries", "5", "--name", "judged.csv", "--json"
+    ).document
+    unclear = rankery(stack, "datasets", "show", "judged.csv")
+    assert unclear.code == 1
+    assert unclear.sentence.startswith("2 datasets are called 'judged.csv'; give the id of one: ")
+    assert all(one["id"] in unclear.sentence for one in (first, made))
+    shown = rankery(stack, "datasets", "show", first["id"])
+    assert f"rankery datasets doctor {first['id']} --data-dir {stack.data_dir}" in shown.output
+    findings = rankery(stack, "datasets", "doctor", first["id"], "--json").document
+    assert [finding["code"] for finding in findings] == [finding["code"] for finding in first["findings"]]
+    (query,) = rankery(stack, "datasets", "queries", first["id"], "--json").document
+    assert (query["query_id"], query["documents"]) == ("shoes", 2)
+    documents = rankery(stack, "datasets", "queries", first["id"], "shoes", "--json").document["documents"]
+    assert [document["features"] for document in documents] == [[1.5, 7.0], [2.0, 7.0]]
+    gone = rankery(stack, "datasets", "delete", first["id"], made["id"], "--json").document
+    assert gone == [first["id"], made["id"]]
+    assert rankery(stack, "datasets", "show", first["id"]).sentence == f"there is no dataset {first['id']!r}"
+
+
+def test_models_are_promoted_and_taken_back(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """Without a gate at once; with one, its verdict is printed, and a refusal is a failure."""
+    moved = rankery(stack, "models", "promote", "web:1", "--json")
+    assert (moved.document["model"]["aliases"], moved.sentence) == (["champion"], "web@champion is web:1")
+    with Client(stack.url) as client:
+        for iterations in (1, 40):
+            data = trained["job"]["spec"]["dataset_id"]
+            client.train("web", data, hyperparameters={"num_iterations": iterations}).wait()
+        test = trained["job"]["spec"]["test_dataset_id"]
+        client.set_gate("web", "champion", {"dataset_id": test, "metric": "ndcg@5", "require": "better"})
+        refused = rankery(stack, "models", "promote", "web:2")
+        assert refused.code == 1
+        assert "there is no evidence that web:2 is better than web:1 by ndcg@5" in refused.sentence
+        client.set_gate("web", "champion", {"dataset_id": test, "metric": "ndcg@5", "p": 1e-9})
+    admitted = rankery(stack, "models", "promote", "web:3", "--json")
+    assert admitted.code == 0
+    assert admitted.document["sentence"] in admitted.errors
+    assert rankery(stack, "models", "aliases", "web", "--json").document[0]["version"] == 3
+    assert rankery(stack, "models", "rollback", "web", "--json").document["version"] == 1
+    kinds = [move["kind"] for move in rankery(stack, "models", "history", "web", "--json").document]
+    assert kinds == ["rolled_back", "promoted", "refused", "moved"]
+    assert rankery(stack, "models", "show", "web@champion", "--json").document["version"] == 1
+    assert "ndcg-loss2++" in rankery(stack, "models", "show", "web:1").output
+    names = [one["name"] for one in rankery(stack, "models", "list", "--name", "web", "--json").document]
+    assert set(names) == {"web"}
+
+
+def test_a_model_is_ranked_with_measured_compared_and_exported(
+    trained: dict[str, Any], stack: EmbeddedStack, folder: Path, tmp_path: Path
+) -> None:
+    """The same documents from LETOR, CSV and JSON have the same scores; a run goes back in."""
+    judged = rankery(stack, "rank", "web:1", folder / "test.txt", "--json").document
+    first = judged["queries"][0]
+    assert [document["rank"] for document in first["ranking"]] == [1, 2, 3, 4, 5]
+    with Client(stack.url) as client:
+        query = client.dataset(trained["job"]["spec"]["test_dataset_id"]).query(first["id"])
+    rows = [
+        {
+            "query": "q",
+            "document": one.document_id,
+            "f1": one.features[0],
+            "f2": one.features[1],
+            "f3": one.features[2],
+        }
+        for one in query.documents
+    ]
+    table = tmp_path / "documents.csv"
+    table.write_text(
+        "\n".join([",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]) + "\n"
+    )
+    from_table = rankery(stack, "rank", "web:1", table, "--top", "3", "--json").document
+    assert from_table["queries"][0]["ranking"] == first["ranking"][:3]
+    documents = [
+        {"id": row["document"], "features": {f"f{n}": row[f"f{n}"] for n in (1, 2, 3)}} for row in rows
+    ]
+    text = json.dumps({"queries": [{"id": "q", "documents": documents}]})
+    from_stdin = rankery(stack, "rank", "web:1", "-", "--json", stdin=text).document
+    assert from_stdin["queries"][0]["ranking"] == first["ranking"]
+    run_file = tmp_path / "web.run"
+    assert rankery(stack, "rank", "web:1", folder / "test.txt", "--trec", "--output", run_file).code == 0
+    assert run_file.read_text().split("\n")[0].split()[-1] == "rankery-web-1"
+
+    measured = rankery(
+        stack, "evaluate", "web:1", "--dataset", folder / "test.txt", "--metric", "ndcg@5", "--json"
+    )
+    expected = trained["evaluation"]["metrics"]["ndcg@5"]["mean"]
+    assert measured.document["metrics"]["ndcg@5"]["mean"] == expected
+    compared = rankery(
+        stack, "compare", "web:1", run_file, "--dataset", folder / "test.txt", "--metric", "ndcg@5", "--json"
+    ).document
+    assert [system["name"] for system in compared["systems"]] == ["web:1", "web.run"]
+    assert compared["pairs"][0]["metrics"]["ndcg@5"]["difference"] == 0
+    printed = rankery(stack, "compare", "web:1", run_file, "--dataset", folder / "test.txt").output
+    assert printed.startswith("web:1 and web.run are the same by ndcg@5")
+    assert "web.run − web:1" in printed
+
+    exported = tmp_path / "model.c"
+    options = ("--format", "c", "--model-name", "shop", "-o", exported, "--dataset", "test.txt")
+    proof = rankery(stack, "export", "web:1", *options, "--json").document
+    assert (proof["parity"]["exact"], proof["bytes"]) == (True, exported.stat().st_size)
+    assert "shop" in exported.read_text()
+    assert (
+        "Every decision is LightGBM's."
+        in rankery(stack, "export", "web:1", "--format", "lightgbm", "-o", tmp_path / "m.txt").output
+    )
+    formats = rankery(stack, "export", "--list", "--json").document
+    assert "vespa" in [one["name"] for one in formats]
+    imported = rankery(
+        stack, "models", "import", tmp_path / "m.txt", "--name", "brought", "--tag", "team=search", "--json"
+    ).document
+    assert (imported["source"], imported["tags"]) == ("imported", {"team": "search"})
+    again = rankery(stack, "models", "reproduce", "web:1", "--json")
+    assert (again.code, again.document["equal"]) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ("train", "train.txt", "--loss", "ndcgloss2++"),
+            "there is no loss 'ndcgloss2++'; did you mean 'ndcg-loss2++'?",
+        ),
+        (
+            ("train", "train.txt", "--loss-option", "mo=1"),
+            "there is no option of ndcg-loss2++ 'mo'; did you mean 'mu'?",
+        ),
+        (("train", "train.txt", "--loss-option", "mu=-1"), "/loss/mu: must be greater than or equal to 0"),
+        (("train", "train.txt", "--validation", "3"), "a share of the queries is above 0 and below 1, not 3"),
+        (
+            ("train", "train.txt", "--validation", "none", "--early-stopping", "3"),
+            "--early-stopping watches the --validation data",
+        ),
+        (
+            ("train", "none.txt"),
+            "none.txt is no file here, and there is no dataset 'none.txt'; see `rankery datasets",
+        ),
+        (("train", "FOLDER/broken.txt"), "file broken.txt, line 2, column 9: expected a number"),
+        (("datasets", "upload", "FOLDER/broken.txt"), "file broken.txt, line 2, column 9: expected a number"),
+        (("rank", "web", "FOLDER/broken.txt"), "file broken.txt, line 2, column 9: expected a number"),
+        (("rank", "web", "none.csv"), "none.csv cannot be read: No such file or directory"),
+        (("models", "show", "nobody"), "there is no model 'nobody'"),
+        (("evaluate", "web@nobody", "--dataset", "train.txt"), "there is no model 'web@nobody'"),
+        (
+            ("evaluate", "web", "--dataset", "train.txt", "--metric", "ndgc"),
+            "/metrics/0: unknown metric 'ndgc'",
+        ),
+        (("jobs", "cancel", "job_1"), "there is no job 'job_1'"),
+        (
+            ("export", "web", "--format", "word", "-o", "x"),
+            "/format: unknown format 'word'; known are lightgbm",
+        ),
+        (
+            ("export", "web", "--format", "c", "-o", "no/x.c"),
+            "no/x.c cannot be written: No such file or directory",
+        ),
+    ],
+)
+def test_what_is_refused_is_one_sentence(
+    trained: dict[str, Any], stack: EmbeddedStack, folder: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    """With the place and the way out; nothing is on standard output."""
+    done = rankery(stack, *(one.replace("FOLDER", str(folder)) for one in arguments))
+    assert (done.code, done.output) == (1, "")
+    assert sentence in done.sentence
+
+
+def test_a_service_that_is_not_there_is_one_sentence() -> None:
+    """The address is named; it is that of RANKERY_URL or of --url."""
+    done = run("jobs", "list", RANKERY_URL="http://127.0.0.1:9")
+    assert done.code == 1
+    assert done.sentence.startswith("no answer from the service at http://127.0.0.1:9: ")
+    assert run("jobs", "list", "--url", "nonsense").sentence.startswith(
+        "'nonsense' is not the address of a service"
+    )
+
+
+def test_the_shell_is_told_what_the_service_has(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """Names and ids of models, datasets and jobs."""
+    offered = {}
+    for words, incomplete in (("models show", "web"), ("datasets show", "tr"), ("jobs show", "job_")):
+        done = run(
+            _RANKERY_COMPLETE="complete_bash",
+            COMP_WORDS=f"rankery {words} {incomplete}",
+            COMP_CWORD="3",
+            RANKERY_DATA_DIR=str(stack.data_dir),
+        )
+        offered[words] = done.output.split("\n")
+    assert "web:1" in offered["models show"]
+    assert "train.txt" in offered["datasets show"]
+    assert trained["job"]["id"] in offered["jobs show"]
+
+
+def test_keys_are_asked_for_in_the_end(stack: EmbeddedStack) -> None:
+    """From the first key on, commands need one, and say how to get it."""
+    folder = ("--data-dir", stack.data_dir)
+    secret = run("keys", "create", "admin", "--scope", "admin", *folder, "--json").document["secret"]
+    deadline = time.monotonic() + 10
+    while (refused := run("jobs", "list", *folder, RANKERY_API_KEY="")).code == 0:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    make = f"`rankery keys create NAME --scope admin --data-dir {stack.data_dir}` makes one"
+    assert refused.sentence == (
+        f"the service wants an API key: set RANKERY_API_KEY to its secret, or pass --api-key; {make}"
+    )
+    wrong = run("jobs", "list", *folder, RANKERY_API_KEY="rk_wrong")
+    assert wrong.code == 1
+    assert wrong.sentence.startswith("the service did not accept the API key: ")
+    assert wrong.sentence.endswith(make)
+    assert run("jobs", "list", *folder, RANKERY_API_KEY=secret).code == 0
+    assert run("jobs", "list", *folder, "--api-key", secret, "--json").code == 0
+    (key,) = run("keys", "list", *folder, "--json").document
+    assert (key["name"], key["scopes"], key["state"]) == ("admin", ["admin"], "active")
+    assert run("keys", "revoke", key["id"], *folder, "--json").document["state"] == "revoked"

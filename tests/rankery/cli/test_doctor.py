@@ -1,0 +1,70 @@
+"""`rankery doctor` on files, without a service."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.rankery.cli.commands import JUDGED, run
+
+NOTHING_TO_LEARN = "".join(f"0 qid:{query} 1:{document}\n" for query in (1, 2) for document in (1, 2))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Files of judged documents: to learn from, to test on, and of one label."""
+    for name, content in (
+        ("train.txt", JUDGED),
+        ("test.txt", "".join(JUDGED.splitlines(keepends=True)[:100])),
+        ("flat.txt", NOTHING_TO_LEARN),
+    ):
+        (tmp_path / name).write_text(content)
+    return tmp_path
+
+
+def test_findings_come_with_what_to_do(folder: Path) -> None:
+    """Sizes first, then each finding with its severity, its advice and examples; warnings are no failure."""
+    done = run("doctor", folder / "train.txt", "--test", folder / "test.txt", NO_COLOR="1")
+    assert done.code == 0
+    first, *_ = done.output.splitlines()
+    assert first == f"{folder}/train.txt: 40 queries, 200 documents, 3 features, letor"
+    _, beside = done.output.split(f"{folder}/train.txt beside {folder}/test.txt:")
+    assert "warning" in beside
+    assert "All 20 queries of the test data have the id of a training query" in beside
+    assert "query 1, 2, 3, 4, 5, …" in beside
+
+
+def test_an_error_is_a_failure(folder: Path) -> None:
+    """A script stops before it trains on data that teach nothing."""
+    done = run("doctor", folder / "flat.txt", "--json")
+    assert done.code == 1
+    (file,) = done.document["files"]
+    assert file["findings"][0]["severity"] == "error"
+    assert file["statistics"]["queries"] == 2
+
+
+def test_several_files_are_held_against_each_other(folder: Path) -> None:
+    """Without --test every pair is looked at, each once."""
+    done = run("doctor", folder / "train.txt", folder / "test.txt", folder / "flat.txt", "--json")
+    pairs = [(Path(pair["train"]).stem, Path(pair["test"]).stem) for pair in done.document["pairs"]]
+    assert pairs == [("train", "test"), ("train", "flat"), ("test", "flat")]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "sentence"),
+    [
+        ("1 qid:1 1:0.5\n0 qid:1 1:no\n", (), "file bad.txt, line 2, column 9: expected a number"),
+        ("a,b\n1,2\n", (), "line 1: expected a column for the label"),
+        (JUDGED, ("--columns", "[1]"), '--columns must be a JSON object such as {"label": "grade"}, not [1]'),
+        (JUDGED, ("--columns", "{"), "--columns is no JSON"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(
+    tmp_path: Path, content: str, options: tuple[str, ...], sentence: str
+) -> None:
+    """With the file, the line and the column."""
+    path = tmp_path / "bad.txt"
+    path.write_text(content)
+    done = run("doctor", path, *options)
+    assert (done.code, done.output) == (1, "")
+    assert sentence in done.sentence
+    assert len(done.errors.splitlines()) == 1

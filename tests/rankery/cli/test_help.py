@@ -1,0 +1,86 @@
+"""What every command has: help with an example, JSON, completion."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.export import FORMATS
+from core.losses import LOSSES
+from core.metrics import METRICS, PRESETS
+from rankery.cli import names
+from tests.rankery.cli.commands import all_commands, run
+
+# They run until they are stopped, or have nothing to tell a program.
+_WITHOUT_DATA = {("serve",), ("api",), ("worker",), ("demo",)}
+
+
+@pytest.mark.parametrize("command", list(all_commands()), ids=" ".join)
+def test_every_command_has_help_with_an_example_and_json(command: tuple[str, ...]) -> None:
+    """The example is of the command itself; every option says what it does."""
+    done = run(*command, "--help", COLUMNS="300", NO_COLOR="1")
+    assert done.code == 0
+    examples = re.findall(r"Example: (.*)", done.output)
+    assert examples
+    assert all(f"rankery {' '.join(command)}" in example for example in examples)
+    assert (" --json " in done.output) == (command not in _WITHOUT_DATA)
+    silent = re.findall(r"│ +(?:\* +)?(--\S+)(?: +-\w)? +<[^>]*>(?: \[[^\]]*\])? +│", done.output)
+    assert not silent
+
+
+def test_the_help_tells_the_exit_codes() -> None:
+    """A script can rely on them."""
+    done = run("--help", COLUMNS="200")
+    assert "0 done; 1 refused or failed" in done.output
+    assert "130 interrupted" in done.output
+
+
+def test_what_is_not_understood_ends_with_2() -> None:
+    """As other commands do; with the command whose help to read."""
+    for arguments in (("train",), ("evaluate", "web"), ("compare", "web", "--dataset", "d"), ("jobs", "lst")):
+        done = run(*arguments)
+        assert done.code == 2
+        assert done.output == ""
+        assert f"Try 'rankery {arguments[0]}" in done.errors.replace("root", "rankery")
+
+
+def test_the_names_that_are_completed_are_those_that_there_are() -> None:
+    """They stand written out, because to import them takes too long for a shell."""
+    assert tuple(LOSSES) == names.LOSSES
+    assert tuple(METRICS) == names.METRICS
+    assert tuple(PRESETS) == names.PRESETS
+    assert tuple(FORMATS) == names.EXPORT_FORMATS
+
+
+def test_bash_completes(tmp_path: Path) -> None:
+    """The script that `--show-completion` prints works in a real bash, and is silent without a service."""
+    script = f"""
+        rankery() {{ {sys.executable} -m rankery "$@"; }}
+        eval "$(rankery --show-completion bash)"
+        completed() {{
+            COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
+            _rankery_completion rankery "${{COMP_WORDS[$COMP_CWORD]}}" ""
+            echo "${{COMPREPLY[@]}}"
+        }}
+        completed rankery da
+        completed rankery train x --loss ndcg-loss2
+        completed rankery export --format elastic
+        completed rankery datasets show ""
+    """
+    done = subprocess.run(
+        ["bash", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "RANKERY_DATA_DIR": str(tmp_path / "none")},
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "datasets",
+        "ndcg-loss2 ndcg-loss2++",
+        "elasticsearch-xgboost elastic-learning-to-rank",
+        "",
+    ]

@@ -1,0 +1,50 @@
+"""Values as they are written on the command line."""
+
+from typing import Any
+
+import pytest
+
+from rankery.cli.texts import NotUnderstood, assigned, grid, settings
+from rankery.cli.trainings import model_name_of, points
+
+
+def test_settings_are_json_where_they_can_be() -> None:
+    """Numbers, lists and words, without quotes."""
+    texts = ["mu=5", "pair_selection=random", "gain=[0, 1, 3]", "extra_trees=true", "path=a=b"]
+    assert settings(texts, "--set") == {
+        "mu": 5,
+        "pair_selection": "random",
+        "gain": [0, 1, 3],
+        "extra_trees": True,
+        "path": "a=b",
+    }
+    assert assigned(["team=1"], "--tag") == {"team": "1"}
+
+
+@pytest.mark.parametrize("texts", [["mu"], ["=5"], ["mu="], ["mu=5", "mu=6"]])
+def test_what_is_no_setting_is_refused(texts: list[str]) -> None:
+    """The option is named."""
+    with pytest.raises(NotUnderstood, match=r"^--set "):
+        settings(texts, "--set")
+
+
+def test_a_grid_goes_through_every_combination() -> None:
+    """Hyperparameters, the loss, and options of the loss; what is not varied stays."""
+    job: dict[str, Any] = {"loss": {"name": "mse"}, "hyperparameters": {"seed": 1}}
+    values = grid(["num_leaves=31,63", "loss=lambdarank,ndcg-loss2++", "loss.sigma=2"], "--grid")
+    found = [(one["hyperparameters"], one["loss"]) for one in points(job, values)]
+    assert found == [
+        ({"seed": 1, "num_leaves": leaves}, {"name": loss, "sigma": 2})
+        for leaves in (31, 63)
+        for loss in ("lambdarank", "ndcg-loss2++")
+    ]
+    assert list(points(job, {})) == [job]
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [("data/MSLR Fold1.txt.gz", "mslr-fold1"), ("ds_01k9", "ds_01k9"), ("_.csv", "model"), ("ä", "model")],
+)
+def test_a_model_is_called_after_its_data(data: str, name: str) -> None:
+    """In the letters that names of models have."""
+    assert model_name_of(data) == name

@@ -1,0 +1,27 @@
+"""What is generated of the client is what the service and the asynchronous client say now."""
+
+import inspect
+
+import rankery.client
+from tests.rankery.generation import CLIENT, generated
+
+
+def test_generated_files_are_current() -> None:
+    """A change of the interface or of the asynchronous client is not whole without `make client`."""
+    files = generated()
+    stale = [path.name for path, text in files.items() if path.read_text() != text]
+    assert stale == [], "run `make client`"
+    assert set((CLIENT / "synchronous").glob("*.py")) <= set(files)
+
+
+def test_every_public_method_is_documented() -> None:
+    """The guide shows these docstrings: a sentence each, and each argument that is not said by its type."""
+    for name in rankery.client.__all__:
+        for method, function in inspect.getmembers(getattr(rankery.client, name), inspect.isfunction):
+            if method.startswith("_") or not function.__module__.startswith("rankery.client.a"):
+                continue
+            documentation = inspect.getdoc(function) or ""
+            assert documentation.partition("\n")[0].endswith("."), (name, method)
+            named = set(inspect.signature(function).parameters) - {"self"}
+            if len(named) > 2:
+                assert all(f"{argument}: " in documentation for argument in named), (name, method)

@@ -1,0 +1,67 @@
+"""Requests that are lost on the way, on real sockets."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from rankery import AsyncClient, Client
+from rankery.errors import RankeryApiError, ServiceUnreachable
+from tests.rankery.unreliable import Fault, Unreliable
+
+Network = Callable[[Sequence[Fault]], Unreliable]
+
+
+def test_what_was_created_is_not_created_again(unreliable: Network) -> None:
+    """An answer that is lost after the work was done is asked for again, under the same key."""
+    network = unreliable(["lost answer", "bad gateway", "busy", None])
+    with Client(network.url) as client:
+        made = client.synthetic_dataset(3, name="once")
+        assert [one.id for one in client.datasets() if one.name == "once"] == [made.id]
+    first, *others = network.header("Idempotency-Key")[:4]
+    assert first is not None
+    assert others == [first] * 3
+
+
+def test_both_clients_are_as_patient(unreliable: Network) -> None:
+    """The asynchronous one sends again, too, and its lists are iterated over all pages."""
+    network = unreliable(["no answer", "lost answer", None])
+
+    async def work() -> None:
+        async with AsyncClient(network.url) as client:
+            made = await client.synthetic_dataset(3, name="asynchronous")
+            found = [one.id async for one in client.datasets() if one.name == "asynchronous"]
+            assert found == [made.id]
+            assert (await (await client.dataset(made.id)).refresh()).status == "pending"
+
+    asyncio.run(work())
+
+
+def test_an_upload_begins_again_with_the_first_byte(unreliable: Network, tmp_path: Path) -> None:
+    """The file arrives whole, and makes one dataset."""
+    path = tmp_path / "again.txt"
+    path.write_text("".join(f"{i % 3} qid:{i // 9} 1:{i}\n" for i in range(20_000)))
+    network = unreliable(["no answer", "lost answer", None])
+    with Client(network.url) as client:
+        dataset = client.upload_dataset(path)
+        assert dataset.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+        assert [one.id for one in client.datasets() if one.name == "again.txt"] == [dataset.id]
+
+
+def test_what_is_not_repeatable_is_not_sent_again(unreliable: Network) -> None:
+    """An alias with a gate is moved by a job, and nobody knows whether the lost answer spoke of one."""
+    network = unreliable(["lost answer"])
+    with Client(network.url) as client, pytest.raises(ServiceUnreachable, match=network.url):
+        client.set_alias("web", "champion", 1)
+    assert len(network.requests) == 1
+
+
+def test_patience_has_an_end(unreliable: Network) -> None:
+    """The last answer is what is told."""
+    network = unreliable(["busy"] * 9)
+    with Client(network.url, retries=2) as client, pytest.raises(RankeryApiError, match="503") as refused:
+        client.dataset("ds_1")
+    assert refused.value.status == 503
+    assert len(network.requests) == 3

@@ -1,0 +1,103 @@
+"""A network that fails as it is told to, on real sockets in front of a real server."""
+
+import contextlib
+import re
+import socket
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Literal
+
+Fault = Literal["no answer", "lost answer", "busy", "bad gateway", None]
+
+_EMPTY = b"Content-Length: 0\r\nConnection: close\r\n\r\n"
+_ANSWERS = {
+    "busy": b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 0\r\n" + _EMPTY,
+    "bad gateway": b"HTTP/1.1 502 Bad Gateway\r\n" + _EMPTY,
+}
+_LIMIT_SECONDS = 30.0
+
+
+class Unreliable:
+    """Stands between a client and a server, and lets one request through a connection.
+
+    Args:
+        server: Where the server listens.
+        faults: What happens to each request in turn: it comes to `no answer` before the server has it, its
+            answer is a `lost answer`, something says that the service is `busy` or that there is a `bad
+            gateway`; None, and all later ones, are answered.
+
+    Attributes:
+        requests: Every request that arrived, as it was sent.
+    """
+
+    def __init__(self, server: tuple[str, int], faults: Sequence[Fault]) -> None:
+        self._server = server
+        self._faults = list(faults)
+        self.requests: list[bytes] = []
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> "Unreliable":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._listening.close()
+
+    @property
+    def url(self) -> str:
+        """Where clients find it."""
+        return "http://{}:{}".format(*self._listening.getsockname())
+
+    def header(self, name: str) -> list[str | None]:
+        """Return a header of every request."""
+        pattern = re.compile(rb"^" + name.encode() + rb": (.*?)\r$", re.IGNORECASE | re.MULTILINE)
+        found = [pattern.search(request) for request in self.requests]
+        return [match and match[1].decode() for match in found]
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):  # closed
+            while True:
+                connection, _ = self._listening.accept()
+                connection.settimeout(_LIMIT_SECONDS)
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection:
+            request = _message(connection)
+            if not request:
+                return
+            fault = self._faults.pop(0) if self._faults else None
+            self.requests.append(request)
+            if fault == "no answer":
+                return
+            if fault in _ANSWERS:
+                connection.sendall(_ANSWERS[fault])
+                return
+            with socket.create_connection(self._server, timeout=_LIMIT_SECONDS) as upstream:
+                upstream.sendall(request)
+                answer = _message(upstream)
+            if fault != "lost answer":
+                connection.sendall(answer.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
+
+
+def _message(connection: socket.socket) -> bytes:
+    """Read a whole message, whose length its head tells."""
+    received = b""
+    while b"\r\n\r\n" not in received:
+        chunk = connection.recv(2**16)
+        if not chunk:
+            return b""
+        received += chunk
+    head, _, body = received.partition(b"\r\n\r\n")
+    length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+    missing = (int(length[1]) if length else 0) - len(body)
+    while missing > 0:
+        chunk = connection.recv(min(missing, 2**16))
+        if not chunk:
+            return b""
+        received += chunk
+        missing -= len(chunk)
+    return received
