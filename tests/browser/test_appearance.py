@@ -24,6 +24,7 @@ PAGES = {
 PARTS_TO_SEE = {
     "jobs": [".plot .main-svg"],
     "job": [".plot .main-svg"],
+    "compare": [".plot .main-svg"],
     "dataset-features": ["tbody tr:visible"],
     "dataset-queries": ["tbody tr:visible"],
     "dataset-query": ["tbody tr:visible"],
@@ -110,7 +111,13 @@ def test_every_page_is_for_everybody(
     """By the preferred colours, without sideways scrolling on a desk or a phone, and without a barrier."""
     scheme, _ = look
     barriers: dict[str, list[str]] = {}
-    for name, path in {**PAGES, "job": job_page, **dataset_pages, **result_pages}.items():
+    for name, path in {
+        **PAGES,
+        "job": job_page,
+        "compare": job_page.replace("jobs/", "jobs/compare?job="),
+        **dataset_pages,
+        **result_pages,
+    }.items():
         page = visit.open(path)
         page.locator("main [aria-busy]").first.wait_for(state="detached")
         for part in PARTS_TO_SEE.get(name, ()):

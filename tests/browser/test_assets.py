@@ -18,6 +18,7 @@ PAGES = [
     "/",
     "/jobs",
     "/jobs/job_1",
+    "/jobs/compare",
     "/datasets",
     "/datasets/ds_1",
     "/datasets/ds_1/queries/a/b",

@@ -5,12 +5,12 @@
 import { flatten } from "./specification.js";
 
 // How a job waits and what it may take change nothing of what comes out.
-const NO_MATTER = /^(kind|priority|limits\b.*)$/;
+const NO_MATTER = /^(kind|model_name|priority|limits\b.*)$/;
 
 /** @typedef {{name: string, values: Map<string, any>}} Setting values by the job's id, undefined in jobs that know no such setting */
 
 /**
- * The settings that are not the same in all. What only some losses know counts where it is not at the default.
+ * The settings that are not the same in all. What belongs to a loss counts where it is not at that loss's default.
  * @param {import("./job_words.js").Job[]} jobs
  * @param {import("./loss_fields.js").Loss[]} losses
  * @returns {Setting[]}
@@ -20,8 +20,7 @@ export function differingSettings(jobs, losses) {
   const names = new Set(specs.flatMap(([, spec]) => [...spec.keys()]));
   const differs = (name) => {
     const values = specs.map(([, spec]) => JSON.stringify(spec.get(name)));
-    if (new Set(values).size === 1) return false;
-    return !values.includes(undefined) || specs.some(([, spec]) => spec.has(name) && !isDefault(spec, name, losses));
+    return new Set(values).size > 1 && specs.some(([, spec]) => spec.has(name) && !isDefault(spec, name, losses));
   };
   return [...names]
     .filter((name) => !NO_MATTER.test(name) && differs(name))
@@ -35,17 +34,18 @@ function isDefault(spec, name, losses) {
 }
 
 /**
- * What each is called beside the others: its model with what sets it apart, "web: ndcg-loss2++, 0.05".
+ * What each is called beside the others: its model, with what sets it apart where models share a name,
+ * "web: ndcg-loss2++, 0.05".
  * @param {import("./job_words.js").Job[]} jobs
  * @param {Setting[]} differing
  * @returns {Map<string, string>} by id
  */
 export function names(jobs, differing) {
-  const settings = differing.filter(({ name }) => name !== "model_name");
+  const alike = new Set(jobs.map(({ spec }) => spec.model_name)).size < jobs.length;
   const words = (job) => {
-    const apart = settings.map(({ values }) => values.get(job.id)).filter((value) => ["string", "number"].includes(typeof value));
+    const apart = differing.map(({ values }) => values.get(job.id)).filter((value) => ["string", "number"].includes(typeof value));
     const few = apart.slice(0, 3).join(", ");
-    return few ? `${job.spec.model_name}: ${few}` : job.spec.model_name;
+    return alike && few ? `${job.spec.model_name}: ${few}` : job.spec.model_name;
   };
   const seen = new Map();
   return new Map(

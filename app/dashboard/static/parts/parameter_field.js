@@ -81,7 +81,7 @@ function choiceOrNumbers(pointer, parameter, choices) {
 function choiceOrSeveral(pointer, type, parameter, choices) {
   const choice = select(pointer, type, parameter, choices, h("option", { value: SEVERAL }, "several…"));
   const box = (value) => h("label", { class: "check" }, h("input", { type: "checkbox", value }), value);
-  const group = h("fieldset", { class: "values", "aria-label": `${label(parameter)}, several`, "data-type": "several", "data-of": type, "data-grid": true, hidden: true, disabled: true }, ...choices.map(box));
+  const group = h("fieldset", { class: "values", "aria-label": "Several to try", "data-type": "several", "data-of": type, "data-grid": true, hidden: true, disabled: true }, ...choices.map(box));
   choice.addEventListener("change", () => {
     const several = choice.value === SEVERAL;
     group.hidden = !several;
