@@ -9,6 +9,8 @@ import pytest
 
 from rankery import __version__
 
+_COMMANDS = "serve api worker demo keys train rank evaluate compare export models jobs datasets doctor"
+
 
 def rankery(
     *arguments: str, cwd: Path | None = None, **environment: str
@@ -30,19 +32,11 @@ def test_the_version_is_printed() -> None:
 
 
 def test_the_help_names_every_command() -> None:
-    """A new user finds the six commands."""
+    """A new user finds them all."""
     done = rankery("--help")
     assert done.returncode == 0
-    for command in ("serve", "api", "worker", "demo", "evaluate", "keys"):
-        assert command in done.stdout
-
-
-@pytest.mark.parametrize("command", ["serve", "api", "worker", "demo", "evaluate"])
-def test_every_command_has_help(command: str) -> None:
-    """The help of a command comes without starting anything."""
-    done = rankery(command, "--help")
-    assert done.returncode == 0
-    assert "Usage:" in done.stdout
+    for command in _COMMANDS.split():
+        assert f" {command} " in done.stdout
 
 
 @pytest.mark.parametrize("command", ["api", "worker"])

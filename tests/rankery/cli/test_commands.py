@@ -181,7 +181,7 @@ def test_models_are_promoted_and_taken_back(trained: dict[str, Any], stack: Embe
         client.set_gate("web", "champion", {"dataset_id": test, "metric": "ndcg@5", "require": "better"})
         refused = rankery(stack, "models", "promote", "web:2")
         assert refused.code == 1
-        assert "there is no evidence that web:2 is better than web:1 by ndcg@5" in refused.sentence
+        assert "web:2 is worse than web:1 by ndcg@5: " in refused.sentence
         client.set_gate("web", "champion", {"dataset_id": test, "metric": "ndcg@5", "p": 1e-9})
     admitted = rankery(stack, "models", "promote", "web:3", "--json")
     assert admitted.code == 0
