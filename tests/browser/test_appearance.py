@@ -18,6 +18,8 @@ PAGES = {
     "datasets": "/datasets",
     "train": "/train",
     "models": "/models",
+    "evaluations": "/evaluations",
+    "rankings": "/rankings",
     "comparisons": "/comparisons?system=compared:1&system=compared:2",
 }
 # What stands on a page only after the page itself: it is waited for.
@@ -32,6 +34,9 @@ PARTS_TO_SEE = {
     "comparison": [".two-rankings"],
     "comparison-of-three": [".two-rankings"],
     "comparisons": ["#compare-form:not([aria-busy])"],
+    "model-exports": ["#exports form"],
+    "model-try": ["#try .candidates tbody tr"],
+    "ranking": [".ranked tbody tr"],
 }
 DARK_LUMINANCE = 0.2
 DESK, PHONE = 1280, 390
@@ -96,6 +101,11 @@ def result_pages(prepared: Prepared) -> dict[str, str]:
         "evaluation": f"/evaluations/{evaluation}",
         "comparison": f"/comparisons/{of_two}#query=q5",
         "model": "/models/compared:2#by=permutation&tree=2",
+        "model-about": "/models/compared:2",
+        "model-aliases": "/models/compared:2#view=aliases",
+        "model-exports": "/models/compared:2#view=exports&format=solr",
+        "model-try": "/models/compared:2#view=try",
+        "ranking": f"/rankings/{prepared.run()}#query=q5",
         "comparison-of-three": f"/comparisons/{of_three}#pair=0-2&query=q5",
     }
 
