@@ -21,7 +21,7 @@ jobs = typer.Typer(help="Follow, wait for and cancel jobs.", no_args_is_help=Tru
 
 _Job = Annotated[str, typer.Argument(help="The job's id, job_…", autocompletion=of_service("jobs"))]
 _Jobs = Annotated[list[str], typer.Argument(help="Ids, job_…", autocompletion=of_service("jobs"))]
-_Kind = Literal[
+JobKind = Literal[
     "ingest",
     "import",
     "import-model",
@@ -43,7 +43,7 @@ def list_jobs(
         Literal["queued", "running", "succeeded", "failed", "cancelled"] | None,
         typer.Option(help="Only those in this status."),
     ] = None,
-    kind: Annotated[_Kind | None, typer.Option(help="Only those of this kind.")] = None,
+    kind: Annotated[JobKind | None, typer.Option(help="Only those of this kind.")] = None,
     limit: Limit = 20,
 ) -> None:
     """List jobs, newest first.

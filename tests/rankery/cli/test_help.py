@@ -5,13 +5,18 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from app.schemas import jobs
+from core import data
 from core.export import FORMATS
 from core.losses import LOSSES
 from core.metrics import METRICS, PRESETS
 from rankery.cli import names
+from rankery.cli.jobs import JobKind
+from rankery.cli.options import DataFormat
 from tests.rankery.cli.commands import all_commands, run
 
 # They run until they are stopped, or have nothing to tell a program.
@@ -53,6 +58,8 @@ def test_the_names_that_are_completed_are_those_that_there_are() -> None:
     assert tuple(METRICS) == names.METRICS
     assert tuple(PRESETS) == names.PRESETS
     assert tuple(FORMATS) == names.EXPORT_FORMATS
+    assert get_args(DataFormat) == data.FORMATS
+    assert set(get_args(JobKind)) == set(get_args(jobs.JobKind))
 
 
 def test_bash_completes(tmp_path: Path) -> None:
