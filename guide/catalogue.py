@@ -61,7 +61,7 @@ def _table(listed: tuple[Parameter, ...] | list[Parameter]) -> str:
     if not listed:
         return ""
     rows = [f"| `{p.name}` | {_value(p.default)} | {_range(p)} | {cell(p.description)} |\n" for p in listed]
-    return "| parameter | default | range | |\n| --- | --- | --- | --- |\n" + "".join(rows) + "\n"
+    return "| parameter | default | range | what it is |\n| --- | --- | --- | --- |\n" + "".join(rows) + "\n"
 
 
 def _range(p: Parameter) -> str:
