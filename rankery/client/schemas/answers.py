@@ -17,6 +17,9 @@ class Alias(Answer):
     alias: str
     version: int
     model_id: str
+    gated: bool
+    """Whether it has a gate"""
+
     updated_at: AwareDatetime
     """When it was moved last"""
 
@@ -58,6 +61,29 @@ class AliasHistory(Answer):
     items: list[AliasMove]
     next_cursor: str | None = None
     """Pass it as `cursor` for the next page; null on the last"""
+
+
+class AliasedModel(Answer):
+    """An alias, and how good the model is that it points at."""
+
+    name: str
+    alias: str
+    version: int
+    model_id: str
+    gated: bool
+    """Whether it has a gate"""
+
+    updated_at: AwareDatetime
+    """When it was moved last"""
+
+    metrics: dict[str, float | None] | None = None
+    """Means on the test data of its training; null where it was not tested"""
+
+
+class AliasedModels(Answer):
+    """Where one alias points for each name, the latest moved first."""
+
+    items: list[AliasedModel]
 
 
 class Attempt(Answer):
@@ -163,6 +189,21 @@ class Conventions(Answer):
 
     max_label: int
     """Label of a perfect document, for ERR"""
+
+
+class Counts(Answer):
+    """How much there is of everything."""
+
+    jobs: dict[str, int]
+    """By status"""
+
+    datasets: int
+    models: int
+    """All versions"""
+
+    evaluations: int
+    comparisons: int
+    rankings: int
 
 
 class DataParity(Answer):
@@ -536,6 +577,35 @@ class Baseline(Answer):
     metrics: dict[str, Interval]
 
 
+class EvaluationEntry(Answer):
+    """An evaluation in a list."""
+
+    id: str
+    job_id: str | None = None
+    system: str
+    """What ranks"""
+
+    model_id: str | None = None
+    """Null where a ranking was measured"""
+
+    ranking_id: str | None = None
+    """The ranking that was measured, null for a model"""
+
+    dataset_id: str
+    metrics: dict[str, Interval]
+    """In the order in which they were asked for"""
+
+    created_at: AwareDatetime
+
+
+class EvaluationPage(Answer):
+    """A page of evaluations, newest first."""
+
+    items: list[EvaluationEntry]
+    next_cursor: str | None = None
+    """Pass it as `cursor` for the next page; null on the last"""
+
+
 class JobHistory(Answer):
     """Learning curves: one value an iteration for each metric on each data."""
 
@@ -581,6 +651,25 @@ class JudgedQuery(Answer):
 
     feature_names: list[str]
     documents: list[JudgedDocument]
+
+
+class LatestVersion(Answer):
+    """The latest version of a name, in short."""
+
+    id: str
+    version: int
+    description: str | None = None
+    tags: dict[str, str]
+    source: Literal["trained", "imported"]
+    job_id: str
+    dataset_id: str | None = None
+    """The dataset it was trained on; null for an imported one"""
+
+    loss: dict[str, Any] | None = None
+    metrics: dict[str, Any] | None = None
+    """Means on the test dataset, if there was one"""
+
+    created_at: AwareDatetime
 
 
 class LineageDataset(Answer):
@@ -933,6 +1022,24 @@ class Inspection(Answer):
     partial_dependence: list[FeatureDependence]
 
 
+class NamedModel(Answer):
+    """A name with its latest version."""
+
+    name: str
+    aliases: dict[str, int]
+    """The versions that its aliases point at"""
+
+    latest: LatestVersion
+
+
+class NamedModelPage(Answer):
+    """A page of names, the one that got a version last first."""
+
+    items: list[NamedModel]
+    next_cursor: str | None = None
+    """Pass it as `cursor` for the next page; null on the last"""
+
+
 class NeighbourParity(Answer):
     """An export held against its model at every split, over the neighbours of its threshold."""
 
@@ -1039,6 +1146,9 @@ class LossDescription(Answer):
     source: str
     """Where it was published"""
 
+    choose: str
+    """When to choose it"""
+
     parameters: list[ParameterDescription]
     """Its hyperparameters"""
 
@@ -1120,7 +1230,7 @@ class Job(Answer):
 
 
 class JobPage(Answer):
-    """A page of jobs, newest first."""
+    """A page of jobs, in the order asked for."""
 
     items: list[Job]
     next_cursor: str | None = None
@@ -1287,6 +1397,28 @@ class RankingPage(Answer):
     items: list[RankingEntry]
     next_cursor: str | None = None
     """Pass it as `cursor` for the next page; null on the last"""
+
+
+class RunningJob(Answer):
+    """What a worker is at."""
+
+    id: str
+    kind: Literal[
+        "ingest",
+        "import",
+        "import-model",
+        "train",
+        "reproduce",
+        "evaluate",
+        "rank",
+        "compare",
+        "promote",
+        "inspect",
+    ]
+    worker: str
+    """The worker and its process that has it"""
+
+    started_at: AwareDatetime
 
 
 class ScoredDocument(Answer):
@@ -1500,6 +1632,32 @@ class ModelTree(Answer):
     """Trees of the model"""
 
     root: TreeSplit | TreeLeaf
+
+
+class WorkerAtWork(Answer):
+    """A worker that was heard of a moment ago."""
+
+    name: str
+    """Machine and process"""
+
+    lane: Literal["training", "quick"]
+    """`training`, or the jobs that take little time"""
+
+    processes: int
+    """How many jobs it carries out at the same time"""
+
+    started_at: AwareDatetime
+    seen_at: AwareDatetime
+    """When it was heard of last, some seconds ago at most"""
+
+    jobs: list[RunningJob]
+    """What it is at, oldest first"""
+
+
+class WorkerList(Answer):
+    """The workers that are there, the oldest first."""
+
+    items: list[WorkerAtWork]
 
 
 TreeSplit.model_rebuild()
