@@ -50,6 +50,9 @@ _OPTIONS = (
     "--formatters=builtin",
 )
 
+# What is awaited in parentheses needs none where nothing is awaited.
+_AWAITED = re.compile(r"\(await ((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)(?=\.)")
+
 Document = dict[str, Any]
 
 
@@ -187,7 +190,7 @@ def _synchronous() -> dict[Path, str]:
         inside = Path(folder) / "asynchronous"
         inside.mkdir()
         for source in sources:
-            (inside / source.name).write_text(source.read_text())
+            (inside / source.name).write_text(_AWAITED.sub(r"await \1", source.read_text()))
         rule = unasync.Rule("/asynchronous/", "/synchronous/", replacements)
         unasync.unasync_files([str(inside / source.name) for source in sources], [rule])
         made = {path.name: path.read_text() for path in (Path(folder) / "synchronous").iterdir()}

@@ -19,14 +19,20 @@ def history(found: answers.JobHistory, metric: str | None) -> Any:
     curves = {data: values[chosen] for data, values in found.curves.items() if chosen in values}
     if chosen is None or not curves:
         names = sorted({name for values in found.curves.values() for name in values})
-        wanted = "no metric" if chosen is None else f"{chosen!r}"
-        raise DataUnusable(f"{wanted} was measured; there are {', '.join(names) or 'no curves yet'}")
+        wanted = "no metric was" if chosen is None else f"{chosen!r} was not"
+        raise DataUnusable(f"{wanted} measured; there are {', '.join(names) or 'no curves yet'}")
     figure = _figure(f"{chosen} by iteration", "iteration", chosen)
     for place, (data, values) in enumerate(curves.items()):
         figure.add_scatter(x=found.iterations, y=values, name=data, mode="lines", line_color=_COLOURS[place])
     if found.best_iteration is not None:
         label = f"best iteration {found.best_iteration}"
-        figure.add_vline(x=found.best_iteration, line_dash="dot", line_color=_INK, annotation_text=label)
+        figure.add_vline(
+            x=found.best_iteration,
+            line_dash="dot",
+            line_color=_INK,
+            annotation_text=label,
+            annotation_yshift=18,
+        )
     return figure
 
 
@@ -88,7 +94,7 @@ def permutations(found: answers.Inspection, top: int) -> Any:
 
 def _bars(title: str, names: list[str], values: Sequence[float | None], **more: Any) -> Any:
     figure = _figure(title, "", "")
-    figure.add_bar(x=values, y=names, orientation="h", marker_color=_COLOURS[0], **more)
+    figure.add_bar(x=values, y=names, orientation="h", marker_color=_COLOURS[0], marker_line_width=0, **more)
     figure.update_yaxes(automargin=True)
     return figure
 

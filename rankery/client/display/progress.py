@@ -35,7 +35,11 @@ def followed(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]:
         if not jobs or not is_wanted(progress):
             yield _nothing
             return
-        with _drawn(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[news]}")) as bars:
+        with _drawn(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(16),
+            TextColumn("{task.fields[news]}", markup=False),
+        ) as bars:
             tasks = {job.id: bars.add_task(_name(job), total=None, news=job.status) for job in jobs}
 
             def show(job: Job) -> None:
@@ -54,7 +58,7 @@ def transferred(what: str, total_bytes: int | None, progress: bool | None) -> It
         yield _nothing
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
@@ -72,14 +76,17 @@ def downloaded(what: str, progress: bool | None) -> Iterator[Callable[[int, int 
         yield _nothing
         return
     with _drawn(
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()
+        TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn()
     ) as bars:
         task = bars.add_task(what, total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
-def _drawn(*columns: ProgressColumn) -> Progress:
-    return Progress(*columns, console=Console(stderr=True))
+@contextmanager
+def _drawn(*columns: ProgressColumn) -> Iterator[Progress]:
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        yield bars
+        bars.refresh()  # a notebook would keep what was drawn before the last news
 
 
 def _nothing(*_: object) -> None:
@@ -102,7 +109,7 @@ def _steps(job: Job) -> tuple[int, int | None]:
 
 def _news(job: Job) -> str:
     done, total = _steps(job)
-    news = [job.status if job.status != "running" or job.progress is None else job.progress.phase]
+    news = [] if job.status == "running" and total else [_stage(job)]
     if total is not None and total > 1:
         news.append(f"{done:,} of {total:,}")
     metric, value = _followed(job)
@@ -111,6 +118,10 @@ def _news(job: Job) -> str:
     if job.status == "running" and job.progress is not None and job.progress.eta_seconds is not None:
         news.append(f"{job.progress.eta_seconds:.0f} s left")
     return ", ".join(news)
+
+
+def _stage(job: Job) -> str:
+    return job.status if job.status != "running" or job.progress is None else job.progress.phase
 
 
 def _followed(job: Job) -> tuple[str, float | None]:

@@ -148,7 +148,9 @@ def _plain(column: Any) -> Any:
 
     types = pa.types
     if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+        # Not by a cast: there is none from a dictionary of views.
+        chunks = [_plain(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
+        column = pa.chunked_array(chunks, _plain(pa.nulls(0, column.type.value_type)).type)
     if types.is_string_view(column.type):
         return column.cast(pa.large_string())
     if types.is_boolean(column.type):

@@ -42,9 +42,9 @@ class Client(
     Example:
         ```python
         with Client() as client:
-            dataset = (client.upload_dataset("train.txt")).wait()
+            dataset = client.upload_dataset("train.txt").wait()
             job = client.train("web", dataset, "ndcg-loss2++", validation=0.2)
-            print((job.wait()).model())
+            print(job.wait().model())
         ```
     """
 

@@ -34,7 +34,7 @@ class Job(JobView, Resource):
     Example:
         ```python
         job = client.train("web", dataset, "ndcg-loss2++", validation=0.2)
-        model = (job.wait()).model()
+        model = job.wait().model()
         ```
     """
 
@@ -61,7 +61,7 @@ class Job(JobView, Resource):
         Args:
             on_progress: Called with the job each time it was asked for.
             timeout_seconds: Give up after so long; None waits for ever.
-            interval_seconds: The pause between two questions; it grows tenfold at most.
+            interval_seconds: The first pause between two questions; later ones grow, to 2 s.
             progress: Whether to draw the bar; where standard error is a terminal or a notebook if None.
 
         Returns:

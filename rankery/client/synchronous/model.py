@@ -64,7 +64,7 @@ class Model(ModelView, Resource):
         """
         body: dict[str, Any] = {} if description is None else {"description": description}
         body |= {} if tags is None else {"tags": dict(tags)}
-        return self._take((self._client.transport.request("PATCH", self._path, json=body)).json())
+        return self._take(self._client.transport.request("PATCH", self._path, json=body).json())
 
     def set_alias(self, alias: str) -> Self | Job:
         """Point an alias such as `champion` at this version; see `client.set_alias`."""

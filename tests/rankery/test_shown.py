@@ -1,0 +1,94 @@
+"""How what the client returns looks on terminals and in notebooks."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from rankery.client import Client, Job
+from rankery.client.display.progress import followed
+from rankery.client.listing import Listing
+from rankery.client.views.history import History
+from rankery.errors import DataUnusable
+from tests.rankery.answers import job_document
+
+CURVES = {"train": {"ndcg@10": [0.3, 0.4]}, "validation": {"loss": [0.9, 0.8], "ndcg@10": [0.25, None]}}
+RUNNING = {
+    "status": "running",
+    "progress": {"phase": "training", "iteration": 120, "total": 500, "eta_seconds": 41.4},
+    "metrics": {"validation": {"loss": 0.7, "ndcg@5": 0.5, "ndcg@10": 0.45678}},
+    "spec": {"model_name": "<script>alert(1)</script>", "early_stopping": {"metric": "ndcg@10", "rounds": 3}},
+}
+
+
+def job_of(**changes: Any) -> Job:
+    """Return a job of a client."""
+    return Job.of(job_document(**changes), Client("http://rankery.test"))
+
+
+def printed(shown: object) -> str:
+    """Return what a terminal of 100 columns shows."""
+    output = io.StringIO()
+    Console(file=output, width=100).print(shown)
+    return output.getvalue()
+
+
+@pytest.mark.parametrize("shown", [job_of(**RUNNING), Listing([job_of(**RUNNING)])], ids=["card", "list"])
+def test_a_name_is_text_wherever_it_is_shown(shown: Any) -> None:
+    """What people call things is neither markup of rich nor HTML."""
+    html = shown._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;alert(1)" in html
+    assert "alert(1)" in printed(shown)
+    bracketed = job_of(spec={"model_name": "[red]web[/red]"})
+    assert "[red]web[/red]" in printed(bracketed)
+
+
+def test_a_job_is_one_line_until_it_is_looked_at() -> None:
+    """In a log it is short; a card has the numbers."""
+    job = job_of(**RUNNING)
+    assert repr(job).startswith("Job(id='job_1', kind='train', status='running'")
+    assert "training 120 of 500, 41 s left" in printed(job)
+    assert "0.4568" in printed(job)
+    assert printed(Listing([])) == "There is nothing here.\n"
+
+
+def test_a_bar_shows_what_matters_and_only_where_it_is_seen(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Iterations, the metric that decides, and the time left; nothing where standard error is a file."""
+    monkeypatch.setenv("COLUMNS", "120")
+    job = job_of(**RUNNING)
+    with followed([job], None) as show:
+        show(job)
+    assert capsys.readouterr().err == ""
+    with followed([job], True) as show:
+        show(job)
+    drawn = " ".join(capsys.readouterr().err.split())
+    assert drawn.startswith("train <script>alert(1)</script> ━")
+    assert drawn.endswith(" 120 of 500, validation ndcg@10 0.4568, 41 s left")
+
+
+def test_an_interrupted_wait_leaves_the_job_and_says_so() -> None:
+    """The sentence has what stops it."""
+    with (
+        pytest.raises(KeyboardInterrupt, match=r'client.job\("job_1"\).cancel\(\)'),
+        followed([job_of()], False),
+    ):
+        raise KeyboardInterrupt
+
+
+def test_curves_are_drawn_and_tabulated() -> None:
+    """The first metric that is no loss, on all data, with the best iteration; undefined values are gaps."""
+    history = History(job_id="job_1", best_iteration=1, iterations=[1, 2], curves=CURVES)
+    figure = history.plot().to_dict()
+    assert [line["name"] for line in figure["data"]] == ["train", "validation"]
+    assert list(figure["data"][1]["y"]) == [0.25, None]
+    assert figure["layout"]["annotations"][0]["text"] == "best iteration 1"
+    assert history.plot("loss").to_dict()["data"][0]["name"] == "validation"
+    with pytest.raises(DataUnusable, match="'map' was not measured; there are loss, ndcg@10"):
+        history.plot("map")
+    table = history.to_pandas()
+    assert list(table.columns) == ["iteration", "train ndcg@10", "validation loss", "validation ndcg@10"]
+    assert table["validation ndcg@10"].isna().tolist() == [False, True]

@@ -1,0 +1,61 @@
+"""What a user writes, checked as strictly as users do; it is not run, but held against the client's types."""
+
+import asyncio
+from typing import assert_type
+
+import pyarrow as pa
+
+from rankery import AsyncClient, Client
+from rankery.client import AsyncJob, Dataset, Evaluation, Hyperparameters, Job, Loss, Model, RankedQueries
+from rankery.errors import JobFailed, RankeryApiError
+
+
+def promote(path: str) -> str:
+    """Train, compare with the champion, promote what is better."""
+    loss: Loss = {"name": "ndcg-loss2++", "mu": 10.0, "pair_selection": "random", "truncation_level": 10}
+    trees: Hyperparameters = {"num_leaves": 64, "learning_rate": 0.05}
+    with Client(retries=6) as client:
+        dataset = client.upload_dataset(path, columns={"label": "grade"}).wait(progress=False)
+        assert_type(dataset, Dataset)
+        job = client.train("web", dataset, loss, validation=0.2, hyperparameters=trees, early_stopping=30)
+        try:
+            model = job.wait(timeout_seconds=3600).model()
+        except (JobFailed, RankeryApiError) as error:
+            return str(error)
+        assert_type(model, Model)
+        comparison = client.compare(dataset, ["web@champion", model]).wait().comparison()
+        if comparison.pairs[0].verdict == "better":
+            moved = client.set_alias("web", "champion", model.version)
+            assert_type(moved, Model | Job)
+        for running in client.jobs(kind="train", status="running"):
+            assert_type(running, Job)
+        ranked = client.rank("web", [{"id": "q", "documents": [{"id": "d", "features": {"bm25": 1.0}}]}], 5)
+        assert_type(ranked, RankedQueries)
+        assert_type(client.rank("web", pa.table({"bm25": [1.0]})), pa.Table)
+        client.train("web", dataset, "no such loss")  # type: ignore[arg-type]
+        return comparison.sentence
+
+
+async def follow() -> float | None:
+    """The same words, awaited."""
+    async with AsyncClient("http://127.0.0.1:8000") as client:
+        newest: AsyncJob | None = None
+        async for job in client.jobs(kind="train"):
+            newest = newest or job
+            await job.refresh()
+        assert newest is not None
+        evaluation = await newest.evaluation()
+        rows = await evaluation.queries().first(3)
+        assert_type(rows[0].values["ndcg@10"], float | None)
+        return evaluation.metrics["ndcg@10"].mean
+
+
+def shown(evaluation: Evaluation) -> None:
+    """Frames and figures."""
+    frame: pa.Table = evaluation.to_arrow()
+    assert frame.num_rows
+    evaluation.plot().show()
+
+
+if __name__ == "__main__":
+    asyncio.run(follow())
