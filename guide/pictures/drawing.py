@@ -13,15 +13,15 @@ def figure(width: int, height: int, parts: Sequence[str], description: str, capt
     """Return a picture with what it shows in words, as one block of HTML without an empty line.
 
     Args:
-        width: Of the drawing's own units, which shrink to the page's width.
+        width: Of the drawing's own units, which shrink to the page's width as far as words can be read.
         height: Of the drawing's own units.
         parts: What is drawn.
         description: For whoever does not see it.
         caption: Under it, for everybody.
     """
     return (
-        f'<figure class="picture"><svg viewBox="0 0 {width} {height}" role="img"'
-        f' style="max-width: {width}px" aria-label="{escape(description)}">{"".join(parts)}</svg>'
+        f'<figure class="picture"><div role="img" tabindex="0" aria-label="{escape(description)}">'
+        f'<svg viewBox="0 0 {width} {height}" style="max-width: {width}px">{"".join(parts)}</svg></div>'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
     )
 
