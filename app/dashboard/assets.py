@@ -86,7 +86,7 @@ def modules_of(page: str) -> tuple[str, ...]:
         page: Its name, `jobs` for `pages/jobs.js`.
 
     Returns:
-        Paths below `files_url()`, such as `parts/dom.js`.
+        Paths below `files_url()`, such as `parts/page/dom.js`.
     """
     found: set[Path] = set()
     waiting = [_FOLDER / "pages" / f"{page}.js"]

@@ -103,7 +103,7 @@ def test_pages_name_files_of_their_version(client: Pages) -> None:
     assert {name.split("/")[2] for name in named} == {assets.files_url().split("/")[2]}
     for name in named:
         assert "immutable" in client.get(name).headers["cache-control"]
-    assert client.get(f"/static/{'0' * 16}/parts/api.js").status_code == 404
+    assert client.get(f"/static/{'0' * 16}/parts/page/api.js").status_code == 404
 
 
 @pytest.mark.parametrize("page", sorted(path.stem for path in (FOLDER / "static/pages").glob("*.js")))
@@ -122,9 +122,9 @@ def test_pages_name_every_script_beforehand(page: str) -> None:
 
 def test_plain_names_are_asked_for_again(client: Pages) -> None:
     """Under its plain name a script is revalidated each time, so that an upgrade never mixes versions."""
-    first = client.get("/static/parts/api.js")
+    first = client.get("/static/parts/page/api.js")
     assert first.headers["cache-control"] == "no-cache"
-    again = client.get("/static/parts/api.js", headers={"if-none-match": first.headers["etag"]})
+    again = client.get("/static/parts/page/api.js", headers={"if-none-match": first.headers["etag"]})
     assert again.status_code == 304
 
 

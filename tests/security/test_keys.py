@@ -72,7 +72,7 @@ def test_nothing_is_reached_without_a_key(
     ]
     others += [
         "/metrics",
-        "/static/parts/api.js",
+        "/static/parts/page/api.js",
         "/static/plotly.min.js",
         "/static-offline-docs/redoc.standalone.js",
     ]

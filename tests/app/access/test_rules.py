@@ -74,7 +74,7 @@ CASES = [
     ("GET", "/jobs", READ),
     ("GET", "/guide/how-to/own-data/", READ),
     ("GET", "/openapi.json", READ),
-    ("GET", "/static/parts/api.js", READ),
+    ("GET", "/static/parts/page/api.js", READ),
     ("POST", "/v1/models/web/rank", SCORE),
     ("POST", "/v2/models/web/infer", SCORE),
     ("POST", "/v2/models/web/versions/1/infer", SCORE),

@@ -3,17 +3,17 @@
  * The address keeps the metric of the curves and the order of the table: #metric=ndcg@5&sort=-ndcg@5.
  * @module
  */
-import { compareWith } from "../parts/addresses.js";
-import { conditionalReader, get, Problem } from "../parts/api.js";
-import { comparedCurves } from "../parts/compared_curves.js";
-import { differingSettings, names } from "../parts/compared_settings.js";
-import { comparedTable } from "../parts/compared_table.js";
-import { emptyState, h, problemBox, replace } from "../parts/dom.js";
-import { count } from "../parts/format.js";
-import { historyReader } from "../parts/history.js";
-import { isActive, trains } from "../parts/job_words.js";
-import { poll } from "../parts/poll.js";
-import { MOST_COMPARED } from "../parts/ticked_jobs.js";
+import { compareWith } from "../parts/page/addresses.js";
+import { conditionalReader, get, Problem } from "../parts/page/api.js";
+import { comparedCurves } from "../parts/jobs/compared_curves.js";
+import { differingSettings, names } from "../parts/jobs/compared_settings.js";
+import { comparedTable } from "../parts/jobs/compared_table.js";
+import { emptyState, h, problemBox, replace } from "../parts/page/dom.js";
+import { count } from "../parts/page/format.js";
+import { historyReader } from "../parts/jobs/history.js";
+import { isActive, trains } from "../parts/jobs/job_words.js";
+import { poll } from "../parts/page/poll.js";
+import { MOST_COMPARED } from "../parts/jobs/ticked_jobs.js";
 
 const place = document.getElementById("compared");
 const ids = [...new Set(new URLSearchParams(location.search).getAll("job"))].slice(0, MOST_COMPARED);

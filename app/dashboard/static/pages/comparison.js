@@ -3,20 +3,20 @@
  * The address keeps what is looked at: #pair=0-1&metric=map&query=q7.
  * @module
  */
-import { get, Problem } from "../parts/api.js";
-import { compareWith, comparisonApi, datasetPage, decoded, modelPage } from "../parts/addresses.js";
-import { contractWords, presetWords } from "../parts/contract_words.js";
-import { differenceTable } from "../parts/difference_table.js";
-import { h, replace } from "../parts/dom.js";
-import { count, timeElement } from "../parts/format.js";
-import { failureBox } from "../parts/loaded.js";
-import { metricTabs } from "../parts/metric_tabs.js";
-import { showMissing } from "../parts/missing_page.js";
-import { datasetName } from "../parts/names.js";
-import { pairView } from "../parts/pair_view.js";
-import { verdictChip } from "../parts/verdict.js";
-import { verdictMatrix } from "../parts/verdict_matrix.js";
-import { whiskers } from "../parts/whiskers.js";
+import { get, Problem } from "../parts/page/api.js";
+import { compareWith, comparisonApi, datasetPage, decoded, modelPage } from "../parts/page/addresses.js";
+import { contractWords, presetWords } from "../parts/forms/contract_words.js";
+import { differenceTable } from "../parts/measuring/difference_table.js";
+import { h, replace } from "../parts/page/dom.js";
+import { count, timeElement } from "../parts/page/format.js";
+import { failureBox } from "../parts/page/loaded.js";
+import { metricTabs } from "../parts/measuring/metric_tabs.js";
+import { showMissing } from "../parts/page/missing_page.js";
+import { datasetName } from "../parts/page/names.js";
+import { pairView } from "../parts/measuring/pair_view.js";
+import { verdictChip } from "../parts/measuring/verdict.js";
+import { verdictMatrix } from "../parts/measuring/verdict_matrix.js";
+import { whiskers } from "../parts/figures/whiskers.js";
 
 const id = decoded(location.pathname.split("/")[2]);
 const place = document.getElementById("comparison");

@@ -2,17 +2,17 @@
  * `/comparisons`: what was found before, and the forms that compare and that bring runs from elsewhere.
  * @module
  */
-import { conditionalReader, creator, get } from "../parts/api.js";
-import { comparisonCard } from "../parts/comparison_card.js";
-import { offerContracts } from "../parts/contract_field.js";
-import { chooseDataset, offerReady } from "../parts/dataset_select.js";
-import { emptyState, problemBox, replace } from "../parts/dom.js";
-import { onSubmit, payloadOf, showError } from "../parts/forms.js";
-import { offerLabelMap } from "../parts/label_map_fields.js";
-import { apiAddress, onFirstPage, showPager } from "../parts/pager.js";
-import { poll } from "../parts/poll.js";
-import { runForm } from "../parts/run_form.js";
-import { systemPicker } from "../parts/system_picker.js";
+import { conditionalReader, creator, get } from "../parts/page/api.js";
+import { comparisonCard } from "../parts/measuring/comparison_card.js";
+import { offerContracts } from "../parts/forms/contract_field.js";
+import { chooseDataset, offerReady } from "../parts/forms/dataset_select.js";
+import { emptyState, problemBox, replace } from "../parts/page/dom.js";
+import { onSubmit, payloadOf, showError } from "../parts/forms/forms.js";
+import { offerLabelMap } from "../parts/forms/label_map_fields.js";
+import { apiAddress, onFirstPage, showPager } from "../parts/lists/pager.js";
+import { poll } from "../parts/page/poll.js";
+import { runForm } from "../parts/measuring/run_form.js";
+import { systemPicker } from "../parts/measuring/system_picker.js";
 
 const list = document.getElementById("comparisons");
 const form = /** @type {HTMLFormElement} */ (document.getElementById("compare-form"));

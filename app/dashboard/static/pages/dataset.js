@@ -2,17 +2,17 @@
  * `/datasets/{id}`: what is in a dataset and what is to be said about it; how its reading goes; or why it failed.
  * @module
  */
-import { conditionalReader } from "../parts/api.js";
-import { datasetApi, datasetPage, decoded } from "../parts/addresses.js";
-import { datasetActions } from "../parts/dataset_actions.js";
-import { datasetViews } from "../parts/dataset_views.js";
-import { PARTS, sourceWords } from "../parts/dataset_words.js";
-import { announce, h, problemBox, replace } from "../parts/dom.js";
-import { timeElement } from "../parts/format.js";
-import { showMissing } from "../parts/missing_page.js";
-import { poll } from "../parts/poll.js";
-import { problemTable } from "../parts/problem_table.js";
-import { progressBar } from "../parts/progress_bar.js";
+import { conditionalReader } from "../parts/page/api.js";
+import { datasetApi, datasetPage, decoded } from "../parts/page/addresses.js";
+import { datasetActions } from "../parts/datasets/dataset_actions.js";
+import { datasetViews } from "../parts/datasets/dataset_views.js";
+import { PARTS, sourceWords } from "../parts/datasets/dataset_words.js";
+import { announce, h, problemBox, replace } from "../parts/page/dom.js";
+import { timeElement } from "../parts/page/format.js";
+import { showMissing } from "../parts/page/missing_page.js";
+import { poll } from "../parts/page/poll.js";
+import { problemTable } from "../parts/datasets/problem_table.js";
+import { progressBar } from "../parts/figures/progress_bar.js";
 
 const id = decoded(location.pathname.split("/")[2]);
 const place = document.getElementById("dataset");

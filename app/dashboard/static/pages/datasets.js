@@ -2,14 +2,14 @@
  * `/datasets`: what there is to train on, and the forms that add to it.
  * @module
  */
-import { conditionalReader, creator } from "../parts/api.js";
-import { datasetPage } from "../parts/addresses.js";
-import { datasetCard } from "../parts/dataset_card.js";
-import { announce, emptyState, problemBox, replace } from "../parts/dom.js";
-import { followChoices, onSubmit, payloadOf } from "../parts/forms.js";
-import { apiAddress, showPager } from "../parts/pager.js";
-import { poll } from "../parts/poll.js";
-import { uploadForm } from "../parts/upload_form.js";
+import { conditionalReader, creator } from "../parts/page/api.js";
+import { datasetPage } from "../parts/page/addresses.js";
+import { datasetCard } from "../parts/datasets/dataset_card.js";
+import { announce, emptyState, problemBox, replace } from "../parts/page/dom.js";
+import { followChoices, onSubmit, payloadOf } from "../parts/forms/forms.js";
+import { apiAddress, showPager } from "../parts/lists/pager.js";
+import { poll } from "../parts/page/poll.js";
+import { uploadForm } from "../parts/datasets/upload_form.js";
 
 const list = document.getElementById("datasets");
 const judged = /** @type {HTMLFormElement} */ (document.getElementById("upload"));

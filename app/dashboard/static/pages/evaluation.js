@@ -2,21 +2,21 @@
  * `/evaluations/{id}`: how good a model or ranking is, beside what needs no training, by parts of the queries and by query.
  * @module
  */
-import { get, Problem } from "../parts/api.js";
-import { datasetPage, decoded, evaluationApi } from "../parts/addresses.js";
-import { contractWords } from "../parts/contract_words.js";
-import { cutoffPanel } from "../parts/cutoff_panel.js";
-import { diagnosticsPanel } from "../parts/diagnostics_list.js";
-import { h, replace } from "../parts/dom.js";
-import { evaluationActions } from "../parts/evaluation_actions.js";
-import { timeElement } from "../parts/format.js";
-import { failureBox } from "../parts/loaded.js";
-import { metricNumbers } from "../parts/metric_numbers.js";
-import { metricTabs } from "../parts/metric_tabs.js";
-import { showMissing } from "../parts/missing_page.js";
-import { datasetName } from "../parts/names.js";
-import { queryValues } from "../parts/query_values.js";
-import { whiskers } from "../parts/whiskers.js";
+import { get, Problem } from "../parts/page/api.js";
+import { datasetPage, decoded, evaluationApi } from "../parts/page/addresses.js";
+import { contractWords } from "../parts/forms/contract_words.js";
+import { cutoffPanel } from "../parts/measuring/cutoff_panel.js";
+import { diagnosticsPanel } from "../parts/measuring/diagnostics_list.js";
+import { h, replace } from "../parts/page/dom.js";
+import { evaluationActions } from "../parts/measuring/evaluation_actions.js";
+import { timeElement } from "../parts/page/format.js";
+import { failureBox } from "../parts/page/loaded.js";
+import { metricNumbers } from "../parts/measuring/metric_numbers.js";
+import { metricTabs } from "../parts/measuring/metric_tabs.js";
+import { showMissing } from "../parts/page/missing_page.js";
+import { datasetName } from "../parts/page/names.js";
+import { queryValues } from "../parts/measuring/query_values.js";
+import { whiskers } from "../parts/figures/whiskers.js";
 
 const id = decoded(location.pathname.split("/")[2]);
 const place = document.getElementById("evaluation");

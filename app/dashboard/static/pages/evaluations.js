@@ -3,18 +3,18 @@
  * form that measures.
  * @module
  */
-import { creator, get } from "../parts/api.js";
-import { modelPage } from "../parts/addresses.js";
-import { offerContracts } from "../parts/contract_field.js";
-import { chooseDataset, offerFilter, offerReady } from "../parts/dataset_select.js";
-import { emptyState, h, replace } from "../parts/dom.js";
-import { evaluationTable } from "../parts/evaluation_table.js";
-import { followFilters, isNarrowed } from "../parts/filters.js";
-import { onSubmit, payloadOf, showError } from "../parts/forms.js";
-import { offerLabelMap } from "../parts/label_map_fields.js";
-import { pagedList } from "../parts/paged_list.js";
-import { onFirstPage } from "../parts/pager.js";
-import { offerSystems } from "../parts/system_field.js";
+import { creator, get } from "../parts/page/api.js";
+import { modelPage } from "../parts/page/addresses.js";
+import { offerContracts } from "../parts/forms/contract_field.js";
+import { chooseDataset, offerFilter, offerReady } from "../parts/forms/dataset_select.js";
+import { emptyState, h, replace } from "../parts/page/dom.js";
+import { evaluationTable } from "../parts/measuring/evaluation_table.js";
+import { followFilters, isNarrowed } from "../parts/lists/filters.js";
+import { onSubmit, payloadOf, showError } from "../parts/forms/forms.js";
+import { offerLabelMap } from "../parts/forms/label_map_fields.js";
+import { pagedList } from "../parts/lists/paged_list.js";
+import { onFirstPage } from "../parts/lists/pager.js";
+import { offerSystems } from "../parts/forms/system_field.js";
 
 const filters = /** @type {HTMLFormElement} */ (document.getElementById("filters"));
 const form = /** @type {HTMLFormElement} */ (document.getElementById("evaluate-form"));

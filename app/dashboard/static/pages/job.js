@@ -2,22 +2,22 @@
  * `/jobs/{id}`: one job, whole. With #result it leads on to what the job found, as soon as there is something.
  * @module
  */
-import { conditionalReader } from "../parts/api.js";
-import { asCode } from "../parts/as_code.js";
-import { attemptsPanel } from "../parts/attempts.js";
-import { announce, h, replace, setAttribute, setText } from "../parts/dom.js";
-import { findingsPanel } from "../parts/findings.js";
-import { timeElement } from "../parts/format.js";
-import { jobActions } from "../parts/job_actions.js";
-import { jobDetail } from "../parts/job_detail.js";
-import { jobLog } from "../parts/job_log.js";
-import { foundWords, isActive, KINDS, limitWords, marks, resultPage, statusWord, title, trains } from "../parts/job_words.js";
-import { showMissing } from "../parts/missing_page.js";
-import { showTitle } from "../parts/names.js";
-import { poll } from "../parts/poll.js";
-import { progressBar } from "../parts/progress_bar.js";
-import { isSubmitted } from "../parts/request_of.js";
-import { specification } from "../parts/specification.js";
+import { conditionalReader } from "../parts/page/api.js";
+import { asCode } from "../parts/jobs/as_code.js";
+import { attemptsPanel } from "../parts/jobs/attempts.js";
+import { announce, h, replace, setAttribute, setText } from "../parts/page/dom.js";
+import { findingsPanel } from "../parts/datasets/findings.js";
+import { timeElement } from "../parts/page/format.js";
+import { jobActions } from "../parts/jobs/job_actions.js";
+import { jobDetail } from "../parts/jobs/job_detail.js";
+import { jobLog } from "../parts/jobs/job_log.js";
+import { foundWords, isActive, KINDS, limitWords, marks, resultPage, statusWord, title, trains } from "../parts/jobs/job_words.js";
+import { showMissing } from "../parts/page/missing_page.js";
+import { showTitle } from "../parts/page/names.js";
+import { poll } from "../parts/page/poll.js";
+import { progressBar } from "../parts/figures/progress_bar.js";
+import { isSubmitted } from "../parts/jobs/request_of.js";
+import { specification } from "../parts/jobs/specification.js";
 
 const id = decodeURIComponent(location.pathname.split("/").at(-1));
 const place = document.getElementById("job");

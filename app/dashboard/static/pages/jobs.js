@@ -2,15 +2,15 @@
  * `/jobs`: the jobs that the address asks for, kept current. Among the newest, the running training is open.
  * @module
  */
-import { conditionalReader } from "../parts/api.js";
-import { emptyState, h, problemBox, replace } from "../parts/dom.js";
-import { jobCard } from "../parts/job_card.js";
-import { FILTERS, isFiltered, showFilters } from "../parts/job_filters.js";
-import { isActive, title, trains } from "../parts/job_words.js";
-import { keyedList } from "../parts/keyed_list.js";
-import { apiAddress, onFirstPage, showPager } from "../parts/pager.js";
-import { poll } from "../parts/poll.js";
-import { tickedJobs } from "../parts/ticked_jobs.js";
+import { conditionalReader } from "../parts/page/api.js";
+import { emptyState, h, problemBox, replace } from "../parts/page/dom.js";
+import { jobCard } from "../parts/jobs/job_card.js";
+import { FILTERS, isFiltered, showFilters } from "../parts/jobs/job_filters.js";
+import { isActive, title, trains } from "../parts/jobs/job_words.js";
+import { keyedList } from "../parts/lists/keyed_list.js";
+import { apiAddress, onFirstPage, showPager } from "../parts/lists/pager.js";
+import { poll } from "../parts/page/poll.js";
+import { tickedJobs } from "../parts/jobs/ticked_jobs.js";
 
 const LIMIT = 20;
 

@@ -3,20 +3,20 @@
  * in each of them: #view=inside&by=permutation&inspection=ins_…&feature=bm25&tree=7.
  * @module
  */
-import { get, Problem } from "../parts/api.js";
-import { kept, subject } from "../parts/address.js";
-import { aboutView } from "../parts/about_view.js";
-import { modelApi, modelPage } from "../parts/addresses.js";
-import { aliasesView } from "../parts/aliases_view.js";
-import { h, replace, setAttribute } from "../parts/dom.js";
-import { exportView } from "../parts/export_view.js";
-import { insideView } from "../parts/inside_view.js";
-import { failureBox, loaded } from "../parts/loaded.js";
-import { showMissing } from "../parts/missing_page.js";
-import { modelHead } from "../parts/model_head.js";
-import { modelTicks } from "../parts/model_ticks.js";
-import { tryView } from "../parts/try_view.js";
-import { versionTable } from "../parts/version_table.js";
+import { get, Problem } from "../parts/page/api.js";
+import { kept, subject } from "../parts/page/address.js";
+import { aboutView } from "../parts/models/about_view.js";
+import { modelApi, modelPage } from "../parts/page/addresses.js";
+import { aliasesView } from "../parts/models/aliases_view.js";
+import { h, replace, setAttribute } from "../parts/page/dom.js";
+import { exportView } from "../parts/models/export_view.js";
+import { insideView } from "../parts/models/inside_view.js";
+import { failureBox, loaded } from "../parts/page/loaded.js";
+import { showMissing } from "../parts/page/missing_page.js";
+import { modelHead } from "../parts/models/model_head.js";
+import { modelTicks } from "../parts/models/model_ticks.js";
+import { tryView } from "../parts/models/try_view.js";
+import { versionTable } from "../parts/models/version_table.js";
 
 const VIEWS = [
   { name: "about", label: "About", fill: aboutView },

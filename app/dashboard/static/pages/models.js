@@ -2,14 +2,14 @@
  * `/models`: names of models with their latest version, the newest first; narrowed by `?contains=` and `?tag=`.
  * @module
  */
-import { modelPage } from "../parts/addresses.js";
-import { emptyState } from "../parts/dom.js";
-import { followFilters, isNarrowed } from "../parts/filters.js";
-import { importForm } from "../parts/import_form.js";
-import { modelRow } from "../parts/model_row.js";
-import { modelTicks } from "../parts/model_ticks.js";
-import { pagedList } from "../parts/paged_list.js";
-import { onFirstPage } from "../parts/pager.js";
+import { modelPage } from "../parts/page/addresses.js";
+import { emptyState } from "../parts/page/dom.js";
+import { followFilters, isNarrowed } from "../parts/lists/filters.js";
+import { importForm } from "../parts/models/import_form.js";
+import { modelRow } from "../parts/models/model_row.js";
+import { modelTicks } from "../parts/models/model_ticks.js";
+import { pagedList } from "../parts/lists/paged_list.js";
+import { onFirstPage } from "../parts/lists/pager.js";
 
 const filters = /** @type {HTMLFormElement} */ (document.getElementById("filters"));
 const tick = modelTicks(/** @type {HTMLAnchorElement} */ (document.getElementById("compare")));

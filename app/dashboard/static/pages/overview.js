@@ -2,14 +2,14 @@
  * `/`: what runs and waits, who works, what went wrong lately, and which models are in use.
  * @module
  */
-import { conditionalReader } from "../parts/api.js";
-import { h, problemBox, replace } from "../parts/dom.js";
-import { firstSteps } from "../parts/first_steps.js";
-import { count } from "../parts/format.js";
-import { jobLine } from "../parts/job_line.js";
-import { keyedList } from "../parts/keyed_list.js";
-import { championList, failureList, workerList } from "../parts/overview_lists.js";
-import { poll } from "../parts/poll.js";
+import { conditionalReader } from "../parts/page/api.js";
+import { h, problemBox, replace } from "../parts/page/dom.js";
+import { firstSteps } from "../parts/jobs/first_steps.js";
+import { count } from "../parts/page/format.js";
+import { jobLine } from "../parts/jobs/job_line.js";
+import { keyedList } from "../parts/lists/keyed_list.js";
+import { championList, failureList, workerList } from "../parts/jobs/overview_lists.js";
+import { poll } from "../parts/page/poll.js";
 
 const ACTIVE_SHOWN = 8;
 const SHOWN = 5;

@@ -2,14 +2,14 @@
  * `/datasets/{id}/queries/{query_id}`: one query's documents, their labels and features.
  * @module
  */
-import { get, Problem } from "../parts/api.js";
-import { datasetApi, datasetPage, decoded } from "../parts/addresses.js";
-import { documentTable } from "../parts/document_table.js";
-import { h, replace, setText } from "../parts/dom.js";
-import { readFeatures } from "../parts/feature_table.js";
-import { count, short } from "../parts/format.js";
-import { failureBox } from "../parts/loaded.js";
-import { showMissing } from "../parts/missing_page.js";
+import { get, Problem } from "../parts/page/api.js";
+import { datasetApi, datasetPage, decoded } from "../parts/page/addresses.js";
+import { documentTable } from "../parts/datasets/document_table.js";
+import { h, replace, setText } from "../parts/page/dom.js";
+import { readFeatures } from "../parts/datasets/feature_table.js";
+import { count, short } from "../parts/page/format.js";
+import { failureBox } from "../parts/page/loaded.js";
+import { showMissing } from "../parts/page/missing_page.js";
 
 const PAGE = 100;
 const [, , encodedId, , ...rest] = location.pathname.split("/");

@@ -2,15 +2,15 @@
  * `/rankings/{id}`: the queries of a ranking, and the documents of one of them: #query=q7&prefix=q.
  * @module
  */
-import { get, Problem } from "../parts/api.js";
-import { keep, kept, subject } from "../parts/address.js";
-import { compareWith, datasetApi, datasetPage, modelPage, rankingApi } from "../parts/addresses.js";
-import { emptyState, h, replace } from "../parts/dom.js";
-import { failureBox } from "../parts/loaded.js";
-import { showMissing } from "../parts/missing_page.js";
-import { datasetName } from "../parts/names.js";
-import { queryList } from "../parts/query_list.js";
-import { rankedQuery } from "../parts/ranked_query.js";
+import { get, Problem } from "../parts/page/api.js";
+import { keep, kept, subject } from "../parts/page/address.js";
+import { compareWith, datasetApi, datasetPage, modelPage, rankingApi } from "../parts/page/addresses.js";
+import { emptyState, h, replace } from "../parts/page/dom.js";
+import { failureBox } from "../parts/page/loaded.js";
+import { showMissing } from "../parts/page/missing_page.js";
+import { datasetName } from "../parts/page/names.js";
+import { queryList } from "../parts/datasets/query_list.js";
+import { rankedQuery } from "../parts/measuring/ranked_query.js";
 
 const id = subject();
 const place = document.getElementById("ranking");

@@ -3,16 +3,16 @@
  * make more.
  * @module
  */
-import { creator } from "../parts/api.js";
-import { chooseDataset, offerFilter, offerReady } from "../parts/dataset_select.js";
-import { emptyState } from "../parts/dom.js";
-import { followFilters, isNarrowed } from "../parts/filters.js";
-import { onSubmit, payloadOf, showError } from "../parts/forms.js";
-import { pagedList } from "../parts/paged_list.js";
-import { onFirstPage } from "../parts/pager.js";
-import { rankingTable } from "../parts/ranking_table.js";
-import { runForm } from "../parts/run_form.js";
-import { offerSystems } from "../parts/system_field.js";
+import { creator } from "../parts/page/api.js";
+import { chooseDataset, offerFilter, offerReady } from "../parts/forms/dataset_select.js";
+import { emptyState } from "../parts/page/dom.js";
+import { followFilters, isNarrowed } from "../parts/lists/filters.js";
+import { onSubmit, payloadOf, showError } from "../parts/forms/forms.js";
+import { pagedList } from "../parts/lists/paged_list.js";
+import { onFirstPage } from "../parts/lists/pager.js";
+import { rankingTable } from "../parts/measuring/ranking_table.js";
+import { runForm } from "../parts/measuring/run_form.js";
+import { offerSystems } from "../parts/forms/system_field.js";
 
 const filters = /** @type {HTMLFormElement} */ (document.getElementById("filters"));
 const form = /** @type {HTMLFormElement} */ (document.getElementById("rank"));

@@ -3,20 +3,20 @@
  * `?dataset=` chooses the data, `?from=` fills it as a job was asked for; several values make a grid.
  * @module
  */
-import { compareJobs, jobPage } from "../parts/addresses.js";
-import { get, Problem } from "../parts/api.js";
-import { offerContracts } from "../parts/contract_field.js";
-import { h, replace, setText } from "../parts/dom.js";
-import { fillForm } from "../parts/fill_form.js";
-import { count } from "../parts/format.js";
-import { followChoices, onSubmit, showError } from "../parts/forms.js";
-import { gridOf, MOST } from "../parts/grid.js";
-import { offerLosses } from "../parts/loss_fields.js";
-import { requestOf } from "../parts/request_of.js";
-import { fillFields } from "../parts/schema_fields.js";
-import { manyCreator } from "../parts/submit_many.js";
-import { MOST_COMPARED } from "../parts/ticked_jobs.js";
-import { offerDatasets } from "../parts/training_data.js";
+import { compareJobs, jobPage } from "../parts/page/addresses.js";
+import { get, Problem } from "../parts/page/api.js";
+import { offerContracts } from "../parts/forms/contract_field.js";
+import { h, replace, setText } from "../parts/page/dom.js";
+import { fillForm } from "../parts/forms/fill_form.js";
+import { count } from "../parts/page/format.js";
+import { followChoices, onSubmit, showError } from "../parts/forms/forms.js";
+import { gridOf, MOST } from "../parts/forms/grid.js";
+import { offerLosses } from "../parts/forms/loss_fields.js";
+import { requestOf } from "../parts/jobs/request_of.js";
+import { fillFields } from "../parts/forms/schema_fields.js";
+import { manyCreator } from "../parts/forms/submit_many.js";
+import { MOST_COMPARED } from "../parts/jobs/ticked_jobs.js";
+import { offerDatasets } from "../parts/forms/training_data.js";
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("train"));
 const button = form.querySelector('button[type="submit"]');

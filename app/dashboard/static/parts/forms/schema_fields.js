@@ -1,0 +1,85 @@
+/**
+ * Fields from the OpenAPI document: what a request holds, its bounds, defaults and meaning stand there and nowhere else.
+ * The page's frame says where which go; a field that it does not know appears where the rest does.
+ * @module
+ */
+import { replace } from "../page/dom.js";
+import { parameterField } from "./parameter_field.js";
+
+/** What people call them. Those of which there is nothing here go by their names. */
+const LABELS = {
+  num_iterations: "Iterations",
+  learning_rate: "Learning rate",
+  num_leaves: "Leaves per tree",
+  max_depth: "Depth",
+  min_data_in_leaf: "Documents per leaf",
+  min_sum_hessian_in_leaf: "Hessian per leaf",
+  bagging_fraction: "Share of documents",
+  bagging_freq: "New documents every",
+  feature_fraction: "Share of features per tree",
+  feature_fraction_bynode: "Share of features per split",
+  extra_trees: "Random thresholds",
+  lambda_l1: "L1 penalty",
+  lambda_l2: "L2 penalty",
+  min_gain_to_split: "Gain of a split",
+  max_delta_step: "Leaf value",
+  path_smooth: "Smoothing",
+  max_bin: "Bins per feature",
+  min_data_in_bin: "Documents per bin",
+  metric_interval: "Measure every",
+  interval: "Diagnose every",
+  rounds: "Iterations without improvement",
+  metric: "Watched metric",
+};
+const TYPES = { string: "text" };
+
+/**
+ * Fills each `[data-schema]` of a form: with the properties that its `data-only` lists, else with all simple ones that
+ * have no field yet. `data-at` is where they belong in the request, `data-start` what stands in them at first.
+ * @param {HTMLFormElement} form
+ * @param {any} document
+ */
+export function fillFields(form, { components: { schemas } }) {
+  const places = [...form.querySelectorAll("[data-schema]")];
+  // Those that name their fields first: the others take what is left.
+  places.sort((one, other) => ("only" in other.dataset) - ("only" in one.dataset));
+  for (const place of places) {
+    const { schema, at, only, start } = place.dataset;
+    const { properties, required = [] } = schemas[schema];
+    const starts = new Map((start || "").split(" ").map((pair) => pair.split("=")));
+    const names = only ? only.split(" ") : Object.keys(properties).filter((name) => isSimple(properties[name]) && !form.querySelector(`[data-pointer="${at}/${name}"]`));
+    const fields = names.map((name) => {
+      const parameter = parameterOf(name, properties[name]);
+      const example = required.includes(name) ? properties[name].examples?.[0] : undefined;
+      return parameterField(`${at}/${name}`, { ...parameter, value: starts.get(name) ?? (place.dataset.examples === undefined ? undefined : example) });
+    });
+    replace(place, ...fields);
+  }
+}
+
+/** Whether one value says it, free to choose. */
+function isSimple(property) {
+  return !("const" in property) && ["number", "integer", "boolean", "string"].includes(plain(property).type) && ("default" in property || property.anyOf !== undefined);
+}
+
+/** A property without its null. */
+function plain(property) {
+  return property.anyOf?.find(({ type }) => type !== "null") || property;
+}
+
+/** @returns {import("./parameter_field.js").Parameter} as the catalogue of losses declares one */
+function parameterOf(name, property) {
+  const { type, enum: choices, minimum, exclusiveMinimum, maximum } = plain(property);
+  return {
+    name,
+    type: TYPES[type] || type,
+    default: property.default ?? null,
+    minimum: minimum ?? exclusiveMinimum ?? null,
+    exclusive_minimum: exclusiveMinimum !== undefined,
+    maximum: maximum ?? null,
+    choices: choices || [],
+    description: property.description || "",
+    label: LABELS[name],
+    single: name === "priority",
+  };
+}

@@ -1,0 +1,60 @@
+/**
+ * The learning curves of a job, fetched as they grow.
+ * @module
+ */
+import { conditionalReader } from "../page/api.js";
+
+/**
+ * @typedef {object} History
+ * @property {number | null} best_iteration
+ * @property {number[]} iterations
+ * @property {Record<string, Record<string, (number | null)[]>>} curves by part, then by metric
+ */
+
+/**
+ * @param {string} jobId
+ * @returns {(job: import("./job_words.js").Job) => Promise<History>} asks for the iterations not yet known
+ */
+export function historyReader(jobId) {
+  const read = conditionalReader();
+  let history = emptyHistory();
+  let attempt = -1;
+  let seen = null;
+  return async (job) => {
+    if (job.attempt !== attempt) {
+      // A job that lost its worker starts again from its first iteration.
+      history = emptyHistory();
+      attempt = job.attempt;
+      seen = null;
+    }
+    const after = history.iterations.at(-1) ?? 0;
+    const more = await read(`/v1/jobs/${encodeURIComponent(jobId)}/history?after=${after}`);
+    if (more === seen) return history;
+    seen = more;
+    history = extend(history, more);
+    return history;
+  };
+}
+
+/** @returns {History} */
+export function emptyHistory() {
+  return { best_iteration: null, iterations: [], curves: {} };
+}
+
+/** @returns {History} a new object where something is new, the old one otherwise */
+function extend(history, more) {
+  const last = history.iterations.at(-1) ?? 0;
+  if (more.iterations.length === 0 && more.best_iteration === history.best_iteration) return history;
+  if (more.iterations.length > 0 && more.iterations[0] <= last) return history;
+  const curves = {};
+  for (const part of new Set([...Object.keys(history.curves), ...Object.keys(more.curves)])) {
+    curves[part] = {};
+    const names = new Set([...Object.keys(history.curves[part] || {}), ...Object.keys(more.curves[part] || {})]);
+    for (const name of names) {
+      const before = history.curves[part]?.[name] || history.iterations.map(() => null);
+      const added = more.curves[part]?.[name] || more.iterations.map(() => null);
+      curves[part][name] = [...before, ...added];
+    }
+  }
+  return { best_iteration: more.best_iteration, iterations: [...history.iterations, ...more.iterations], curves };
+}

@@ -1,0 +1,44 @@
+/**
+ * The form that takes in a model trained elsewhere, and the progress of its upload and of its job.
+ * @module
+ */
+import { acceptDrop } from "../forms/drop_files.js";
+import { problemBox, replace } from "../page/dom.js";
+import { followJob, unfinished } from "../jobs/followed_job.js";
+import { onSubmit, payloadOf } from "../forms/forms.js";
+import { upload } from "../forms/upload.js";
+import { sentWatcher } from "../forms/upload_progress.js";
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {HTMLElement} place of the job
+ * @param {(modelId: string) => void} imported
+ */
+export function importForm(form, place, imported) {
+  const progress = form.querySelector(".upload-progress");
+  acceptDrop(form);
+  onSubmit(form, async () => {
+    const data = new FormData();
+    for (const [name, value] of Object.entries(payloadOf(form))) data.append(name, value);
+    const [file] = form.querySelector('input[type="file"]').files;
+    if (file) data.append("file", file);
+    try {
+      follow(await upload("/v1/models", data, sentWatcher(progress)).done);
+    } finally {
+      progress.hidden = true;
+    }
+  });
+
+  /** Stays with the job; where nothing came of it, the form still holds what was typed. */
+  async function follow(job) {
+    form.hidden = true;
+    try {
+      const ended = await followJob(place, job);
+      if (ended.status === "succeeded") return imported(ended.result.model_id);
+      replace(place, unfinished(ended));
+    } catch (problem) {
+      replace(place, problemBox(problem));
+    }
+    form.hidden = false;
+  }
+}
