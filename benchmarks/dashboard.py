@@ -40,16 +40,19 @@ _WATCH = """
   new PerformanceObserver((list) => {
     for (const task of list.getEntries()) window.longTasks.push(task.startTime + task.duration);
   }).observe({ type: "longtask", buffered: true });
-  window.usable = new Promise((resolve) => {
+  const busy = () => [...document.querySelectorAll("main, main [aria-busy]")].some(
+    (part) => part.hasAttribute("aria-busy") && part.checkVisibility(),
+  );
+  window.usable = new Promise((resolve, reject) => {
+    setTimeout(() => reject(new Error("still busy")), 20000);
     const look = () => {
-      const main = document.querySelector("main");
-      if (document.readyState === "loading" || !main || main.querySelector("[aria-busy]")) requestAnimationFrame(look);
+      if (document.readyState === "loading" || busy()) requestAnimationFrame(look);
       else requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
     };
     look();
   });
 })();
-"""  # noqa: E501 - as it stands in the browser
+"""
 
 
 @dataclass(frozen=True)

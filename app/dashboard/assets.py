@@ -1,9 +1,8 @@
-"""Files the pages load: our own scripts and styles, and the plotly.js that ships in the plotly wheel."""
+"""What the pages load: our own files, and the plotly.js that ships in the plotly wheel."""
 
 import gzip
 import hashlib
 import importlib.util
-import re
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -16,15 +15,14 @@ from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
+from app.dashboard.own_files import FOLDER, FOR_GOOD, files_url, own_file
+
 if TYPE_CHECKING:
     import os
 
     from starlette.types import Scope
 
-_FOLDER = Path(__file__).parent / "static"
 ASK_AGAIN = "no-cache"
-_FOR_GOOD = f"public, max-age={365 * 24 * 3600}, immutable"
-_IMPORT = re.compile(r'^(?:import|export)\b[^"]*?"(\.[^"]+)";', re.MULTILINE)
 
 
 class KeptFiles(StaticFiles):
@@ -56,8 +54,8 @@ def mount_static(app: Starlette) -> None:
     files = Router(
         routes=[
             Route("/plotly.min.js", _plotly, name="plotly"),
-            Mount(files_url().removeprefix("/static"), KeptFiles(_FOLDER, _FOR_GOOD)),
-            Mount("/", KeptFiles(_FOLDER, ASK_AGAIN)),
+            Route(f"{files_url().removeprefix('/static')}/{{name:path}}", own_file),
+            Mount("/", KeptFiles(FOLDER, ASK_AGAIN)),
         ]
     )
     app.mount("/static", files, name="static")
@@ -67,35 +65,6 @@ def mount_static(app: Starlette) -> None:
 def templates() -> Jinja2Templates:
     """The frames of the pages."""
     return Jinja2Templates(directory=Path(__file__).parent / "templates")
-
-
-@cache
-def files_url() -> str:
-    """Where the files of this version are, `/static/3f…`: their digest names them all."""
-    digest = hashlib.sha256()
-    for path in sorted(path for path in _FOLDER.rglob("*") if path.is_file()):
-        digest.update(f"{path.relative_to(_FOLDER)}\0{path.stat().st_size}\0".encode() + path.read_bytes())
-    return f"/static/{digest.hexdigest()[:16]}"
-
-
-@cache
-def modules_of(page: str) -> tuple[str, ...]:
-    """Names of the scripts that a page's own imports, however far down, for a browser to fetch all at once.
-
-    Args:
-        page: Its name, `jobs` for `pages/jobs.js`.
-
-    Returns:
-        Paths below `files_url()`, such as `parts/page/dom.js`.
-    """
-    found: set[Path] = set()
-    waiting = [_FOLDER / "pages" / f"{page}.js"]
-    while waiting:
-        script = waiting.pop()
-        imported = {(script.parent / target).resolve() for target in _IMPORT.findall(script.read_text())}
-        waiting += imported - found
-        found |= imported
-    return tuple(sorted(str(path.relative_to(_FOLDER.resolve())) for path in found))
 
 
 def plotly_url() -> str:
@@ -108,7 +77,7 @@ def _plotly(request: Request) -> Response:
     etag = _plotly_etag()
     headers = {
         "etag": etag,
-        "cache-control": _FOR_GOOD,
+        "cache-control": FOR_GOOD,
         "vary": "accept-encoding",
     }
     if etag in request.headers.get("if-none-match", ""):

@@ -6,7 +6,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from app.access.caller import caller_in
-from app.dashboard.assets import files_url, modules_of, plotly_url, templates
+from app.dashboard.assets import plotly_url, templates
+from app.dashboard.own_files import files_url, modules_of
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 

@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 
 from app import dashboard
-from app.dashboard import assets
+from app.dashboard import own_files
 
 FOLDER = Path(dashboard.__file__).parent
 PAGES = [
@@ -97,10 +97,21 @@ def test_plotly_is_sent_compressed_and_kept(client: Pages) -> None:
     assert (again.status_code, again.content) == (304, b"")
 
 
+def test_the_pages_have_every_style_sheet(client: Pages) -> None:
+    """All sheets come in one answer but that of the page to sign in, and compressed where accepted."""
+    answer = client.get(f"{own_files.files_url()}/styles.css", headers={"accept-encoding": "gzip"})
+    assert answer.headers["content-encoding"] == "gzip"
+    for sheet in (FOLDER / "static/styles").glob("*.css"):
+        assert (sheet.read_text() in answer.text) == (sheet.name != "sign_in.css"), sheet.name
+    plain = client.get(f"{own_files.files_url()}/styles.css", headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert plain.text == answer.text
+
+
 def test_pages_name_files_of_their_version(client: Pages) -> None:
     """What a page loads may be kept for good, as its address changes with any of the files."""
     named = re.findall(r'(?:src|href)="(/static/[^"]+)"', client.get("/models").text)
-    assert {name.split("/")[2] for name in named} == {assets.files_url().split("/")[2]}
+    assert {name.split("/")[2] for name in named} == {own_files.files_url().split("/")[2]}
     for name in named:
         assert "immutable" in client.get(name).headers["cache-control"]
     assert client.get(f"/static/{'0' * 16}/parts/page/api.js").status_code == 404
@@ -117,7 +128,7 @@ def test_pages_name_every_script_beforehand(page: str) -> None:
             if path not in found:
                 found.add(path)
                 waiting.append(path)
-    assert {FOLDER / "static" / name for name in assets.modules_of(page)} == found
+    assert {FOLDER / "static" / name for name in own_files.modules_of(page)} == found
 
 
 def test_plain_names_are_asked_for_again(client: Pages) -> None:

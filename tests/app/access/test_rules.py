@@ -10,12 +10,12 @@ from starlette.routing import Mount
 from app import ApiSettings, create_app
 from app.access.caller import ADMIN, READ, SCORE, WRITE, Caller
 from app.access.rules import HEALTH, RULES, SIGN_IN_FILES, rule_of
-from app.dashboard import assets
+from app.dashboard import own_files
 from tests.app.access.conftest import Bearer
 from tests.app.conftest import TestClient
 
 OPEN = HEALTH | {"/sign-in", "/sign-out"}
-FILES = [f"/static/{file.relative_to(assets._FOLDER)}" for file in assets._FOLDER.rglob("*.*")]
+FILES = [f"/static/{file.relative_to(own_files.FOLDER)}" for file in own_files.FOLDER.rglob("*.*")]
 
 
 def leaves(routes: Any) -> Iterator[tuple[str, set[str]]]:

@@ -1,0 +1,98 @@
+"""Our own scripts and styles as they are in this version: read once, kept by browsers for good."""
+
+import gzip
+import hashlib
+import mimetypes
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+FOLDER = Path(__file__).parent / "static"
+FOR_GOOD = f"public, max-age={365 * 24 * 3600}, immutable"
+STYLES = "styles.css"
+
+_IMPORT = re.compile(r'^(?:import|export)\b[^"]*?"(\.[^"]+)";', re.MULTILINE)
+# In this order: what comes first is refined by what follows.
+_SHEETS = (
+    *("tokens", "layout", "controls", "forms", "content", "tables", "jobs", "curve", "datasets", "findings"),
+    *(
+        "queries",
+        "whiskers",
+        "comparisons",
+        "models",
+        "overview",
+        "registry",
+        "exports",
+        "scoring",
+        "rankings",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class _OwnFile:
+    content: bytes
+    packed: bytes
+    media_type: str
+
+    @classmethod
+    def of(cls, name: str, content: bytes) -> "_OwnFile":
+        media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        return cls(content, gzip.compress(content, mtime=0), media_type)
+
+
+@cache
+def files_url() -> str:
+    """Where the files of this version are, `/static/3f…`: their digest names them all."""
+    digest = hashlib.sha256()
+    for name, file in sorted(_files().items()):
+        digest.update(f"{name}\0{len(file.content)}\0".encode() + file.content)
+    return f"/static/{digest.hexdigest()[:16]}"
+
+
+@cache
+def modules_of(page: str) -> tuple[str, ...]:
+    """Names of the scripts that a page's own imports, however far down, for a browser to fetch all at once.
+
+    Args:
+        page: Its name, `jobs` for `pages/jobs.js`.
+
+    Returns:
+        Paths below `files_url()`, such as `parts/page/dom.js`.
+    """
+    found: set[Path] = set()
+    waiting = [FOLDER / "pages" / f"{page}.js"]
+    while waiting:
+        script = waiting.pop()
+        imported = {(script.parent / target).resolve() for target in _IMPORT.findall(script.read_text())}
+        waiting += imported - found
+        found |= imported
+    return tuple(sorted(str(path.relative_to(FOLDER.resolve())) for path in found))
+
+
+async def own_file(request: Request) -> Response:
+    """Send one file from memory, compressed where the browser takes gzip."""
+    file = _files().get(request.path_params["name"])
+    if file is None:
+        raise HTTPException(404)
+    headers = {"cache-control": FOR_GOOD, "vary": "accept-encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(
+            file.packed, headers=headers | {"content-encoding": "gzip"}, media_type=file.media_type
+        )
+    return Response(file.content, headers=headers, media_type=file.media_type)
+
+
+@cache
+def _files() -> Mapping[str, _OwnFile]:
+    """Read all files, and lay the style sheets together: a page asks for one instead of a score."""
+    paths = (path for path in FOLDER.rglob("*") if path.is_file())
+    contents = {str(path.relative_to(FOLDER)): path.read_bytes() for path in paths}
+    contents[STYLES] = b"\n".join(contents[f"styles/{sheet}.css"] for sheet in _SHEETS)
+    return {name: _OwnFile.of(name, content) for name, content in contents.items()}
