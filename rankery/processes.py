@@ -28,11 +28,13 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
 
     from app import create_app
     from app.limits.connections import server_options
+    from app.preparation import prepare
     from app.settings import ApiSettings
 
     with _readable_settings():
         settings = ApiSettings(data_dir=data_dir.absolute(), host=host, port=port)
     application = create_app(settings)
+    prepare(application)
     # A full collection stops every request, and what was imported would make it last a fifth of a second.
     gc.collect()
     gc.freeze()

@@ -7,24 +7,21 @@ import { get, Problem } from "../parts/page/api.js";
 import { kept, subject } from "../parts/page/address.js";
 import { aboutView } from "../parts/models/about_view.js";
 import { modelApi, modelPage } from "../parts/page/addresses.js";
-import { aliasesView } from "../parts/models/aliases_view.js";
 import { h, replace, setAttribute } from "../parts/page/dom.js";
-import { exportView } from "../parts/models/export_view.js";
-import { insideView } from "../parts/models/inside_view.js";
 import { failureBox, loaded } from "../parts/page/loaded.js";
 import { showMissing } from "../parts/page/missing_page.js";
 import { modelHead } from "../parts/models/model_head.js";
 import { modelTicks } from "../parts/models/model_ticks.js";
-import { tryView } from "../parts/models/try_view.js";
 import { versionTable } from "../parts/models/version_table.js";
 
+// What a view is made of is fetched when it is first looked at.
 const VIEWS = [
   { name: "about", label: "About", fill: aboutView },
   { name: "versions", label: "Versions", fill: versionsView },
-  { name: "aliases", label: "Aliases", fill: aliasesView },
-  { name: "inside", label: "What it looks at", fill: insideView },
-  { name: "exports", label: "Exports", fill: exportView },
-  { name: "try", label: "Try it", fill: tryView },
+  { name: "aliases", label: "Aliases", fill: async (model) => (await import("../parts/models/aliases_view.js")).aliasesView(model) },
+  { name: "inside", label: "What it looks at", fill: async (model, view) => (await import("../parts/models/inside_view.js")).insideView(model, view) },
+  { name: "exports", label: "Exports", fill: async (model) => (await import("../parts/models/export_view.js")).exportView(model) },
+  { name: "try", label: "Try it", fill: async (model) => (await import("../parts/models/try_view.js")).tryView(model) },
 ];
 // Where inspections were shown before there were views.
 const INSIDE = ["by", "inspection", "feature", "tree"];
