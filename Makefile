@@ -115,7 +115,7 @@ check: install ## ruff, mypy --strict, import contracts, doc examples
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest --doctest-modules core --ignore core/store/migrations
+	$(BIN)/pytest --doctest-modules core rankery --ignore core/store/migrations
 
 .PHONY: client
 client: install ## write what of the Python client is generated, from the OpenAPI document and its asynchronous half
