@@ -129,7 +129,7 @@ def test_every_page_is_for_everybody(
         **result_pages,
     }.items():
         page = visit.open(path)
-        page.locator("main [aria-busy]").first.wait_for(state="detached")
+        visit.settle()
         for part in PARTS_TO_SEE.get(name, ()):
             page.locator(part).first.wait_for()
         assert (_luminance(visit) < DARK_LUMINANCE) == (scheme == "dark"), name

@@ -30,6 +30,12 @@ class Visit:
         self.page.goto(self.url + path)
         return self.page
 
+    def settle(self) -> None:
+        """Wait until nothing that is to be seen is still being fetched."""
+        self.page.wait_for_function(
+            "![...document.querySelectorAll('main [aria-busy]')].some((part) => part.checkVisibility())"
+        )
+
     def photograph(self, name: str) -> None:
         """Keep a picture of the whole page, from its top: the bar of the page is where it is looked from."""
         self.page.evaluate("scrollTo(0, 0)")
