@@ -33,7 +33,7 @@ class Visit:
     def settle(self) -> None:
         """Wait until nothing that is to be seen is still being fetched."""
         self.page.wait_for_function(
-            "![...document.querySelectorAll('main [aria-busy]')].some((part) => part.checkVisibility())"
+            "() => ![...document.querySelectorAll('main [aria-busy]')].some((part) => part.checkVisibility())"
         )
 
     def photograph(self, name: str) -> None:
