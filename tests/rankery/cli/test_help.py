@@ -64,25 +64,25 @@ def test_the_names_that_are_completed_are_those_that_there_are() -> None:
 
 def test_bash_completes(tmp_path: Path) -> None:
     """The script that `--show-completion` prints works in a real bash, and is silent without a service."""
-    script = f"""
-        rankery() {{ {sys.executable} -m rankery "$@"; }}
+    script = """
         eval "$(rankery --show-completion bash)"
-        completed() {{
+        completed() {
             COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
-            _rankery_completion rankery "${{COMP_WORDS[$COMP_CWORD]}}" ""
-            echo "${{COMPREPLY[@]}}"
-        }}
+            _rankery_completion rankery "${COMP_WORDS[$COMP_CWORD]}" ""
+            echo "${COMPREPLY[@]}"
+        }
         completed rankery da
         completed rankery train x --loss ndcg-loss2
         completed rankery export --format elastic
         completed rankery datasets show ""
     """
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", script],
         capture_output=True,
         text=True,
         timeout=120,
-        env={**os.environ, "RANKERY_DATA_DIR": str(tmp_path / "none")},
+        env={**os.environ, "PATH": path, "RANKERY_DATA_DIR": str(tmp_path / "none")},
     )
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
