@@ -124,6 +124,7 @@ def test_a_training_keeps_to_a_contract_and_is_diagnosed(visit: Visit, prepared:
     prepared.dataset("learnt from.csv", 1)
     page = fill_training(visit, dataset="learnt from.csv", model="diagnosed", iterations=20)
     page.get_by_label("Conventions").select_option("lightgbm")
+    page.locator("summary").filter(has_text="Diagnostics").click()
     page.get_by_label("Diagnose every").fill(str(INTERVAL))
     job_id = start_training(page)
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")

@@ -126,7 +126,7 @@ def test_who_follows_a_link_is_let_through_when_signed_in(visit: Visit, admin_ke
     """A link on another site brings no cookie; the page to sign in notices and goes on by itself."""
     page = visit.open("/jobs")
     sign_in(page, admin_key)
-    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible()
     visit.open("/sign-in?next=%2Fmodels")
     expect(page).to_have_url(f"{visit.url}/models")
 

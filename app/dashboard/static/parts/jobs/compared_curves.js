@@ -8,7 +8,7 @@ import { LOSS } from "./job_words.js";
 import { metricTabs } from "../measuring/metric_tabs.js";
 import { baseAxis, baseLayout, lineStyle, literal, loadPlotly, onThemeChange, theme } from "../figures/plotly.js";
 
-const HEIGHT = 420; // that of .compared .plot, too
+const HEIGHT = 420; // that of .compared-curves .plot, too
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
 
 /**
@@ -21,7 +21,7 @@ export function comparedCurves(wanted, chosen) {
   const picker = h("div", {});
   const plot = h("div", { class: "plot", role: "img", hidden: true });
   const note = h("p", { class: "plot-note" }, "Waiting for the first iteration.");
-  const node = h("section", { class: "panel curve compared", "aria-label": "Learning curves" }, h("h2", {}, "Learning curves"), picker, plot, note);
+  const node = h("section", { class: "panel curve compared-curves", "aria-label": "Learning curves" }, h("h2", {}, "Learning curves"), picker, plot, note);
   let lines = [];
   let tabs = null;
   let known = "";
