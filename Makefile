@@ -13,14 +13,22 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: install
-install: .venv/.installed app/guide/site/index.html ## make .venv from the lock, and the guide; nothing to do when up to date
+install: .venv/.installed app/guide/site/index.html ## make .venv to run the service in, and the guide; nothing to do when up to date
 
-.venv/.installed: requirements/development.lock pyproject.toml
+.venv/.installed: requirements/runtime.lock requirements/docs.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rankery needs Python 3.11 or later; name one with PYTHON=…")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --require-hashes --requirement requirements/development.lock
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements/runtime.lock
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements/docs.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -c 'from core.warm_up import warm_up; warm_up()' # compile the kernels once, so that nobody waits
+	@touch $@
+
+.PHONY: develop
+develop: .venv/.developed install ## add to .venv what tests, benchmarks and linters need
+
+.venv/.developed: .venv/.installed requirements/development.lock
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements/development.lock
 	@touch $@
 
 # Its references are made from the code, so that the code is among what it depends on.
@@ -39,64 +47,64 @@ serve: install ## start the embedded service: Redis, API, worker, dashboard
 	$(BIN)/rankery serve
 
 .PHONY: test
-test: install ## run all tests, on SQLite and on PostgreSQL with S3: unit, real processes, browser
+test: develop ## run all tests, on SQLite and on PostgreSQL with S3: unit, real processes, browser
 	$(PYTEST)
 
 .PHONY: test-servers
-test-servers: install ## run all tests that have a store on PostgreSQL with S3, those of the application included
+test-servers: develop ## run all tests that have a store on PostgreSQL with S3, those of the application included
 	$(PYTEST) --store servers tests/app tests/core/store tests/worker tests/integration
 
 .PHONY: test-kill
-test-kill: install ## kill the service at ten random moments; nothing may be left or lost
+test-kill: develop ## kill the service at ten random moments; nothing may be left or lost
 	RANKERY_KILLS=10 $(BIN)/pytest tests/integration/test_kill.py
 
 .PHONY: test-faults
-test-faults: install ## FAULTS_JOBS= jobs under kills, flushes, restarts, a full disk and an absent store, with a table
+test-faults: develop ## FAULTS_JOBS= jobs under kills, flushes, restarts, a full disk and an absent store, with a table
 	$(BIN)/python -m tests.faults $(if $(FAULTS_JOBS),--jobs $(FAULTS_JOBS))
 
 .PHONY: test-resume
-test-resume: install ## kill a training at twenty random iterations; each must make the same model
+test-resume: develop ## kill a training at twenty random iterations; each must make the same model
 	$(BIN)/python -m tests.faults --only resume
 
 .PHONY: test-api-fuzz
-test-api-fuzz: install ## schemathesis over the whole OpenAPI document: 5,000 requests, with and without a key
+test-api-fuzz: develop ## schemathesis over the whole OpenAPI document: 5,000 requests, with and without a key
 	$(BIN)/python -m tests.security.api_fuzz --requests 5000
 
 .PHONY: fuzz-datasets
-fuzz-datasets: install ## read 100,000 mutated files of every format; each is read or refused with its place
+fuzz-datasets: develop ## read 100,000 mutated files of every format; each is read or refused with its place
 	$(BIN)/python -m tests.core.data.fuzz --files 100000
 
 .PHONY: bench-objectives
-bench-objectives: install ## milliseconds of every loss beside LightGBM's objective, on three synthetic loads
+bench-objectives: develop ## milliseconds of every loss beside LightGBM's objective, on three synthetic loads
 	$(BIN)/python -m benchmarks.objectives
 
 .PHONY: bench-quality
-bench-quality: install ## every loss through the API beside LightGBM's own, on TRAIN= and TEST= files
+bench-quality: develop ## every loss through the API beside LightGBM's own, on TRAIN= and TEST= files
 	$(BIN)/python -m benchmarks.quality $(TRAIN) $(TEST)
 
 .PHONY: bench-datasets
-bench-datasets: install ## read a LETOR file of 500 MB beside scikit-learn, then take it through the service
+bench-datasets: develop ## read a LETOR file of 500 MB beside scikit-learn, then take it through the service
 	$(BIN)/python -m benchmarks.datasets
 	$(BIN)/python -m benchmarks.ingestion
 
 .PHONY: bench-evaluation
-bench-evaluation: install ## all metrics beside ranx and pytrec_eval, the randomisation test beside SciPy
+bench-evaluation: develop ## all metrics beside ranx and pytrec_eval, the randomisation test beside SciPy
 	$(BIN)/python -m benchmarks.evaluation
 
 .PHONY: bench-polling
-bench-polling: install ## 200 requests a second of job polling for a minute beside a running training
+bench-polling: develop ## 200 requests a second of job polling for a minute beside a running training
 	$(BIN)/python -m benchmarks.polling
 
 .PHONY: bench-dashboard
-bench-dashboard: install ## seconds until each page can be used, with 10,000 jobs and 1,000 models, in a real Chromium
+bench-dashboard: develop ## seconds until each page can be used, with 10,000 jobs and 1,000 models, in a real Chromium
 	$(BIN)/python -m benchmarks.dashboard
 
 .PHONY: bench-scoring
-bench-scoring: install ## microseconds to score documents with forests of two sizes, beside LightGBM, ONNX Runtime and treelite
+bench-scoring: develop ## microseconds to score documents with forests of two sizes, beside LightGBM, ONNX Runtime and treelite
 	$(BIN)/python -m benchmarks.scoring
 
 .PHONY: bench-serving
-bench-serving: install .venv-mlserver/.installed ## requests a second of 100 documents, beside MLServer with the same model
+bench-serving: develop .venv-mlserver/.installed ## requests a second of 100 documents, beside MLServer with the same model
 	$(BIN)/python -m benchmarks.serving
 
 # In an environment of its own: it wants other versions of what the service is made of.
@@ -106,11 +114,11 @@ bench-serving: install .venv-mlserver/.installed ## requests a second of 100 doc
 	@touch $@
 
 .PHONY: bench-coherency
-bench-coherency: install ## share of queries with an incoherent gradient by iteration, as the 2023 paper's Figure 3
+bench-coherency: develop ## share of queries with an incoherent gradient by iteration, as the 2023 paper's Figure 3
 	$(BIN)/python -m benchmarks.coherency
 
 .PHONY: check
-check: install ## ruff, mypy --strict, import contracts, doc examples
+check: develop ## ruff, mypy --strict, import contracts, doc examples
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -118,16 +126,16 @@ check: install ## ruff, mypy --strict, import contracts, doc examples
 	$(BIN)/pytest --doctest-modules core rankery --ignore core/store/migrations
 
 .PHONY: client
-client: install ## write what of the Python client is generated, from the OpenAPI document and its asynchronous half
+client: develop ## write what of the Python client is generated, from the OpenAPI document and its asynchronous half
 	$(BIN)/python -m tests.rankery.generation
 
 .PHONY: format
-format: install ## format the code
+format: develop ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 .PHONY: lock
-lock: install ## pin the newest versions that pyproject.toml allows, with hashes and without an index host
+lock: develop ## pin the newest versions that pyproject.toml allows, with hashes and without an index host
 	$(BIN)/uv pip compile $(LOCK) pyproject.toml --output-file requirements/runtime.lock
 	$(BIN)/uv pip compile $(LOCK) pyproject.toml --group dev --constraints requirements/runtime.lock --output-file requirements/development.lock
 	$(BIN)/uv pip compile $(LOCK) --group docs --constraints requirements/runtime.lock --output-file requirements/docs.lock
