@@ -18,7 +18,7 @@ from typing import Any
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
+from rich.table import Column, Table
 from sqlalchemy import Connection, create_engine, insert, select
 
 from core.store import ids
@@ -230,7 +230,16 @@ def visit(context: BrowserContext, address: str) -> Times:
 
 def table(measured: dict[str, dict[str, list[Times]]]) -> Table:
     """Lay out medians in seconds, and the worst."""
-    shown = Table("page", "new: usable", "worst", "settled", "known: usable", "worst", "settled", "under 1 s")
+    shown = Table(
+        Column("page", no_wrap=True),
+        "new: usable",
+        "worst",
+        "settled",
+        "known: usable",
+        "worst",
+        "settled",
+        "under 1 s",
+    )
     for page, times in measured.items():
         cells = []
         for visits in times.values():
