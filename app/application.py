@@ -51,6 +51,7 @@ from app.serving.models import ServedModels
 from app.serving.samples import Samples
 from app.settings import ApiSettings
 from app.unchanged import UnchangedAnswers
+from core.json_values.warm_up import warm_up as warm_up_json_values
 from core.scoring.warm_up import warm_up as warm_up_scoring
 from core.store import Store, WakeUps
 
@@ -91,6 +92,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         )
         try:
             await run_in_threadpool(store.migrate)
+            await run_in_threadpool(warm_up_json_values)
             await run_in_threadpool(warm_up_scoring, datasets=False)
             texts = ModelTexts(store)
             served = ServedModels(store, settings.model_cache_bytes)

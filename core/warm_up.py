@@ -6,6 +6,7 @@ from core.doctor import warm_up as warm_up_doctor
 from core.evaluation.warm_up import warm_up as warm_up_evaluation
 from core.export.warm_up import warm_up as warm_up_export
 from core.inspection.warm_up import warm_up as warm_up_inspection
+from core.json_values.warm_up import warm_up as warm_up_json_values
 from core.scoring.warm_up import warm_up as warm_up_scoring
 from core.training import warm_up as warm_up_training
 
@@ -17,6 +18,7 @@ def warm_up() -> None:
     each of them, so that no job waits for compilation.
     """
     warm_up_readers()
+    warm_up_json_values()
     warm_up_doctor()
     warm_up_training()
     warm_up_scoring(datasets=True)

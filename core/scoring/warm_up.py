@@ -19,6 +19,7 @@ def warm_up(*, datasets: bool) -> None:
     forest = Forest(ModelText(("feature",), (tree,)))
     features = np.zeros((LEAST_DOCUMENTS, 1), np.float32)
     forest.score(features[:1])
+    forest.score(np.zeros((1, 1)))
     if datasets:
         forest.score(features, threads=2)
         features.flags.writeable = False
