@@ -11,7 +11,7 @@ def make_dataset(visit: Visit, name: str, queries: int, seed: int = 0) -> None:
     """Fill in the form for synthetic data and wait until the dataset is ready."""
     page = visit.open("/datasets")
     form = page.locator("#synthetic")
-    form.get_by_label("Name").fill(name)
+    form.get_by_role("textbox", name="Name").fill(name)
     form.get_by_label("Queries").fill(str(queries))
     form.get_by_label("Seed", exact=True).fill(str(seed))
     form.get_by_role("button", name="Make dataset").click()

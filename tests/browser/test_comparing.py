@@ -63,7 +63,7 @@ def test_an_uploaded_run_is_compared(visit: Visit, prepared: Prepared) -> None:
     run.locator('input[type="file"]').set_input_files(
         {"name": "a.run", "mimeType": "text/plain", "buffer": content}
     )
-    run.get_by_label("Name").fill("from elsewhere")
+    run.get_by_role("textbox", name="Name").fill("from elsewhere")
     run.get_by_role("button", name="Upload").click()
     page.wait_for_url(re.compile(r"/rankings/rnk_"))
     page.get_by_role("link", name="Compare", exact=True).click()

@@ -62,7 +62,7 @@ def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepar
     dataset_id = prepared.test_data()
     page = _view(visit, "compared:1", "Aliases")
     other = page.locator(".alias-form")
-    other.get_by_label("Name").fill("trusted")
+    other.get_by_role("textbox", name="Name").fill("trusted")
     other.get_by_role("button", name="Point at version 1").click()
     card = page.locator('.alias[data-alias="trusted"]')
     expect(card.get_by_role("heading")).to_contain_text("this version")
@@ -154,7 +154,7 @@ def test_a_model_is_imported(visit: Visit, prepared: Prepared) -> None:
     page = visit.open("/models")
     form = page.locator("#import-form")
     for content, name in ((b"no trees", "brought"), (text, "brought")):
-        form.get_by_label("Name").fill(name)
+        form.get_by_role("textbox", name="Name").fill(name)
         form.locator('input[type="file"]').set_input_files(
             {"name": "m.txt", "mimeType": "text/plain", "buffer": content}
         )

@@ -102,7 +102,7 @@ def test_a_form_works_by_cookie(visit: Visit, admin_key: str) -> None:
     sign_in(page, admin_key)
     page.wait_for_url(f"{visit.url}/datasets", wait_until="load")
     form = page.locator("#synthetic")
-    form.get_by_label("Name").fill("by cookie")
+    form.get_by_role("textbox", name="Name").fill("by cookie")
     form.get_by_label("Queries").fill("3")
     form.get_by_role("button", name="Make dataset").click()
     expect(page.locator("article.dataset")).to_contain_text("by cookie")

@@ -72,7 +72,7 @@ def test_parts_of_a_split_come_in_one_upload(visit: Visit) -> None:
         validation=("va.txt", letor_text(7, seed=2)),
         test=("te.txt", letor_text(8, seed=3)),
     )
-    page.locator("#upload").get_by_label("Name").fill("fold 1")
+    page.locator("#upload").get_by_role("textbox", name="Name").fill("fold 1")
     visit.photograph("upload-parts")
     send_upload(page)
     wait_until_read(page)

@@ -1,17 +1,11 @@
 """No job waits for a kernel to be compiled."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-import worker
+from tests.compiling import left_to_compile
 
-# In a process of its own: here, other tests have long compiled everything.
 WORK = """
-import gc, json, pathlib, sys
-from numba.core.dispatcher import Dispatcher
+import pathlib, sys
 from core.warm_up import warm_up
 from core.losses import LOSSES
 from core.store import Store
@@ -21,12 +15,8 @@ from worker import WorkerSettings
 from worker.stopping import StopFlag
 from worker.tasks import RUNNERS, run_jobs
 
-def compiled():
-    kernels = (thing for thing in gc.get_objects() if isinstance(thing, Dispatcher))
-    return {f"{kernel.__module__}.{kernel.__name__}{kernel.signatures}" for kernel in kernels}
-
 warm_up()
-warm = compiled()
+warm_up_ends()
 settings = WorkerSettings(data_dir=pathlib.Path(sys.argv[1]), broker_url="redis://127.0.0.1:1/0")
 store = Store.open(settings)
 store.migrate()
@@ -109,15 +99,9 @@ run(
 )
 store.artifacts.write_bytes(run_key("u"), b"0 Q0 d1 1 0.5 tag\\n1 Q0 d2 1 0.5 tag\\n")
 run("import", dataset_id=plain, upload_id="u", filename="r", name="r")
-
-print(json.dumps(sorted(compiled() - warm)))
 """
 
 
 def test_warming_up_compiles_all_that_jobs_need(tmp_path: Path) -> None:
     """Reading, examining, training with every loss and evaluating find each kernel in the types they use."""
-    environment = os.environ | {"PYTHONPATH": str(Path(worker.__file__).parents[1])}
-    command = [sys.executable, "-c", WORK, str(tmp_path)]
-    worked = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert worked.returncode == 0, worked.stderr[-3000:]
-    assert json.loads(worked.stdout.splitlines()[-1]) == []
+    assert left_to_compile(WORK, tmp_path) == []

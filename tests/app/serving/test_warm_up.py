@@ -1,27 +1,17 @@
 """No request waits for a kernel to be compiled."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-import app
+from tests.compiling import left_to_compile
 
-# In a process of its own: here, other tests have long compiled everything.
 WORK = """
-import gc, json, pathlib, sys, warnings
-from numba.core.dispatcher import Dispatcher
+import json, pathlib, sys, warnings
 import lightgbm
 import numpy as np
 from app import ApiSettings, create_app
 from core.store.result_keys import model_key
 warnings.simplefilter("ignore")
 from starlette.testclient import TestClient
-
-def compiled():
-    kernels = (thing for thing in gc.get_objects() if isinstance(thing, Dispatcher))
-    return {f"{kernel.__module__}.{kernel.__name__}{kernel.signatures}" for kernel in kernels}
 
 features = np.random.default_rng(0).random((200, 3))
 parameters = {"objective": "regression", "verbosity": -1}
@@ -30,7 +20,7 @@ text = booster.model_to_string().encode()
 settings = ApiSettings(data_dir=pathlib.Path(sys.argv[1]), broker_url="redis://127.0.0.1:1/0")
 application = create_app(settings)
 with TestClient(application, base_url="http://127.0.0.1") as client:
-    warm = compiled()
+    warm_up_ends()
     store = application.state.services.store
     with store.begin() as tx:
         job = tx.jobs.add("import-model", {"name": "web"})
@@ -67,15 +57,9 @@ with TestClient(application, base_url="http://127.0.0.1") as client:
             content=head + data,
             headers={"inference-header-content-length": str(len(head))},
         )
-
-print(json.dumps(sorted(compiled() - warm)))
 """
 
 
 def test_starting_compiles_all_that_requests_need(tmp_path: Path) -> None:
     """Rankings by name and by place, explained and not, and tensors of every kind find their kernels."""
-    environment = os.environ | {"PYTHONPATH": str(Path(app.__file__).parents[1])}
-    command = [sys.executable, "-c", WORK, str(tmp_path)]
-    asked = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert asked.returncode == 0, asked.stderr[-3000:]
-    assert json.loads(asked.stdout.splitlines()[-1]) == []
+    assert left_to_compile(WORK, tmp_path) == []

@@ -4,8 +4,8 @@
  */
 import { acceptDrops } from "../forms/drop_files.js";
 import { announce } from "../page/dom.js";
-import { onSubmit, payloadOf } from "../forms/forms.js";
-import { upload } from "../forms/upload.js";
+import { onSubmit } from "../forms/forms.js";
+import { contentsOf, upload } from "../forms/upload.js";
 import { sentWatcher } from "../forms/upload_progress.js";
 
 /**
@@ -26,7 +26,7 @@ export function uploadForm(form, uploaded) {
   });
 
   onSubmit(form, async () => {
-    const transfer = upload("/v1/datasets", contents(form), sentWatcher(progress));
+    const transfer = upload("/v1/datasets", contentsOf(form), sentWatcher(progress));
     addEventListener("beforeunload", keep);
     stop.onclick = transfer.abort;
     stop.hidden = false;
@@ -46,14 +46,4 @@ export function uploadForm(form, uploaded) {
 /** Leaving the page would end the upload. */
 function keep(event) {
   event.preventDefault();
-}
-
-/** Text fields first, so that the server knows how to read before it has read. */
-function contents(form) {
-  const data = new FormData();
-  for (const [name, value] of Object.entries(payloadOf(form))) data.append(name, typeof value === "string" ? value : JSON.stringify(value));
-  for (const input of form.querySelectorAll('input[type="file"]:enabled')) {
-    if (input.files.length) data.append(input.name, input.files[0]);
-  }
-  return data;
 }

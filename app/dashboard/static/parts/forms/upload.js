@@ -1,8 +1,9 @@
 /**
- * Uploading a file with its progress, which fetch does not tell.
+ * Uploading what a form holds with its progress, which fetch does not tell.
  * @module
  */
 import { Away, failure, freshKey, signIn } from "../page/api.js";
+import { payloadOf } from "./forms.js";
 
 /**
  * @param {string} path
@@ -27,4 +28,17 @@ export function upload(path, form, onProgress) {
   transfer.setRequestHeader("idempotency-key", freshKey());
   transfer.send(form);
   return { done, abort: () => transfer.abort() };
+}
+
+/**
+ * What a form holds: its texts first, so that the server knows how to read before it has read.
+ * @param {HTMLFormElement} form
+ */
+export function contentsOf(form) {
+  const data = new FormData();
+  for (const [name, value] of Object.entries(payloadOf(form))) data.append(name, typeof value === "string" ? value : JSON.stringify(value));
+  for (const input of form.querySelectorAll('input[type="file"]:enabled')) {
+    if (input.files.length) data.append(input.name, input.files[0]);
+  }
+  return data;
 }

@@ -3,8 +3,8 @@
  * @module
  */
 import { acceptDrop } from "../forms/drop_files.js";
-import { onSubmit, payloadOf } from "../forms/forms.js";
-import { upload } from "../forms/upload.js";
+import { onSubmit } from "../forms/forms.js";
+import { contentsOf, upload } from "../forms/upload.js";
 
 /**
  * @param {HTMLFormElement} form
@@ -13,11 +13,6 @@ import { upload } from "../forms/upload.js";
 export function runForm(form, uploaded) {
   acceptDrop(form);
   onSubmit(form, async () => {
-    const data = new FormData();
-    // Texts first, so that the server knows the dataset before it has the run.
-    for (const [name, value] of Object.entries(payloadOf(form))) data.append(name, value);
-    const [file] = form.querySelector('input[type="file"]').files;
-    if (file) data.append("file", file);
-    uploaded(await upload("/v1/rankings", data, () => {}).done);
+    uploaded(await upload("/v1/rankings", contentsOf(form), () => {}).done);
   });
 }

@@ -5,8 +5,8 @@
 import { acceptDrop } from "../forms/drop_files.js";
 import { problemBox, replace } from "../page/dom.js";
 import { followJob, unfinished } from "../jobs/followed_job.js";
-import { onSubmit, payloadOf } from "../forms/forms.js";
-import { upload } from "../forms/upload.js";
+import { onSubmit } from "../forms/forms.js";
+import { contentsOf, upload } from "../forms/upload.js";
 import { sentWatcher } from "../forms/upload_progress.js";
 
 /**
@@ -18,12 +18,8 @@ export function importForm(form, place, imported) {
   const progress = form.querySelector(".upload-progress");
   acceptDrop(form);
   onSubmit(form, async () => {
-    const data = new FormData();
-    for (const [name, value] of Object.entries(payloadOf(form))) data.append(name, value);
-    const [file] = form.querySelector('input[type="file"]').files;
-    if (file) data.append("file", file);
     try {
-      follow(await upload("/v1/models", data, sentWatcher(progress)).done);
+      follow(await upload("/v1/models", contentsOf(form), sentWatcher(progress)).done);
     } finally {
       progress.hidden = true;
     }
