@@ -13,7 +13,7 @@ from app.dataset_uploads import FILE, FILES, PARTS, TEXTS, DatasetUpload, Places
 from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.idempotency import BodySha256, Once, UseOnce
 from app.routes.route import JsonRoute
-from app.schemas.base import Cursor, Limit
+from app.schemas.base import Cursor, DatasetName, Limit
 from app.schemas.datasets import Dataset, DatasetPage, SyntheticDatasetRequest
 from app.schemas.findings import FeatureProfiles
 from app.schemas.queries import JudgedQuery, QueryPage
@@ -192,12 +192,17 @@ def create_synthetic_dataset(
 def list_datasets(
     services: UseServices,
     status: Annotated[Literal["pending", "ready", "invalid"] | None, Query(description="Only these")] = None,
+    name: Annotated[DatasetName | None, Query(description="Only datasets of this name")] = None,
+    sha256: Annotated[
+        str | None,
+        Query(pattern="^[0-9a-f]{64}$", description="Only those whose bytes, as sent, hash to this"),
+    ] = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> DatasetPage:
     """List datasets, newest first."""
     with services.store.read() as tx:
-        page = tx.datasets.page(cursor, limit, status=status)
+        page = tx.datasets.page(cursor, limit, status=status, name=name, sha256=sha256)
     return DatasetPage.model_validate(page)
 
 

@@ -74,11 +74,18 @@ class Datasets:
             raise NotFound("dataset", id)
         return dataset
 
-    def page(self, cursor: str | None, limit: int, status: str | None = None) -> Page[Dataset]:
-        """List datasets, newest first, of one status where given."""
-        rows = select(Dataset)
-        if status is not None:
-            rows = rows.where(Dataset.status == status)
+    def page(
+        self,
+        cursor: str | None,
+        limit: int,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        sha256: str | None = None,
+    ) -> Page[Dataset]:
+        """List datasets, newest first, where asked those of one status, one name, or the same bytes."""
+        wanted = {"status": status, "name": name, "sha256": sha256}
+        rows = select(Dataset).filter_by(**{column: one for column, one in wanted.items() if one is not None})
         return Span(cursor, limit).take(self._session, rows, Dataset.id, ids.DATASET)
 
     def attach_job(self, id: str, job_id: str) -> Dataset:

@@ -1,7 +1,6 @@
 """What people call datasets: an id, a name, or a file that becomes one."""
 
 import hashlib
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 
 _DATASET_PREFIX = "ds_"
 _SHOWN_CANDIDATES = 5
-_NEWEST = 500
 
 
 class NameUnclear(UserError):
@@ -30,7 +28,7 @@ def dataset_of(session: Session, reference: str) -> "Dataset":
     """
     if reference.startswith(_DATASET_PREFIX):
         return session.client.dataset(reference)
-    named = [dataset for dataset in session.client.datasets() if dataset.name == reference]
+    named = list(session.client.datasets(name=reference))
     contents = {dataset.digest or dataset.id for dataset in named}
     if len(contents) == 1:
         return named[0]
@@ -89,5 +87,5 @@ def read(session: Session, dataset: "Dataset") -> "Dataset":
 def _uploaded_before(session: Session, path: Path) -> "Dataset | None":
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    newest = islice(session.client.datasets("ready"), _NEWEST)
-    return next((one for one in newest if one.sha256 == sha256 and not one.source.get("options")), None)
+    same = session.client.datasets("ready", sha256=sha256)
+    return next((one for one in same if not one.source.get("options")), None)

@@ -1,5 +1,6 @@
 """Making, listing and deleting datasets."""
 
+import hashlib
 from collections.abc import Callable
 
 from core.store import Store
@@ -36,6 +37,25 @@ def test_datasets_are_listed_by_status(client: TestClient, ready_dataset: Callab
     ready = ready_dataset()
     client.post("/v1/datasets/synthetic", json={"queries": 1})
     assert [item["id"] for item in client.get("/v1/datasets?status=ready").json()["items"]] == [ready]
+
+
+def test_datasets_are_found_by_name_and_by_their_bytes(client: TestClient) -> None:
+    """A name may be that of several; what no dataset could have is refused."""
+    for name in ("Städte", "towns", "Städte"):
+        client.post("/v1/datasets/synthetic", json={"queries": 1, "name": name})
+    content = b"1 qid:1 1:0.5\n"
+    sent = client.post("/v1/datasets", files={"file": ("towns", content)}).json()["id"]
+
+    def found(**asked: str) -> list[str]:
+        return [item["id"] for item in client.get("/v1/datasets", params=asked).json()["items"]]
+
+    assert len(found(name="Städte")) == 2
+    assert len(found(name="towns")) == 2
+    assert found(name="town") == []
+    assert found(sha256=hashlib.sha256(content).hexdigest(), name="towns") == [sent]
+    assert found(sha256="0" * 64) == []
+    assert client.get("/v1/datasets?sha256=1").status_code == 422
+    assert client.get("/v1/datasets?name=").status_code == 422
 
 
 def test_an_invalid_dataset_says_why(client: TestClient, store: Store) -> None:

@@ -149,13 +149,17 @@ class AsyncDatasetCalls(AsyncCalls):
         document = await self.transport.create("/v1/datasets/synthetic", given(body))
         return self._bound(AsyncDataset, document)
 
-    def datasets(self, status: str | None = None) -> AsyncPages[AsyncDataset]:
+    def datasets(
+        self, status: str | None = None, *, name: str | None = None, sha256: str | None = None
+    ) -> AsyncPages[AsyncDataset]:
         """List datasets, newest first.
 
         Args:
             status: Only `pending`, `ready` or `invalid` ones.
+            name: Only those of this name.
+            sha256: Only those whose bytes, as sent, hash to this.
         """
-        return self._pages(AsyncDataset, "/v1/datasets", status=status)
+        return self._pages(AsyncDataset, "/v1/datasets", status=status, name=name, sha256=sha256)
 
     async def dataset(self, dataset_id: str) -> AsyncDataset:
         """Return a dataset with its statistics and findings, or with the problem found in it.

@@ -152,13 +152,17 @@ class DatasetCalls(Calls):
         document = self.transport.create("/v1/datasets/synthetic", given(body))
         return self._bound(Dataset, document)
 
-    def datasets(self, status: str | None = None) -> Pages[Dataset]:
+    def datasets(
+        self, status: str | None = None, *, name: str | None = None, sha256: str | None = None
+    ) -> Pages[Dataset]:
         """List datasets, newest first.
 
         Args:
             status: Only `pending`, `ready` or `invalid` ones.
+            name: Only those of this name.
+            sha256: Only those whose bytes, as sent, hash to this.
         """
-        return self._pages(Dataset, "/v1/datasets", status=status)
+        return self._pages(Dataset, "/v1/datasets", status=status, name=name, sha256=sha256)
 
     def dataset(self, dataset_id: str) -> Dataset:
         """Return a dataset with its statistics and findings, or with the problem found in it.

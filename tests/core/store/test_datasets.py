@@ -82,12 +82,15 @@ def test_unknown(store: Store, job: Job) -> None:
 
 
 def test_listing(store: Store) -> None:
-    """Datasets are listed newest first, of one status where asked."""
+    """Datasets are listed newest first, of one status or name or with the same bytes where asked."""
     with store.begin() as tx:
-        first, second = tx.datasets.add("a", {}), tx.datasets.add("b", {})
+        first, second = tx.datasets.add("a", {}), tx.datasets.add("b", {}, sha256="ab")
         tx.datasets.mark_ready(first.id, statistics={})
         assert [row.id for row in tx.datasets.page(None, 10).items] == [second.id, first.id]
         assert [row.id for row in tx.datasets.page(None, 10, status="ready").items] == [first.id]
+        assert [row.id for row in tx.datasets.page(None, 10, name="b").items] == [second.id]
+        assert tx.datasets.page(None, 10, name="b", status="ready").items == []
+        assert [row.id for row in tx.datasets.page(None, 10, sha256="ab").items] == [second.id]
 
 
 def test_delete_while_used(store: Store, ingest: tuple[Dataset, Job]) -> None:
