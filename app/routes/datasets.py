@@ -288,6 +288,7 @@ def _remove(artifacts: Artifacts, folders: list[str]) -> None:
 
 
 def _queue_ingestion(tx: Transaction, dataset: DatasetRow, key_id: str | None) -> Job:
-    job = tx.jobs.add("ingest", {"dataset_id": dataset.id}, dataset_ids=[dataset.id], key_id=key_id)
+    spec = {"dataset_id": dataset.id, "name": dataset.name}
+    job = tx.jobs.add("ingest", spec, dataset_ids=[dataset.id], key_id=key_id)
     tx.datasets.attach_job(dataset.id, job.id)
     return job

@@ -38,13 +38,16 @@ def json_text(document: Any) -> str:
 
 
 def show(*pictures: RenderableType) -> None:
-    """Print tables and sentences."""
+    """Print tables and sentences, without the blanks that fill a table's last column."""
     shown = console()
-    for picture in pictures:
-        if isinstance(picture, Table) and picture.columns and not picture.row_count:
-            shown.print("nothing to list")
-        else:
-            shown.print(picture, soft_wrap=isinstance(picture, str))
+    with shown.capture() as captured:
+        for picture in pictures:
+            if isinstance(picture, Table) and picture.columns and not picture.row_count:
+                shown.print("nothing to list")
+            else:
+                shown.print(picture, soft_wrap=isinstance(picture, str))
+    for line in captured.get().splitlines():
+        typer.echo(line.rstrip())
 
 
 def say(sentence: str) -> None:
