@@ -10,6 +10,7 @@ from rankery.client import Client, Job
 from rankery.client.display.progress import followed
 from rankery.client.listing import Listing
 from rankery.client.views.history import History
+from rankery.client.views.importance import Importance
 from rankery.errors import DataUnusable
 from tests.rankery.answers import job_document
 
@@ -92,3 +93,16 @@ def test_curves_are_drawn_and_tabulated() -> None:
     table = history.to_pandas()
     assert list(table.columns) == ["iteration", "train ndcg@10", "validation loss", "validation ndcg@10"]
     assert table["validation ndcg@10"].isna().tolist() == [False, True]
+
+
+def test_each_feature_has_its_bar_with_its_name() -> None:
+    """However many there are; a name of digits is no place on an axis."""
+    features = [
+        {"feature": str(number), "gain": 90.0 - number, "gain_share": 0.01, "split": 1}
+        for number in range(90)
+    ]
+    importance = Importance.model_validate({"model_id": "mdl_1", "trees": 3, "features": features})
+    few, many = (importance.plot(top=top).to_dict() for top in (3, 60))
+    assert list(few["data"][0]["y"]) == ["2", "1", "0"]
+    assert (few["layout"]["yaxis"]["type"], few["layout"]["yaxis"]["dtick"]) == ("category", 1)
+    assert many["layout"]["height"] > 60 * 15 > few["layout"]["height"]

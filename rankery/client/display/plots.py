@@ -9,6 +9,8 @@ from rankery.errors import DataUnusable
 # Readable on light and on dark paper, and apart for people who do not see red and green.
 _COLOURS = ("#2a7de1", "#d9730d", "#0f9d76", "#b0569f", "#7a7a7a")
 _INK = "#7a7a7a"
+# Of figures of bars, in pixels.
+_AROUND, _BAR = 110, 20
 _LINES = "rgba(128, 128, 128, 0.25)"
 
 
@@ -95,7 +97,9 @@ def permutations(found: answers.Inspection, top: int) -> Any:
 def _bars(title: str, names: list[str], values: Sequence[float | None], **more: Any) -> Any:
     figure = _figure(title, "", "")
     figure.add_bar(x=values, y=names, orientation="h", marker_color=_COLOURS[0], marker_line_width=0, **more)
-    figure.update_yaxes(automargin=True)
+    # Names of digits are no numbers, and each is told.
+    figure.update_yaxes(automargin=True, type="category", dtick=1)
+    figure.update_layout(height=_AROUND + _BAR * len(names))
     return figure
 
 
