@@ -98,7 +98,7 @@ def test_curves_are_drawn_and_tabulated() -> None:
 def test_each_feature_has_its_bar_with_its_name() -> None:
     """However many there are; a name of digits is no place on an axis."""
     features = [
-        {"feature": str(number), "gain": 90.0 - number, "gain_share": 0.01, "split": 1}
+        {"feature": str(number), "gain": 90.0 - number, "gain_share": 0.01, "split": 1, "split_share": 0.01}
         for number in range(90)
     ]
     importance = Importance.model_validate({"model_id": "mdl_1", "trees": 3, "features": features})
