@@ -10,7 +10,7 @@ from rankery import cli
 
 _FOLDER = "reference/commands"
 _WIDTH = "80"
-_PLAIN = {"NO_COLOR": "1", "TERM": "dumb", "TERMINAL_WIDTH": _WIDTH, "COLUMNS": _WIDTH}
+_PLAIN = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": _WIDTH}
 _INTRODUCTION = """\
 # Command line
 
