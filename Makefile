@@ -51,7 +51,7 @@ test: develop ## run all tests, on SQLite and on PostgreSQL with S3: unit, real 
 	$(PYTEST)
 
 .PHONY: test-servers
-test-servers: develop ## run all tests that have a store on PostgreSQL with S3, those of the application included
+test-servers: develop ## run all tests that have a store on PostgreSQL with S3, those of the application and the worker, too
 	$(PYTEST) --store servers tests/app tests/core/store tests/worker tests/integration
 
 .PHONY: test-kill

@@ -18,7 +18,7 @@ def test_a_synthetic_dataset_waits_for_its_job(client: TestClient) -> None:
     assert dataset["name"] == "toy"
     assert dataset["source"] == {"kind": "synthetic", "queries": 10, "seed": 3, "polynomial_seed": 4}
     (job,) = client.get("/v1/jobs").json()["items"]
-    assert (job["id"], job["spec"]) == (dataset["job_id"], {"dataset_id": dataset["id"]})
+    assert (job["id"], job["spec"]) == (dataset["job_id"], {"dataset_id": dataset["id"], "name": "toy"})
 
 
 def test_datasets_are_listed_newest_first_in_pages(client: TestClient) -> None:

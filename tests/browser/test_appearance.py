@@ -1,5 +1,9 @@
-"""The pages in light and dark, on a desk and on a phone, by pointer and by keyboard."""
+"""The pages in light and dark, on a desk and on a phone, by pointer and by keyboard.
 
+With RANKERY_SCREENSHOTS, a folder for pictures, each colour scheme is looked at in both widths, else in one.
+"""
+
+import os
 from typing import Literal
 
 import pytest
@@ -40,6 +44,9 @@ PARTS_TO_SEE = {
 }
 DARK_LUMINANCE = 0.2
 DESK, PHONE = 1280, 390
+LOOKS: dict[str, tuple[int, ...]] = {"light": (DESK,), "dark": (PHONE,)}
+if os.environ.get("RANKERY_SCREENSHOTS"):
+    LOOKS = dict.fromkeys(LOOKS, (DESK, PHONE))
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +117,7 @@ def result_pages(prepared: Prepared) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("look", [("light", DESK), ("dark", DESK)])
+@pytest.mark.parametrize("look", [(scheme, DESK) for scheme in LOOKS], ids=list(LOOKS))
 def test_every_page_is_for_everybody(
     visit: Visit,
     result_pages: dict[str, str],
@@ -133,7 +140,7 @@ def test_every_page_is_for_everybody(
         for part in PARTS_TO_SEE.get(name, ()):
             page.locator(part).first.wait_for()
         assert (_luminance(visit) < DARK_LUMINANCE) == (scheme == "dark"), name
-        for width in (DESK, PHONE):
+        for width in LOOKS[scheme]:
             page.set_viewport_size({"width": width, "height": 900})
             # Charts follow the window a moment later.
             page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)

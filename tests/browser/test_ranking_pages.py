@@ -44,9 +44,10 @@ def test_a_ranking_is_looked_through(visit: Visit, prepared: Prepared) -> None:
     """From the list to a query of a run, with labels, what each document adds, and its features."""
     ranking_id, dataset_id = prepared.run(), prepared.test_data()
     page = visit.open(f"/rankings?dataset_id={dataset_id}")
+    expect(page.locator("#rankings td", has_text=re.compile("^model$"))).not_to_have_count(0)
     page.get_by_label("Only those of models").select_option("true")
     expect(page.locator("#rankings td", has_text=re.compile("^model$"))).to_have_count(0)
-    page.get_by_role("link", name="poor").click()
+    page.locator(f'#rankings a[href="/rankings/{ranking_id}"]', has_text="poor").click()
     page.wait_for_url(f"{visit.url}/rankings/{ranking_id}")
     page.get_by_label("Find a query by its id").fill("q8")
     expect(page.locator(".ranking-queries tbody tr")).to_have_count(

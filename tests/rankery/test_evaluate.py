@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import pytrec_eval
 
-from tests.rankery.test_cli import rankery
+from tests.rankery.cli.commands import run
 
 QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 0\nq2 0 d 1\nq3 0 e 1\n"
 GOOD = "q1 Q0 a 1 3 me\nq1 Q0 c 2 2 me\nq1 Q0 b 3 1 me\nq2 Q0 d 1 2 me\nq2 Q0 a 2 1 me\nq9 Q0 z 1 1 me\n"
@@ -33,12 +33,12 @@ def _nested(text: str, id_column: int, value_column: int) -> dict[str, dict[str,
 def test_the_numbers_are_trec_evals(folder: Path) -> None:
     """Every query's values are pytrec_eval's; a judged query without a result counts 0."""
     arguments = ("--run", str(folder / "good"), "--run", str(folder / "poor"), "--metric", "map")
-    done = rankery(
+    done = run(
         "evaluate",
         *("--qrels", str(folder / "qrels"), *arguments, "--metric", "ndcg", "--metric", "bpref"),
         *("--per-query", str(folder / "values.csv"), "--json"),
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.errors
     judged = {
         query: {document: int(label) for document, label in labels.items()}
         for query, labels in _nested(QRELS, 2, 3).items()
@@ -52,7 +52,7 @@ def test_the_numbers_are_trec_evals(folder: Path) -> None:
         expected = theirs[row["run"]].get(row["query_id"], {})
         for metric in ("map", "ndcg", "bpref"):
             assert float(row[metric]) == pytest.approx(expected.get(metric, 0.0), abs=1e-9)
-    found = json.loads(done.stdout)
+    found = json.loads(done.output)
     assert found["contract"]["preset"] == "trec_eval"
     assert [run["queries_without_results"] for run in found["runs"]] == [1, 0]
     assert [run["unknown_queries"] for run in found["runs"]] == [1, 0]
@@ -62,12 +62,12 @@ def test_the_numbers_are_trec_evals(folder: Path) -> None:
 def test_tables_tell_what_was_left_out(folder: Path) -> None:
     """Means with intervals, the sentence, and the queries that do not match."""
     runs = ("--run", str(folder / "good"), "--run", str(folder / "poor"))
-    done = rankery("evaluate", "--qrels", str(folder / "qrels"), *runs)
-    assert done.returncode == 0, done.stderr
-    assert "precision@10" in done.stdout
-    assert "good: judged queries without a result, counted, as with trec_eval -c: 1" in done.stdout
-    assert "good: queries that are not judged, left out: 1" in done.stdout
-    assert "poor − good" in done.stdout
+    done = run("evaluate", "--qrels", str(folder / "qrels"), *runs)
+    assert done.code == 0, done.errors
+    assert "precision@10" in done.output
+    assert "good: judged queries without a result, counted, as with trec_eval -c: 1" in done.output
+    assert "good: queries that are not judged, left out: 1" in done.output
+    assert "poor − good" in done.output
 
 
 def test_only_retrieved_leaves_queries_out(folder: Path) -> None:
@@ -75,12 +75,12 @@ def test_only_retrieved_leaves_queries_out(folder: Path) -> None:
     files = ("--qrels", str(folder / "qrels"), "--run", str(folder / "good"), "--metric", "mrr", "--json")
     means = []
     for more in ((), ("--only-retrieved",)):
-        done = rankery("evaluate", *files, *more)
-        summary = json.loads(done.stdout)["runs"][0]["metrics"]["mrr"]
+        done = run("evaluate", *files, *more)
+        summary = json.loads(done.output)["runs"][0]["metrics"]["mrr"]
         means.append((summary["mean"], summary["queries"]))
     assert means == [(pytest.approx(2 / 3), 3), (1.0, 2)]
-    done = rankery("evaluate", *files[:-1], "--only-retrieved")
-    assert "good: judged queries without a result, left out: 1" in done.stdout
+    done = run("evaluate", *files[:-1], "--only-retrieved")
+    assert "good: judged queries without a result, left out: 1" in done.output
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_what_is_wrong_is_one_sentence(tmp_path: Path, change: dict[str, str], m
     for name, content in ({"qrels": QRELS, "run": GOOD} | change).items():
         (tmp_path / name).write_text(content)
     options = [f"--{name}={value}" for name, value in change.items() if name not in ("qrels", "run")]
-    done = rankery("evaluate", f"--qrels={tmp_path / 'qrels'}", f"--run={tmp_path / 'run'}", *options)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    (line,) = done.stderr.splitlines()
+    done = run("evaluate", f"--qrels={tmp_path / 'qrels'}", f"--run={tmp_path / 'run'}", *options)
+    assert done.code == 1
+    assert done.output == ""
+    (line,) = done.errors.splitlines()
     assert line.startswith("rankery: ")
     assert message in line

@@ -16,7 +16,19 @@ from tests.servers.s3 import S3Server
 Places = dict[str, Any]
 
 _STORES = ("embedded", "servers")
-_APPLICATION = Path(__file__).parents[1] / "app"
+_TESTS = Path(__file__).parents[1]
+# Those of the store and of whole services show in short that both stores do the same.
+_ON_SERVERS_IF_ASKED = tuple(
+    _TESTS / path
+    for path in (
+        "app",
+        "worker",
+        "integration/test_comparisons.py",
+        "integration/test_dataset_forms.py",
+        "integration/test_previous_release.py",
+        "integration/test_registry.py",
+    )
+)
 _numbers = itertools.count(1)
 
 
@@ -41,11 +53,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that has a store, or a service on one, on both kinds, unless its mark names one.
 
-    The many tests of the application run on PostgreSQL and S3 where that is asked for.
+    Of some there are so many, or they take so long, that they run on servers by `make test-servers` only.
     """
     marked = {mark.name for mark in metafunc.definition.iter_markers()} & set(_STORES)
     asked = metafunc.config.getoption("store")
-    if asked is None and not marked and _APPLICATION in metafunc.definition.path.parents:
+    path = metafunc.definition.path
+    if asked is None and not marked and any(map(path.is_relative_to, _ON_SERVERS_IF_ASKED)):
         marked = {"embedded"}
     kinds = [kind for kind in _STORES if asked in (None, kind) and (not marked or kind in marked)]
     if "store_kind" in metafunc.fixturenames:
