@@ -47,7 +47,7 @@ serve: install ## start the embedded service: Redis, API, worker, dashboard
 	$(BIN)/rankery serve
 
 .PHONY: test
-test: develop ## run all tests, on SQLite and on PostgreSQL with S3: unit, real processes, browser
+test: develop ## run all tests: unit, real processes, browser; those of the store on PostgreSQL with S3, too
 	$(PYTEST)
 
 .PHONY: test-servers

@@ -10,7 +10,7 @@ from core.errors import NotFound, WrongState
 from core.store import ids
 from core.store.dataset_keys import data_folder, upload_folder
 from core.store.job_states import ACTIVE
-from core.store.pages import Page, Span
+from core.store.pages import Page, Span, narrowed
 from core.store.tables import AliasGate, Dataset, Job, JobDataset
 from core.store.turns import take_turn
 
@@ -84,8 +84,7 @@ class Datasets:
         sha256: str | None = None,
     ) -> Page[Dataset]:
         """List datasets, newest first, where asked those of one status, one name, or the same bytes."""
-        wanted = {"status": status, "name": name, "sha256": sha256}
-        rows = select(Dataset).filter_by(**{column: one for column, one in wanted.items() if one is not None})
+        rows = narrowed(select(Dataset), status=status, name=name, sha256=sha256)
         return Span(cursor, limit).take(self._session, rows, Dataset.id, ids.DATASET)
 
     def attach_job(self, id: str, job_id: str) -> Dataset:

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import NotFound
 from core.store import ids
-from core.store.pages import Page, Span
+from core.store.pages import Page, Span, narrowed
 from core.store.systems import System
 from core.store.tables import Evaluation
 
@@ -74,11 +74,7 @@ class Evaluations:
         Raises:
             InvalidInput: The cursor is not of this list.
         """
-        rows = select(Evaluation)
-        wanted = {"dataset_id": dataset_id, "model_id": model_id, "ranking_id": ranking_id}
-        for column, value in wanted.items():
-            if value is not None:
-                rows = rows.where(getattr(Evaluation, column) == value)
+        rows = narrowed(select(Evaluation), dataset_id=dataset_id, model_id=model_id, ranking_id=ranking_id)
         return Span(cursor, limit).take(self._session, rows, Evaluation.id, ids.EVALUATION)
 
     def of_job(self, job_id: str) -> list[Evaluation]:

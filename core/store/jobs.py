@@ -15,7 +15,7 @@ from core.store.attempts import Attempts
 from core.store.clock import utc_now
 from core.store.job_states import CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED
 from core.store.job_words import main_metric_of, title_of
-from core.store.pages import NEWEST_FIRST, Order, Page, Span
+from core.store.pages import NEWEST_FIRST, Order, Page, Span, narrowed
 from core.store.tables import Dataset, Job, JobDataset, JobIteration
 
 CANCELLED_PROBLEM = {"title": "Cancelled", "detail": "The job was cancelled."}
@@ -134,11 +134,7 @@ class Jobs:
             text: Only jobs with this in their name, whatever its case, or of this id.
             sort: One of `ORDERS`.
         """
-        rows = select(Job)
-        if status is not None:
-            rows = rows.where(Job.status == status)
-        if kind is not None:
-            rows = rows.where(Job.kind == kind)
+        rows = narrowed(select(Job), status=status, kind=kind)
         if dataset_id is not None:
             using = select(JobDataset.job_id).where(JobDataset.dataset_id == dataset_id)
             rows = rows.where(Job.id.in_(using))

@@ -41,6 +41,11 @@ class Order:
 NEWEST_FIRST = Order()
 
 
+def narrowed(rows: Select[T], **wanted: Any) -> Select[T]:
+    """Keep the rows whose columns are as wanted; what is None does not matter."""
+    return rows.filter_by(**{column: value for column, value in wanted.items() if value is not None})
+
+
 @dataclass(frozen=True)
 class Span:
     """Which page of a list is wanted.

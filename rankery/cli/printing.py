@@ -46,7 +46,7 @@ def show(*pictures: RenderableType) -> None:
                 shown.print("nothing to list")
             else:
                 shown.print(picture, soft_wrap=isinstance(picture, str))
-    for line in captured.get().splitlines():
+    for line in captured.get().split("\n")[:-1]:
         typer.echo(line.rstrip())
 
 

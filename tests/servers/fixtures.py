@@ -24,7 +24,6 @@ _ON_SERVERS_IF_ASKED = tuple(
         "app",
         "worker",
         "integration/test_comparisons.py",
-        "integration/test_dataset_forms.py",
         "integration/test_previous_release.py",
         "integration/test_registry.py",
     )
