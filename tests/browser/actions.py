@@ -70,7 +70,7 @@ def fill_training(
         page.get_by_role("group", name="Test on").get_by_label("another dataset").check()
         page.get_by_label("Test dataset").select_option(label=option_label(page, test))
     page.get_by_label("Iterations", exact=True).fill(str(iterations))
-    page.get_by_label("Iterations without improvement").fill(str(iterations))
+    page.get_by_label("Patience").fill(str(iterations))
     return page
 
 

@@ -56,6 +56,7 @@ function show(model) {
   const asked = kept("view") || (INSIDE.some(kept) ? "inside" : "");
   const current = VIEWS.find(({ name }) => name === asked) || VIEWS[0];
   for (const link of views.children) setAttribute(link, "aria-current", link.dataset.view === current.name && "page");
+  views.querySelector("[aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" });
   for (const { name } of VIEWS) document.getElementById(name).hidden = name !== current.name;
   if (filled.has(current.name)) return;
   filled.add(current.name);

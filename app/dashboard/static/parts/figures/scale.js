@@ -2,6 +2,7 @@
  * A linear scale from data: round ends, round ticks.
  * @module
  */
+import { fixed } from "../page/format.js";
 
 const STEPS = [1, 2, 2.5, 5, 10];
 
@@ -25,7 +26,7 @@ export function linearScale(values, most = 5) {
     high,
     ticks: Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step),
     share: (value) => (value - low) / (high - low),
-    words: (value) => value.toFixed(digits),
+    words: (value) => fixed(value, digits),
   };
 }
 

@@ -28,7 +28,7 @@ const LABELS = {
   min_data_in_bin: "Documents per bin",
   metric_interval: "Measure every",
   interval: "Diagnose every",
-  rounds: "Iterations without improvement",
+  rounds: "Patience",
   metric: "Watched metric",
 };
 const TYPES = { string: "text" };

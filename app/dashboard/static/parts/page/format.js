@@ -13,9 +13,14 @@ export function count(value) {
   return value === null || value === undefined ? "–" : COUNT.format(value);
 }
 
+/** A measured number with as many decimals, below zero with a minus as wide as a plus. */
+export function fixed(value, digits) {
+  return value.toFixed(digits).replace("-", "−");
+}
+
 /** A metric: four digits, as differences between rankers are in the third. */
 export function metric(value) {
-  return value === null || value === undefined || Number.isNaN(value) ? "–" : value.toFixed(4);
+  return value === null || value === undefined || Number.isNaN(value) ? "–" : fixed(value, 4);
 }
 
 /** The value of a loss, whatever its scale: five significant digits. */
