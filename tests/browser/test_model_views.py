@@ -56,6 +56,14 @@ def test_a_model_is_made_again(visit: Visit, prepared: Prepared) -> None:
     expect(lineage.locator(".verdict-line")).to_contain_text("The same bytes came out.")
 
 
+def test_the_open_view_is_in_sight_on_a_phone(visit: Visit, prepared: Prepared) -> None:
+    """The views are more than fit, and the address of the last one is opened."""
+    visit.page.set_viewport_size({"width": 390, "height": 900})
+    page = visit.open(f"/models/{prepared.model(1)}#view=try")
+    expect(page.locator('#views [aria-current="page"]')).to_have_text("Try it")
+    expect(page.locator('#views [aria-current="page"]')).to_be_in_viewport(ratio=0.9)
+
+
 def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepared) -> None:
     """Set, gated, moved by a job whose numbers stand in the history, and rolled back once confirmed."""
     prepared.model(2)
