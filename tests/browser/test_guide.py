@@ -9,6 +9,20 @@ from playwright.sync_api import expect
 from app.guide.files import NOT_BUILT, SITE
 from tests.browser.visit import Visit
 
+# A page of each kind: cards, tabs of code, formulas with pictures, tables, and what is made from the code.
+PAGES = (
+    "",
+    "quick-start/",
+    "concepts/losses/",
+    "how-to/troubleshooting/",
+    "reference/http/jobs/",
+    "reference/client/",
+    "reference/commands/",
+    "architecture/",
+    "adr/",
+)
+LOOKS = pytest.mark.parametrize("look", [("light", 1280), ("dark", 375)], ids=["light", "dark"])
+
 
 @pytest.fixture(autouse=True)
 def _built() -> None:
@@ -18,14 +32,26 @@ def _built() -> None:
         pytest.skip(NOT_BUILT)
 
 
-@pytest.mark.parametrize("look", [("light", 1280), ("dark", 375)], ids=["light", "dark"])
+@LOOKS
+def test_the_guide_is_for_everybody(visit: Visit, look: tuple[str, int]) -> None:
+    """Without sideways scrolling on a desk or a phone, and without a barrier."""
+    scheme, width = look
+    barriers: dict[str, list[str]] = {}
+    for path in PAGES:
+        page = visit.open(f"/guide/{path}")
+        page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+        visit.photograph(f"guide-{path.strip('/').replace('/', '-') or 'start'}-{scheme}-{width}")
+        barriers[path] = visit.barriers()
+    assert {path: found for path, found in barriers.items() if found} == {}
+
+
+@LOOKS
 def test_the_guide_is_searched_and_keeps_what_was_chosen(visit: Visit) -> None:
     """Search works offline; tabs and colours stay from page to page; the dashboard is one click away."""
     page = visit.open("/guide")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Rankery")
     dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
     expect(page.locator("body")).to_have_attribute("data-md-color-scheme", "slate" if dark else "default")
-    visit.photograph(f"guide-{'dark' if dark else 'light'}")
 
     page.keyboard.press("/")
     page.keyboard.type("LambdaRank")

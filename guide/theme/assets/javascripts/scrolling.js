@@ -1,0 +1,12 @@
+// What scrolls sideways is reached by keyboard: tables and rows of tabs that are wider than the page.
+(() => {
+  const reach = () => {
+    for (const region of document.querySelectorAll(".md-typeset__scrollwrap, .tabbed-labels")) {
+      if (region.scrollWidth > region.clientWidth) region.tabIndex = 0;
+      else region.removeAttribute("tabindex");
+    }
+  };
+  reach();
+  addEventListener("load", reach);
+  addEventListener("resize", reach);
+})();
