@@ -6,7 +6,7 @@ from core.store.result_keys import model_key
 from worker.digests import file_sha256
 from worker.jobs import JobRun
 from worker.lineage import differences, lineage_of
-from worker.training import train_as_asked
+from worker.training import trained_as_asked
 
 
 def run_reproduction(run: JobRun) -> None:
@@ -17,8 +17,12 @@ def run_reproduction(run: JobRun) -> None:
         DatasetError: The datasets do not fit together any more.
         NotFound: The model's text is gone.
     """
-    ranker = train_as_asked(run).ranker
-    sha256 = hashlib.sha256(ranker.model_text.encode()).hexdigest()
+    with trained_as_asked(run) as trained:
+        _compare(run, trained.ranker.model_text)
+
+
+def _compare(run: JobRun, model_text: str) -> None:
+    sha256 = hashlib.sha256(model_text.encode()).hexdigest()
     with run.store.read() as tx:
         model = tx.models.get(run.spec["model_id"])
         now = lineage_of(tx, run.id, run.spec)

@@ -2,7 +2,8 @@
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,56 @@ def run_training(run: JobRun) -> None:
         InvalidInput: The specification does not fit the data.
         DatasetError: The datasets do not fit together.
     """
-    trained = train_as_asked(run)
+    with trained_as_asked(run) as trained:
+        _store(run, trained)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training comes to.
+
+    Attributes:
+        spec: What was asked for.
+        data: What it trained on.
+        ranker: The model.
+    """
+
+    spec: TrainingSpec
+    data: TrainingData
+    ranker: TrainedRanker
+
+
+@contextmanager
+def trained_as_asked(run: JobRun) -> Iterator[Trained]:
+    """Train as a job's specification says; progress, learning curves and checkpoints are the job's.
+
+    Where the worker stops while something is done with the model, the next attempt finds all trees grown.
+
+    Raises:
+        InvalidInput: The specification does not fit the data.
+        DatasetError: The datasets do not fit together.
+    """
+    spec = training_spec(run.spec)
+    run.phase("loading")
+    loaded = TrainingData.load(run, spec)
+    data = loaded.fitted()
+    run.phase("training")
+    checkpoints = Checkpoints(run, run.checkpoint_seconds)
+    watch = _Watch(run, checkpoints, lambda: run.report(findings=loaded.findings(run.threads)))
+    ranker = train(
+        spec,
+        data.training.dataset,
+        data.validation.dataset if data.validation else None,
+        on_iteration=watch.on_iteration,
+        threads=run.threads,
+        kept_bins=data.kept_bins(run),
+        resume=checkpoints.load(),
+    )
+    with watch.kept_on_stopping():
+        yield Trained(spec, data, ranker)
+
+
+def _store(run: JobRun, trained: Trained) -> None:
     spec, data, ranker = trained.spec, trained.data, trained.ranker
     run.phase("storing")
     model_id, text = new_id("mdl_"), ranker.model_text.encode()
@@ -61,47 +111,6 @@ def run_training(run: JobRun) -> None:
 
 
 @dataclass(frozen=True)
-class Trained:
-    """What a training comes to.
-
-    Attributes:
-        spec: What was asked for.
-        data: What it trained on.
-        ranker: The model.
-    """
-
-    spec: TrainingSpec
-    data: TrainingData
-    ranker: TrainedRanker
-
-
-def train_as_asked(run: JobRun) -> Trained:
-    """Train as a job's specification says; progress, learning curves and checkpoints are the job's.
-
-    Raises:
-        InvalidInput: The specification does not fit the data.
-        DatasetError: The datasets do not fit together.
-    """
-    spec = training_spec(run.spec)
-    run.phase("loading")
-    loaded = TrainingData.load(run, spec)
-    data = loaded.fitted()
-    run.phase("training")
-    checkpoints = Checkpoints(run, run.checkpoint_seconds)
-    watch = _Watch(run, checkpoints, lambda: run.report(findings=loaded.findings(run.threads)))
-    ranker = train(
-        spec,
-        data.training.dataset,
-        data.validation.dataset if data.validation else None,
-        on_iteration=watch.on_iteration,
-        threads=run.threads,
-        kept_bins=data.kept_bins(run),
-        resume=checkpoints.load(),
-    )
-    return Trained(spec, data, ranker)
-
-
-@dataclass(frozen=True)
 class _Judged:
     evaluation: StoredEvaluation
     ranking: StoredRanking
@@ -126,15 +135,24 @@ class _Watch:
         self._after_first = after_first
         self._first: int | None = None
         self._first_ended_at = 0.0
+        self._snapshot: Snapshot | None = None
 
     def on_iteration(self, report: IterationReport, snapshot: Snapshot) -> None:
-        try:
+        self._snapshot = snapshot
+        with self.kept_on_stopping():
             self._tell(report)
-        except WorkerStopping:
-            self._checkpoints.keep(snapshot)
-            raise
         if self._checkpoints.is_due():
             self._checkpoints.keep(snapshot)
+
+    @contextmanager
+    def kept_on_stopping(self) -> Iterator[None]:
+        """Keep a checkpoint where the worker stops in what is done now."""
+        try:
+            yield
+        except WorkerStopping:
+            if self._snapshot is not None:
+                self._checkpoints.keep(self._snapshot)
+            raise
 
     def _tell(self, report: IterationReport) -> None:
         self._run.counts.iterated()

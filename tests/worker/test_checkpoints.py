@@ -96,6 +96,35 @@ def test_a_shutdown_costs_nothing(store: Store, settings: WorkerSettings, submit
     assert not store.artifacts.exists(checkpoint_folder(job_id))
 
 
+def test_a_shutdown_after_the_last_iteration_costs_no_training(
+    store: Store, settings: WorkerSettings, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is stopped while it judges the model judges it at once the next time."""
+    undisturbed = finish(store, settings, submit("web"))
+    job_id = submit("web")
+    stop = StopFlag()
+
+    def shut_down(run: JobRun, *_: object) -> None:
+        stop.set()
+        while True:
+            run.check()
+            time.sleep(0.01)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("worker.training._judge", shut_down)
+        run_jobs(store, settings, stop, "w1", RUNNERS)
+    job = look(store, job_id)
+    assert job.checkpoint is not None
+    assert job.checkpoint["iteration"] == ITERATIONS
+    assert finish(store, settings, job_id) == undisturbed
+    with store.read() as tx:
+        attempts = tx.attempts.of(job_id)
+    assert [(row.ending, row.resumed_from) for row in attempts] == [
+        ("handed_back", None),
+        ("succeeded", ITERATIONS),
+    ]
+
+
 def test_a_lost_worker_costs_what_came_after_the_checkpoint(
     store: Store, settings: WorkerSettings, submit: Submit
 ) -> None:
