@@ -38,13 +38,16 @@ class ScoringRoute(JsonRoute):
         """Have a request answered.
 
         Raises:
-            InvalidInput: There are more queries or documents than are scored at once.
+            InvalidInput: There are more queries or documents than are scored at once, or the number to
+                return stands where only a table has it.
             HTTPException: The body is neither JSON nor a table of Arrow.
         """
         services = services_of(request)
         if request.media_type == tables.MEDIA_TYPE:
             return await _rank_table(request, services)
         request.require_json(or_else=tables.MEDIA_TYPE)
+        if _TOP_K["name"] in request.query_params:
+            raise InvalidInput.at("/top_k", 'belongs in the body of JSON, as "top_k": 10 beside "queries"')
         answered = await _ranked_quickly(request, services)
         if answered is not None:
             return answered
@@ -100,7 +103,7 @@ _RANKED_TABLES: dict[str, Any] = {
 _TOP_K: dict[str, Any] = {
     "name": "top_k",
     "in": "query",
-    "description": "Of a table: documents returned a query; JSON has it in its body",
+    "description": "Of a table alone: documents returned a query; JSON has it in its body",
     "schema": {"type": "integer", "minimum": 1, "maximum": MOST_RANKED},
 }
 

@@ -214,6 +214,17 @@ def test_ties_keep_their_order(client: TestClient, add_model: Callable[[str], Mo
     assert _order(_rank(client, _one_query(*({"id": name, "features": {}} for name in ids)))) == ids
 
 
+def test_top_k_of_json_in_the_address_is_refused(
+    client: TestClient, add_model: Callable[[str], Model]
+) -> None:
+    """Tables have it there; silently ignored, it would give every document to whoever asks for some."""
+    add_model("web")
+    body = {"queries": [{"id": "q1", "documents": []}]}
+    answer = client.post("/v1/models/web/rank?top_k=1", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == "/top_k"
+
+
 def test_top_k_cuts_each_query(client: TestClient, add_model: Callable[[str], Model]) -> None:
     """Queries are ranked apart; one with fewer documents than k, or none, is no mistake."""
     add_model("web")
