@@ -18,9 +18,8 @@ What holds for every command; its own page shows what each says to `--help`.
 
 **Which service.** The one at `--url` (`RANKERY_URL`); else the one that has the data folder (`--data-dir`,
 `RANKERY_DATA_DIR`), as a running `rankery serve` does; else the command starts a service on that folder for
-its own time and says so. What it makes stays in the folder for the next command. Before a running service
-with keys, set `RANKERY_API_KEY`.
-The reasons are in [ADR 23](../../adr/0023-commands-bring-their-own-service.md).
+its own time and says so. What it makes stays in the folder for the next command. Where the service has keys,
+set `RANKERY_API_KEY`. The reasons are in [ADR 23](../../adr/0023-commands-bring-their-own-service.md).
 
 **For programs.** With `--json` standard output holds JSON and nothing else; progress and warnings go to
 standard error. Exit codes: 0 done; 1 refused or failed, told in one sentence; 2 the command line is not
