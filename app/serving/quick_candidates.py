@@ -36,21 +36,15 @@ def quick_candidates(content: bytes, model: ServedModel, settings: ApiSettings) 
         return None
     query_ids = [query["id"] for query in queries]
     document_ids = [[document["id"] for document in query["documents"]] for query in queries]
-    rows = [document[MEMBER] for query in queries for document in query["documents"]]
+    if sum(map(len, document_ids)) != len(values.rows):
+        return None  # a repeated name hides some of them
     if not all(map(_are_ids, (query_ids, *document_ids))) or any(map(_has_repeats, document_ids)):
         return None
     with np.errstate(over="ignore"):
         features = values.rows.astype(np.float32)
     if np.isinf(features).any():
         return None
-    in_order = len(rows) == len(features) and rows == list(range(len(rows)))
-    return Candidates(
-        query_ids,
-        document_ids,
-        features if in_order else features[rows],
-        body.get("top_k"),
-        body.get("explain", False),
-    )
+    return Candidates(query_ids, document_ids, features, body.get("top_k"), body.get("explain", False))
 
 
 def _plain_queries(body: Any) -> list[dict[str, Any]] | None:

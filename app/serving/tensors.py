@@ -24,6 +24,7 @@ from core.json_values import read_arrays
 from core.types import Float64Array, FloatArray
 
 INPUT, OUTPUT = "features", "predict"
+_DATA = "data"
 BINARY_DATA = "binary_tensor_data"
 _DATATYPES: Mapping[str, npt.DTypeLike] = MappingProxyType(
     {"BOOL": "?", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8"}
@@ -44,13 +45,13 @@ class Parameters(RequestModel):
 
 
 class InputTensor(RequestModel):
-    """Values on their way in. `data` is the number of an array that was read before, where it is an int."""
+    """Values on their way in."""
 
     name: str = Field(max_length=1024)
     shape: list[int] = Field(min_length=1, max_length=2)
     datatype: str = Field(max_length=16)
     parameters: Parameters = Field(default_factory=Parameters)
-    data: int | list[Any] | None = None
+    data: list[Any] | None = None
 
 
 class WantedOutput(RequestModel):
@@ -105,16 +106,7 @@ def read_inference(content: bytes, head_bytes: int | None, model: ServedModel, m
     if head_bytes is not None and head_bytes > len(content):
         raise InvalidInput.at("", f"the body has {len(content)} bytes, its JSON is said to have {head_bytes}")
     text = content[:head_bytes]
-    found = read_arrays(text, "data")
-    arrays: Sequence[Float64Array] = found.arrays if found else ()
-    try:
-        parsed = parse_json(found.rest if found else text)
-        head = InferenceHead.model_validate(parsed)
-    except JSONDecodeError as error:
-        raise InvalidInput.at("", f"is not JSON: {error.msg}") from error
-    except ValidationError as error:
-        errors = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]
-        raise InvalidInput(*input_problems(errors, parsed)) from error
+    head, arrays = _quick_head(text) or (_general_head(text), None)
     if any(output.name != OUTPUT for output in head.outputs or ()):
         raise InvalidInput.at("/outputs", f"the only output is {OUTPUT}")
     tensors = list(_tensors(head.inputs, arrays, memoryview(content)[len(text) :], most_values))
@@ -136,25 +128,61 @@ def written(model: ServedModel, head: InferenceHead, scores: Float64Array) -> tu
     return text + data, len(text)
 
 
+def _quick_head(text: bytes) -> tuple[InferenceHead, list[Float64Array]] | None:
+    """Read a text as it mostly is, numbers apart from tensors; None for one that is wrong, or unusual."""
+    found = read_arrays(text, _DATA)
+    try:
+        head = InferenceHead.model_validate(parse_json(found.rest)) if found else None
+    except (JSONDecodeError, ValidationError):
+        return None
+    if found is None or head is None or sum(map(_has_data, head.inputs)) != len(found.arrays):
+        return None  # a repeated name hides some of them, or they stand where no tensor is
+    return head, found.arrays
+
+
+def _general_head(text: bytes) -> InferenceHead:
+    try:
+        parsed = parse_json(text)
+        return InferenceHead.model_validate(parsed)
+    except JSONDecodeError as error:
+        raise InvalidInput.at("", f"is not JSON: {error.msg}") from error
+    except ValidationError as error:
+        errors = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]
+        raise InvalidInput(*input_problems(errors, parsed)) from error
+
+
+def _has_data(tensor: InputTensor) -> bool:
+    return _DATA in tensor.model_fields_set
+
+
 def _tensors(
-    inputs: Sequence[InputTensor], arrays: Sequence[Float64Array], binary: memoryview, most_values: int
+    inputs: Sequence[InputTensor],
+    arrays: Sequence[Float64Array] | None,
+    binary: memoryview,
+    most_values: int,
 ) -> Iterator[FloatArray]:
-    """Give each tensor its shape; bytes follow the JSON in the order of the tensors that want them."""
-    at = 0
+    """Give each tensor its shape; bytes follow the JSON in the order of the tensors that want them.
+
+    Args:
+        inputs: The tensors.
+        arrays: Numbers of those that have `data`, in their order; None where they are in the tensors.
+        binary: What follows the JSON.
+        most_values: Most numbers that a tensor may have.
+    """
+    at, read = 0, iter(arrays or ())
     for number, tensor in enumerate(inputs):
         place = f"/inputs/{number}"
         dtype = _DATATYPES.get(tensor.datatype)
         if dtype is None:
             known = ", ".join(_DATATYPES)
             raise InvalidInput.at(f"{place}/datatype", f"must be one of {known}")
+        flat = next(read) if arrays is not None and _has_data(tensor) else None
         size = tensor.parameters.binary_data_size
         if size is not None:
             values = _from_bytes(binary[at : at + size], size, dtype, place)
             at += size
-        elif type(tensor.data) is int:
-            values = arrays[tensor.data] if 0 <= tensor.data < len(arrays) else np.empty(0)
         else:
-            values = _flat(tensor.data, place)
+            values = _flat(tensor.data, place) if flat is None else flat
         if min(tensor.shape) < 0 or values.size != math.prod(tensor.shape):
             raise InvalidInput.at(f"{place}/shape", f"is {tensor.shape}, and there are {values.size} values")
         if values.size > most_values:

@@ -18,9 +18,12 @@ MOST_ARRAYS = 100
 class FeatureValues:
     """Features that were read, and what is left of the text.
 
+    Every member of the name was read. Where the rest is JSON with as many of them as there are rows, they
+    belong together in their order; it has fewer where a repeated name hides some.
+
     Attributes:
-        rest: The text with the number of its row, from 0, in place of each array or object.
-        rows: (n_found, n_features) values, NaN where missing; correctly rounded.
+        rest: The text with null in place of each array or object.
+        rows: (n_found, n_features) values in the order of the text, NaN where missing; correctly rounded.
     """
 
     rest: bytes
@@ -29,11 +32,11 @@ class FeatureValues:
 
 @dataclass(frozen=True, eq=False)
 class ArrayValues:
-    """Arrays that were read, and what is left of the text.
+    """Arrays that were read, and what is left of the text, which belong together as those of `FeatureValues`.
 
     Attributes:
-        rest: The text with the number of each array, from 0, in its place.
-        arrays: Their values, NaN for null; correctly rounded.
+        rest: The text with null in place of each array.
+        arrays: Their values in the order of the text, NaN for null; correctly rounded.
     """
 
     rest: bytes
@@ -69,8 +72,8 @@ class FeatureReader:
 
         Returns:
             None where a value is no plain array or object of numbers and nulls, names another feature, is
-            beyond float64, or has more than 19 digits: a general parser can tell why, or read it all the
-            same. What is left of the text still has to be checked.
+            beyond float64, or has more than 19 digits, and where the name of any member is escaped: a general
+            parser can tell why, or read it all the same. What is left of the text still has to be checked.
         """
         n_features = len(self._name_sizes)
         room = min(len(text) // self._least_bytes, most_values // n_features)
@@ -112,7 +115,7 @@ def _padded(text: bytes) -> tuple[UInt8Array, UInt64Array]:
 
 def _without(text: bytes, spans: Int64Array) -> bytes:
     pieces, at = [], 0
-    for row, (begin, end) in enumerate(spans.tolist()):
-        pieces += [text[at:begin], b"%d" % row]
+    for begin, end in spans.tolist():
+        pieces.append(text[at:begin])
         at = end
-    return b"".join((*pieces, text[at:]))
+    return b"null".join((*pieces, text[at:]))

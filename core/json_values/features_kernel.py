@@ -102,19 +102,25 @@ def read_arrays(
 
 @exact_bare
 def _next_member(text: UInt8Array, at: int, member: UInt8Array) -> int:
-    """Return where the value of the next member of a name begins, or where the text ends."""
+    """Return where the value of the next member of a name begins, or where the text ends.
+
+    A member whose name is escaped is left to a general parser, for it may be one of this name, too.
+    """
     while text[at] != _END:
         if text[at] != _QUOTE:
             at += 1
             continue
         begin = at + 1
-        at = _string_end(text, begin)
-        if at == LEAVE:
+        end = _string_end(text, begin)
+        if end == LEAVE:
             return LEAVE
-        if _is(text, begin, at - 1, member):
-            at = _skip_blanks(text, at)
-            if text[at] == _COLON:
-                return int(_skip_blanks(text, at + 1))
+        at = _skip_blanks(text, end)
+        if text[at] != _COLON:
+            continue
+        if _is(text, begin, end - 1, member):
+            return int(_skip_blanks(text, at + 1))
+        if _has_escape(text, begin, end):
+            return LEAVE
     return at
 
 
@@ -205,6 +211,14 @@ def _is(text: UInt8Array, begin: int, end: int, other: UInt8Array) -> bool:
         if text[begin + offset] != other[offset]:
             return False
     return True
+
+
+@exact_bare
+def _has_escape(text: UInt8Array, begin: int, end: int) -> bool:
+    for at in range(begin, end):  # noqa: SIM110 - numba compiles no generator expressions
+        if text[at] == _BACKSLASH:
+            return True
+    return False
 
 
 @exact_inlined

@@ -1,6 +1,7 @@
 """The quick way to read a scoring request against the general one."""
 
 import json
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -20,6 +21,8 @@ from core.json_values import FeatureReader
 from core.scoring import Forest
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
+from core.store import Model
+from tests.app.conftest import TestClient
 
 NAMES = ("bm25", "page rank", "age/days")
 MODEL = ServedModel(
@@ -31,6 +34,7 @@ MODEL = ServedModel(
     FeatureReader(MEMBER, NAMES),
     0.0,
 )
+JSON = {"Content-Type": "application/json"}
 SETTINGS = ApiSettings(max_rank_documents=20, max_rank_queries=5)
 VALUES = st.none() | st.floats(-1e30, 1e30) | st.integers(-9, 9)
 IDS = st.text(max_size=4) | st.sampled_from(["a", "b"])
@@ -71,15 +75,64 @@ def test_an_ordinary_request_is_read_in_the_quick_way() -> None:
     assert quick.features.dtype == np.float32
 
 
-def test_what_is_named_twice_counts_as_the_last_time() -> None:
-    """Rows are taken by the documents that they belong to, not by their order."""
-    content = (
-        b'{"queries":[{"id":"q","documents":[{"id":"a","features":[1,1,1],"features":[2,2,2]},'
-        b'{"id":"b","features":[3,3,3]}]}]}'
-    )
-    quick = quick_candidates(content, MODEL, SETTINGS)
-    assert quick is not None
-    assert quick.features[:, 0].tolist() == [2.0, 3.0]
+def test_what_is_named_twice_counts_as_the_last_time(
+    client: TestClient, add_model: Callable[[str], Model]
+) -> None:
+    """As everywhere in Python: a repeated member is left to the general way, which keeps the last."""
+    add_model("web")
+    repeated = _body('"features":[1,1,1],"features":[0,2,2]', '"features":[0.5,3,3]')
+    assert quick_candidates(repeated, MODEL, SETTINGS) is None
+    answers = [
+        client.post("/v1/models/web/rank", content=content, headers=JSON).json()
+        for content in (repeated, _body('"features":[0,2,2]', '"features":[0.5,3,3]'))
+    ]
+    assert answers[0] == answers[1]
+    assert [document["id"] for document in answers[0]["queries"][0]["ranking"]] == ["1", "0"]
+
+
+def _body(*documents: str) -> bytes:
+    """Write a request of documents that are given as the text behind their ids."""
+    listed = ",".join(f'{{"id":"{number}",{members}}}' for number, members in enumerate(documents))
+    return f'{{"queries":[{{"id":"q","documents":[{listed}]}}]}}'.encode()
+
+
+ESCAPED = '"\\u0066eatures"'
+ELSEWHERE = (
+    b'{"queries":[{"id":"q","documents":[{"id":"a","features":[1,1,1]}],"documents":[{"id":"b",%s:0}]}]}'
+)
+
+
+@pytest.mark.parametrize("value", ["0", "1", "7", "-1", "0.0", "true", "null", '"x"', "{}", "[3,3,3]", "[]"])
+def test_an_escaped_name_means_what_the_plain_one_means(
+    client: TestClient, add_model: Callable[[str], Model], value: str
+) -> None:
+    """Whatever stands under it: the same status, the same scores, and never another document's features."""
+    add_model("web")
+    answers = [
+        client.post("/v1/models/web/rank", content=content, headers=JSON)
+        for content in (_body('"features":[1,1,1]', f"{name}:{value}") for name in (ESCAPED, '"features"'))
+    ]
+    assert answers[0].status_code == (200 if value in ("{}", "[3,3,3]") else 422)
+    assert answers[0].json() == answers[1].json()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        _body('"features":[1,1,1]', f"{ESCAPED}:0"),
+        _body('"features":[1,1,1]', f"{ESCAPED}:null"),
+        _body('"features":[1,1,1],"features":[2,2,2]', f"{ESCAPED}:null"),
+        _body('"features":[1,1,1]', f'"features":[2,2,2],{ESCAPED}:0'),
+        _body('"features":[1,1,1]2'),
+        _body('"features":[1,1,1]null'),
+        _body('"features":[1,1,1]', '"features":null'),
+        ELSEWHERE % ESCAPED.encode(),
+        ELSEWHERE % b'"features"',
+    ],
+)
+def test_what_a_client_writes_is_never_taken_for_what_was_read(content: bytes) -> None:
+    """Numbers, nulls and repeated members in place of features: all of it is left to the general way."""
+    assert quick_candidates(content, MODEL, SETTINGS) is None
 
 
 @pytest.mark.parametrize(("queries", "documents"), [(6, 1), (3, 7)])
