@@ -2,13 +2,12 @@
 
 import time
 
-from fastapi.concurrency import run_in_threadpool
-
 from app.access import refusals
 from app.access.caller import Caller
 from app.access.credentials import Credential
 from app.access.keyring import Keyring
 from app.limits.buckets import Buckets
+from app.threads import LOOKUPS
 
 _MINUTE_SECONDS = 60.0
 
@@ -35,7 +34,7 @@ class Doorkeeper:
             StoreUnavailable: The database does not answer.
         """
         known = self.keyring.keys_exist
-        return await run_in_threadpool(self.keyring.ask_whether_keys_exist) if known is None else known
+        return await LOOKUPS.run(self.keyring.ask_whether_keys_exist) if known is None else known
 
     async def identify(self, credential: Credential, address: str) -> Caller:
         """Tell whose a credential is.
@@ -49,7 +48,7 @@ class Doorkeeper:
         guessed = credential.kind == "key" and not self.keyring.was_good(credential)
         if guessed and (wait_seconds := self._wrong_keys.wait_seconds(address, time.monotonic())):
             raise refusals.too_many_wrong_keys(wait_seconds)
-        caller = await run_in_threadpool(self.keyring.ask, credential)
+        caller = await LOOKUPS.run(lambda: self.keyring.ask(credential))
         if caller is not None:
             return caller
         if credential.kind == "session":

@@ -4,7 +4,6 @@ from http import HTTPStatus
 from urllib.parse import quote
 
 import structlog
-from fastapi.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -20,6 +19,7 @@ from app.access.rules import HEALTH, METRICS, SIGN_IN, rule_of
 from app.limits.callers import caller_of
 from app.problems import KINDS, http_problem, problem
 from app.settings import ApiSettings
+from app.threads import USE_NOTES
 from core.errors import StoreUnavailable
 from core.loopback import is_loopback
 
@@ -45,8 +45,8 @@ class Gate:
         answer = await self._refusal(Request(scope), doorkeeper)
         await (answer or self.app)(scope, receive, send)
         key_id = caller_in(scope).key_id
-        if key_id is not None and doorkeeper.keyring.must_note_use(key_id):
-            await run_in_threadpool(doorkeeper.keyring.note_use, key_id)
+        if key_id is not None and doorkeeper.keyring.begin_note(key_id):
+            await USE_NOTES.run(lambda: doorkeeper.keyring.note_use(key_id))
 
     async def _refusal(self, request: Request, doorkeeper: Doorkeeper) -> Response | None:
         try:

@@ -83,17 +83,19 @@ class Keyring:
             self._answers.clear()
         self._asked_at = float("-inf")
 
-    def must_note_use(self, key_id: str) -> bool:
-        """Tell whether a use of the key is to be noted, which it is once a minute."""
-        noted_at = self._noted_at.get(key_id)
-        return noted_at is None or time.monotonic() - noted_at >= USE_NOTED_EVERY.total_seconds()
-
-    def note_use(self, key_id: str) -> None:
-        """Note that the key was used; where the database cannot, that is no caller's concern."""
+    def begin_note(self, key_id: str) -> bool:
+        """Tell whether the caller must note a use of the key: once a minute, whatever became of the note."""
+        noted_at, now = self._noted_at.get(key_id), time.monotonic()
+        if noted_at is not None and now - noted_at < USE_NOTED_EVERY.total_seconds():
+            return False
         with self._lock:
             if len(self._noted_at) >= MOST_REMEMBERED:
                 self._noted_at.clear()
-            self._noted_at[key_id] = time.monotonic()
+            self._noted_at[key_id] = now
+        return True
+
+    def note_use(self, key_id: str) -> None:
+        """Note that the key was used; where the database cannot, that is no caller's concern."""
         try:
             with self._store.begin() as tx:
                 tx.api_keys.note_use(key_id)

@@ -5,7 +5,6 @@ from json import JSONDecodeError
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request
-from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app.bodies import JsonRequest
@@ -22,6 +21,7 @@ from app.serving.quick_candidates import quick_candidates
 from app.serving.ranking import answer
 from app.serving.threads import BRIEF_DESCENTS, BRIEF_TABLE_BYTES, BRIEF_TEXT_BYTES, carried_out
 from app.settings import ApiSettings
+from app.threads import SCORING
 from core.errors import InvalidInput, NotFound
 
 JSON = "application/json"
@@ -128,7 +128,7 @@ async def rank_candidates(
     model = await services.models.get(ref)
     n_documents = sum(len(query.documents) for query in body.queries)
     check_cells(n_documents, len(model.feature_names), services.settings)
-    candidates = await run_in_threadpool(general_candidates, body, model.feature_names)
+    candidates = await SCORING.run(lambda: general_candidates(body, model.feature_names))
     return await _ranked(services, model, candidates)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import structlog
-from fastapi.concurrency import run_in_threadpool
 
+from app.threads import LOOKUPS, MODELS
 from core.errors import StoreUnavailable
 from core.json_values import FeatureReader
 from core.scoring import Forest
@@ -137,7 +137,7 @@ class ServedModels:
     async def _look_up(self, reference: str) -> None:
         asked_at, moves = time.monotonic(), self._moves
         try:
-            model = await run_in_threadpool(self._resolve, reference)
+            model = await LOOKUPS.run(lambda: self._resolve(reference))
         except StoreUnavailable:
             known = self._meanings.get(reference)
             if known is None or known.moves != self._moves:
@@ -165,7 +165,7 @@ class ServedModels:
         return served
 
     async def _serve(self, model: Model) -> ServedModel:
-        served = await run_in_threadpool(_warmed, self._store, model)
+        served = await MODELS.run(lambda: _warmed(self._store, model))
         self._served[model.id] = served
         while len(self._served) > 1 and self._bytes() > self._most_bytes:
             self._served.popitem(last=False)

@@ -4,17 +4,14 @@ About two milliseconds of work cost less than the thread that would take them ov
 """
 
 from collections.abc import Callable
-from typing import TypeVar
 
-from fastapi.concurrency import run_in_threadpool
+from app.threads import SCORING, Result
 
 BRIEF_TEXT_BYTES = 2**19
 BRIEF_TABLE_BYTES = 2**16
 BRIEF_DESCENTS = 2**18  # of documents through trees
 
-Result = TypeVar("Result")
-
 
 async def carried_out(work: Callable[[], Result], *, is_brief: bool) -> Result:
     """Do a piece of work and return its result."""
-    return work() if is_brief else await run_in_threadpool(work)
+    return work() if is_brief else await SCORING.run(work)

@@ -1,0 +1,48 @@
+"""Threads by purpose, so that nothing that waits can take the threads of what must go on.
+
+FastAPI runs every function that is not async in one pool of 40 threads. A locked database or many exports
+occupy all of them for seconds; scoring, and what precedes it, therefore has pools of its own.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from anyio import CapacityLimiter, to_thread
+from anyio.lowlevel import RunVar
+
+Result = TypeVar("Result")
+
+
+class ThreadPool:
+    """A bounded number of threads for one purpose, in each event loop that uses it.
+
+    Args:
+        name: Of the purpose.
+        n_threads: Pieces of work at a time; further ones wait for their turn.
+    """
+
+    def __init__(self, name: str, n_threads: int) -> None:
+        self._n_threads = n_threads
+        self._limiter: RunVar[CapacityLimiter] = RunVar(f"rankery.{name}")
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """Run a piece of work in a thread and return its result."""
+        return await to_thread.run_sync(work, limiter=self._of_this_loop())
+
+    def _of_this_loop(self) -> CapacityLimiter:
+        try:
+            return self._limiter.get()
+        except LookupError:
+            limiter = CapacityLimiter(self._n_threads)
+            self._limiter.set(limiter)
+            return limiter
+
+
+# Documents scored: work of the processor alone, which never waits for the database.
+SCORING = ThreadPool("scoring", 16)
+# Models read into memory before they score, which an artifact store may delay.
+MODELS = ThreadPool("models", 4)
+# Keys that were good before, and references to models: reads of the database by their keys.
+LOOKUPS = ThreadPool("lookups", 8)
+# Uses of keys noted after their requests were answered: writes that wait for each other as it is.
+USE_NOTES = ThreadPool("use notes", 1)
