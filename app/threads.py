@@ -44,5 +44,7 @@ SCORING = ThreadPool("scoring", 16)
 MODELS = ThreadPool("models", 4)
 # Keys that were good before, and references to models: reads of the database by their keys.
 LOOKUPS = ThreadPool("lookups", 8)
+# Credentials that were never seen, mostly wrong ones: their crowd waits for itself.
+STRANGERS = ThreadPool("strangers", 2)
 # Uses of keys noted after their requests were answered: writes that wait for each other as it is.
 USE_NOTES = ThreadPool("use notes", 1)

@@ -7,7 +7,7 @@ from app.access.caller import Caller
 from app.access.credentials import Credential
 from app.access.keyring import Keyring
 from app.limits.buckets import Buckets
-from app.threads import LOOKUPS
+from app.threads import LOOKUPS, STRANGERS
 
 _MINUTE_SECONDS = 60.0
 
@@ -16,8 +16,8 @@ class Doorkeeper:
     """Knows callers by their credentials.
 
     Wrong keys are counted by address, in this process alone: some may come at once, then as many a minute.
-    A key of 256 random bits is not found by trying; what is kept away is the noise, and its cost. Keys that
-    were good a moment ago are let in all the same, for an address may stand for many.
+    A key of 256 random bits is not found by trying; what is kept away is the noise. A valid key always
+    passes, for an address may stand for many: every key is looked up, those never seen in threads apart.
 
     Attributes:
         keyring: What it looks keys up in.
@@ -40,18 +40,17 @@ class Doorkeeper:
         """Tell whose a credential is.
 
         Raises:
-            Refusal: It is unknown, expired or revoked, or too many wrong ones came from the address.
+            Refusal: It is unknown, expired or revoked; 429 where too many wrong keys came from the address.
             StoreUnavailable: The database does not answer.
         """
         if caller := self.keyring.fresh(credential):
             return caller
-        guessed = credential.kind == "key" and not self.keyring.was_good(credential)
-        if guessed and (wait_seconds := self._wrong_keys.wait_seconds(address, time.monotonic())):
-            raise refusals.too_many_wrong_keys(wait_seconds)
-        caller = await LOOKUPS.run(lambda: self.keyring.ask(credential))
+        threads = LOOKUPS if self.keyring.was_good(credential) else STRANGERS
+        caller = await threads.run(lambda: self.keyring.ask(credential))
         if caller is not None:
             return caller
         if credential.kind == "session":
             raise refusals.unauthenticated(refusals.SESSION_ENDED)
-        self._wrong_keys.take(address, time.monotonic())
+        if wait_seconds := self._wrong_keys.take(address, time.monotonic()):
+            raise refusals.too_many_wrong_keys(wait_seconds)
         raise refusals.unauthenticated(refusals.BAD_KEY)

@@ -77,11 +77,23 @@ class Keyring:
         self._remember(credential, caller, asked_at)
         return caller
 
-    def forget(self) -> None:
-        """Ask again about everything: a key was made or revoked, or a session ended."""
-        with self._lock:
-            self._answers.clear()
+    def key_made(self) -> None:
+        """Ask at the next request whether keys exist, for one was made here."""
         self._asked_at = float("-inf")
+
+    def key_revoked(self, key_id: str) -> None:
+        """Forget a key that was revoked here, with the sessions that began with it."""
+        with self._lock:
+            self._answers = {
+                credential: answer
+                for credential, answer in self._answers.items()
+                if answer.caller.key_id != key_id
+            }
+
+    def session_ended(self, session: Credential) -> None:
+        """Forget a session that was ended here."""
+        with self._lock:
+            self._answers.pop(session, None)
 
     def begin_note(self, key_id: str) -> bool:
         """Tell whether the caller must note a use of the key: once a minute, whatever became of the note."""

@@ -8,7 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.access.caller import READ, SCORE, caller_in
+from app.access.caller import ANYBODY, READ, SCORE, caller_in
 from app.access.rules import rule_of
 from app.access_log import CLIENT_LEFT
 from app.limits.buckets import Buckets
@@ -68,7 +68,8 @@ class Recorder:
         rule = rule_of(scope["path"])
         if rule is not None and rule.writing in (READ, SCORE) and status not in _REFUSED:
             return False
-        stranger = status >= HTTPStatus.BAD_REQUEST and caller_in(scope).key_id is None
+        caller = caller_in(scope)
+        stranger = caller is ANYBODY or (caller.key_id is None and status >= HTTPStatus.BAD_REQUEST)
         return not stranger or self._strangers.take(caller_of(scope), time.monotonic()) == 0
 
 

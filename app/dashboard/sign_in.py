@@ -1,5 +1,6 @@
 """Signing in to the dashboard with an API key, and out again."""
 
+from contextlib import suppress
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Annotated
@@ -53,12 +54,12 @@ async def sign_in(request: Request, services: UseServices) -> Response:
 
 
 @router.post(SIGN_OUT)
-def sign_out(request: Request, services: UseServices) -> Response:
-    """End the browser's session."""
+async def sign_out(request: Request, services: UseServices) -> Response:
+    """End the browser's session; a cookie of no session changes nothing."""
     if session := session_of(request):
-        with services.store.begin() as tx:
-            tx.sessions.end(session.sha256)
-        services.doorkeeper.keyring.forget()
+        with suppress(Refusal):
+            let_in(request.scope, await services.doorkeeper.identify(session, caller_of(request.scope)))
+            await run_in_threadpool(_end_session, services, session)
     answer = RedirectResponse(SIGN_IN, HTTPStatus.SEE_OTHER)
     clear_session(answer, https=request.url.scheme == "https")
     return answer
@@ -86,9 +87,17 @@ def _begin_session(request: Request, services: Services, caller: Caller, wanted:
         if earlier is not None:
             tx.sessions.end(earlier.sha256)
         token = tx.sessions.begin(str(caller.key_id), lifetime)
+    if earlier is not None:
+        services.doorkeeper.keyring.session_ended(earlier)
     answer = _go_to(wanted)
     set_session(answer, token, lifetime, https=request.url.scheme == "https")
     return answer
+
+
+def _end_session(services: Services, session: Credential) -> None:
+    with services.store.begin() as tx:
+        tx.sessions.end(session.sha256)
+    services.doorkeeper.keyring.session_ended(session)
 
 
 def _go_to(wanted: str) -> Response:

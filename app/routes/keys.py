@@ -44,7 +44,7 @@ def create_key(
     values = body.model_dump(exclude={"name", "scopes"})
     with services.store.begin() as tx:
         key, secret = tx.api_keys.create(body.name, body.scopes, created_by=caller.key_id, **values)
-    services.doorkeeper.keyring.forget()
+    services.doorkeeper.keyring.key_made()
     response.headers["Cache-Control"] = "no-store"
     return NewKey(**Key.model_validate(key).model_dump(), secret=secret)
 
@@ -67,4 +67,4 @@ def revoke_key(key_id: str, services: UseServices) -> None:
     """
     with services.store.begin() as tx:
         tx.api_keys.revoke(key_id)
-    services.doorkeeper.keyring.forget()
+    services.doorkeeper.keyring.key_revoked(key_id)

@@ -112,7 +112,7 @@ def test_who_watches_is_told_that_the_database_is_away(remote: TestClient, datab
     services = remote.app.state.services  # type: ignore[attr-defined]
     with services.store.begin() as tx:
         _, secret = tx.api_keys.create("prometheus", ["read"])
-    services.doorkeeper.keyring.forget()
+    services.doorkeeper.keyring.key_made()
     known, unknown = ({"authorization": f"Bearer {key}"} for key in (secret, "rk_unknown"))
     assert "rankery_database_up 1.0" in remote.get("/metrics", headers=known).text
     database_gate.shut()

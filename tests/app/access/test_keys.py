@@ -7,7 +7,8 @@ from typing import Any
 from fastapi import FastAPI
 
 from app import ApiSettings
-from app.access.keyring import FRESH_SECONDS
+from app.access.credentials import Credential
+from app.access.keyring import FRESH_SECONDS, Keyring
 from core.store import Store
 from core.store.api_keys import secret_sha256
 from core.store.clock import utc_now
@@ -166,17 +167,44 @@ def test_the_last_use_is_noted(client: TestClient, bearer: Bearer, store: Store)
 def test_wrong_keys_are_bounded_by_address(
     application: FastAPI, client: TestClient, secrets: Secrets, bearer: Bearer, settings: ApiSettings
 ) -> None:
-    """After twenty the answer is 429 without a look at the key; one that was good just now goes on."""
+    """After twenty the answer is 429, for one that was revoked, too."""
     assert settings.wrong_keys_per_minute == 20
-    assert client.get("/v1/jobs", headers=bearer("read")).status_code == 200
     statuses = [client.get("/v1/jobs", headers=bearer(f"rk_{n}")).status_code for n in range(21)]
     assert statuses == [401] * 20 + [429]
-    refused = client.get("/v1/jobs", headers=bearer("write"))
+    refused = client.get("/v1/jobs", headers=bearer("rk_wrong"))
     assert refused.status_code == 429
     assert refused.json()["type"] == "/problems/too-many-wrong-keys"
     assert 1 <= int(refused.headers["retry-after"]) <= 3
-    assert client.post("/sign-in", data={"key": secrets["write"]}).status_code == 429
+    assert client.post("/sign-in", data={"key": "rk_wrong"}).status_code == 429
+
+
+def test_valid_keys_pass_however_many_wrong_ones_come_from_their_address(
+    client: TestClient, secrets: Secrets, bearer: Bearer
+) -> None:
+    """Those that were never seen before, too, and neither in a header nor on the page do they count."""
+    for number in range(30):
+        client.get("/v1/jobs", headers=bearer(f"rk_{number}"))
+    for _ in range(30):
+        assert client.get("/v1/jobs", headers=bearer("read")).status_code == 200
+    form = {"key": secrets["write"]}
+    assert client.post("/sign-in", data=form, follow_redirects=False).status_code == 303
+    assert client.get("/v1/jobs", headers=bearer("rk_wrong")).status_code == 429
+
+
+def test_what_one_caller_does_makes_no_other_be_looked_up_again(
+    application: FastAPI, client: TestClient, secrets: Secrets, bearer: Bearer
+) -> None:
+    """Neither signing out, with a cookie of a session or of none, nor keys that are made and revoked."""
+    keyring: Keyring = application.state.services.doorkeeper.keyring
+    reader = Credential.of_key(secrets["read"])
     assert client.get("/v1/jobs", headers=bearer("read")).status_code == 200
+    client.post("/sign-out", headers={"Cookie": "rankery_session=none"})
+    client.post("/sign-in", data={"key": secrets["write"]}, follow_redirects=False)
+    client.post("/sign-out", headers={"Origin": "http://127.0.0.1"})
+    made = make(client, bearer("admin"))
+    assert client.delete(f"/v1/keys/{made['id']}", headers=bearer("admin")).status_code == 204
+    assert keyring.was_good(reader)
+    assert not keyring.was_good(Credential.of_key(made["secret"]))
 
 
 def test_no_key_is_guessed_from_a_hash(client: TestClient, secrets: Secrets, bearer: Bearer) -> None:

@@ -71,6 +71,18 @@ def test_foreign_hosts_and_origins_are_recorded(client: TestClient, bearer: Bear
     assert found == [(403, None), (421, None)]
 
 
+def test_signing_out_names_its_key(client: TestClient, bearer: Bearer, secrets: Secrets) -> None:
+    """A stranger who signs out of nothing is recorded no more often than one who is refused."""
+    client.post("/sign-in", data={"key": secrets["read"]}, follow_redirects=False)
+    client.post("/sign-out", headers={"Origin": "http://127.0.0.1"}, follow_redirects=False)
+    (ended, begun) = audit(client, bearer("admin"))
+    assert ended["path"] == "/sign-out"
+    assert ended["key_id"] == begun["key_id"] is not None
+    for _ in range(70):
+        client.post("/sign-out", headers={"Cookie": "rankery_session=none"}, follow_redirects=False)
+    assert len(audit(client, bearer("admin"), limit="200")) <= 2 + 62
+
+
 def test_reading_and_scoring_are_not(client: TestClient, bearer: Bearer) -> None:
     """They change nothing, and come in hundreds a second."""
     assert client.get("/v1/jobs", headers=bearer("read")).status_code == 200
