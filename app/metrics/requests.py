@@ -4,7 +4,6 @@ import time
 from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # All paths that lead nowhere, and requests that were refused before their path was looked at.
@@ -83,7 +82,7 @@ def route_template(scope: Scope) -> str:
     fastapi: Mapping[str, object] = scope.get("fastapi", {})
     # With the prefixes of the routers around it, which the route itself does not know.
     route = fastapi.get("effective_route_context") or scope.get("route")
-    if isinstance(route, Mount):
+    if scope.get("root_path"):  # below a mount, which may not say so: what follows is the caller's choice
         return f"{scope['root_path']}/*"
     path = getattr(route, "path_format", None)
     if isinstance(path, str):

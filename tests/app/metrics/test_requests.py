@@ -20,6 +20,9 @@ from tests.app.metrics.conftest import Samples, named
         ("GET", "/datasets/ds_1/queries/a/b", "/datasets/{dataset_id}/queries/{query_id}", 200),
         ("GET", "/static/pages/job.js", "/static/*", 200),
         ("GET", "/static/nothing.js", "/static/*", 404),
+        ("GET", "/static/plotly.min.js", "/static/*", 200),
+        ("GET", "/static-offline-docs/nothing", "/static-offline-docs/*", 404),
+        ("GET", "/guide/nothing/at/all", "/guide/*", 404),
         ("GET", "/openapi.json", "/openapi.json", 200),
         ("GET", "/healthz", "/healthz", 200),
         ("GET", "/v1/nothing", "unmatched", 404),
@@ -42,13 +45,16 @@ def test_callers_make_no_series(client: TestClient, scrape: Callable[[], Samples
     before = len(scrape())
     for number in range(30):
         client.get(f"/nothing-{number}")
+        client.get(f"/guide/{number}")
+        client.get(f"/static/{number}")
+        client.get(f"/static-offline-docs/{number}")
         client.get(f"/v1/jobs/job_{number}")
         client.request(f"BREW{number}", "/coffee")
     after = scrape()
     assert after[named("rankery_http_requests_total", route="unmatched", method="GET", status="404")] == 30
     assert after[named("rankery_http_requests_total", route="unmatched", method="other", status="404")] == 30
-    # A counter and the buckets, count and sum of a histogram, for each of three pairs of route and method.
-    assert len(after) - before == 3 * (1 + 16 + 2)
+    # A counter and the buckets, count and sum of a histogram, for each of six pairs of route and method.
+    assert len(after) - before == 6 * (1 + 16 + 2)
 
 
 def test_a_fault_of_ours_is_counted(
