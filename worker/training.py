@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.data import RankingDataset
+from core.losses import loss_values
 from core.parameters import values_of
 from core.scoring import Forest
 from core.store import System, new_id
 from core.store.result_keys import model_key
 from core.training import IterationReport, Snapshot, TrainedRanker, TrainingSpec, train, training_spec
+from core.training.findings import seed_findings
 from worker.checkpoints import Checkpoints
-from worker.jobs import JobRun, WorkerStopping
+from worker.jobs import JobRun, Values, WorkerStopping
 from worker.lineage import lineage_of
 from worker.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
 from worker.systems import Ranked
-from worker.training_data import TrainingData
+from worker.training_data import TrainingData, parts_are_random
 
 
 def run_training(run: JobRun) -> None:
@@ -63,7 +65,7 @@ def trained_as_asked(run: JobRun) -> Iterator[Trained]:
     data = loaded.fitted()
     run.phase("training")
     checkpoints = Checkpoints(run, run.checkpoint_seconds)
-    watch = _Watch(run, checkpoints, lambda: run.report(findings=loaded.findings(run.threads)))
+    watch = _Watch(run, checkpoints, lambda: run.report(findings=_findings(run, spec, loaded)))
     ranker = train(
         spec,
         data.training.dataset,
@@ -75,6 +77,11 @@ def trained_as_asked(run: JobRun) -> Iterator[Trained]:
     )
     with watch.kept_on_stopping():
         yield Trained(spec, data, ranker)
+
+
+def _findings(run: JobRun, spec: TrainingSpec, loaded: TrainingData) -> list[Values]:
+    of_seed = seed_findings(spec, parts_are_random=parts_are_random(run.spec))
+    return [*loaded.findings(run.threads), *(finding.as_json() for finding in of_seed)]
 
 
 def _store(run: JobRun, trained: Trained) -> None:
@@ -95,7 +102,7 @@ def _store(run: JobRun, trained: Trained) -> None:
             job_id=run.id,
             dataset_id=run.spec["dataset_id"],
             feature_names=ranker.feature_names,
-            loss={"name": spec.loss.name, **values_of(spec.loss)},
+            loss=loss_values(spec.loss),
             hyperparameters=values_of(spec.hyperparameters),
             best_iteration=ranker.best_iteration,
             sha256=hashlib.sha256(text).hexdigest(),

@@ -85,6 +85,12 @@ class TrainingData:
         ]
 
 
+def parts_are_random(spec: Mapping[str, Any]) -> bool:
+    """Return whether a job draws the queries that it validates or tests on."""
+    parts = [spec.get(role) for role in ("validation", "test")]
+    return any(hold_out(part).is_random for part in parts if part and "dataset_id" not in part)
+
+
 def _apart(
     run: JobRun, training: NamedDataset, role: str, seed: int
 ) -> tuple[NamedDataset, NamedDataset | None]:

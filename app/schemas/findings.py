@@ -20,7 +20,7 @@ _EXAMPLE: dict[str, Any] = {
 
 
 class Finding(ResponseModel):
-    """One thing to know about a dataset, or about two beside each other."""
+    """One thing to know about a dataset, about two beside each other, or about a training."""
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -32,7 +32,7 @@ class Finding(ResponseModel):
     advice: str = Field(description="What to do")
     count: int = Field(description="How many are concerned")
     total: int = Field(description="Of how many")
-    unit: str = Field(description="What is counted: queries, documents, features or values")
+    unit: str = Field(description="What is counted, such as queries, documents or features")
     examples: list[str] = Field(description="Up to ten of those concerned")
     example_kind: Literal["query", "feature", "document"] = Field(description="What the examples name")
     role: Literal["validation", "test"] | None = Field(

@@ -37,7 +37,12 @@ Permutations = Annotated[
 ]
 Priority = Literal["low", "normal", "high"]
 Seed = Annotated[
-    int, Field(ge=0, le=2**31 - 1, description="Decides every random choice; same seed, same result")
+    int,
+    Field(
+        ge=0,
+        le=2**31 - 1,
+        description="Decides every random choice, also of a loss without a `seed`; same seed, same result",
+    ),
 ]
 
 

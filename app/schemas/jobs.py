@@ -108,7 +108,7 @@ class Job(ResponseModel):
     )
     problem: FailureReason | None = Field(description="Why it failed")
     findings: list[Finding] | None = Field(
-        description="What the doctor says of its datasets beside each other; null before they were compared"
+        description="What to know of a training, and of its datasets beside each other; null until known"
     )
     priority: Literal["low", "normal", "high"]
     key_id: str | None = Field(description="The API key that submitted it; null where none was needed")

@@ -21,7 +21,7 @@ from app.submission.checks import (
 )
 from app.submission.resolved import Resolved
 from core.errors import InputProblem, InvalidInput
-from core.losses import make_loss
+from core.losses import loss_values, make_loss, seeded
 from core.metrics import Conventions
 from core.store import Dataset, Transaction
 
@@ -48,6 +48,9 @@ def evaluation(tx: Transaction, request: EvaluateRequest) -> Resolved:
         system = _ranking(tx, RankingSystem(ranking_id=str(request.ranking_id)))
     _check_data(tx, request, contract, [system])
     spec = {**request.model_dump(mode="json"), **system, "contract": contract.as_json()}
+    if spec["diagnostics"] is not None:
+        loss = make_loss(**spec["diagnostics"]["loss"])
+        spec["diagnostics"]["loss"] = loss_values(seeded(loss, request.seed))
     return Resolved(spec, [request.dataset_id])
 
 

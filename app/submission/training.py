@@ -15,6 +15,7 @@ from app.submission.checks import (
 )
 from app.submission.resolved import Resolved
 from core.errors import InputProblem, InvalidInput
+from core.losses import loss_values
 from core.metrics import Conventions
 from core.store import Dataset, Transaction
 from core.training import TrainingSpec, training_spec
@@ -42,6 +43,7 @@ def training(tx: Transaction, request: TrainRequest) -> Resolved:
     # The metric that stops early is followed even where the request does not list it.
     spec = {
         **request.model_dump(mode="json"),
+        "loss": loss_values(parsed.loss),
         "metrics": list(parsed.followed_metrics),
         "contract": contract.as_json(),
     }

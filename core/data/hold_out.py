@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from core.data.dataset import RankingDataset
 from core.data.splits import Split, column_queries, fold_queries, split_queries
@@ -13,6 +13,7 @@ from core.errors import InvalidInput
 class HeldOutFraction:
     """A share of the queries: `{"fraction": 0.2}`."""
 
+    is_random: ClassVar[bool] = True
     fraction: float
 
     def split(self, dataset: RankingDataset, seed: int) -> Split:
@@ -24,6 +25,7 @@ class HeldOutFraction:
 class HeldOutFold:
     """One of k parts of equal size, counted from 1: `{"folds": 5, "fold": 1}`."""
 
+    is_random: ClassVar[bool] = True
     folds: int
     fold: int
 
@@ -36,6 +38,7 @@ class HeldOutFold:
 class HeldOutColumn:
     """The queries with certain values in a column: `{"column": "split", "values": ["vali"]}`."""
 
+    is_random: ClassVar[bool] = False
     column: str
     values: tuple[str, ...]
 

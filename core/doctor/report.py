@@ -11,7 +11,7 @@ SEVERITIES = ("error", "warning", "info")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a user should know about a dataset.
+    """One thing that a user should know about a dataset, or about a job.
 
     Attributes:
         code: What it is, in a word that stays the same: `one-label-queries`.

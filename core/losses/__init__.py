@@ -1,7 +1,7 @@
 """Training losses: LOSSES names them, make_loss builds one, prepare binds it to a dataset."""
 
-from core.losses.base import DocumentWeightedLoss, Loss, Objective, Terms
-from core.losses.registry import LOSSES, make_loss
+from core.losses.base import DocumentWeightedLoss, Loss, Objective, Terms, seeded
+from core.losses.registry import LOSSES, loss_values, make_loss
 
 __all__ = [
     "LOSSES",
@@ -9,5 +9,7 @@ __all__ = [
     "Loss",
     "Objective",
     "Terms",
+    "loss_values",
     "make_loss",
+    "seeded",
 ]

@@ -1,7 +1,7 @@
 """The contract that every loss keeps."""
 
-from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -54,6 +54,11 @@ class Loss(Protocol):
     source: ClassVar[str]
     choose: ClassVar[str]
 
+    @property
+    def is_random(self) -> bool:
+        """Return whether the terms depend on random numbers, which the hyperparameter `seed` decides."""
+        ...
+
     def __call__(
         self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0
     ) -> Terms:
@@ -96,6 +101,15 @@ class DocumentWeightedLoss(Loss, Protocol):
     ) -> Objective:
         """Bind the loss to a dataset."""
         ...
+
+
+def seeded(loss: Loss, seed: int) -> Loss:
+    """Return the loss with this seed, unless it has one already or takes none."""
+    if getattr(loss, "seed", seed) is not None:
+        return loss
+    dataclass_loss: Any = loss
+    with_seed: Loss = replace(dataclass_loss, seed=seed)
+    return with_seed
 
 
 def checked_scores(scores: FloatArray) -> Float64Array:

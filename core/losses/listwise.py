@@ -62,6 +62,11 @@ class ListwiseLoss:
     formula: ClassVar[str]
     source: ClassVar[str]
 
+    @property
+    def is_random(self) -> bool:
+        """Return False: nothing is drawn."""
+        return False
+
     def __call__(
         self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0
     ) -> Terms:

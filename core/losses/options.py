@@ -11,8 +11,9 @@ from core.gains import DISCOUNTS, Gain, distance_weights, gains, inverse_discoun
 from core.losses.base import Terms, weights_or_ones
 from core.losses.pairwise import PairwiseObjective
 from core.losses.plan import BY_ROW, LOGISTIC, UNTRUNCATED, pairwise_plan
+from core.losses.randomness import seed_parameter
 from core.losses.ranks import ideal_dcg
-from core.losses.selection import PAIR_SELECTIONS
+from core.losses.selection import PAIR_SELECTIONS, RANDOM_SELECTIONS
 from core.parameters import check, parameter
 from core.types import Float64Array, FloatArray, Int64Array
 
@@ -52,12 +53,18 @@ class PairwiseLoss:
     noise: float = parameter(
         1.0, "Standard deviation of the soft assignment's noise on scores.", minimum=0.0, maximum=1e6
     )
-    seed: int = parameter(0, "Seed of random selections and rankings.", minimum=0, maximum=2**31 - 1)
+    seed: int | None = seed_parameter("Seed of random selections and rankings")
 
     def __post_init__(self) -> None:
         check(self)
         if self.pair_selection is not None and self.truncation_level is None:
             raise InvalidInput.at("/pair_selection", "needs truncation_level")
+
+    @property
+    def is_random(self) -> bool:
+        """Return whether pairs are selected at random, or weights averaged over noisy rankings."""
+        noisy = self.assignment == "soft" and self.noise > 0.0
+        return noisy or PAIR_SELECTIONS[self.pair_selection] in RANDOM_SELECTIONS
 
     def __call__(
         self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0
@@ -99,7 +106,7 @@ class PairwiseLoss:
             normalized=self.normalization == "lightgbm",
             samples=self.samples if self.assignment == "soft" else 0,
             noise=self.noise,
-            seed=self.seed,
+            seed=self.seed or 0,
             **parts,
         )
         return PairwiseObjective(plan)

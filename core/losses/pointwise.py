@@ -32,6 +32,11 @@ class MeanSquaredError:
         "Labels are amounts to be predicted, or as the plain baseline that looks at no other document"
     )
 
+    @property
+    def is_random(self) -> bool:
+        """Return False: nothing is drawn."""
+        return False
+
     def __call__(
         self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0
     ) -> Terms:

@@ -1,8 +1,19 @@
 """Random numbers keyed by (seed, iteration, query, …): the same on any number of threads."""
 
+from typing import Any
+
 import numpy as np
 
 from core.jit import bare, exact
+from core.parameters import parameter
+
+
+def seed_parameter(description: str) -> Any:
+    """Declare the seed of a loss that draws random numbers.
+
+    None stands for the seed of the job, see `core.losses.seeded`, and for 0 where there is no job.
+    """
+    return parameter(None, f"{description}; the job's `seed` when null.", minimum=0, maximum=2**31 - 1)
 
 
 @exact

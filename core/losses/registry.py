@@ -13,7 +13,7 @@ from core.losses.ndcg import NdcgLoss1, NdcgLoss2, NdcgLoss2PlusPlus
 from core.losses.pointwise import MeanSquaredError
 from core.losses.ranknet import RankBoost, RankNet, RankSvm, WeightedRankNet
 from core.losses.softmax import ListNet, XeNdcg
-from core.parameters import build
+from core.parameters import build, values_of
 
 LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
     {
@@ -52,3 +52,13 @@ def make_loss(name: str, **hyperparameters: Any) -> Loss:
     if name not in LOSSES:
         raise InvalidInput.at("/name", f"unknown loss {name!r}; known are {', '.join(LOSSES)}")
     return build(LOSSES[name], hyperparameters)
+
+
+def loss_values(loss: Loss) -> dict[str, Any]:
+    """Return the name and the hyperparameters of a loss, from which `make_loss` builds it again.
+
+    Example:
+        >>> loss_values(make_loss("mse"))
+        {'name': 'mse'}
+    """
+    return {"name": loss.name, **values_of(loss)}

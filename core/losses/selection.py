@@ -20,6 +20,7 @@ from core.losses.randomness import mix
 from core.types import Int32Array, Int64Array
 
 TOP, STATIC, RANDOM, ALL, ALL_STATIC, ALL_RANDOM = range(6)
+RANDOM_SELECTIONS = (RANDOM, ALL_RANDOM)
 
 PAIR_SELECTIONS: Mapping[str | None, int] = MappingProxyType(
     {
@@ -133,6 +134,6 @@ def select(
     steps = walk[: n - top]
     for i in range(n - top):
         steps[i] = top + i
-    if strategy in (RANDOM, ALL_RANDOM):
+    if strategy in RANDOM_SELECTIONS:
         _shuffle(steps, key)
     _take_while_short(steps, order, levels, start, n_positive, deficit, selected)

@@ -9,7 +9,7 @@ from numba import prange
 from core.gains import gains
 from core.jit import compiled, parallel
 from core.losses.listwise import ListwiseLoss, ListwiseObjective, softmax_by_query, write_zeros
-from core.losses.randomness import mix, uniform
+from core.losses.randomness import mix, seed_parameter, uniform
 from core.parameters import check, parameter
 from core.types import Float64Array, FloatArray, Int64Array
 
@@ -186,10 +186,15 @@ class XeNdcg(ListwiseLoss):
         "NDCG counts and training must be fast: its cost grows with the documents, not with their pairs"
     )
 
-    seed: int = parameter(0, "Seed of γ.", minimum=0, maximum=2**31 - 1)
+    seed: int | None = seed_parameter("Seed of γ")
 
     def __post_init__(self) -> None:
         check(self)
+
+    @property
+    def is_random(self) -> bool:
+        """Return True: γ is drawn."""
+        return True
 
     def check_labels(self, labels: FloatArray) -> None:
         """Each label must have a gain."""
@@ -209,7 +214,7 @@ class XeNdcg(ListwiseLoss):
             hessian: FloatArray,
             value: Float64Array,
         ) -> None:
-            key = np.uint64(mix(np.uint64(self.seed), iteration))
+            key = np.uint64(mix(np.uint64(self.seed or 0), iteration))
             _xe_ndcg(scores, boundaries, weights, powers, key, gradient, hessian, value)
 
         return ListwiseObjective(fill, len(weights), len(labels))

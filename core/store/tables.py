@@ -46,7 +46,7 @@ class Job(Base):
         metrics: Latest means, `{"validation": {"ndcg@10": 0.4}}`, or None.
         result: Ids of what the job made, or None.
         problem: `{"title", "detail"}` of a job that did not succeed, or None.
-        findings: What is to be said about its datasets beside each other, or None before they were compared.
+        findings: What is to be said about it and its datasets beside each other, or None until that is known.
         priority: Jobs of a greater one are taken first.
         key_id: The API key that submitted it, None where no key was needed.
         checkpoint: Where an unfinished training goes on, `{"key", "iteration"}`, or None.

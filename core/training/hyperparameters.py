@@ -50,6 +50,13 @@ class Hyperparameters:
     def __post_init__(self) -> None:
         check(self)
 
+    @property
+    def is_random(self) -> bool:
+        """Return whether trees are grown on drawn documents, features or thresholds."""
+        draws_documents = self.bagging_freq > 0 and self.bagging_fraction < 1.0
+        draws_features = self.feature_fraction < 1.0 or self.feature_fraction_bynode < 1.0
+        return draws_documents or draws_features or self.extra_trees
+
     def binning(self) -> dict[str, Any]:
         """Return the parameters, and the only ones, that decide into which bins LightGBM cuts features.
 

@@ -36,12 +36,7 @@ class Sampling:
     def __init__(self, hyperparameters: Hyperparameters, seed: int) -> None:
         self._seed = seed
         self._bagging_freq = hyperparameters.bagging_freq if hyperparameters.bagging_fraction < 1 else 0
-        self._draws = (
-            self._bagging_freq > 0
-            or hyperparameters.feature_fraction < 1
-            or hyperparameters.feature_fraction_bynode < 1
-            or hyperparameters.extra_trees
-        )
+        self._draws = hyperparameters.is_random
         self._grown = 0
         self._flipped = False
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import InputProblem, InvalidInput
-from core.losses import Loss, make_loss
+from core.losses import Loss, make_loss, seeded
 from core.metrics import DEFAULT, Conventions, conventions, parse_metric
 from core.parameters import build
 from core.training.hyperparameters import Hyperparameters
@@ -49,7 +49,7 @@ class TrainingSpec:
         metrics: Spellings of the metrics that are followed; the first one picks the best iteration
             where there is validation data and no early stopping.
         early_stopping: When to stop early, or None.
-        seed: Seed of every random choice, from 0 below 2^31.
+        seed: Seed of every random choice, from 0 below 2^31; that of the loss, too, unless it names one.
         metric_interval: Iterations from one measurement of loss and metrics to the next; the last one is
             always measured.
         conventions: The contract of the metrics.
@@ -64,6 +64,11 @@ class TrainingSpec:
     metric_interval: int = 1
     conventions: Conventions = DEFAULT
     diagnostics: DiagnosticsPlan | None = None
+
+    @property
+    def is_random(self) -> bool:
+        """Return whether a random choice decides the trees, apart from the choice of the data."""
+        return self.loss.is_random or self.hyperparameters.is_random
 
     @property
     def selection_metric(self) -> str:
@@ -102,6 +107,7 @@ def training_spec(values: Mapping[str, Any]) -> TrainingSpec:
     diagnostics = _part(problems, "/diagnostics", lambda: _diagnostics(values.get("diagnostics")))
     if problems or loss is None or hyperparameters is None:
         raise InvalidInput(*problems)
+    loss = seeded(loss, seed)
     return TrainingSpec(
         loss, hyperparameters, metrics, early_stopping, seed, metric_interval, contract, diagnostics
     )

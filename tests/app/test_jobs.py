@@ -28,11 +28,36 @@ def test_a_training_is_queued_with_its_defaults_spelled_out(
     assert (job["kind"], job["status"], job["attempt"]) == ("train", "queued", 0)
     assert job["spec"]["loss"] == {"name": "lambdarank"} | {
         parameter.name: parameter.default for parameter in parameters_of(LOSSES["lambdarank"])
-    }
+    } | {"seed": 42}
     assert job["spec"]["metric_interval"] == 1
     assert job["spec"]["hyperparameters"]["num_leaves"] == Hyperparameters().num_leaves
     assert (job["spec"]["metrics"], job["spec"]["seed"]) == (["ndcg@5", "ndcg@10"], 42)
     assert client.get(f"/v1/jobs/{job['id']}").json() == job | {"attempts": []}
+
+
+@pytest.mark.parametrize(("given", "expected"), [({}, 7), ({"seed": None}, 7), ({"seed": 0}, 0)])
+def test_the_seed_of_a_job_is_that_of_its_loss(
+    client: TestClient,
+    train_request: dict[str, Any],
+    add_model: Callable[..., Model],
+    given: dict[str, Any],
+    expected: int,
+) -> None:
+    """Unless the loss names one; the stored spec names both, so that no later default changes it."""
+    loss = {"name": "xe-ndcg", **given}
+    asked: list[dict[str, Any]] = [
+        train_request | {"loss": loss, "seed": 7},
+        {
+            "kind": "evaluate",
+            "model": add_model("web").reference,
+            "dataset_id": train_request["dataset_id"],
+            "diagnostics": {"loss": loss},
+            "seed": 7,
+        },
+    ]
+    training, evaluation = (_submit(client, request)["spec"] for request in asked)
+    assert (training["loss"], training["seed"]) == ({"name": "xe-ndcg", "seed": expected}, 7)
+    assert evaluation["diagnostics"]["loss"] == {"name": "xe-ndcg", "seed": expected}
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -51,7 +51,7 @@ def test_parts_of_one_upload_choose_each_other(visit: Visit) -> None:
     assert (spec["test_dataset_id"], spec["test"]) == (parts["test"], None)
 
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
-    panel = page.get_by_role("region", name="Between its datasets")
+    panel = page.get_by_role("region", name="Findings")
     found = panel.locator('.finding[data-code="shared-queries"]')
     expect(found.first).to_contain_text("validation data")
     expect(found.last).to_contain_text("test data")

@@ -9,6 +9,7 @@ import pytest
 
 from core.data import RankingDataset, split_queries, synthetic_dataset
 from core.data.splits import fold_queries
+from core.training import train, training_spec
 from tests.worker.workshop import SMALL, Workshop
 from worker import WorkerSettings
 from worker.jobs import JobRun
@@ -162,8 +163,37 @@ def test_datasets_are_compared(workshop: Workshop, dataset: RankingDataset) -> N
     codes = {finding["code"] for finding in job.findings}
     assert any("quer" in code for code in codes), codes
     assert json.dumps(job.findings)
-    alone = workshop.train(workshop.add(training, "training"))
-    assert alone.findings == []
+    alone = workshop.train(workshop.add(training, "training"), validation={"fraction": 0.2})
+    assert not codes & {finding["code"] for finding in alone.findings or ()}
+
+
+def test_a_seed_without_effect_is_told(workshop: Workshop, dataset: RankingDataset) -> None:
+    """With the job; not where queries are drawn by it, nor where the loss or the sampling draws."""
+    dataset_id, other = workshop.add(dataset, "d1"), workshop.add(dataset.select_queries(range(9)), "d2")
+    outcomes: dict[str, dict[str, Any]] = {
+        "nothing drawn": {},
+        "by column": {"test": {"column": "market", "values": ["de"]}},
+        "dataset": {"validation": {"dataset_id": other}},
+        "fraction": {"validation": {"fraction": 0.2}},
+        "fold": {"test": {"folds": 4, "fold": 1}},
+        "loss": {"loss": {"name": "xe-ndcg"}},
+        "sampling": {"hyperparameters": SMALL | {"feature_fraction": 0.5}},
+    }
+    found = {}
+    for name, spec in outcomes.items():
+        findings = workshop.train(dataset_id, seed=9, **spec).findings or []
+        found[name] = any(finding["code"] == "seed-without-effect" for finding in findings)
+    assert [name for name, is_told in found.items() if is_told] == ["nothing drawn", "by column", "dataset"]
+
+
+def test_a_training_stored_before_keeps_its_seeds(workshop: Workshop, dataset: RankingDataset) -> None:
+    """Each named the seed of its loss, 0 unless asked otherwise, beside that of the job."""
+    spec = {"loss": {"name": "xe-ndcg", "seed": 0}, "seed": 42}
+    trained = train(training_spec({**spec, "hyperparameters": SMALL, "metrics": ["ndcg@5"]}), dataset)
+    result = workshop.trained(workshop.add(dataset, "d1"), **spec)
+    assert workshop.model_text(result) == trained.model_text
+    with workshop.store.read() as tx:
+        assert tx.models.resolve("web").loss == {"name": "xe-ndcg", "seed": 0}
 
 
 class Watched(JobRun):

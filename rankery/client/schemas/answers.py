@@ -445,7 +445,7 @@ class FeatureProfiles(Answer):
 
 
 class Finding(Answer):
-    """One thing to know about a dataset, or about two beside each other."""
+    """One thing to know about a dataset, about two beside each other, or about a training."""
 
     code: str
     """What it is, in a word that stays the same"""
@@ -466,7 +466,7 @@ class Finding(Answer):
     """Of how many"""
 
     unit: str
-    """What is counted: queries, documents, features or values"""
+    """What is counted, such as queries, documents or features"""
 
     examples: list[str]
     """Up to ten of those concerned"""
@@ -1211,7 +1211,7 @@ class Job(Answer):
     """Why it failed"""
 
     findings: list[Finding] | None = None
-    """What the doctor says of its datasets beside each other; null before they were compared"""
+    """What to know of a training, and of its datasets beside each other; null until known"""
 
     priority: Literal["low", "normal", "high"]
     key_id: str | None = None
@@ -1270,7 +1270,7 @@ class JobWithAttempts(Answer):
     """Why it failed"""
 
     findings: list[Finding] | None = None
-    """What the doctor says of its datasets beside each other; null before they were compared"""
+    """What to know of a training, and of its datasets beside each other; null until known"""
 
     priority: Literal["low", "normal", "high"]
     key_id: str | None = None

@@ -40,8 +40,8 @@ class ArpLoss1Request(TypedDict):
     noise: NotRequired[float]
     """Standard deviation of the soft assignment's noise on scores."""
 
-    seed: NotRequired[int]
-    """Seed of random selections and rankings."""
+    seed: NotRequired[int | None]
+    """Seed of random selections and rankings; the job's `seed` when null."""
 
 
 class ArpLoss2Request(TypedDict):
@@ -71,8 +71,8 @@ class ArpLoss2Request(TypedDict):
     noise: NotRequired[float]
     """Standard deviation of the soft assignment's noise on scores."""
 
-    seed: NotRequired[int]
-    """Seed of random selections and rankings."""
+    seed: NotRequired[int | None]
+    """Seed of random selections and rankings; the job's `seed` when null."""
 
 
 class CandidateDocument(TypedDict):
@@ -219,7 +219,7 @@ class GateRequest(TypedDict):
     """Random assignments of Fisher's randomisation test; exact where few queries differ"""
 
     seed: NotRequired[int]
-    """Decides every random choice; same seed, same result"""
+    """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
 
 
 class HeldOutColumn(TypedDict):
@@ -345,8 +345,8 @@ class LambdaRankRequest(TypedDict):
     noise: NotRequired[float]
     """Standard deviation of the soft assignment's noise on scores."""
 
-    seed: NotRequired[int]
-    """Seed of random selections and rankings."""
+    seed: NotRequired[int | None]
+    """Seed of random selections and rankings; the job's `seed` when null."""
 
     gain: NotRequired[Literal["exp2", "linear"] | list[float]]
     """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""
@@ -464,8 +464,8 @@ class NdcgLoss1Request(TypedDict):
     noise: NotRequired[float]
     """Standard deviation of the soft assignment's noise on scores."""
 
-    seed: NotRequired[int]
-    """Seed of random selections and rankings."""
+    seed: NotRequired[int | None]
+    """Seed of random selections and rankings; the job's `seed` when null."""
 
     gain: NotRequired[Literal["exp2", "linear"] | list[float]]
     """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""
@@ -501,8 +501,8 @@ class NdcgLoss2PlusPlusRequest(TypedDict):
     noise: NotRequired[float]
     """Standard deviation of the soft assignment's noise on scores."""
 
-    seed: NotRequired[int]
-    """Seed of random selections and rankings."""
+    seed: NotRequired[int | None]
+    """Seed of random selections and rankings; the job's `seed` when null."""
 
     gain: NotRequired[Literal["exp2", "linear"] | list[float]]
     """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""
@@ -541,8 +541,8 @@ class NdcgLoss2Request(TypedDict):
     noise: NotRequired[float]
     """Standard deviation of the soft assignment's noise on scores."""
 
-    seed: NotRequired[int]
-    """Seed of random selections and rankings."""
+    seed: NotRequired[int | None]
+    """Seed of random selections and rankings; the job's `seed` when null."""
 
     gain: NotRequired[Literal["exp2", "linear"] | list[float]]
     """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""
@@ -636,7 +636,7 @@ class InspectRequest(TypedDict):
 
     partial_dependence: NotRequired[PartialDependenceRequest]
     seed: NotRequired[int]
-    """Decides every random choice; same seed, same result"""
+    """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
 
 
 class RankBoostRequest(TypedDict):
@@ -666,8 +666,8 @@ class RankBoostRequest(TypedDict):
     noise: NotRequired[float]
     """Standard deviation of the soft assignment's noise on scores."""
 
-    seed: NotRequired[int]
-    """Seed of random selections and rankings."""
+    seed: NotRequired[int | None]
+    """Seed of random selections and rankings; the job's `seed` when null."""
 
 
 class RankDatasetRequest(TypedDict):
@@ -712,8 +712,8 @@ class RankNetRequest(TypedDict):
     noise: NotRequired[float]
     """Standard deviation of the soft assignment's noise on scores."""
 
-    seed: NotRequired[int]
-    """Seed of random selections and rankings."""
+    seed: NotRequired[int | None]
+    """Seed of random selections and rankings; the job's `seed` when null."""
 
 
 class RankRequest(TypedDict):
@@ -754,8 +754,8 @@ class RankSvmRequest(TypedDict):
     noise: NotRequired[float]
     """Standard deviation of the soft assignment's noise on scores."""
 
-    seed: NotRequired[int]
-    """Seed of random selections and rankings."""
+    seed: NotRequired[int | None]
+    """Seed of random selections and rankings; the job's `seed` when null."""
 
 
 class RankingSystem(TypedDict):
@@ -791,7 +791,7 @@ class CompareRequest(TypedDict):
     """Labels to replace, as text (`nan` is none), and what by"""
 
     seed: NotRequired[int]
-    """Decides every random choice; same seed, same result"""
+    """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
 
 
 class SyntheticDatasetRequest(TypedDict):
@@ -849,8 +849,8 @@ class WeightedRankNetRequest(TypedDict):
     noise: NotRequired[float]
     """Standard deviation of the soft assignment's noise on scores."""
 
-    seed: NotRequired[int]
-    """Seed of random selections and rankings."""
+    seed: NotRequired[int | None]
+    """Seed of random selections and rankings; the job's `seed` when null."""
 
     gain: NotRequired[Literal["exp2", "linear"] | list[float]]
     """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""
@@ -862,8 +862,8 @@ class XeNdcgRequest(TypedDict):
     name: Literal["xe-ndcg"]
     """Softmax cross entropy with randomised gains as targets"""
 
-    seed: NotRequired[int]
-    """Seed of γ."""
+    seed: NotRequired[int | None]
+    """Seed of γ; the job's `seed` when null."""
 
 
 Loss: TypeAlias = (
@@ -923,7 +923,7 @@ class EvaluateRequest(TypedDict):
     """Labels to replace, as text (`nan` is none), and what by"""
 
     seed: NotRequired[int]
-    """Decides every random choice; same seed, same result"""
+    """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
 
 
 class TrainRequest(TypedDict):
@@ -967,7 +967,7 @@ class TrainRequest(TypedDict):
     """Computed on the training data; their values are curves of the history"""
 
     seed: NotRequired[int]
-    """Decides every random choice; same seed, same result"""
+    """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
 
     metric_interval: NotRequired[int]
     """Iterations from one measurement of loss and metrics to the next"""

@@ -90,10 +90,12 @@ async function build(first) {
   };
 }
 
-/** What its datasets are to each other; known once, when they have been compared. */
+/** What is known of its datasets and of the training; more may join in the end. */
 function showFindings(place, { findings, spec }) {
-  if (!findings || place.hasChildNodes()) return;
+  const content = JSON.stringify(findings);
+  if (!findings || place.dataset.shown === content) return;
+  place.dataset.shown = content;
   const datasetOf = ({ role, example_kind: kind }) => kind === "query" && role && (spec[role]?.dataset_id || spec[`${role}_dataset_id`] || spec.dataset_id);
-  const words = { heading: "Between its datasets", nothing: "They share no query and no document, and have the same features and label scale." };
-  place.append(findingsPanel(findings, datasetOf, words));
+  const words = { heading: "Findings", nothing: "No problems found." };
+  replace(place, findingsPanel(findings, datasetOf, words));
 }

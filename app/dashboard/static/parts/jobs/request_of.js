@@ -19,7 +19,8 @@ export function isSubmitted(kind) {
 export async function requestOf({ kind, spec }) {
   const [{ components }, { presets }] = await Promise.all([get("/openapi.json"), get("/v1/metrics")]);
   const shrink = shrinker(components.schemas);
-  const { kind: _, ...rest } = shrink({ ...pinned(spec), contract: named(spec.contract, presets) }, components.schemas[REQUESTS[kind]]);
+  const asked = { ...pinned(spec), ...unseeded(spec), contract: named(spec.contract, presets) };
+  const { kind: _, ...rest } = shrink(asked, components.schemas[REQUESTS[kind]]);
   return { kind, ...rest };
 }
 
@@ -28,6 +29,11 @@ function named(contract, presets) {
   if (!contract) return contract;
   const { preset, ...conventions } = contract;
   return same(conventions, presets[preset]) ? preset : contract;
+}
+
+/** The loss without the seed that it has from the job, so that it follows when the job's is changed. */
+function unseeded({ loss, seed }) {
+  return loss && loss.seed === seed ? { loss: { ...loss, seed: null } } : {};
 }
 
 /** A model by its version, which an alias may have left since. */

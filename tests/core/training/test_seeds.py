@@ -1,0 +1,103 @@
+"""Seeds: what they decide, and that the seed of the job decides all of it."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.data import RankingDataset, synthetic_dataset
+from core.losses import LOSSES, make_loss
+from core.parameters import values_of
+from core.training import train, training_spec
+from core.training.findings import seed_findings
+
+# Of each loss that draws, options under which it does.
+RANDOM: list[dict[str, Any]] = [
+    {"name": "xe-ndcg"},
+    {"name": "lambdarank", "pair_selection": "random", "truncation_level": 3},
+    {"name": "ndcg-loss2", "pair_selection": "all-random", "truncation_level": 10},
+    {"name": "ranknet", "assignment": "soft", "truncation_level": 3},
+]
+DETERMINISTIC: list[dict[str, Any]] = [
+    *({"name": name} for name in LOSSES if name != "xe-ndcg"),
+    {"name": "lambdarank", "pair_selection": "static", "truncation_level": 3},
+    {"name": "lambdarank", "assignment": "soft", "noise": 0.0},
+]
+QUICK = {"num_iterations": 6, "num_leaves": 7, "min_data_in_leaf": 5}
+
+
+@pytest.fixture(scope="module")
+def dataset() -> RankingDataset:
+    """Queries long enough for a selection to have a choice."""
+    return synthetic_dataset(30, seed=1, documents_per_query=30, n_features=6)
+
+
+def trees(dataset: RankingDataset, **parts: Any) -> str:
+    """Train, and return the trees without the parameters that the text of a model ends with."""
+    spec = training_spec({"hyperparameters": QUICK, "metrics": ["ndcg@5"], **parts})
+    return re.split(r"^(?:end of trees)$", train(spec, dataset).model_text, flags=re.MULTILINE)[0]
+
+
+@pytest.mark.parametrize("loss", RANDOM)
+def test_the_seed_of_the_job_is_that_of_the_loss(dataset: RankingDataset, loss: dict[str, Any]) -> None:
+    """Another seed of the job draws otherwise, as the same seed of the loss does."""
+    assert values_of(training_spec({"loss": loss, "seed": 7}).loss)["seed"] == 7
+    assert len({trees(dataset, loss=loss, seed=seed) for seed in (0, 1, 2)}) == 3
+    assert trees(dataset, loss=loss, seed=1) == trees(dataset, loss=loss | {"seed": 1}, seed=5)
+
+
+def test_the_seed_of_the_loss_wins(dataset: RankingDataset) -> None:
+    """Jobs stored before name seed 0: they are what they were."""
+    stored = training_spec({"loss": {"name": "xe-ndcg", "seed": 0}, "seed": 7})
+    assert (values_of(stored.loss)["seed"], stored.seed) == (0, 7)
+    assert values_of(training_spec({"loss": {"name": "xe-ndcg", "seed": None}, "seed": 7}).loss)["seed"] == 7
+
+
+@pytest.mark.parametrize(
+    "loss", [*RANDOM, *DETERMINISTIC], ids=lambda loss: "-".join(map(str, loss.values()))
+)
+def test_a_loss_says_whether_it_is_random(dataset: RankingDataset, loss: dict[str, Any]) -> None:
+    """Exactly the random ones give other gradients by another seed."""
+    scores = np.random.default_rng(0).normal(size=dataset.n_documents)
+
+    def gradients(seed: int) -> Any:
+        options = loss if "seed" not in values_of(made) else loss | {"seed": seed}
+        return make_loss(**options)(scores, dataset.labels, dataset.query_boundaries).gradient.tolist()
+
+    made = make_loss(**loss)
+    assert made.is_random == (gradients(1) != gradients(2)) == (loss in RANDOM)
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        {"feature_fraction": 0.5},
+        {"feature_fraction_bynode": 0.5},
+        {"extra_trees": True},
+        {"bagging_fraction": 0.5, "bagging_freq": 1},
+    ],
+)
+def test_sampling_gives_the_seed_an_effect(dataset: RankingDataset, drawn: dict[str, Any]) -> None:
+    """Then, and only then, another seed gives other trees, and nothing is reported."""
+    loss = {"name": "lambdarank"}
+    hyperparameters = QUICK | drawn
+    assert trees(dataset, loss=loss, hyperparameters=hyperparameters, seed=1) != trees(
+        dataset, loss=loss, hyperparameters=hyperparameters, seed=2
+    )
+    spec = training_spec({"loss": loss, "hyperparameters": hyperparameters})
+    assert not list(seed_findings(spec, parts_are_random=False))
+
+
+@pytest.mark.parametrize("loss", DETERMINISTIC, ids=lambda loss: "-".join(map(str, loss.values())))
+@pytest.mark.parametrize("idle", [{}, {"bagging_fraction": 0.5}, {"bagging_freq": 1}])
+def test_a_seed_without_effect_is_reported(
+    dataset: RankingDataset, loss: dict[str, Any], idle: dict[str, Any]
+) -> None:
+    """The trees are the same by every seed, unless the data are drawn by it."""
+    spec = training_spec({"loss": loss, "hyperparameters": QUICK | idle, "seed": 9})
+    (finding,) = seed_findings(spec, parts_are_random=False)
+    assert (finding.code, finding.severity) == ("seed-without-effect", "info")
+    assert "9" in finding.title
+    assert not list(seed_findings(spec, parts_are_random=True))
+    assert len({trees(dataset, loss=loss, hyperparameters=QUICK | idle, seed=seed) for seed in (1, 2)}) == 1
