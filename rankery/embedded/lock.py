@@ -54,10 +54,18 @@ class DataFolderLock:
         self.tell("")
 
     def tell(self, address: str) -> None:
-        """Leave an address, which holds until the folder is released, or take it away with an empty one."""
-        if self._descriptor is not None:
+        """Leave an address, which holds until the folder is released, or take it away with an empty one.
+
+        Raises:
+            StackError: The disk does not take it.
+        """
+        if self._descriptor is None:
+            return
+        try:
             os.truncate(self._descriptor, 0)
             os.pwrite(self._descriptor, address.encode(), 0)
+        except OSError as error:
+            raise StackError(f"cannot write to the data folder {self._data_dir}: {error.strerror}") from error
 
     def address(self) -> str | None:
         """Return the address that the folder's holder has left; it says nothing where nobody holds it."""

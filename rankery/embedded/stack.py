@@ -15,6 +15,7 @@ from rankery.embedded.lock import DataFolderLock
 from rankery.embedded.ports import claim_port, free_port, reachable_host
 from rankery.embedded.process import ServiceProcess
 from rankery.embedded.redis import find_redis_server, redis_answers, redis_configuration, redis_url
+from rankery.embedded.room import shortage
 from rankery.errors import StackError, StackInterrupted
 
 REDIS_START_SECONDS = 10.0
@@ -82,11 +83,14 @@ class EmbeddedStack:
 
         Raises:
             DataFolderInUse: The folder is taken.
-            StackError: The port is taken, or there is no Redis server.
+            StackError: The port is taken, the disk is full, or there is no Redis server.
         """
         find_redis_server()
         self.port = claim_port(self.host, self.port)
         self._lock.acquire()
+        if (full := shortage(self.data_dir)) is not None:
+            self._lock.release()
+            raise StackError(full)
 
     def start(self) -> None:
         """Start everything and return when the API is ready and the worker is on its way up.
@@ -129,11 +133,12 @@ class EmbeddedStack:
         """Notice a part that has ended by itself.
 
         Raises:
-            StackError: Naming the part, how it ended, its last words and its log.
+            StackError: Naming the part, how it ended, the full disk or its last log line, and its log.
         """
         for process in self._processes:
             if process.exit_code is not None:
-                last = process.last_line()
+                # The log is on the same disk: once that is full, its last line is cut anywhere.
+                last = shortage(self.data_dir) or process.last_line()
                 raise StackError(
                     f"the {process.name} process ended unexpectedly ({process.ending})"
                     + (f": {last}" if last else "")

@@ -79,11 +79,11 @@ class LimitedProcesses:
 
 
 @contextlib.contextmanager
-def mounted(folder: Path) -> Iterator[bool]:
+def mounted(folder: Path, size: str = SIZE) -> Iterator[bool]:
     """Mount a small file system on a folder where that is allowed; gives whether it was."""
     folder.mkdir(parents=True, exist_ok=True)
     is_mounted = os.geteuid() == 0 and _runs(
-        "mount", "-t", "tmpfs", "-o", f"size={SIZE}", "rankery", str(folder)
+        "mount", "-t", "tmpfs", "-o", f"size={size}", "rankery", str(folder)
     )
     try:
         yield is_mounted

@@ -5,6 +5,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from rankery.embedded.lock import DataFolderLock
 from rankery.embedded.ports import claim_port, free_port, reachable_host
 from rankery.embedded.process import ServiceProcess
 from rankery.embedded.redis import find_redis_server, redis_answers, redis_configuration, redis_url
+from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import StackError
+from tests.faults.disk import MountedDisk, mounted
 
 
 def start(tmp_path: Path, script: str, standard_input: str = "") -> ServiceProcess:
@@ -81,6 +84,37 @@ def test_a_data_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StackError, match=r"cannot use the data folder .*file/data: Not a directory"):
         DataFolderLock(tmp_path / "file" / "data").acquire()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[MountedDisk]:
+    """A file system of 8 MB at `disk`, which can be filled."""
+    with mounted(tmp_path / "disk", "8m") as is_mounted:
+        if not is_mounted:
+            pytest.skip("file systems cannot be mounted here")
+        yield MountedDisk(tmp_path / "disk")
+
+
+def test_a_full_disk_is_named_at_the_start(tmp_path: Path, small_disk: MountedDisk) -> None:
+    """The sentence says which disk, how much is free and how much is needed; nothing is started."""
+    small_disk.fill()
+    stack = EmbeddedStack(tmp_path / "disk" / "data")
+    with pytest.raises(StackError, match=r"the disk of .*disk/data is full: 0\.0 MB .* needs 4 MB"):
+        stack.start()
+    small_disk.free()
+    stack.reserve()
+    stack.stop()
+
+
+def test_a_part_that_ends_on_a_full_disk_says_so(tmp_path: Path, small_disk: MountedDisk) -> None:
+    """Its log is cut where the disk became full, so the sentence does not quote it."""
+    with EmbeddedStack(tmp_path / "disk" / "data") as stack:
+        small_disk.fill()
+        os.kill(stack.processes["worker"], signal.SIGKILL)
+        with pytest.raises(StackError, match=r"worker process ended .*disk/data is full: 0\.0 MB"):
+            for _ in range(500):
+                stack.check()
+                time.sleep(0.02)
 
 
 def test_redis_is_loopback_only_and_wants_its_password(tmp_path: Path) -> None:
