@@ -3,18 +3,23 @@
 import math
 import os
 import time
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import structlog
 
 from core.errors import RankeryError
 from core.store import Job, Store, Transaction, WakeUps
+from core.store.clock import utc_now
+from core.store.leases import LeaseWatch
 from core.store.leavings import leavings
 from worker.settings import WorkerSettings
 
 # So many leases may go by before a worker that says nothing is taken to be gone.
 _SILENT_LEASES = 3
+# A living worker is heard of within so many heartbeats.
+_WATCHED_HEARTBEATS = 2
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
@@ -28,13 +33,23 @@ class Sweeper:
         settings: The worker's settings.
         worker: What jobs call this worker, before the id of a pool process.
         lane: The jobs that it carries out.
+        clock: Returns seconds that never go back.
     """
 
-    def __init__(self, settings: WorkerSettings, worker: str, lane: str) -> None:
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        worker: str,
+        lane: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._settings = settings
         self._worker = worker
         self._lane = lane
         self._reported_at = -math.inf
+        self._leases = LeaseWatch(
+            settings.lease_seconds, _WATCHED_HEARTBEATS * settings.heartbeat_seconds, clock
+        )
         self._wake_ups = WakeUps(settings.broker_url)
         self._swept = False
         self._opened: Store | None = None
@@ -70,14 +85,14 @@ class Sweeper:
             self._opened.close()
 
     def _settle(self) -> list[Job]:
-        now = datetime.now(UTC)
+        now = utc_now()
         # A new worker announces every waiting job: what was announced before may be lost with the broker.
         older_than_seconds = self._settings.wake_seconds if self._swept else 0.0
         # The same one each time, for it keeps what it has made of every statement.
         store = self._opened = self._opened or Store.open(self._settings)
         try:
             with store.begin() as tx:
-                settled = tx.jobs.requeue_expired(now, self._settings.attempts, self._gone(tx))
+                settled = tx.jobs.take_back(self._lost(tx, now), self._settings.attempts)
                 woken = tx.jobs.to_wake(now, older_than_seconds)
                 self._report(tx)
             for job_id in settled.requeued:
@@ -101,13 +116,16 @@ class Sweeper:
         tx.workers.report(self._worker, self._lane, processes, _SILENT_LEASES * lease_seconds)
         self._reported_at = time.monotonic()
 
-    def _gone(self, tx: Transaction) -> list[str]:
-        """Name those of this worker's pool processes that have a job and are no more.
+    def _lost(self, tx: Transaction, now: datetime) -> list[Job]:
+        """List the running jobs whose worker fell silent or is known to be gone."""
+        running = tx.jobs.running_on("")
+        silent = self._leases.lost(running, now)
+        return silent + [job for job in running if self._is_gone(job) and job not in silent]
 
-        Their leases need not be waited for.
-        """
-        names = {job.worker for job in tx.jobs.running_on(f"{self._worker}/") if job.worker}
-        return sorted(name for name in names if not _is_alive(int(name.rpartition("/")[2])))
+    def _is_gone(self, job: Job) -> bool:
+        """Tell whether a job's process was this worker's and is no more: its lease need not be waited for."""
+        worker, _, pid = (job.worker or "").rpartition("/")
+        return worker == self._worker and not _is_alive(int(pid))
 
 
 def _is_alive(pid: int) -> bool:

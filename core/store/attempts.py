@@ -53,5 +53,6 @@ class Attempts:
         if job.finished_at is not None:
             first = select(func.min(JobAttempt.started_at)).where(JobAttempt.job_id == job.id)
             started_at = self._session.scalar(first) or job.started_at or job.finished_at
-            job.took_seconds = (job.finished_at - started_at).total_seconds()
+            # Not below zero where the clock was set back meanwhile.
+            job.took_seconds = max(0.0, (job.finished_at - started_at).total_seconds())
             count_job(self._tallies, job.kind, job.status, job.took_seconds)

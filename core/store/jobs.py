@@ -338,29 +338,25 @@ class Jobs:
             raise WrongState("job", id, job.status, "it has already ended")
         return job
 
-    def requeue_expired(self, now: datetime, attempts: int, gone: Collection[str] = ()) -> Settled:
-        """Settle the running jobs whose worker fell silent.
+    def take_back(self, lost: Iterable[Job], attempts: int) -> Settled:
+        """Settle the running jobs whose worker is lost, see `LeaseWatch`.
 
         One that its user cancelled is cancelled, one that had `attempts` claims has failed, any other is
-        queued again.
+        queued again. One that was renewed since it was read is left alone.
 
         Args:
-            now: Leases that ended before are lost.
+            lost: The jobs, as they were read.
             attempts: How often a job is claimed at most.
-            gone: Names of workers that are known to be gone, whatever their leases say.
 
         Returns:
             What became of each; `to_wake` names those queued again too, as their last wake-up is forgotten.
         """
-        lost = or_(Job.lease_expires_at < now, Job.worker.in_(gone))
-        expired = self._session.scalars(select(Job).where(Job.status == RUNNING, lost).order_by(Job.id)).all()
         settled = Settled()
-        for job in expired:
+        for job in sorted(lost, key=lambda job: job.id):
             worker = job.worker
             target, problem = _after_loss(job, attempts)
-            # Guarded again: the worker may have renewed its lease since the rows were read.
-            guards = (lost, Job.token == job.token)
-            moved = self._move(job.id, RUNNING, target, *guards, problem=problem)
+            silent = (Job.token == job.token, Job.lease_expires_at.is_not_distinct_from(job.lease_expires_at))
+            moved = self._move(job.id, RUNNING, target, *silent, problem=problem)
             if moved is None:
                 continue
             self._attempts.end(moved, LOST, f"The worker {worker} stopped answering.")
@@ -372,7 +368,9 @@ class Jobs:
 
     def to_wake(self, now: datetime, older_than_seconds: float) -> list[Job]:
         """List queued jobs that need a wake-up, the oldest few, and note that they got one."""
-        silent = or_(Job.woken_at.is_(None), Job.woken_at < now - timedelta(seconds=older_than_seconds))
+        age = timedelta(seconds=older_than_seconds)
+        # A wake-up of the future was sent before the clock was set back.
+        silent = or_(Job.woken_at.is_(None), Job.woken_at < now - age, Job.woken_at > now + age)
         oldest = select(Job.id).where(Job.status == QUEUED, silent).order_by(Job.id).limit(WAKE_UPS)
         # Two sweeps at once take different jobs and do not wait for each other.
         oldest = oldest.with_for_update(skip_locked=True)

@@ -1,6 +1,6 @@
 """The workers on record: which there are, since when, and until when they are taken to be there."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
@@ -38,5 +38,11 @@ class Workers:
 
     def present(self) -> list[Worker]:
         """List the workers that have been heard of lately, the oldest first."""
-        rows = select(Worker).where(Worker.expires_at >= utc_now())
-        return list(self._session.scalars(rows.order_by(Worker.started_at, Worker.name)))
+        now = utc_now()
+        rows = select(Worker).where(Worker.expires_at >= now).order_by(Worker.started_at, Worker.name)
+        return [worker for worker in self._session.scalars(rows) if not _reported_later_than(worker, now)]
+
+
+def _reported_later_than(worker: Worker, now: datetime) -> bool:
+    """Tell whether a worker reported before the clock was set back; a living one soon reports again."""
+    return worker.seen_at - now > worker.expires_at - worker.seen_at

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 MEGABYTE = 10**6
-# A new folder takes 0.7 MB until the service is up: the database twice over while it is migrated, and the logs.
+# A start in a new folder takes up to 0.7 MB: the database twice over while it is migrated, and the logs.
 START_BYTES = 4 * MEGABYTE
 
 

@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 from core.store import Job, Store, Transaction
-from core.store.clock import utc_now
 
 ATTEMPTS = 3
 CHECKPOINT = 120
@@ -18,7 +17,7 @@ def lost_for_good(store: Store) -> str:
         job_id = _training(tx, "poison")
         for number in range(1, ATTEMPTS + 1):
             tx.jobs.claim(job_id, f"trainer-{number}:41/57", _LEASE_SECONDS)
-            tx.jobs.requeue_expired(utc_now() + _LATER, ATTEMPTS)
+            tx.jobs.take_back(tx.jobs.running_on(""), ATTEMPTS)
     return job_id
 
 
@@ -33,7 +32,7 @@ def resumed(store: Store, spec: dict[str, Any] | None = None) -> Job:
         assert second is not None
         checkpoint = {"key": "checkpoints/x", "sha256": "0" * 64, "iteration": CHECKPOINT, "total": 500}
         tx.jobs.keep_checkpoint(job_id, second.token, checkpoint)
-        tx.jobs.requeue_expired(utc_now() + _LATER, ATTEMPTS)
+        tx.jobs.take_back(tx.jobs.running_on(""), ATTEMPTS)
         third = tx.jobs.claim(job_id, "trainer-2:41/60", _LEASE_SECONDS)
         assert third is not None
         progress = {"phase": "training", "iteration": 180, "total": 500, "eta_seconds": 75.0}

@@ -38,6 +38,14 @@ def wait_for_line(process: ServiceProcess, line: str) -> None:
         time.sleep(0.02)
 
 
+def check_for(stack: EmbeddedStack, seconds: float) -> None:
+    """Watch a service for a while."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        stack.check()
+        time.sleep(0.02)
+
+
 def test_a_free_port_is_given_and_can_be_listened_on() -> None:
     """Port 0 means any free port."""
     port = claim_port("127.0.0.1", 0)
@@ -112,9 +120,7 @@ def test_a_part_that_ends_on_a_full_disk_says_so(tmp_path: Path, small_disk: Mou
         small_disk.fill()
         os.kill(stack.processes["worker"], signal.SIGKILL)
         with pytest.raises(StackError, match=r"worker process ended .*disk/data is full: 0\.0 MB"):
-            for _ in range(500):
-                stack.check()
-                time.sleep(0.02)
+            check_for(stack, 10.0)
 
 
 def test_redis_is_loopback_only_and_wants_its_password(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,8 @@ import pytest
 import worker
 from core.errors import JobCancelled, LeaseLost, RankeryError
 from core.store import Store
+from core.store.clock import utc_now
+from core.store.leases import LeaseWatch
 from worker.bounds import LimitReached
 from worker.heartbeat import Heartbeat
 from worker.jobs import JobRun, WorkerStopping
@@ -40,10 +41,13 @@ def interruption(run: JobRun, limit_seconds: float = 10.0) -> Exception:
 def test_the_lease_is_renewed_while_the_job_works(store: Store, claim_job: Claim) -> None:
     """A job that reports nothing for longer than its lease keeps it."""
     run = claim_job(lease_seconds=2.0)
+    leases = LeaseWatch(lease_seconds=2.0, watch_seconds=2.0)
     with Heartbeat(run, StopFlag(), 0.1, settle):
-        time.sleep(2.5)
-        with store.begin() as tx:
-            assert tx.jobs.requeue_expired(datetime.now(UTC), attempts=3).requeued == []
+        deadline = time.monotonic() + 2.5
+        while time.monotonic() < deadline:
+            with store.read() as tx:
+                assert leases.lost(tx.jobs.running_on(""), utc_now()) == []
+            time.sleep(0.1)
 
 
 def test_a_cancel_is_noticed_without_a_report(store: Store, claim_job: Claim) -> None:
@@ -67,7 +71,7 @@ def test_a_job_that_was_given_away_is_told_so(store: Store, claim_job: Claim) ->
     """Whoever lost the lease learns of it while it works."""
     run = claim_job()
     with store.begin() as tx:
-        tx.jobs.requeue_expired(datetime.now(UTC) + timedelta(days=1), attempts=3)
+        tx.jobs.take_back(tx.jobs.running_on(""), 3)
     with Heartbeat(run, StopFlag(), 0.05, settle):
         assert isinstance(interruption(run), LeaseLost)
 
@@ -96,6 +100,8 @@ DEAF = """
 import pathlib, sys, time
 from core.errors import JobCancelled
 from core.store import Store
+from core.store.clock import utc_now
+from core.store.leases import LeaseWatch
 from worker import WorkerSettings
 from worker.heartbeat import Heartbeat
 from worker.jobs import JobRun

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Callable
+from datetime import timedelta
 
 from core.store import Store
 from core.store.lanes import TRAINING
@@ -11,23 +12,69 @@ from worker.jobs import JobRun
 from worker.sweeper import Sweeper
 from worker.tasks import RUNNERS
 
+HOUR = 3600
+LEASES = 3
 
-def lose(store: Store, run: JobRun) -> None:
-    """Let a job's lease run out, as when its worker was killed."""
+
+class Watched:
+    """A sweeper whose clock goes on when it is told to."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._lease_seconds = settings.lease_seconds
+        self._now = 0.0
+        self._sweeper = Sweeper(settings, "host:1", TRAINING, lambda: self._now)
+
+    def a_lease(self, heartbeat: Callable[[], object] = lambda: None) -> None:
+        """Sweep, and again a lease later; a heartbeat comes in between."""
+        self._sweeper.sweep()
+        self._now += self._lease_seconds
+        heartbeat()
+        self._sweeper.sweep()
+
+
+def set_clock(store: Store, run: JobRun, seconds: float) -> None:
+    """Renew a lease by a clock that is then set by so many seconds."""
     with store.begin() as tx:
-        tx.jobs.renew(run.id, run.token, -1)
+        tx.jobs.renew(run.id, run.token, 30.0 - seconds)
 
 
 def test_a_sweep_returns_the_jobs_of_lost_workers(
     store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]
 ) -> None:
-    """A job whose lease has run out is queued again; one whose worker lives is not touched."""
+    """A job without a heartbeat for a lease is queued again; one whose worker lives is not touched."""
     lost, alive = claim_job(), claim_job()
-    lose(store, lost)
-    Sweeper(settings, "host:1", TRAINING).sweep()
+    watched = Watched(settings)
+    for _ in range(LEASES):
+        watched.a_lease(alive.renew)
     with store.read() as tx:
         assert tx.jobs.get(lost.id).status == "queued"
         assert tx.jobs.get(alive.id).status == "running"
+
+
+def test_a_clock_set_back_keeps_no_dead_worker(
+    store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]
+) -> None:
+    """Its job is queued again after a lease, and cancelled where its user asked for that."""
+    lost, cancelled = claim_job(), claim_job()
+    for run in (lost, cancelled):
+        set_clock(store, run, -HOUR)
+    with store.begin() as tx:
+        tx.jobs.request_cancel(cancelled.id)
+    Watched(settings).a_lease()
+    with store.read() as tx:
+        assert [tx.jobs.get(run.id).status for run in (lost, cancelled)] == ["queued", "cancelled"]
+
+
+def test_a_clock_set_forward_takes_no_job_from_a_living_worker(
+    store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]
+) -> None:
+    """Its leases have all ended by the wall clock; its heartbeats are seen."""
+    run = claim_job()
+    watched = Watched(settings)
+    for _ in range(LEASES):
+        watched.a_lease(lambda: set_clock(store, run, HOUR))
+    with store.read() as tx:
+        assert tx.jobs.get(run.id).status == "running"
 
 
 def test_a_dead_process_of_this_worker_need_not_be_waited_for(
@@ -50,12 +97,10 @@ def test_a_job_lost_too_often_fails(
     store: Store, settings: WorkerSettings, queue_job: Callable[..., str]
 ) -> None:
     """A job that kills its workers does not go on for ever."""
-    job_id, sweeper = queue_job(), Sweeper(settings, "host:1", TRAINING)
+    job_id, watched = queue_job(), Watched(settings)
     for _ in range(settings.attempts):
-        run = JobRun.claim_next(store, settings, RUNNERS, "w1")
-        assert run is not None
-        lose(store, run)
-        sweeper.sweep()
+        assert JobRun.claim_next(store, settings, RUNNERS, "w1") is not None
+        watched.a_lease()
     with store.read() as tx:
         job = tx.jobs.get(job_id)
     assert job.status == "failed"
@@ -81,3 +126,17 @@ def test_a_worker_says_that_it_is_there_until_it_leaves(store: Store, settings: 
     sweeper.leave()
     with store.read() as tx:
         assert tx.workers.present() == []
+
+
+def test_workers_that_reported_before_the_clock_was_set_back(store: Store, settings: WorkerSettings) -> None:
+    """A dead one is not taken to be there for an hour more; a living one is, as soon as it reports."""
+    with store.begin() as tx:
+        for name in ("dead", "alive"):
+            tx.workers.report(name, TRAINING, 1, 24.0)
+        for worker in tx.workers.present():
+            worker.seen_at += timedelta(seconds=HOUR)
+            worker.expires_at += timedelta(seconds=HOUR)
+    with store.begin() as tx:
+        assert tx.workers.present() == []
+        tx.workers.report("alive", TRAINING, 1, 24.0)
+        assert [worker.name for worker in tx.workers.present()] == ["alive"]

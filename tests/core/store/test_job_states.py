@@ -9,7 +9,6 @@ import pytest
 
 from core.errors import LeaseLost, WrongState
 from core.store import Job, Store, Transaction
-from core.store.clock import utc_now
 from core.store.job_states import ACTIVE, STATUSES, TERMINAL, TRANSITIONS, allows
 
 ALLOWED = {
@@ -44,11 +43,11 @@ def _request_cancel(tx: Transaction, job: Job) -> None:
 
 
 def _requeue(tx: Transaction, job: Job) -> None:
-    tx.jobs.requeue_expired(utc_now() + FAR_FUTURE, attempts=3)
+    tx.jobs.take_back(tx.jobs.running_on(""), 3)
 
 
 def _give_up(tx: Transaction, job: Job) -> None:
-    tx.jobs.requeue_expired(utc_now() + FAR_FUTURE, attempts=1)
+    tx.jobs.take_back(tx.jobs.running_on(""), 1)
 
 
 # What each change makes of a job, by the status it finds it in; any other status stays.

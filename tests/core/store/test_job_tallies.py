@@ -1,12 +1,9 @@
 """What is counted of jobs as they end."""
 
-from datetime import timedelta
-
 import pytest
 
 from core.errors import LeaseLost
 from core.store import Job, Store
-from core.store.clock import utc_now
 
 Counts = dict[tuple[str, ...], float]
 
@@ -56,15 +53,14 @@ def test_a_job_handed_back_has_not_ended(store: Store, claimed: Job) -> None:
 
 def test_lost_leases(store: Store, claimed: Job) -> None:
     """Each loss is counted, and the job once, when its last attempt was lost too."""
-    later = utc_now() + timedelta(hours=1)
     with store.begin() as tx:
-        tx.jobs.requeue_expired(later, attempts=2)
+        tx.jobs.take_back(tx.jobs.running_on(""), 2)
     assert _attempts(store) == {("train", "lost"): 1}
     assert _jobs(store) == {}
     with store.begin() as tx:
         assert tx.jobs.claim(claimed.id, "w2", 15) is not None
     with store.begin() as tx:
-        tx.jobs.requeue_expired(later, attempts=2)
+        tx.jobs.take_back(tx.jobs.running_on(""), 2)
     assert _attempts(store) == {("train", "lost"): 2}
     assert _jobs(store) == {("train", "failed"): 1}
 

@@ -247,5 +247,5 @@ def test_rows_from_the_first_release_can_be_shown(
         )
         assert (tx.evaluations.get("evl_1").system, tx.evaluations.get("evl_1").baselines) == ("web:3", None)
         assert tx.rankings.get("rnk_1").system == "web:3"
-        assert tx.jobs.requeue_expired(datetime.now(UTC), 3).ended[0].id == "job_2"
+        assert tx.jobs.take_back(tx.jobs.running_on(""), 3).ended[0].id == "job_2"
     store.close()

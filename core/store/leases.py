@@ -1,0 +1,70 @@
+"""Which running jobs have lost their worker: silence measured by a clock that nobody sets."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.store.tables import Job
+
+
+@dataclass(frozen=True)
+class _Heartbeat:
+    """The last change of a lease that was seen.
+
+    Attributes:
+        token: The claim.
+        expires_at: The end of its lease, which each renewal changes.
+        seen_at: When that value was first seen, by the watch's own clock.
+    """
+
+    token: int
+    expires_at: datetime | None
+    seen_at: float
+
+
+class LeaseWatch:
+    """Measures how long each running job has gone without a heartbeat.
+
+    The end of a lease is written by the wall clock of the worker and may be compared with that of another
+    machine, or with one that was set meanwhile. Alone it decides nothing: a clock set back would keep the job
+    of a dead worker for as long, and one set forward would take the job of a living one. So a renewal counts
+    as a heartbeat because it changes the row, and the time since then is measured here.
+
+    Args:
+        lease_seconds: A job without a heartbeat for this long is lost, whatever any wall clock says.
+        watch_seconds: A job whose lease has ended by the wall clock is lost after this long: enough for the
+            heartbeat of a living worker to be seen.
+        clock: Returns seconds that never go back.
+    """
+
+    def __init__(
+        self, lease_seconds: float, watch_seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._lease_seconds = lease_seconds
+        self._watch_seconds = min(watch_seconds, lease_seconds)
+        self._clock = clock
+        self._heartbeats: dict[str, _Heartbeat] = {}
+
+    def lost(self, running: Iterable[Job], now: datetime) -> list[Job]:
+        """Return the jobs whose worker has fallen silent.
+
+        Args:
+            running: All running jobs as they are now; any other is forgotten.
+            now: The wall clock's time.
+        """
+        jobs = list(running)
+        self._heartbeats = {job.id: self._latest(job) for job in jobs}
+        return [job for job in jobs if self._is_lost(self._heartbeats[job.id], now)]
+
+    def _latest(self, job: Job) -> _Heartbeat:
+        known = self._heartbeats.get(job.id)
+        if known is not None and (known.token, known.expires_at) == (job.token, job.lease_expires_at):
+            return known
+        return _Heartbeat(job.token, job.lease_expires_at, self._clock())
+
+    def _is_lost(self, heartbeat: _Heartbeat, now: datetime) -> bool:
+        silent_seconds = self._clock() - heartbeat.seen_at
+        if heartbeat.expires_at is None or heartbeat.expires_at < now:
+            return silent_seconds >= self._watch_seconds
+        return silent_seconds >= self._lease_seconds

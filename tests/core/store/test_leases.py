@@ -1,0 +1,94 @@
+"""Telling silent workers from living ones, whatever is done to the wall clock."""
+
+from collections.abc import Callable
+
+import pytest
+
+from core.store import Job, Store
+from core.store.clock import utc_now
+from core.store.leases import LeaseWatch
+
+LEASE_SECONDS, WATCH_SECONDS, BEAT_SECONDS = 8, 4, 2
+HOUR = 3600
+CLOCKS = pytest.mark.parametrize("set_by", [0, -HOUR, HOUR], ids=["right", "set back", "set forward"])
+
+
+class Sweeps:
+    """Sweeps of one sweeper, a second apart by a clock that nobody sets."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._now = 0.0
+        self._leases = LeaseWatch(LEASE_SECONDS, WATCH_SECONDS, lambda: self._now)
+
+    def lost(self) -> list[str]:
+        """Let a second go by, and name the jobs that are lost."""
+        self._now += 1
+        with self._store.read() as tx:
+            return [job.id for job in self._leases.lost(tx.jobs.running_on(""), utc_now())]
+
+    def seconds_until_lost(self, between: Callable[[], object] = lambda: None) -> int:
+        """Count the seconds until the running job is lost; up to a minute."""
+        for seconds in range(60):
+            if self.lost():
+                return seconds
+            between()
+        return 60
+
+
+def beat(store: Store, job: Job, clock_set_by: float) -> None:
+    """Renew a lease on a machine whose clock is then set, which moves its end away from the present."""
+    with store.begin() as tx:
+        tx.jobs.renew(job.id, job.token, LEASE_SECONDS - clock_set_by)
+
+
+@CLOCKS
+def test_the_job_of_a_dead_worker_is_lost_within_a_lease(store: Store, claimed: Job, set_by: float) -> None:
+    """A clock set back an hour does not keep it, and one set forward takes it a little sooner."""
+    beat(store, claimed, set_by)
+    assert Sweeps(store).seconds_until_lost() == (WATCH_SECONDS if set_by > 0 else LEASE_SECONDS)
+
+
+@CLOCKS
+def test_the_job_of_a_living_worker_is_kept(store: Store, claimed: Job, set_by: float) -> None:
+    """Heartbeats count whatever moment they name, even one that is over."""
+    sweeps = Sweeps(store)
+    for _ in range(20):
+        beat(store, claimed, set_by)
+        assert [sweeps.lost() for _ in range(BEAT_SECONDS)] == [[]] * BEAT_SECONDS
+
+
+def test_a_clock_that_is_set_between_two_heartbeats(store: Store, claimed: Job) -> None:
+    """Back and forward again while the worker lives; then it dies."""
+    sweeps = Sweeps(store)
+    for set_by in (0, -HOUR, HOUR, 0, HOUR, -HOUR):
+        beat(store, claimed, set_by)
+        assert not sweeps.lost()
+    assert sweeps.seconds_until_lost() == LEASE_SECONDS - 1
+
+
+def test_a_lease_that_has_ended_is_watched_before_it_is_believed(store: Store, claimed: Job) -> None:
+    """A sweeper that has just started waits for a heartbeat, and then no longer."""
+    beat(store, claimed, HOUR)
+    assert Sweeps(store).seconds_until_lost() == WATCH_SECONDS
+
+
+def test_sweepers_that_started_at_different_times(store: Store, claimed: Job) -> None:
+    """Each measures for itself; the one that has watched for longer decides."""
+    beat(store, claimed, -HOUR)
+    early, late = Sweeps(store), Sweeps(store)
+    for _ in range(LEASE_SECONDS):
+        assert early.lost() == []
+    assert (early.lost(), late.lost()) == ([claimed.id], [])
+
+
+def test_a_new_claim_begins_a_new_silence(store: Store, claimed: Job) -> None:
+    """What was measured of an earlier worker does not count against the next."""
+    sweeps = Sweeps(store)
+    assert sweeps.seconds_until_lost() < 60
+    with store.begin() as tx:
+        tx.jobs.take_back([claimed], 3)
+        again = tx.jobs.claim(claimed.id, "w2", LEASE_SECONDS)
+    assert again is not None
+    beat(store, again, -HOUR)
+    assert sweeps.seconds_until_lost() == LEASE_SECONDS
