@@ -9,6 +9,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.access.addresses import address_of
 from app.problems import internal_error
 
 HEADER = "X-Request-ID"
@@ -63,6 +64,7 @@ class AccessLog:
                     method=scope["method"],
                     path=scope["path"],
                     status=status,
+                    address=address_of(scope),
                     duration_ms=round((time.perf_counter() - started) * 1000, 1),
                 )
 

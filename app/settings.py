@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, IPvAnyNetwork, field_validator
 from pydantic_settings import NoDecode
 
 from core.store import StoreSettings
@@ -25,6 +25,11 @@ class ApiSettings(StoreSettings):
     log_format: Literal["console", "json"] = Field("console", description="How log lines are written")
     allowed_hosts: Annotated[list[str], NoDecode] = Field(
         [], description="Names that the service goes by beyond this machine's own, separated by commas"
+    )
+    trusted_proxies: Annotated[list[IPvAnyNetwork], NoDecode] = Field(
+        [],
+        description="Addresses or networks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count,"
+        " separated by commas",
     )
     session_hours: float = Field(
         12, gt=0, le=8_760, description="How long a browser that signed in may stay signed in"
@@ -59,6 +64,9 @@ class ApiSettings(StoreSettings):
         2, gt=0, le=3600, description="How many seconds' worth of requests may come at once"
     )
     max_connections: int = Field(512, ge=1, description="Connections at a time; more are answered 503")
+    max_connections_per_address: int = Field(
+        256, ge=1, description="Connections of one address at a time; more are answered 429"
+    )
     head_seconds: float = Field(10, gt=0, description="How long a client may take to send a request's head")
     keep_alive_seconds: int = Field(
         5, ge=0, description="How long a connection stays open between two requests"
@@ -79,10 +87,10 @@ class ApiSettings(StoreSettings):
         256 * MEBIBYTE, ge=0, description="Space that uploads leave free on the disk they go to"
     )
 
-    @field_validator("allowed_hosts", mode="before")
+    @field_validator("allowed_hosts", "trusted_proxies", mode="before")
     @classmethod
-    def _names(cls, value: Any) -> Any:
-        """Part the names of the environment variable."""
+    def _parts(cls, value: Any) -> Any:
+        """Part the names or addresses of the environment variable."""
         if not isinstance(value, str):
             return value
-        return [name.strip() for name in value.split(",") if name.strip()]
+        return [part.strip() for part in value.split(",") if part.strip()]

@@ -8,6 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.access.addresses import address_of
 from app.access.caller import ANYBODY, READ, SCORE, caller_in
 from app.access.rules import rule_of
 from app.access_log import CLIENT_LEFT
@@ -74,7 +75,7 @@ class Recorder:
 
 
 def _add_entry(scope: Scope, status: int) -> None:
-    client = scope.get("client")
+    address = address_of(scope)
     with scope["app"].state.services.store.begin() as tx:
         tx.audit.add(
             method=scope["method"],
@@ -83,5 +84,5 @@ def _add_entry(scope: Scope, status: int) -> None:
             status=status,
             request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
             key_id=caller_in(scope).key_id,
-            address=str(client[0])[:_ADDRESS_CHARACTERS] if client else None,
+            address=address and address[:_ADDRESS_CHARACTERS],
         )

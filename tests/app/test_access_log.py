@@ -38,6 +38,7 @@ def test_each_request_is_one_line_with_its_id(client: TestClient, log: io.String
     (line,) = _lines(log, "request")
     assert (line["method"], line["path"], line["status"]) == ("GET", "/v1/jobs/job_1", 404)
     assert line["request_id"] == response.headers["x-request-id"]
+    assert line["address"] == "testclient"
     assert isinstance(line["duration_ms"], float)
 
 

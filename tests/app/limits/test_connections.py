@@ -2,7 +2,6 @@
 
 import contextlib
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from http.client import HTTPResponse
@@ -11,15 +10,14 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from app import ApiSettings, create_app
-from app.limits.connections import server_options
+from app import ApiSettings
 from core.store import Store
 from tests.app.conftest import NO_BROKER
+from tests.app.limits.conftest import PATIENCE_SECONDS, eventually
 
 # Far from each other, so that a busy machine does not confuse which of them ended a connection.
 HEAD_SECONDS = 0.6
 IDLE_SECONDS = 1.2
-PATIENCE_SECONDS = 20.0
 CONNECTIONS = 3
 
 HEAD = b"Host: 127.0.0.1\r\n"
@@ -60,21 +58,6 @@ def settings(tmp_path: Path, head_seconds: float, keep_alive_seconds: int) -> Ap
 
 
 @pytest.fixture
-def server(settings: ApiSettings) -> Iterator[uvicorn.Server]:
-    """The application behind uvicorn, as the service runs it."""
-    config = uvicorn.Config(
-        create_app(settings), port=0, log_config=None, access_log=False, **server_options(settings)
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    _eventually(lambda: server.started)
-    yield server
-    server.should_exit = True
-    thread.join()
-
-
-@pytest.fixture
 def connect(server: uvicorn.Server) -> Iterator[Callable[[], socket.socket]]:
     """Open connections to the server."""
     address = server.servers[0].sockets[0].getsockname()
@@ -83,13 +66,6 @@ def connect(server: uvicorn.Server) -> Iterator[Callable[[], socket.socket]]:
 
 
 Connect = Callable[[], socket.socket]
-
-
-def _eventually(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def _answer(connection: socket.socket) -> bytes:
@@ -138,7 +114,7 @@ def _assert_nothing_left(settings: ApiSettings) -> None:
         assert tx.jobs.page(None, 10).items == []
     store.close()
     artifacts = Path(settings.storage_url.removeprefix("file://"))
-    _eventually(lambda: not any(path.is_file() for path in artifacts.rglob("*")))
+    eventually(lambda: not any(path.is_file() for path in artifacts.rglob("*")))
 
 
 def test_a_connection_that_says_nothing_is_closed(connect: Connect) -> None:
@@ -242,7 +218,7 @@ def test_too_many_connections_are_told(connect: Connect) -> None:
     assert _get(held[0]) == 200
     for connection in held:
         connection.close()
-    _eventually(lambda: _get(connect()) == 200)
+    eventually(lambda: _get(connect()) == 200)
 
 
 @PATIENT
@@ -253,7 +229,7 @@ def test_far_too_many_connections_are_cut(connect: Connect, server: uvicorn.Serv
     assert len(server.server_state.connections) == CONNECTIONS + 64
     for connection in held:
         connection.close()
-    _eventually(lambda: len(server.server_state.connections) == 0)
+    eventually(lambda: len(server.server_state.connections) == 0)
     assert _get(connect()) == 200
 
 
@@ -266,4 +242,4 @@ def test_a_client_that_takes_no_answer_is_cut(connect: Connect, server: uvicorn.
         for _ in range(100):
             connection.settimeout(1)
             connection.sendall(b"GET /openapi.json HTTP/1.1\r\n" + HEAD + b"\r\n")
-    _eventually(lambda: len(server.server_state.connections) == 0)
+    eventually(lambda: len(server.server_state.connections) == 0)
