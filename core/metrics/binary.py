@@ -70,27 +70,6 @@ def _sum_persistent(
     return sums
 
 
-@parallel
-def _sum_preferences(
-    labels: Float64Array,
-    query_boundaries: Int64Array,
-    threshold: float,
-    relevant: Float64Array,
-    judged: Float64Array,
-) -> Float64Array:
-    sums = np.zeros(len(query_boundaries) - 1)
-    for query in prange(len(sums)):
-        bound = min(relevant[query], judged[query] - relevant[query])
-        total, above = 0.0, 0.0
-        for row in range(query_boundaries[query], query_boundaries[query + 1]):
-            if labels[row] > threshold:
-                total += 1.0 - min(above, relevant[query]) / bound if above > 0.0 else 1.0
-            elif labels[row] >= 0.0:
-                above += 1.0
-        sums[query] = total
-    return sums
-
-
 @dataclass(frozen=True)
 class BinaryMetric(Metric):
     """Base of the binary metrics: undefined on a query without a relevant document."""
@@ -249,33 +228,3 @@ class RankBiasedPrecision(BinaryMetric):
             self.persistence,
         )
         return sums
-
-
-@dataclass(frozen=True)
-class Bpref(BinaryMetric):
-    """bpref: how seldom judged non-relevant documents stand above relevant ones.
-
-    bpref = (1/R) Σ_{retrieved relevant} 1 − min(n, R) / min(R, N), n the judged non-relevant documents
-    above, N all of them; unjudged ones do not count.
-
-    Source: Buckley and Voorhees 2004, as trec_eval computes it.
-    """
-
-    name: ClassVar[str] = "bpref"
-    summary: ClassVar[str] = "Preference of relevant over judged non-relevant documents"
-    formula: ClassVar[str] = "(1/R) Σ_{relevant} 1 − min(n_above, R) / min(R, N)"
-    source: ClassVar[str] = "Buckley and Voorhees 2004, as trec_eval computes it"
-    takes_cutoff: ClassVar[bool] = False
-
-    def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
-        """Return bpref of each query."""
-        # Labels below 0 are trec_eval's "not judged".
-        judged = ranked.ideal.count_above(-1e-300)
-        sums = _sum_preferences(
-            ranked.ranking.labels,
-            ranked.ranking.boundaries,
-            self.conventions.relevance_threshold,
-            relevant,
-            judged,
-        )
-        return np.asarray(sums / relevant)

@@ -9,7 +9,6 @@ from core.errors import InvalidInput
 from core.metrics.base import Metric
 from core.metrics.binary import (
     AveragePrecision,
-    Bpref,
     Precision,
     RankBiasedPrecision,
     Recall,
@@ -20,6 +19,7 @@ from core.metrics.cascade import ExpectedReciprocalRank
 from core.metrics.conventions import Conventions, conventions
 from core.metrics.costs import AverageRelevancePosition, LambdaRankMetric, NdcgCost
 from core.metrics.dcg import Dcg, Ndcg
+from core.metrics.incomplete import Bpref
 from core.metrics.pairs import Auc, PairwiseAccuracy
 
 METRICS: Mapping[str, type[Metric]] = MappingProxyType(

@@ -86,3 +86,20 @@ def test_gains_that_overflow_are_refused_not_infinite(name: str) -> None:
     assert np.isfinite(metric(SCORES, LABELS * 1000 / 3, ONE_QUERY)).all()
     with pytest.raises(InvalidInput, match="overflows for labels above 1000; these go up to 1025"):
         metric(SCORES, np.array([1025.0, 0, 0, 0, 0]), ONE_QUERY)
+
+
+@pytest.mark.parametrize("n", range(1, 101))
+def test_preferences_that_cancel_are_exactly_zero(n: int) -> None:
+    """For n relevant documents below n others bpref is 0: sums of rounded quotients leave -1e-16."""
+    labels = np.repeat([0.0, 1.0], n)
+    scores, boundaries = np.arange(2.0 * n, 0.0, -1.0), np.array([0, 2 * n])
+    assert parse_metric("bpref")(scores, labels, boundaries)[0] == 0.0
+
+
+@pytest.mark.parametrize("name", ["map", "ndcg", "bpref", "auc", "pairwise-accuracy", "recall"])
+@pytest.mark.parametrize("n", [3, 7, 49, 98, 1000])
+def test_a_perfect_ranking_is_exactly_one(name: str, n: int) -> None:
+    """Sums of what is 1 at each rank are 1, not 1 - 1e-16."""
+    labels = np.repeat([1.0, 0.0], n)
+    scores, boundaries = np.arange(2.0 * n, 0.0, -1.0), np.array([0, 2 * n])
+    assert parse_metric(name)(scores, labels, boundaries)[0] == 1.0
