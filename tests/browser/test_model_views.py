@@ -1,6 +1,7 @@
 """What one does with a model: describe it, make it again, move aliases, export it, try it, import it."""
 
 import json
+import random
 import re
 
 import pytest
@@ -17,6 +18,10 @@ def _view(visit: Visit, reference: str, name: str) -> Page:
     page.locator("#views").get_by_role("link", name=name).click()
     page.locator(f'#views [aria-current="page"]:text-is("{name}")').wait_for()
     return page
+
+
+def _signed(text: str) -> float:
+    return float(text.replace("−", "-").replace("±", ""))
 
 
 def test_a_model_is_described_and_found_by_its_tag(visit: Visit, prepared: Prepared) -> None:
@@ -137,7 +142,7 @@ def test_a_model_is_tried(visit: Visit, prepared: Prepared) -> None:
     moved.get_by_role("button", name="Why").click()
     reasons = page.locator(".reasons:not([hidden]) tbody td:last-child").all_inner_texts()
     score = moved.locator("td.number").nth(2).inner_text()
-    added = sum(float(text.replace("−", "-").replace("±", "")) for text in reasons)
+    added = sum(map(_signed, reasons))
     assert added == pytest.approx(float(score), abs=1e-3)
     visit.photograph("model-try")
     expect(page.locator(".snippet").first).to_contain_text(f"/v1/models/{reference}/rank")
@@ -154,6 +159,48 @@ def test_a_model_is_tried(visit: Visit, prepared: Prepared) -> None:
     text.fill(json.dumps({"queries": [{"id": "own", "documents": documents}]}))
     page.get_by_role("button", name="Rank", exact=True).click()
     expect(page.locator(".candidates tbody tr[data-document] th")).to_have_text(["high", "low"])
+
+
+def _many_features() -> bytes:
+    """Write judged documents of twelve features that say the same of the label, each with its own noise."""
+    draw = random.Random(5)
+    names = [f"f{j}" for j in range(1, 13)]
+    lines = [",".join(["query_id", "document_id", "label", *names])]
+    for row in range(600):
+        label = draw.choice([0, 1, 2, 3])
+        values = [f"{label + draw.gauss(0, 2):.3f}" for _ in names]
+        lines.append(",".join([f"q{row // 20}", f"d{row % 20}", str(label), *values]))
+    return "\n".join([*lines, ""]).encode()
+
+
+def test_the_bars_of_an_explanation_share_one_scale(visit: Visit, prepared: Prepared) -> None:
+    """The folded features and the base score, too: a bar is as long as the number beside it says."""
+    prepared.job(
+        kind="train",
+        model_name="explained",
+        dataset_id=prepared.upload("many features.csv", _many_features()),
+        loss={"name": "mse"},
+        hyperparameters={"num_iterations": 30, "num_leaves": 7},
+    )
+    page = visit.open("/models/explained:1#view=try")
+    page.locator("#try details summary").click()
+    high = {"id": "high", "features": {f"f{j}": 9 for j in range(1, 13)}}
+    page.get_by_label("Documents as JSON").fill(json.dumps({"queries": [{"id": "own", "documents": [high]}]}))
+    page.get_by_role("button", name="Rank", exact=True).click()
+    page.locator('.candidates tr[data-document="high"]').get_by_role("button", name="Why").click()
+    rows = page.locator(".contributions tbody tr")
+    expect(rows).to_have_count(10)  # eight features, the four others, the base score
+    expect(rows.nth(8)).to_contain_text("4 more")
+    expect(rows.nth(9)).to_contain_text("Base score")
+    adds = [_signed(text) for text in rows.locator("td:last-child").all_inner_texts()]
+    widths = rows.locator("rect").evaluate_all("bars => bars.map(bar => bar.width.baseVal.value)")
+    assert max(map(abs, adds[8:])) > max(map(abs, adds[:8]))
+    assert widths == pytest.approx([50 * abs(one) / max(map(abs, adds)) for one in adds], abs=0.1)
+    for name, width in (("desktop", 1280), ("phone", 390)):
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": 900})
+            visit.photograph(f"model-explained-{name}-{scheme}")
 
 
 def test_a_model_is_imported(visit: Visit, prepared: Prepared) -> None:

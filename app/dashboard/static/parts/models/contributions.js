@@ -1,5 +1,5 @@
 /**
- * What each feature adds to a document's score, the most first, as bars to either side of nothing.
+ * What each feature adds to a document's score, the most first, as bars of one scale to either side of nothing.
  * @module
  */
 import { h, svg } from "../page/dom.js";
@@ -11,32 +11,30 @@ const FIRST = 8;
 
 /** @param {{base: number, contributions: {feature: string, value: number | null, contribution: number}[]}} explanation */
 export function contributions({ base, contributions: all }) {
-  const most = Math.max(...all.map(({ contribution }) => Math.abs(contribution)), Number.MIN_VALUE);
   const [shown, rest] = [all.slice(0, FIRST), all.slice(FIRST)];
-  const folded = rest.reduce((sum, { contribution }) => sum + contribution, 0);
+  const rows = [
+    ...shown.map(({ feature, value, contribution }) => ({ name: feature, value: featureValue(value), adds: contribution })),
+    rest.length > 0 && { name: `${count(rest.length)} more`, adds: rest.reduce((sum, { contribution }) => sum + contribution, 0) },
+    { name: "Base score", adds: base, kind: "base" },
+  ].filter(Boolean);
+  const scale = Math.max(...rows.map(({ adds }) => Math.abs(adds)), Number.MIN_VALUE);
   return h(
     "table",
     { class: "contributions" },
     h("caption", {}, "What each feature adds to its score"),
     h("thead", { class: "visually-hidden" }, h("tr", {}, ...["Feature", "Value", "Drawn", "Adds"].map((words) => h("th", { scope: "col" }, words)))),
-    h(
-      "tbody",
-      {},
-      ...shown.map(({ feature, value, contribution }) => row(feature, featureValue(value), contribution, most)),
-      rest.length > 0 && row(`${count(rest.length)} more`, "", folded, Math.max(most, Math.abs(folded))),
-      row("before anything is known", "", base, Math.max(most, Math.abs(base)), "base"),
-    ),
+    h("tbody", {}, ...rows.map((each) => row(each, scale))),
   );
 }
 
-function row(name, value, contribution, most, kind) {
+function row({ name, value = "", adds, kind }, scale) {
   return h(
     "tr",
     { class: kind },
     h("th", { scope: "row" }, h("span", { class: "name", title: name }, name)),
     h("td", { class: "number" }, value),
-    h("td", { class: "bar-cell" }, balance(contribution / most)),
-    h("td", { class: "number" }, signed(contribution)),
+    h("td", { class: "bar-cell" }, balance(adds / scale)),
+    h("td", { class: "number" }, signed(adds)),
   );
 }
 
