@@ -7,7 +7,7 @@ from typing import Any
 from core.export import FORMATS
 from core.losses import LOSSES
 from core.losses.options import NdcgWeightedLoss, PairwiseLoss
-from core.metrics import METRICS, PRESETS
+from core.metrics import METRICS, PRESETS, trec_eval_spelling
 from core.parameters import Parameter, parameters_of
 from guide.fields import cell
 
@@ -32,10 +32,16 @@ def options() -> str:
 def metrics() -> str:
     """List the metrics."""
     rows = [
-        f"| `{name}` | {cell(metric.summary)} | {cell(metric.formula)} |\n"
+        f"| `{name}` | {cell(metric.summary)} | {cell(metric.formula)} | {_trec_eval(name)} |\n"
         for name, metric in METRICS.items()
     ]
-    return "| metric | what it says | formula |\n| --- | --- | --- |\n" + "".join(rows)
+    head = "| metric | what it says | formula | trec_eval's spelling |\n| --- | --- | --- | --- |\n"
+    return head + "".join(rows)
+
+
+def _trec_eval(name: str) -> str:
+    spelling = trec_eval_spelling(name)
+    return f"`{spelling}`" if spelling else "—"
 
 
 def contracts() -> str:

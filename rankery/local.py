@@ -1,6 +1,6 @@
 """What the command line computes by itself, without a service; beside `processes` the one border to core."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -63,7 +63,7 @@ def evaluate_runs(
     runs: Sequence[Path],
     metrics: Sequence[str],
     *,
-    contract: str,
+    contract: str | Mapping[str, Any],
     only_retrieved: bool,
     permutations: int,
     seed: int,
@@ -74,7 +74,7 @@ def evaluate_runs(
         qrels: Judgments: TREC qrels, or any other judged dataset whose documents have ids.
         runs: TREC runs.
         metrics: Spellings, `ndcg@10`; the first one decides comparisons.
-        contract: Name of a preset.
+        contract: Name of a preset, or one with changes.
         only_retrieved: Whether queries for which a run has no result are left out, instead of counting 0.
         permutations: Random assignments of the randomisation test.
         seed: Of the resampling.
@@ -85,11 +85,14 @@ def evaluate_runs(
     from core.data import read_dataset
     from core.data.trec import join_run, read_run
     from core.evaluation import measure, summarise_all
-    from core.metrics import conventions, parse_metric
+    from core.metrics import check_differences, conventions, parse_metric
 
     with one_sentence():
         held = conventions(contract)
         parsed = {spelling: parse_metric(spelling, held) for spelling in metrics}
+        if len(runs) > 1:
+            for spelling in metrics:
+                check_differences(spelling)
         dataset = read_dataset(qrels)
     joined = []
     for path in runs:
@@ -98,6 +101,7 @@ def evaluate_runs(
     with one_sentence():
         values = [_values(measure(run.scores, run, metrics, held), run, only_retrieved) for run in joined]
     names = _names(runs)
+    geometric = {spelling for spelling, metric in parsed.items() if metric.geometric_mean}
     directions = {spelling: metric.higher_is_better for spelling, metric in parsed.items()}
     query_ids = list(dataset.query_ids)
     sentence, pairs = None, []
@@ -114,7 +118,7 @@ def evaluate_runs(
                 "unknown_queries": run.unknown_queries,
                 "metrics": {
                     spelling: {**asdict(summary), "contract": parsed[spelling].contract()}
-                    for spelling, summary in summarise_all(one, seed=seed).items()
+                    for spelling, summary in summarise_all(one, seed=seed, geometric=geometric).items()
                 },
             }
             for name, run, one in zip(names, joined, values, strict=True)

@@ -20,7 +20,7 @@ from core.evaluation import (
     slices,
     summarise_all,
 )
-from core.metrics import Conventions, conventions
+from core.metrics import Conventions, conventions, parse_metric
 from core.store import System, Transaction, new_id
 from core.store.result_keys import evaluation_key, ranking_key
 from core.types import Float64Array
@@ -152,7 +152,13 @@ def _slices(run: JobRun, ranked: Ranked, held: Conventions, evaluation: Evaluati
 
 
 def _intervals(run: JobRun, values: Mapping[str, Float64Array], seed: int) -> dict[str, dict[str, Any]]:
-    summaries = summarise_all(values, resamples=_RESAMPLES, seed=seed, threads=run.threads)
+    summaries = summarise_all(
+        values,
+        resamples=_RESAMPLES,
+        seed=seed,
+        threads=run.threads,
+        geometric={name for name in values if parse_metric(name).geometric_mean},
+    )
     return {
         name: {"mean": summary.mean, "lower": summary.lower, "upper": summary.upper}
         for name, summary in summaries.items()

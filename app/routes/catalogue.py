@@ -13,7 +13,7 @@ from core.diagnostics import DIAGNOSTICS
 from core.export import FORMATS
 from core.export.options import OPTIONS
 from core.losses import LOSSES
-from core.metrics import METRICS, PRESETS, parse_metric
+from core.metrics import METRICS, PRESETS, parse_metric, trec_eval_spelling
 
 router = APIRouter(tags=["catalogue"], route_class=JsonRoute)
 
@@ -47,7 +47,8 @@ def list_metrics() -> MetricCatalogue:
                 formula=metric.formula,
                 source=metric.source,
                 higher_is_better=metric.higher_is_better,
-                examples=[name, f"{name}@10"] if metric.takes_cutoff else [name],
+                examples=list(metric.examples()),
+                trec_eval=trec_eval_spelling(name),
                 conventions=list(parse_metric(name).contract()),
                 contract=parse_metric(name).contract(),
             )

@@ -46,6 +46,12 @@ class ContractRequest(RequestModel):
         None, description="Average precision@k divides by the relevant documents, or by min(that, k)"
     )
     max_label: int | None = Field(None, ge=1, le=1000, description="Label of a perfect document, for ERR")
+    max_documents: int | None = Field(
+        None,
+        ge=1,
+        le=2**31 - 1,
+        description="Only so many documents of each query's ranking count, all when null: trec_eval's -M",
+    )
 
 
 def _contract_form(value: Any) -> str:
@@ -73,6 +79,9 @@ class Conventions(ResponseModel):
     short_lists: ShortLists = Field(description="NDCG@k of queries with fewer than k documents")
     precision_sum_over: PrecisionSumOver = Field(description="What average precision@k is divided by")
     max_label: int = Field(description="Label of a perfect document, for ERR")
+    max_documents: int | None = Field(
+        None, description="So many documents of each query's ranking count, all when null"
+    )
 
 
 class NamedConventions(Conventions):

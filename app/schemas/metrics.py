@@ -17,6 +17,11 @@ class MetricDescription(ResponseModel):
     source: str = Field(description="Where it comes from", examples=["Järvelin and Kekäläinen 2002"])
     higher_is_better: bool = Field(description="Whether more is better", examples=[True])
     examples: list[str] = Field(description="Spellings that jobs accept", examples=[["ndcg", "ndcg@10"]])
+    trec_eval: str | None = Field(
+        description="trec_eval's spelling, which keeps its conventions whatever the contract; null where it"
+        " has none",
+        examples=["ndcg_cut_10"],
+    )
     conventions: list[str] = Field(
         description="Names of the conventions that matter for it", examples=[["gain", "discount", "ties"]]
     )

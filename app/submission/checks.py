@@ -6,7 +6,7 @@ from app.schemas.contracts import ContractRequest
 from core.data.labels import label_map
 from core.errors import InputProblem, InvalidInput, WrongState
 from core.losses import Loss
-from core.metrics import DEFAULT, Conventions, conventions, parse_metric
+from core.metrics import DEFAULT, Conventions, check_differences, conventions, parse_metric
 from core.store import Dataset, Transaction
 from core.training.labels import check_job_labels
 
@@ -30,6 +30,14 @@ def unknown_metric(pointer: str, metric: str) -> Iterable[InputProblem]:
     """Find out whether there is a metric."""
     try:
         parse_metric(metric)
+    except InvalidInput as invalid:
+        yield InputProblem(pointer, invalid.problems[0].detail)
+
+
+def metric_without_differences(pointer: str, metric: str) -> Iterable[InputProblem]:
+    """Find out whether a metric is unknown, or its differences between systems cannot be averaged."""
+    try:
+        check_differences(metric)
     except InvalidInput as invalid:
         yield InputProblem(pointer, invalid.problems[0].detail)
 

@@ -9,8 +9,8 @@ from app.submission.checks import (
     contract_of,
     is_bare,
     label_map_problems,
+    metric_without_differences,
     require_ready,
-    unknown_metric,
 )
 from app.submission.resolved import Resolved
 from core.errors import InputProblem, InvalidInput
@@ -28,7 +28,7 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
         NotFound: When the dataset does not exist.
         WrongState: When the dataset is not ready.
     """
-    problems: list[InputProblem] = [*unknown_metric("/metric", request.metric)]
+    problems: list[InputProblem] = [*metric_without_differences("/metric", request.metric)]
     contract = contract_of(request.contract, problems)
     problems += label_map_problems(request.label_map)
     if problems:

@@ -7,8 +7,8 @@ from app.submission.checks import (
     check_dataset_labels,
     contract_of,
     label_map_problems,
+    metric_without_differences,
     require_ready,
-    unknown_metric,
 )
 from app.submission.measuring import check_features, model_named
 from app.submission.resolved import Resolved
@@ -24,7 +24,7 @@ def inspection(tx: Transaction, request: InspectRequest) -> Resolved:
         NotFound: When the dataset or model does not exist.
         WrongState: When the dataset is not ready.
     """
-    problems = [*unknown_metric("/metric", request.metric)]
+    problems = [*metric_without_differences("/metric", request.metric)]
     contract = contract_of(request.contract, problems)
     system = model_named(tx, request.model)
     known = tx.models.get(system["model_id"]).feature_names

@@ -15,6 +15,7 @@ from app.submission.checks import (
     contract_of,
     is_bare,
     label_map_problems,
+    metric_without_differences,
     repeated_metrics,
     require_ready,
     unknown_metrics,
@@ -77,6 +78,10 @@ def comparison(tx: Transaction, request: CompareRequest) -> Resolved:
     """
     problems: list[InputProblem] = []
     contract = _contract(request, problems)
+    for i, metric in enumerate(request.metrics):
+        problems += metric_without_differences(f"/metrics/{i}", metric)
+    if problems:
+        raise InvalidInput(*problems)
     systems = [
         model_named(tx, system.model) if isinstance(system, ModelSystem) else _ranking(tx, system)
         for system in request.systems

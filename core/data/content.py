@@ -126,7 +126,11 @@ def binary_kind(text: Bytes) -> str | None:
 
 def _judgments(start: bytes) -> Content | None:
     """Tell qrels by all their first lines, before anything else: a query may be called "#7" or "<7>"."""
-    lines = [(number, line) for number, line in enumerate(_lines(start), start=1) if line.strip()]
+    lines = [
+        (number, line)
+        for number, line in enumerate(_lines(start), start=1)
+        if line.strip() and not _is_comment(line.split())
+    ]
     if lines and all(_is_judgment(line.split()) for _, line in lines[:_SAMPLE_LINES]):
         return Content("trec-qrels", line=lines[0][0], text=_shown(lines[0][1]))
     return None
@@ -171,9 +175,13 @@ def _markup(lines: list[bytes]) -> str | None:
 
 
 def _run(tokens: list[list[bytes]]) -> str | None:
-    if all(len(row) == 6 and row[1] == b"Q0" for row in tokens):
+    if all(len(row) >= 6 and row[1] == b"Q0" for row in tokens):
         return "a TREC run, which holds scores but no labels; it is sent as a ranking, to POST /v1/rankings"
     return None
+
+
+def _is_comment(tokens: list[bytes]) -> bool:
+    return tokens[0].startswith(b"#") and (tokens[0] == b"#" or not _is_judgment(tokens))
 
 
 def _is_judgment(tokens: list[bytes]) -> bool:

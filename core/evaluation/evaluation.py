@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from core.data.texts import Texts
 from core.evaluation.summary import Summary, summarise_all
-from core.metrics import DEFAULT, Conventions, Metric, order_by_score, parse_metric, rank_labels
+from core.metrics import DEFAULT, Conventions, Metric, measure_all, order_by_score, parse_metric
 from core.types import Float64Array, FloatArray, Int64Array
 
 
@@ -91,14 +91,7 @@ def measure(
     Raises:
         InvalidInput: For an unknown spelling, or labels that a metric has no gain for.
     """
-    ranked = rank_labels(
-        scores,
-        judgments.labels,
-        judgments.query_boundaries,
-        ties=conventions.ties,
-        document_ids=judgments.document_ids,
-    )
-    return {spelling: parse_metric(spelling, conventions).of_ranked(ranked) for spelling in metrics}
+    return _measured(scores, judgments, _parsed(metrics, conventions))
 
 
 def evaluate(
@@ -111,12 +104,11 @@ def evaluate(
     threads: int = 1,
 ) -> Evaluation:
     """Measure scores and summarise each metric; arguments and errors as those of `measure`."""
-    per_query = measure(scores, judgments, metrics, conventions)
-    return Evaluation(
-        {spelling: parse_metric(spelling, conventions) for spelling in metrics},
-        per_query,
-        summarise_all(per_query, seed=seed, threads=threads),
-    )
+    parsed = _parsed(metrics, conventions)
+    per_query = _measured(scores, judgments, parsed)
+    geometric = {spelling for spelling, metric in parsed.items() if metric.geometric_mean}
+    summaries = summarise_all(per_query, seed=seed, threads=threads, geometric=geometric)
+    return Evaluation(parsed, per_query, summaries)
 
 
 def rank_documents(scores: Float64Array, judgments: Judgments) -> pa.Table:
@@ -143,4 +135,20 @@ def rank_documents(scores: Float64Array, judgments: Judgments) -> pa.Table:
             "score": pa.array(scores[order], pa.float64()),
             "label": pa.array(np.asarray(judgments.labels)[order], pa.float32(), from_pandas=True),
         }
+    )
+
+
+def _parsed(metrics: Sequence[str], conventions: Conventions) -> dict[str, Metric]:
+    return {spelling: parse_metric(spelling, conventions) for spelling in metrics}
+
+
+def _measured(
+    scores: FloatArray, judgments: Judgments, metrics: Mapping[str, Metric]
+) -> dict[str, Float64Array]:
+    return measure_all(
+        metrics,
+        scores,
+        judgments.labels,
+        judgments.query_boundaries,
+        document_ids=judgments.document_ids,
     )

@@ -1,6 +1,6 @@
 """From one value a query to a mean with its uncertainty."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ class Summary:
     """A metric over queries; all but the counts are None where it is defined for none.
 
     Attributes:
-        mean: Mean over the queries on which the metric is defined.
+        mean: Mean over the queries on which the metric is defined; geometric where that was asked for.
         lower: Lower end of the 95% bootstrap interval of the mean.
         upper: Upper end.
         quantiles: What that share of the queries does not exceed, `p05` to `p95`.
@@ -49,7 +49,12 @@ def summarise(values: Float64Array, seed: int = 0) -> Summary:
 
 
 def summarise_all(
-    values: Mapping[str, Float64Array], *, resamples: int = RESAMPLES, seed: int = 0, threads: int = 1
+    values: Mapping[str, Float64Array],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    threads: int = 1,
+    geometric: Collection[str] = (),
 ) -> dict[str, Summary]:
     """Summarise several metrics of the same queries.
 
@@ -58,10 +63,12 @@ def summarise_all(
         resamples: Resamples of each interval, see `bootstrap_intervals`.
         seed: Seed of the resampling.
         threads: Threads to use; the result does not depend on them.
+        geometric: Metrics whose mean is geometric: mean and interval are those of the logarithms, taken back.
     """
     if not values:
         return {}
-    names, table = list(values), np.column_stack(list(values.values()))
+    names = list(values)
+    table = np.column_stack([np.log(values[name]) if name in geometric else values[name] for name in names])
     defined = ~np.isnan(table)
     found: dict[str, Summary] = {}
     for columns in defined_alike(defined):
@@ -72,15 +79,16 @@ def summarise_all(
             found |= {names[column]: Summary(None, None, None, None, 0, skipped) for column in columns}
             continue
         lower, upper = bootstrap_intervals(kept, resamples=resamples, seed=seed, threads=threads)
-        quantiles = np.quantile(kept, QUANTILES, axis=0)
         for place, column in enumerate(columns):
+            unit = np.exp if names[column] in geometric else np.float64
+            quantiles = np.quantile(unit(kept[:, place]), QUANTILES)
             found[names[column]] = Summary(
-                mean=float(kept[:, place].mean()),
-                lower=float(lower[place]),
-                upper=float(upper[place]),
+                mean=float(unit(kept[:, place].mean())),
+                lower=float(unit(lower[place])),
+                upper=float(unit(upper[place])),
                 quantiles={
                     f"p{round(100 * share):02d}": float(value)
-                    for share, value in zip(QUANTILES, quantiles[:, place], strict=True)
+                    for share, value in zip(QUANTILES, quantiles, strict=True)
                 },
                 queries=len(kept),
                 skipped=skipped,

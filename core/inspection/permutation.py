@@ -117,7 +117,7 @@ class _Trial:
     ) -> None:
         self._text, self._dataset, self._threads = text, dataset, threads
         self._features = [frozenset(features_of(tree).tolist()) for tree in text.trees]
-        self._metric, self._conventions = parse_metric(metric, conventions), conventions
+        self._spelling, self._conventions = metric, conventions
         self._permutations = permutations
         groups = dataset.query_boundaries if permutations.within == "query" else [0, dataset.n_documents]
         self._groups: Int64Array = np.array(groups)
@@ -134,7 +134,7 @@ class _Trial:
         unmoved = self._scored(others)
         as_it_is = self._measured(unmoved + self._scored(asked))
         column = self._buffer[:, feature].copy()
-        sign = 1.0 if self._metric.higher_is_better else -1.0
+        sign = 1.0 if parse_metric(self._spelling).higher_is_better else -1.0
         seed = np.uint64(self._permutations.seed)
         for repeat in range(self._permutations.repeats):
             mixed = column.copy()
@@ -163,8 +163,7 @@ class _Trial:
         return forest.score(self._buffer, self._threads)
 
     def _measured(self, scores: Float64Array) -> Float64Array:
-        spelling = self._metric.spelling
-        return measure(scores, self._dataset, [spelling], self._conventions)[spelling]
+        return measure(scores, self._dataset, [self._spelling], self._conventions)[self._spelling]
 
     def _summary(self, values: Float64Array) -> Summary:
         seed, threads = self._permutations.seed, self._threads

@@ -1,6 +1,6 @@
 """Measures of ranking quality: METRICS names them, parse_metric builds one from `ndcg@10`."""
 
-from core.metrics.base import Metric
+from core.metrics.base import Metric, measure_all
 from core.metrics.conventions import DEFAULT, PRESETS, Conventions, conventions, preset_of
 from core.metrics.ranked import (
     Ideal,
@@ -10,7 +10,8 @@ from core.metrics.ranked import (
     order_by_score,
     rank_labels,
 )
-from core.metrics.registry import METRICS, parse_metric
+from core.metrics.registry import METRICS, check_differences, parse_metric
+from core.metrics.trec_names import trec_eval_spelling
 
 __all__ = [
     "DEFAULT",
@@ -21,10 +22,13 @@ __all__ = [
     "Metric",
     "RankedLabels",
     "SortedLabels",
+    "check_differences",
     "conventions",
     "ideal_labels",
+    "measure_all",
     "order_by_score",
     "parse_metric",
     "preset_of",
     "rank_labels",
+    "trec_eval_spelling",
 ]

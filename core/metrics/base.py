@@ -1,7 +1,7 @@
 """The contract that every metric keeps."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from core.errors import InvalidInput
 from core.metrics.conventions import DEFAULT, Conventions
-from core.metrics.ranked import RankedLabels, label_gains, rank_labels
+from core.metrics.ranked import Ideal, RankedLabels, ideal_labels, label_gains, rank_labels
 from core.types import Float64Array, FloatArray, Int64Array
 
 Measured = tuple[Float64Array, npt.NDArray[np.bool_] | None]
@@ -35,9 +35,15 @@ class Metric(ABC):
     uses: ClassVar[tuple[str, ...]] = ()
     takes_cutoff: ClassVar[bool] = True
     higher_is_better: ClassVar[bool] = True
+    geometric_mean: ClassVar[bool] = False  # of the queries' values, which are above 0
 
     cutoff: int | None = None
     conventions: Conventions = DEFAULT
+
+    @classmethod
+    def examples(cls) -> tuple[str, ...]:
+        """Return spellings of it."""
+        return (cls.name, f"{cls.name}@10") if cls.takes_cutoff else (cls.name,)
 
     @property
     def spelling(self) -> str:
@@ -59,7 +65,7 @@ class Metric(ABC):
 
     def of_ranked(self, ranked: RankedLabels) -> Float64Array:
         """Return the metric of each query from labels already ranked by these conventions."""
-        values, undefined = self.measure(ranked)
+        values, undefined = self.measure(ranked.first(self.conventions.max_documents))
         if undefined is not None:
             substitute = self.conventions.queries_without_relevant
             values[undefined] = np.nan if substitute == "skip" else float(substitute)
@@ -68,6 +74,13 @@ class Metric(ABC):
     @abstractmethod
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return a fresh array of the metric of each query, and on which queries it is undefined."""
+
+    def mean(self, values: Float64Array) -> float | None:
+        """Return the mean over the queries that define the metric, None where none does."""
+        defined = values[~np.isnan(values)]
+        if not defined.size:
+            return None
+        return float(np.exp(np.log(defined).mean()) if self.geometric_mean else defined.mean())
 
     def check_labels(self, labels: FloatArray) -> None:
         """Refuse labels >= 0 that the metric cannot measure.
@@ -83,7 +96,34 @@ class Metric(ABC):
 
     def contract(self) -> dict[str, Any]:
         """Return the conventions in force, to be stored beside the number."""
-        return {name: getattr(self.conventions, name) for name in (*self.uses, "ties")}
+        limited = () if self.conventions.max_documents is None else ("max_documents",)
+        return {name: getattr(self.conventions, name) for name in (*self.uses, "ties", *limited)}
+
+
+def measure_all(
+    metrics: Mapping[str, Metric],
+    scores: FloatArray,
+    labels: FloatArray,
+    query_boundaries: Int64Array,
+    ideal: Ideal | None = None,
+    document_ids: Sequence[str] | None = None,
+) -> dict[str, Float64Array]:
+    """Return each metric of each query, (n_queries,); ranks once for each way to order tied documents.
+
+    Args:
+        metrics: By the names that the result shall have.
+        scores: As for `rank_labels`, like the other arguments.
+        labels: See there.
+        query_boundaries: See there.
+        ideal: See there.
+        document_ids: See there.
+    """
+    ideal = ideal or ideal_labels(labels, query_boundaries)
+    ranked = {
+        ties: rank_labels(scores, labels, query_boundaries, ideal, ties=ties, document_ids=document_ids)
+        for ties in {metric.conventions.ties for metric in metrics.values()}
+    }
+    return {name: metric.of_ranked(ranked[metric.conventions.ties]) for name, metric in metrics.items()}
 
 
 def reach(cutoff: int | None) -> int:

@@ -13,6 +13,8 @@ from core.metrics.base import Measured, Metric, reach
 from core.metrics.ranked import RankedLabels, count_above
 from core.types import Float64Array, Int64Array
 
+_LEAST_IN_GEOMETRIC_MEAN = 1e-5  # trec_eval's MIN_GEO_MEAN: one query of 0 would make the mean 0
+
 
 @parallel
 def _sum_precisions(
@@ -141,6 +143,43 @@ class ReciprocalRank(BinaryMetric):
             reach(self.cutoff),
         )
         return np.where(ranks > 0, 1.0 / np.maximum(ranks, 1), 0.0)
+
+
+@dataclass(frozen=True)
+class GeometricMeanAveragePrecision(AveragePrecision):
+    """Average precision, at least 1e-5, of which the geometric mean is taken over queries.
+
+    Source: Robertson 2006, as trec_eval's `gm_map`.
+    """
+
+    name: ClassVar[str] = "gm-map"
+    summary: ClassVar[str] = "Average precision with a geometric mean over queries"
+    formula: ClassVar[str] = "max(AP, 10⁻⁵); over n queries (Π AP)^(1/n)"
+    source: ClassVar[str] = "Robertson 2006, as trec_eval's gm_map"
+    takes_cutoff: ClassVar[bool] = False
+    geometric_mean: ClassVar[bool] = True
+
+    def of_ranked(self, ranked: RankedLabels) -> Float64Array:
+        """Return the average precision of each query, where it is defined at least 1e-5."""
+        return np.maximum(super().of_ranked(ranked), _LEAST_IN_GEOMETRIC_MEAN)
+
+    def contract(self) -> dict[str, object]:
+        """Return the conventions in force, with the kind of mean."""
+        return {**super().contract(), "mean": "geometric"}
+
+
+@dataclass(frozen=True)
+class Success(BinaryMetric):
+    """Success@k = 1 where a document of the top k is relevant, else 0."""
+
+    name: ClassVar[str] = "success"
+    summary: ClassVar[str] = "Whether the top k hold a relevant document"
+    formula: ClassVar[str] = "1 if a document of the top k is relevant, else 0"
+    source: ClassVar[str] = "trec_eval's success"
+
+    def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
+        """Return 0 or 1 for each query."""
+        return np.asarray(self.found(ranked) > 0.0, np.float64)
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ class Conventions:
         precision_sum_over: Average precision@k is divided by the query's `relevant` documents, or by the
             `reachable` ones, min(relevant, k).
         max_label: The label of a perfect document, for ERR.
+        max_documents: Only so many documents of each query's ranking count, the others as not retrieved; all
+            when None. trec_eval's -M.
     """
 
     gain: Gain = "exp2"
@@ -47,6 +49,7 @@ class Conventions:
     short_lists: str = "as_is"
     precision_sum_over: str = "relevant"
     max_label: int = 4
+    max_documents: int | None = None
 
     def __post_init__(self) -> None:
         problems = [
@@ -58,12 +61,17 @@ class Conventions:
             problems.append(InputProblem("/gain", "must be exp2, linear or a list of gains by label"))
         if not 1 <= self.max_label <= 1000:
             problems.append(InputProblem("/max_label", "must be from 1 to 1000"))
+        if self.max_documents is not None and self.max_documents < 1:
+            problems.append(InputProblem("/max_documents", "must be at least 1"))
         if problems:
             raise InvalidInput(*problems)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of them with the name of the preset that they are, None where they are none."""
-        return {"preset": preset_of(self), **asdict(self)}
+        """Return all in force with the name of the preset that they are, None where they are none."""
+        held = asdict(self)
+        if self.max_documents is None:  # workers of versions that do not know it take the job, too
+            del held["max_documents"]
+        return {"preset": preset_of(self), **held}
 
 
 DEFAULT = Conventions()

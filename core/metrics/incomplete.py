@@ -11,7 +11,8 @@ from core.metrics.binary import BinaryMetric
 from core.metrics.ranked import RankedLabels
 from core.types import Float64Array, Int64Array
 
-JUDGED_ABOVE = -1e-300  # labels below 0 are trec_eval's "in the pool, but not judged"
+_BELOW_JUDGED = -1e-300  # labels below 0 are trec_eval's "in the pool, but not judged"
+_EPSILON = 1e-5  # trec_eval's INFAP_EPSILON
 
 
 @parallel
@@ -30,6 +31,27 @@ def _count_preferences(
             elif labels[row] >= 0.0:
                 above += 1
     return found, above_found
+
+
+@parallel
+def _sum_expected_precisions(
+    labels: Float64Array, query_boundaries: Int64Array, threshold: float
+) -> Float64Array:
+    """Sum of the precisions that are expected at the relevant ranks of each query."""
+    sums = np.zeros(len(query_boundaries) - 1)
+    for query in prange(len(sums)):
+        start = query_boundaries[query]
+        relevant, other, unjudged = 0.0, 0.0, 0.0
+        for row in range(start, query_boundaries[query + 1]):
+            if labels[row] > threshold:
+                share = (relevant + _EPSILON) / (relevant + other + 2.0 * _EPSILON)
+                sums[query] += (1.0 + (relevant + other + unjudged) * share) / (row - start + 1.0)
+                relevant += 1.0
+            elif labels[row] >= 0.0:
+                other += 1.0
+            elif labels[row] < 0.0:
+                unjudged += 1.0
+    return sums
 
 
 @dataclass(frozen=True)
@@ -53,8 +75,33 @@ class Bpref(BinaryMetric):
         found, above_found = _count_preferences(
             ranked.ranking.labels, ranked.ranking.boundaries, self.conventions.relevance_threshold, relevant
         )
-        judged = ranked.ideal.count_above(JUDGED_ABOVE)
+        judged = ranked.ideal.count_above(_BELOW_JUDGED)
         # Without a non-relevant document nothing is above, whatever it is divided by.
         bound = np.maximum(np.minimum(relevant, judged - relevant), 1.0)
         # Whole numbers until the last step, so that preferences that cancel are exactly 0.
         return np.asarray((found * bound - above_found) / (bound * relevant))
+
+
+@dataclass(frozen=True)
+class InferredAveragePrecision(BinaryMetric):
+    """Average precision, inferred from a pool of which a random part was judged.
+
+    infAP = (1/R) Σ_{relevant at rank r} (1 + p (n + ε) / (n + m + 2ε)) / r, where of the documents above r
+    p were pooled, n judged relevant and m not relevant, ε = 1e-5. Labels below 0 are pooled, but not judged;
+    documents without a label were not pooled.
+
+    Source: Yilmaz and Aslam 2006, as trec_eval's `infAP`.
+    """
+
+    name: ClassVar[str] = "inf-ap"
+    summary: ClassVar[str] = "Average precision inferred from a pool that was judged in part"
+    formula: ClassVar[str] = "(1/R) Σ_{r, relevant} (1 + pooled · relevant / judged) / r, counted above r"
+    source: ClassVar[str] = "Yilmaz and Aslam 2006, as trec_eval's infAP"
+    takes_cutoff: ClassVar[bool] = False
+
+    def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
+        """Return the inferred average precision of each query."""
+        sums = _sum_expected_precisions(
+            ranked.ranking.labels, ranked.ranking.boundaries, self.conventions.relevance_threshold
+        )
+        return np.asarray(sums / relevant)

@@ -110,6 +110,19 @@ class RankedLabels:
     ranking: SortedLabels
     scores: Float64Array
     ideal: Ideal
+    _firsts: dict[int, "RankedLabels"] = field(default_factory=dict, repr=False)
+
+    def first(self, documents: int | None) -> "RankedLabels":
+        """Return the rankings cut off after some documents, as they are for None; made once."""
+        if documents is None:
+            return self
+        if documents not in self._firsts:
+            boundaries = self.ranking.boundaries
+            ranks = np.arange(len(self.scores)) - np.repeat(boundaries[:-1], np.diff(boundaries))
+            kept = ranks < documents
+            ranking = SortedLabels(self.ranking.labels[kept], _kept(kept, boundaries))
+            self._firsts[documents] = RankedLabels(ranking, self.scores[kept], self.ideal)
+        return self._firsts[documents]
 
 
 def order_by_score(

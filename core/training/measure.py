@@ -1,11 +1,10 @@
 """What a booster's present scores are worth."""
 
 import lightgbm
-import numpy as np
 
 from core.data import RankingDataset
 from core.losses import Objective
-from core.metrics import ideal_labels, parse_metric, rank_labels
+from core.metrics import ideal_labels, measure_all, parse_metric
 from core.training.spec import TrainingSpec
 from core.types import Float64Array
 
@@ -34,7 +33,6 @@ class Measure:
     def __init__(
         self, spec: TrainingSpec, dataset: RankingDataset, objective: Objective | None = None
     ) -> None:
-        self._ties = spec.conventions.ties
         self._metrics = {name: parse_metric(name, spec.conventions) for name in spec.followed_metrics}
         self._dataset = dataset
         self._objective = objective
@@ -43,19 +41,16 @@ class Measure:
     def __call__(self, scores: Float64Array, iteration: int) -> dict[str, float | None]:
         """Measure the scores after an iteration."""
         dataset = self._dataset
-        ranked = rank_labels(
+        means: dict[str, float | None] = {}
+        if self._objective is not None:
+            means["loss"] = float(self._objective.terms(scores, iteration).value.mean())
+        values = measure_all(
+            self._metrics,
             scores,
             dataset.labels,
             dataset.query_boundaries,
             self._by_label,
-            ties=self._ties,
-            document_ids=dataset.document_ids,
+            dataset.document_ids,
         )
-        means: dict[str, float | None] = {}
-        if self._objective is not None:
-            means["loss"] = float(self._objective.terms(scores, iteration).value.mean())
-        for spelling, metric in self._metrics.items():
-            values = metric.of_ranked(ranked)
-            defined = values[~np.isnan(values)]
-            means[spelling] = float(defined.mean()) if defined.size else None
+        means |= {spelling: self._metrics[spelling].mean(found) for spelling, found in values.items()}
         return means

@@ -1,7 +1,7 @@
 """`rankery evaluate`: a model on a dataset of a service, or run files by judgments without one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import RenderableType
@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rankery.cli.completion import of_service
 from rankery.cli.endings import WrongUsage
 from rankery.cli.measures import baselines_table, means_table
-from rankery.cli.metric_options import Metrics, Preset
+from rankery.cli.metric_options import MaxDocuments, Metrics, Preset, RelevanceLevel, contract_of
 from rankery.cli.options import file_option
 from rankery.cli.references import data_of
 from rankery.cli.service_options import on_service
@@ -17,7 +17,6 @@ from rankery.cli.session import Session
 
 if TYPE_CHECKING:
     from rankery.client import Evaluation
-    from rankery.client.schemas.requests import Contract
 
 _TREC_METRICS = ("map", "mrr", "ndcg", "ndcg@10", "precision@10", "recall@100", "bpref")
 _FILES = "Run files, without a service"
@@ -42,6 +41,8 @@ def evaluate(
     ] = None,
     metric: Metrics = None,
     preset: Preset = None,
+    relevance_level: RelevanceLevel = None,
+    max_documents: MaxDocuments = None,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of the resampling.")] = 42,
     qrels: Annotated[
         Path | None,
@@ -85,16 +86,22 @@ def evaluate(
 
     A file as --dataset is uploaded first. Of runs all queries of the judgments count, as with trec_eval's -c;
     two or more are compared query by query: Fisher's randomisation test, the paired t-test, and Holm's
-    correction over all pairs and metrics.
+    correction over all pairs and metrics. Metrics may be spelled as trec_eval does: P_10, recip_rank, gm_map.
 
     Example: `rankery evaluate web@champion --dataset test.txt --metric ndcg@10`
 
     Example: `rankery evaluate --qrels judged.qrels --run bm25.run --run ours.run`
+
+    Example: `rankery evaluate --qrels judged.qrels --run bm25.run -l 2 -M 100 --metric P_10`
     """
     if model is not None and dataset is not None and not (qrels or run):
         judged = data_of(session, dataset)
         job = session.client.evaluate(
-            model, judged, metrics=metric, contract=cast("Contract | None", preset), seed=seed
+            model,
+            judged,
+            metrics=metric,
+            contract=contract_of(preset or "default", relevance_level, max_documents),
+            seed=seed,
         )
         show_evaluation(session, session.wait(job).evaluation())
     elif qrels is not None and run and model is None and dataset is None:
@@ -105,7 +112,7 @@ def evaluate(
             qrels,
             run,
             list(dict.fromkeys(metric or _TREC_METRICS)),
-            contract=preset or "trec_eval",
+            contract=contract_of(preset or "trec_eval", relevance_level, max_documents),
             only_retrieved=only_retrieved,
             permutations=permutations,
             seed=seed,

@@ -1,16 +1,21 @@
 """Options of commands that measure."""
 
-from typing import Annotated
+import math
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from rankery.cli.completion import completed
 from rankery.cli.names import METRICS, PRESETS
 
+if TYPE_CHECKING:
+    from rankery.client.schemas.requests import Contract
+
 Metrics = Annotated[
     list[str] | None,
     typer.Option(
-        help="Such as ndcg@10; may be given several times, the first decides comparisons.",
+        help="Such as ndcg@10, or trec_eval's ndcg_cut_10; may be given several times, the first decides"
+        " comparisons.",
         autocompletion=completed(METRICS),
         show_default=False,
     ),
@@ -23,3 +28,34 @@ Preset = Annotated[
         show_default=False,
     ),
 ]
+RelevanceLevel = Annotated[
+    float | None,
+    typer.Option(
+        "--relevance-level",
+        "-l",
+        help="Documents of this label and above are relevant to metrics that know no grades; trec_eval's -l.",
+        show_default=False,
+    ),
+]
+MaxDocuments = Annotated[
+    int | None,
+    typer.Option(
+        "--max-documents",
+        "-M",
+        min=1,
+        max=2**31 - 1,
+        help="Only so many documents of each query's ranking count; trec_eval's -M.",
+        show_default=False,
+    ),
+]
+
+
+def contract_of(preset: str, relevance_level: float | None, max_documents: int | None) -> "Contract":
+    """Return the conventions that the options ask for."""
+    changes: dict[str, Any] = {}
+    if relevance_level is not None:
+        # A contract's relevance begins above a threshold: at the next smaller number, it is at the level.
+        changes["relevance_threshold"] = math.nextafter(relevance_level, -math.inf)
+    if max_documents is not None:
+        changes["max_documents"] = max_documents
+    return cast("Contract", {"preset": preset, **changes} if changes else preset)

@@ -137,6 +137,7 @@ def test_a_gate_is_shown_as_it_judges(client: TestClient, gated: str) -> None:
     ("changed", "status", "pointer"),
     [
         ({"metric": "ndgc@10"}, 422, "/metric"),
+        ({"metric": "gm-map"}, 422, "/metric"),
         ({"metric": None}, 422, "/metric"),
         ({"p": 0.0}, 422, "/p"),
         ({"p": 1.5}, 422, "/p"),

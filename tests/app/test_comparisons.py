@@ -171,6 +171,19 @@ def test_a_comparison_is_queued_with_everything_resolved(
     assert (spec["permutations"], spec["seed"]) == (100_000, 42)
 
 
+def test_a_geometric_mean_is_not_compared(
+    client: TestClient, add_model: Callable[[str], Model], ready_dataset: Callable[[], str]
+) -> None:
+    """Its differences are no means of the queries' differences; the refusal names the metric to take."""
+    add_model("web"), add_model("web")
+    systems = [{"model": "web:1"}, {"model": "web:2"}]
+    response = client.post("/v1/jobs", json=_compare(ready_dataset(), systems, metrics=["map", "gm_map"]))
+    assert response.status_code == 422
+    (error,) = response.json()["errors"]
+    assert error["pointer"] == "/metrics/1"
+    assert "compare by map" in error["detail"]
+
+
 def test_a_system_is_compared_once(
     client: TestClient, add_model: Callable[[str], Model], ready_dataset: Callable[[], str]
 ) -> None:

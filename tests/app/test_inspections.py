@@ -59,7 +59,8 @@ def test_an_inspection_is_shown_whole(
     inspection = add_inspection(add_model("web"))
     shown = client.get(f"/v1/inspections/{inspection.id}").json()
     assert {name: shown[name] for name in _RUN} == _RUN
-    expected = {**_FOUND, "contract": {**Conventions().as_json(), "preset": "default"}}
+    contract = {**Conventions().as_json(), "preset": "default", "max_documents": None}
+    expected = {**_FOUND, "contract": contract}
     assert {name: shown[name] for name in _FOUND} == expected
     assert client.get("/v1/inspections/ins_none").status_code == 404
 
@@ -153,6 +154,7 @@ def test_a_job_is_stored_with_all_that_it_means(
     ("change", "pointers"),
     [
         ({"metric": "fame@5"}, ["/metric"]),
+        ({"metric": "gm_map"}, ["/metric"]),
         ({"repeats": 0}, ["/repeats"]),
         ({"within": "corpus"}, ["/within"]),
         (

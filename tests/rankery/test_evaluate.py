@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,45 @@ def test_tables_tell_what_was_left_out(folder: Path) -> None:
     assert "good: judged queries without a result, counted, as with trec_eval -c: 1" in done.output
     assert "good: queries that are not judged, left out: 1" in done.output
     assert "poor − good" in done.output
+
+
+def test_levels_and_spellings_are_trec_evals(folder: Path) -> None:
+    """-l is the least relevant label, -M the number of documents that count; its names give its numbers."""
+    names = ("P_5", "recip_rank", "ndcg_cut_2", "map", "Rprec", "success_1", "infAP", "iprec_at_recall_0.50")
+    metrics = [word for name in (*names, "gm_map") for word in ("--metric", name)]
+    for level, depth in (("1", None), ("2", None), ("1", "2")):
+        limited = ("-l", level) if depth is None else ("-l", level, "-M", depth)
+        files = ("--qrels", str(folder / "qrels"), "--run", str(folder / "poor"))
+        done = run("evaluate", *files, *metrics, *limited, "--json")
+        assert done.code == 0, done.errors
+        judged = {
+            query: {document: int(label) for document, label in labels.items()}
+            for query, labels in _nested(QRELS, 2, 3).items()
+        }
+        ranked = {
+            query: dict(sorted(scores.items(), key=lambda one: one[::-1], reverse=True)[: int(depth or 99)])
+            for query, scores in _nested(POOR, 2, 4).items()
+        }
+        wanted = {"P.5", "recip_rank", "ndcg_cut.2", "map", "Rprec", "success", "infAP", "gm_map"}
+        evaluator = pytrec_eval.RelevanceEvaluator(
+            judged, {*wanted, "iprec_at_recall"}, relevance_level=int(level)
+        )
+        theirs = evaluator.evaluate(ranked)
+        found = json.loads(done.output)["runs"][0]["metrics"]
+        for name in names:
+            expected = sum(values[name] for values in theirs.values()) / 3
+            assert found[name]["mean"] == pytest.approx(expected, abs=1e-9), name
+        logarithms = [values["gm_map"] for values in theirs.values()]
+        assert found["gm_map"]["mean"] == pytest.approx(math.exp(sum(logarithms) / 3), abs=1e-12)
+
+
+def test_a_geometric_mean_is_not_compared(folder: Path) -> None:
+    """Refused before anything is measured, with the metric to take instead."""
+    runs = ("--run", str(folder / "good"), "--run", str(folder / "poor"))
+    done = run("evaluate", "--qrels", str(folder / "qrels"), *runs, "--metric", "gm_map")
+    assert done.code != 0
+    assert "geometric mean" in done.errors
+    assert "compare by map" in done.errors
 
 
 def test_only_retrieved_leaves_queries_out(folder: Path) -> None:

@@ -29,15 +29,27 @@ class WordColumns:
         file: Its name for messages.
         names: What the words of a line are.
         limits: How many lines there may be.
+        comments: Whether lines that begin with # are left out, but for those that are judgments: of four
+            words, the second of which is 0, 1 or Q0.
+        more_words: Whether there may be more words behind; they are left out.
 
     Raises:
         DatasetError: When a line holds another number of words, or no line holds any.
     """
 
-    def __init__(self, text: Bytes, file: str, names: Sequence[str], limits: Limits) -> None:
+    def __init__(
+        self,
+        text: Bytes,
+        file: str,
+        names: Sequence[str],
+        limits: Limits,
+        *,
+        comments: bool = False,
+        more_words: bool = False,
+    ) -> None:
         self._source = Source(text, file)
         self._names = tuple(names)
-        n_lines = count_lines(text, self._source.start)
+        n_lines = count_lines(text, self._source.start, comments)
         if not n_lines:
             raise DatasetError.at(
                 f"expected lines of {', '.join(names)}, but found only blank ones", file=file
@@ -45,10 +57,10 @@ class WordColumns:
         limits.check_documents(n_lines, file)
         self._starts, self._stops = np.empty((2, len(names), n_lines), np.int64)
         counts, self._numbers = np.empty((2, n_lines), np.int64)
-        find_words(text, self._source.start, self._starts, self._stops, counts, self._numbers)
+        find_words(text, self._source.start, comments, self._starts, self._stops, counts, self._numbers)
         expected = f"expected {len(names)} words, {' '.join(names)}"
         self._refuse(
-            counts != len(names),
+            (counts < len(names)) | ((counts > len(names)) & (not more_words)),
             lambda line: (f"{expected}, of which there are {counts[line]}", *self._line(line)),
         )
 

@@ -24,7 +24,8 @@ def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
     """Read judgments as a dataset without features.
 
     trec_eval takes whole relevances alone and cuts others off; here they stay as they are. Negative ones
-    stay, too: judged, but not relevant.
+    stay, too: judged, but not relevant. Lines that begin with # are comments, unless they are judgments of a
+    query whose name does.
 
     Args:
         text: (n_bytes,) the bytes of the file.
@@ -35,7 +36,7 @@ def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
         DatasetError: With up to 100 mistakes, each with its place: a line without four words, a relevance
             that is no number finite in float32, a document that is judged twice for a query.
     """
-    columns = WordColumns(text, file, QRELS_COLUMNS, limits or Limits())
+    columns = WordColumns(text, file, QRELS_COLUMNS, limits or Limits(), comments=True)
     labels = columns.numbers("relevance", "a relevance, a number finite in float32", _MOST_FLOAT32)
     queries, documents = group_queries(columns.texts("qid")), columns.texts("docno")
     columns.refuse_repeated(queries.of_row, documents, "docno")

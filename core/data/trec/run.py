@@ -63,7 +63,7 @@ class Run:
 def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits | None = None) -> Run:
     """Read a run, plain or packed with gzip or Zstandard.
 
-    Ranks are not looked at: as in trec_eval, the scores decide.
+    Ranks are not looked at: as in trec_eval, the scores decide. Words after the tag are left out.
 
     Args:
         path: Where the file is.
@@ -71,8 +71,8 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
         limits: How large it may become.
 
     Raises:
-        DatasetError: With up to 100 mistakes, each with its place: a line without six words, a score that is
-            no number, a document that comes twice within a query.
+        DatasetError: With up to 100 mistakes, each with its place: a line of fewer than six words, a
+            score that is no number, a document that comes twice within a query.
         OSError: When the file cannot be opened.
     """
     file = name or Path(path).name
@@ -81,7 +81,7 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
     found = binary_kind(text)
     if found:
         raise DatasetError.at(f"expected a TREC run, but found {found}", file=file)
-    columns = WordColumns(text, file, RUN_COLUMNS, limits)
+    columns = WordColumns(text, file, RUN_COLUMNS, limits, more_words=True)
     scores = columns.numbers("score", "a score, a finite number")
     queries, documents = group_queries(columns.texts("qid")), columns.texts("docno")
     columns.refuse_repeated(queries.of_row, documents, "docno")

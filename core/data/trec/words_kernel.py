@@ -2,19 +2,42 @@
 
 import numpy as np
 
-from core.data.text_kernel import LINE_FEED, Text, is_blank, skip_blanks, word_stop
+from core.data.text_kernel import HASH, LINE_FEED, Text, is_blank, line_stop, skip_blanks, word_stop
 from core.jit import exact_bare
 from core.types import Int64Array
 
 
 @exact_bare
-def count_lines(text: Text, start: int) -> int:
-    """Count the lines that hold a word."""
+def _is_comment(text: Text, at: np.uint64, size: np.uint64) -> bool:
+    """Tell a comment from a judgment, at the first word of a line: a query may be called "#7"."""
+    if text[at] != HASH:
+        return False
+    one = np.uint64(1)
+    alone = at + one == word_stop(text, at, size)
+    words, iteration = 0, False
+    while at < size and text[at] != LINE_FEED:
+        if is_blank(text[at]):
+            at += one
+            continue
+        stop = word_stop(text, at, size)
+        words += 1
+        if words == 2:
+            last = text[stop - one]
+            iteration = (stop == at + one and (last == 48 or last == 49)) or (  # 0, 1
+                stop == at + np.uint64(2) and text[at] == 81 and last == 48  # Q0
+            )
+        at = stop
+    return alone or words != 4 or not iteration
+
+
+@exact_bare
+def count_lines(text: Text, start: int, comments: bool) -> int:
+    """Count the lines that hold a word and, where there may be comments, are none."""
     size, at, lines = np.uint64(len(text)), np.uint64(start), 0
     one = np.uint64(1)
     while at < size:
         at = skip_blanks(text, at, size)
-        if at < size and text[at] != LINE_FEED:
+        if at < size and text[at] != LINE_FEED and not (comments and _is_comment(text, at, size)):
             lines += 1
         while at < size and text[at] != LINE_FEED:
             at += one
@@ -24,13 +47,20 @@ def count_lines(text: Text, start: int) -> int:
 
 @exact_bare
 def find_words(
-    text: Text, start: int, starts: Int64Array, stops: Int64Array, counts: Int64Array, numbers: Int64Array
+    text: Text,
+    start: int,
+    comments: bool,
+    starts: Int64Array,
+    stops: Int64Array,
+    counts: Int64Array,
+    numbers: Int64Array,
 ) -> None:
     """Note the first words of each line that holds any, and how many it holds.
 
     Args:
         text: (n_bytes,) text.
         start: Where it begins.
+        comments: Whether a line that begins with # and is no judgment is left out.
         starts: (n_columns, n_lines) receives the first byte of each word.
         stops: (n_columns, n_lines) receives the byte behind it.
         counts: (n_lines,) receives the number of words; the end of the line stands for those that miss.
@@ -45,6 +75,10 @@ def find_words(
             return
         if text[at] == LINE_FEED:
             at += one
+            number += 1
+            continue
+        if comments and _is_comment(text, at, size):
+            at = line_stop(text, at, size) + one
             number += 1
             continue
         words = 0

@@ -190,6 +190,9 @@ class Conventions(Answer):
     max_label: int
     """Label of a perfect document, for ERR"""
 
+    max_documents: int | None = None
+    """So many documents of each query's ranking count, all when null"""
+
 
 class Counts(Answer):
     """How much there is of everything."""
@@ -742,6 +745,9 @@ class MetricDescription(Answer):
     examples: list[str]
     """Spellings that jobs accept"""
 
+    trec_eval: str | None = None
+    """trec_eval's spelling, which keeps its conventions whatever the contract; null where it has none"""
+
     conventions: list[str]
     """Names of the conventions that matter for it"""
 
@@ -965,6 +971,9 @@ class NamedConventions(Answer):
 
     max_label: int
     """Label of a perfect document, for ERR"""
+
+    max_documents: int | None = None
+    """So many documents of each query's ranking count, all when null"""
 
     preset: Literal["default", "lightgbm", "xgboost", "sklearn", "trec_eval", "letor"] | None = None
     """Null where they are none"""

@@ -123,6 +123,9 @@ class ContractRequest(TypedDict):
     max_label: NotRequired[int | None]
     """Label of a perfect document, for ERR"""
 
+    max_documents: NotRequired[int | None]
+    """Only so many documents of each query's ranking count, all when null: trec_eval's -M"""
+
 
 Contract: TypeAlias = (
     Literal["default", "lightgbm", "xgboost", "sklearn", "trec_eval", "letor"] | ContractRequest

@@ -44,6 +44,29 @@ def test_a_query_may_be_called_anything(tmp_path: Path, query: str) -> None:
     assert (dataset.query_ids, list(dataset.document_ids)) == ((query,), ["#d"])
 
 
+@pytest.mark.parametrize("asked", ["auto", "trec-qrels"])
+def test_comments_of_qrels_are_left_out(tmp_path: Path, asked: str) -> None:
+    """Wherever they are, though they hold four words; what is wrong keeps the number of its line."""
+    content = b"# pooled in 2026\n#note\nq2 0 a 2\n \t# q1 0 z 1\n#7 0 b 1\n# q\nq1 1 c 0\n#"
+    dataset = read_dataset(_file(tmp_path, content), asked)
+    assert dataset.query_ids == ("q2", "#7", "q1")
+    assert list(dataset.document_ids) == ["a", "b", "c"]
+    assert dataset.labels.tolist() == [2, 1, 0]
+    with pytest.raises(DatasetError, match="line 4, column 1: expected 4 words"):
+        read_dataset(_file(tmp_path, b"# made\nq1 0 c 0\n# by us\nq1 0 d\n"), "trec-qrels")
+    with pytest.raises(DatasetError, match="only comments"):
+        read_dataset(_file(tmp_path, b"# made\n\n"), "trec-qrels")
+
+
+def test_words_after_the_tag_of_a_run_are_left_out(tmp_path: Path) -> None:
+    """As trec_eval reads them: a tag may be followed by remarks."""
+    words = [b"", b" of Monday", b" k1=0.9 b=0.4 rm3"]
+    lines = [b"q1 Q0 d%d 1 %d.5 me%s\n" % (place, place, more) for place, more in enumerate(words)]
+    run = read_run(_file(tmp_path, b"".join(lines)))
+    assert list(run.document_ids) == ["d0", "d1", "d2"]
+    assert run.scores.tolist() == [0.5, 1.5, 2.5]
+
+
 def test_a_table_of_four_columns_is_no_qrels(tmp_path: Path) -> None:
     """Its first line names the columns, though all others could be judgments."""
     dataset = read_dataset(_file(tmp_path, b"qid\tx\tdocid\tlabel\n1\t0\t7\t2\n1\t1\t8\t0\n"))

@@ -5,9 +5,9 @@ import pytest
 import pytrec_eval
 
 from core.data import RankingDataset
-from core.data.trec import Run, join_run
-from core.evaluation import measure
-from core.metrics import PRESETS
+from core.data.trec import JudgedRun, Run, join_run
+from core.evaluation import evaluate, measure
+from core.metrics import PRESETS, conventions
 
 N_QUERIES = 1_000
 SPELLINGS = {
@@ -15,7 +15,11 @@ SPELLINGS = {
     "map": "map",
     "recip_rank": "mrr",
     "bpref": "bpref",
-    "success_1": "wta",
+    "infAP": "inf-ap",
+    "Rprec": "r-precision",
+    "11pt_avg": "11pt-avg",
+    **{f"success_{k}": f"success@{k}" for k in (1, 5)},
+    **{f"iprec_at_recall_{tenth / 10:.2f}": f"iprec@{tenth / 10}" for tenth in range(11)},
     **{f"P_{k}": f"precision@{k}" for k in (5, 10, 20)},
     **{f"recall_{k}": f"recall@{k}" for k in (5, 10, 20)},
     **{f"map_cut_{k}": f"map@{k}" for k in (5, 10)},
@@ -26,12 +30,19 @@ WANTED = {
     "map",
     "recip_rank",
     "bpref",
-    "success.1",
+    "infAP",
+    "Rprec",
+    "11pt_avg",
+    "gm_map",
+    "iprec_at_recall",
+    "success.1,5",
     "P.5,10,20",
     "recall.5,10,20",
     "map_cut.5,10",
     "ndcg_cut.1,5,10,20",
 }
+
+SHARED = {"ndcg", "map", "bpref"}  # spelled alike: ours, which follow the contract
 
 Qrels = dict[str, dict[str, int]]
 Scores = dict[str, dict[str, float]]
@@ -55,9 +66,7 @@ def _drawn() -> tuple[Qrels, Scores]:
     return qrels, run
 
 
-def test_every_query_agrees_with_trec_eval() -> None:
-    """To 1e-9; a query for which nothing was retrieved counts 0, as with -c."""
-    qrels, run = _drawn()
+def _joined(qrels: Qrels, run: Scores) -> JudgedRun:
     dataset = RankingDataset.from_arrays(
         np.empty((sum(map(len, qrels.values())), 0)),
         [label for labels in qrels.values() for label in labels.values()],
@@ -65,16 +74,69 @@ def test_every_query_agrees_with_trec_eval() -> None:
         query_ids=list(qrels),
         document_ids=[document for labels in qrels.values() for document in labels],
     )
-    joined = join_run(
-        dataset,
-        Run.from_columns(
-            [query for query, scores in run.items() for _ in scores],
-            [document for scores in run.values() for document in scores],
-            [score for scores in run.values() for score in scores.values()],
-        ),
+    retrieved = Run.from_columns(
+        [query for query, scores in run.items() for _ in scores],
+        [document for scores in run.values() for document in scores],
+        [score for scores in run.values() for score in scores.values()],
     )
-    ours = measure(joined.scores, joined, list(SPELLINGS.values()), PRESETS["trec_eval"])
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, WANTED).evaluate(run)
-    for name, spelling in SPELLINGS.items():
+    return join_run(dataset, retrieved)
+
+
+def _first(run: Scores, depth: int) -> Scores:
+    """Keep so many documents of each query in trec_eval's order: by score, then the larger id first."""
+    return {
+        query: dict(sorted(scores.items(), key=lambda each: (each[1], each[0]), reverse=True)[:depth])
+        for query, scores in run.items()
+    }
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("depth", [None, 1, 10])
+@pytest.mark.parametrize("preset", ["trec_eval", "default"])
+def test_every_query_agrees_with_trec_eval(level: int, depth: int | None, preset: str) -> None:
+    """To 1e-9, at levels of relevance (-l) and depths (-M), by our spellings and, under any preset, its own.
+
+    A query for which nothing was retrieved counts 0, as with -c.
+    """
+    qrels, run = _drawn()
+    joined = _joined(qrels, run)
+    spellings = (
+        SPELLINGS if preset == "trec_eval" else {name: name for name in SPELLINGS if name not in SHARED}
+    )
+    held = conventions({"preset": preset, "relevance_threshold": level - 0.5, "max_documents": depth})
+    ours = measure(joined.scores, joined, list(spellings.values()), held)
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, WANTED, relevance_level=level)
+    theirs = evaluator.evaluate(run if depth is None else _first(run, depth))
+    for name, spelling in spellings.items():
         expected = [theirs[query][name] if query in theirs else 0.0 for query in qrels]
         assert ours[spelling] == pytest.approx(expected, abs=1e-9), spelling
+
+
+def test_preferences_are_exactly_zero_where_trec_evals_are() -> None:
+    """Also where sums of rounded quotients leave -5.55e-17."""
+    qrels, run = _drawn()
+    joined = _joined(qrels, run)
+    ours = measure(joined.scores, joined, ["bpref"], PRESETS["trec_eval"])["bpref"]
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"bpref"}).evaluate(run)
+    nothing = [query not in theirs or theirs[query]["bpref"] == 0.0 for query in qrels]
+    assert sum(nothing) > 50
+    assert (ours[np.array(nothing)] == 0.0).all()
+    assert (ours >= 0.0).all()
+
+
+def test_the_geometric_mean_agrees_with_trec_eval() -> None:
+    """Over all judged queries (-c) the mean of logarithms, at least log 1e-5; the interval holds the mean."""
+    qrels, run = _drawn()
+    joined = _joined(qrels, run)
+    evaluation = evaluate(joined.scores, joined, ["gm_map", "gm-map", "map"], PRESETS["trec_eval"])
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"gm_map"}).evaluate(run)
+    logarithms = [theirs[query]["gm_map"] if query in theirs else np.log(1e-5) for query in qrels]
+    np.testing.assert_allclose(np.log(evaluation.per_query["gm_map"]), logarithms, rtol=0, atol=1e-9)
+    summary = evaluation.summaries["gm_map"]
+    assert summary == evaluation.summaries["gm-map"]
+    assert summary.mean == pytest.approx(np.exp(np.mean(logarithms)), abs=1e-12)
+    error = np.std(logarithms, ddof=1) / np.sqrt(len(logarithms))
+    assert summary.lower == pytest.approx(np.exp(np.mean(logarithms) - 1.96 * error), rel=0.05)
+    assert summary.upper == pytest.approx(np.exp(np.mean(logarithms) + 1.96 * error), rel=0.05)
+    assert summary.quantiles is not None
+    assert summary.quantiles["p50"] == pytest.approx(np.median(evaluation.per_query["map"]))

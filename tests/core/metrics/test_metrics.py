@@ -34,6 +34,19 @@ DCG = DCG_3 + 7 / math.log2(6)
         ("precision", 3 / 5),
         ("recall@2", 1 / 3),
         ("recall", 1.0),
+        ("success@1", 0.0),
+        ("success@2", 1.0),
+        ("r-precision", 2 / 3),
+        ("gm-map", (1 / 2 + 2 / 3 + 3 / 5) / 3),
+        ("iprec", 2 / 3),
+        ("iprec@0.1", 2 / 3),
+        ("iprec@0.8", 3 / 5),
+        ("iprec@1", 3 / 5),
+        ("11pt-avg", (8 * 2 / 3 + 3 * 3 / 5) / 11),
+        (
+            "inf-ap",
+            ((1 + 1 * 1e-5 / (1 + 2e-5)) / 2 + (1 + 2 / 2) / 3 + (1 + 4 / 2) / 5) / 3,
+        ),
     ],
 )
 def test_metric_follows_its_formula(spelling: str, expected: float) -> None:
@@ -65,7 +78,11 @@ def test_queries_are_measured_one_by_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "spelling", ["", "ndgc", "ndcg@", "ndcg@0", "ndcg@-1", "NDCG@5", "ndcg@5 ", "ndcg@1e3"]
+    "spelling",
+    [
+        *("", "ndgc", "ndcg@", "ndcg@0", "ndcg@-1", "NDCG@5", "ndcg@5 ", "ndcg@1e3", "ndcg@0.5"),
+        *("ndcg_cut", "ndcg_cut_0", "P_", "P_0.5", "rprec", "Rprec_5"),
+    ],
 )
 def test_wrong_spellings_are_refused(spelling: str) -> None:
     """A metric that is not understood is refused, never guessed."""
@@ -103,3 +120,55 @@ def test_a_perfect_ranking_is_exactly_one(name: str, n: int) -> None:
     labels = np.repeat([1.0, 0.0], n)
     scores, boundaries = np.arange(2.0 * n, 0.0, -1.0), np.array([0, 2 * n])
     assert parse_metric(name)(scores, labels, boundaries)[0] == 1.0
+
+
+def test_a_geometric_mean_is_that_of_the_queries() -> None:
+    """(1/2 · 1/8)^(1/2) = 1/4; a query of 0 counts 1e-5, and one that is undefined does not."""
+    metric = parse_metric("gm-map")
+    assert metric.mean(np.array([1 / 2, 1 / 8, np.nan])) == pytest.approx(1 / 4)
+    assert metric.mean(np.array([np.nan])) is None
+    found = metric(SCORES, LABELS * [0, 0, 0, 0, 0], ONE_QUERY)
+    assert math.isnan(found[0])
+    counted = parse_metric("gm-map", "trec_eval")(SCORES, np.zeros(5), ONE_QUERY)
+    assert counted[0] == 1e-5
+    assert parse_metric("map").mean(np.array([1 / 2, 1 / 8])) == 5 / 16
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("recip_rank", "mrr"),
+        ("P_5", "precision@5"),
+        ("P.5", "precision@5"),
+        ("ndcg_cut_5", "ndcg@5"),
+        ("map_cut_10", "map@10"),
+        ("recall_100", "recall@100"),
+        ("success_1", "success@1"),
+        ("Rprec", "r-precision"),
+        ("gm_map", "gm-map"),
+        ("infAP", "inf-ap"),
+        ("11pt_avg", "11pt-avg"),
+        ("iprec_at_recall_0.10", "iprec@0.1"),
+        ("iprec_at_recall_1.00", "iprec@1"),
+    ],
+)
+def test_trec_evals_spellings_keep_its_conventions(theirs: str, ours: str) -> None:
+    """Under any contract, whose level of relevance and number of documents alone count."""
+    assert parse_metric(theirs) == parse_metric(ours, "trec_eval")
+    limited = {"preset": "lightgbm", "relevance_threshold": 1.5, "max_documents": 20}
+    assert parse_metric(theirs, limited) == parse_metric(ours, {**limited, "preset": "trec_eval"})
+
+
+def test_only_so_many_documents_count() -> None:
+    """Every metric sees the first documents of each ranking alone; what was judged stays."""
+    limited = {"max_documents": 2}
+    boundaries = np.array([0, 5, 6])
+    scores, labels = np.append(SCORES, 0.5), np.append(LABELS, 1.0)
+    assert parse_metric("precision", limited)(scores, labels, boundaries) == pytest.approx([1 / 2, 1.0])
+    assert parse_metric("recall", limited)(scores, labels, boundaries) == pytest.approx([1 / 3, 1.0])
+    assert parse_metric("map", limited)(scores, labels, boundaries) == pytest.approx([1 / 6, 1.0])
+    assert parse_metric("dcg", limited)(scores, labels, boundaries)[0] == pytest.approx(1 / math.log2(3))
+    assert parse_metric("map", limited).contract()["max_documents"] == 2
+    assert "max_documents" not in parse_metric("map").contract()
+    with pytest.raises(InvalidInput, match="at least 1"):
+        parse_metric("map", {"max_documents": 0})

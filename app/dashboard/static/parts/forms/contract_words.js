@@ -14,6 +14,9 @@ const WORDS = {
   queries_without_relevant: (value) => `queries without relevant documents ${value === "skip" ? "left out" : `count as ${value}`}`,
   short_lists: (value) => (value === "zero" ? "queries shorter than the cutoff count as 0" : ""),
   precision_sum_over: (value) => (value === "reachable" ? "precision over min(relevant, cutoff)" : "precision over all relevant documents"),
+  max_documents: (value) => `first ${short(value)} documents of each ranking`,
+  recall: (value) => `at recall ${short(value)}`,
+  mean: (value) => `${value} mean over queries`,
 };
 
 /** @param {Record<string, any>} contract those conventions that matter, or all of them */

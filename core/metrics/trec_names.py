@@ -1,0 +1,70 @@
+"""Metrics as trec_eval spells them."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from core.metrics.conventions import PRESETS, Conventions
+
+# What both spell alike, `map`, `bpref` and `ndcg`, is ours and follows the contract.
+TREC_EVAL_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "recip_rank": "mrr",
+        "Rprec": "r-precision",
+        "gm_map": "gm-map",
+        "11pt_avg": "11pt-avg",
+        "infAP": "inf-ap",
+    }
+)
+TREC_EVAL_NAMES_AT: Mapping[str, str] = MappingProxyType(
+    {
+        "P": "precision",
+        "recall": "recall",
+        "success": "success",
+        "ndcg_cut": "ndcg",
+        "map_cut": "map",
+        "iprec_at_recall": "iprec",
+    }
+)
+_AT = re.compile(r"(?P<name>[A-Za-z_]+)[_.](?P<at>[0-9]+(?:\.[0-9]+)?)")
+
+
+def from_trec_eval(text: str) -> str | None:
+    """Return our spelling of what trec_eval alone spells so, None of anything else.
+
+    Example:
+        >>> from_trec_eval("ndcg_cut_10"), from_trec_eval("iprec_at_recall_0.10"), from_trec_eval("map")
+        ('ndcg@10', 'iprec@0.10', None)
+    """
+    if text in TREC_EVAL_NAMES:
+        return TREC_EVAL_NAMES[text]
+    match = _AT.fullmatch(text)
+    if match is None or match["name"] not in TREC_EVAL_NAMES_AT:
+        return None
+    return f"{TREC_EVAL_NAMES_AT[match['name']]}@{match['at']}"
+
+
+def trec_eval_spelling(name: str) -> str | None:
+    """Return how trec_eval spells a metric of ours, with a cutoff where it has one, None of others.
+
+    Example:
+        >>> trec_eval_spelling("ndcg"), trec_eval_spelling("mrr"), trec_eval_spelling("err")
+        ('ndcg_cut_10', 'recip_rank', None)
+    """
+    for theirs, ours in TREC_EVAL_NAMES.items():
+        if ours == name:
+            return theirs
+    for theirs, ours in TREC_EVAL_NAMES_AT.items():
+        if ours == name:
+            return f"{theirs}_{'0.10' if ours == 'iprec' else '10'}"
+    return name if name == "bpref" else None
+
+
+def trec_eval_conventions(held: Conventions) -> Conventions:
+    """Return trec_eval's conventions, with what its options -l and -M set as these conventions have it."""
+    return replace(
+        PRESETS["trec_eval"],
+        relevance_threshold=held.relevance_threshold,
+        max_documents=held.max_documents,
+    )
