@@ -88,6 +88,21 @@ def address(base_url: str | None) -> str:
     return given
 
 
+def with_query(path: str, parameters: Mapping[str, Any]) -> httpx.URL:
+    """Return a path with parameters besides those of its own query string.
+
+    Args:
+        path: Below the service's address.
+        parameters: A name that the path has, too, replaces its value; those that are None are left out.
+
+    Example:
+        >>> with_query("/v1/jobs?limit=1", {"kind": "train", "status": None})
+        URL('/v1/jobs?limit=1&kind=train')
+    """
+    url, more = httpx.URL(path), given(parameters)
+    return url.copy_merge_params(more) if more else url
+
+
 def authorization(api_key: str | None) -> dict[str, str]:
     """Return the header that shows a key, none where there is none.
 

@@ -65,6 +65,27 @@ def test_a_service_that_is_away_is_named() -> None:
         client.job("job_1")
 
 
+def test_a_query_string_in_the_path_is_kept() -> None:
+    """It joins the parameters; one that is given again replaces the path's."""
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.raw_path.decode())
+        return httpx.Response(200, json={"items": []})
+
+    with client_of(answer) as client:
+        client.request("GET", "/v1/evaluations?limit=1")
+        client.request(
+            "GET", "/v1/evaluations?limit=1&model=a%26b", parameters={"cursor": "x", "model": None}
+        )
+        client.request("GET", "/v1/evaluations?limit=1", parameters={"limit": 2})
+    assert asked == [
+        "/v1/evaluations?limit=1",
+        "/v1/evaluations?limit=1&model=a%26b&cursor=x",
+        "/v1/evaluations?limit=2",
+    ]
+
+
 def test_waiting_shows_every_state_and_returns_the_last() -> None:
     """Progress is reported each time, the end included."""
     seen: list[str] = []

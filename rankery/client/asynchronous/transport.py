@@ -10,7 +10,7 @@ import httpx
 
 from rankery.client.attempts import Attempts
 from rankery.client.downloads import opened_for_writing
-from rankery.client.reading import Document, address, authorization, checked, document_of, given
+from rankery.client.reading import Document, address, authorization, checked, document_of, with_query
 from rankery.client.uploads import Upload
 from rankery.errors import ServiceUnreachable
 
@@ -105,8 +105,8 @@ class AsyncTransport:
 
         Args:
             method: GET, POST, …
-            path: Where to, under the service's address.
-            parameters: Of the query; those that are None are left out.
+            path: Where to, under the service's address; it may have a query string.
+            parameters: Of the query, besides; those that are None are left out.
             json: The body.
             content: The body as bytes, instead.
             headers: Further headers.
@@ -121,8 +121,7 @@ class AsyncTransport:
             response = await self._attempt(
                 attempts,
                 method,
-                path,
-                params=given(parameters or {}),
+                with_query(path, parameters or {}),
                 json=json,
                 content=content,
                 headers=headers,
@@ -154,9 +153,9 @@ class AsyncTransport:
             FileUnusable: The file cannot be written.
         """
         attempts = Attempts(self._retries, repeatable=True)
-        options = {"params": given(parameters or {}), "json": json}
+        url = with_query(path, parameters or {})
         while True:
-            response = await self._attempt(attempts, method, path, into=(target, on_bytes), **options)
+            response = await self._attempt(attempts, method, url, into=(target, on_bytes), json=json)
             if response is not None:
                 return
 
@@ -164,14 +163,14 @@ class AsyncTransport:
         self,
         attempts: Attempts,
         method: str,
-        path: str,
+        url: httpx.URL | str,
         *,
         into: tuple[Path, Callable[[int, int | None], None]] | None = None,
         **options: Any,
     ) -> httpx.Response | None:
         """Send it once; None after a pause where it is to be sent again."""
         try:
-            response = await self._answer(method, path, into, options)
+            response = await self._answer(method, url, into, options)
         except httpx.HTTPError as error:
             pause = attempts.pause_after_error(error) if isinstance(error, httpx.TransportError) else None
             if pause is None:
@@ -189,14 +188,14 @@ class AsyncTransport:
     async def _answer(
         self,
         method: str,
-        path: str,
+        url: httpx.URL | str,
         into: tuple[Path, Callable[[int, int | None], None]] | None,
         options: dict[str, Any],
     ) -> httpx.Response:
         if into is None:
-            return await self._http.request(method, path, **options)
+            return await self._http.request(method, url, **options)
         target, on_bytes = into
-        async with self._http.stream(method, path, **options) as response:
+        async with self._http.stream(method, url, **options) as response:
             if response.is_error:
                 await response.aread()
                 return response

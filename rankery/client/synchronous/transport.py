@@ -13,7 +13,7 @@ import httpx
 
 from rankery.client.attempts import Attempts
 from rankery.client.downloads import opened_for_writing
-from rankery.client.reading import Document, address, authorization, checked, document_of, given
+from rankery.client.reading import Document, address, authorization, checked, document_of, with_query
 from rankery.client.uploads import Upload
 from rankery.errors import ServiceUnreachable
 
@@ -108,8 +108,8 @@ class Transport:
 
         Args:
             method: GET, POST, …
-            path: Where to, under the service's address.
-            parameters: Of the query; those that are None are left out.
+            path: Where to, under the service's address; it may have a query string.
+            parameters: Of the query, besides; those that are None are left out.
             json: The body.
             content: The body as bytes, instead.
             headers: Further headers.
@@ -124,8 +124,7 @@ class Transport:
             response = self._attempt(
                 attempts,
                 method,
-                path,
-                params=given(parameters or {}),
+                with_query(path, parameters or {}),
                 json=json,
                 content=content,
                 headers=headers,
@@ -157,9 +156,9 @@ class Transport:
             FileUnusable: The file cannot be written.
         """
         attempts = Attempts(self._retries, repeatable=True)
-        options = {"params": given(parameters or {}), "json": json}
+        url = with_query(path, parameters or {})
         while True:
-            response = self._attempt(attempts, method, path, into=(target, on_bytes), **options)
+            response = self._attempt(attempts, method, url, into=(target, on_bytes), json=json)
             if response is not None:
                 return
 
@@ -167,14 +166,14 @@ class Transport:
         self,
         attempts: Attempts,
         method: str,
-        path: str,
+        url: httpx.URL | str,
         *,
         into: tuple[Path, Callable[[int, int | None], None]] | None = None,
         **options: Any,
     ) -> httpx.Response | None:
         """Send it once; None after a pause where it is to be sent again."""
         try:
-            response = self._answer(method, path, into, options)
+            response = self._answer(method, url, into, options)
         except httpx.HTTPError as error:
             pause = attempts.pause_after_error(error) if isinstance(error, httpx.TransportError) else None
             if pause is None:
@@ -192,14 +191,14 @@ class Transport:
     def _answer(
         self,
         method: str,
-        path: str,
+        url: httpx.URL | str,
         into: tuple[Path, Callable[[int, int | None], None]] | None,
         options: dict[str, Any],
     ) -> httpx.Response:
         if into is None:
-            return self._http.request(method, path, **options)
+            return self._http.request(method, url, **options)
         target, on_bytes = into
-        with self._http.stream(method, path, **options) as response:
+        with self._http.stream(method, url, **options) as response:
             if response.is_error:
                 response.read()
                 return response
