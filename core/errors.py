@@ -93,6 +93,10 @@ class DatasetError(RankeryError):
         return cls(DatasetProblem(detail, file, line, column, text))
 
 
+class RunError(DatasetError):
+    """A TREC run cannot be read."""
+
+
 class ModelError(RankeryError):
     """A model text cannot be used, or the features offered do not fit the model."""
 

@@ -1,6 +1,7 @@
 """Taking in a ranking from elsewhere."""
 
 from core.data.trec import join_run, read_run
+from core.errors import DatasetError, RunError
 from core.evaluation import rank_documents
 from core.store import System
 from core.store.result_keys import run_folder, run_key
@@ -15,14 +16,17 @@ def run_import(run: JobRun) -> None:
     Queries that the dataset does not have are left out.
 
     Raises:
-        DatasetError: With the line of what cannot be understood.
+        RunError: With the line of what cannot be understood.
         InvalidInput: It shares no query with the dataset, or cannot be joined with it.
     """
     spec = run.spec
     run.consumes(run_folder(spec["upload_id"]))
     run.phase("reading")
     with run.store.artifacts.local(run_key(spec["upload_id"])) as path:
-        found = read_run(path, spec["filename"], run.limits)
+        try:
+            found = read_run(path, spec["filename"], run.limits)
+        except DatasetError as error:
+            raise RunError(*error.problems, more=error.more) from error
     run.phase("ranking")
     dataset = load_dataset(run.store, run.caches, spec["dataset_id"]).dataset
     joined = join_run(dataset, found)

@@ -14,6 +14,7 @@ from core.errors import (
     ModelError,
     NotFound,
     RankeryError,
+    RunError,
     StoreFull,
     StoreUnavailable,
     WrongState,
@@ -22,6 +23,7 @@ from core.errors import (
 TITLES: Mapping[type[RankeryError], str] = MappingProxyType(
     {
         DatasetError: "Dataset cannot be read",
+        RunError: "Run cannot be read",
         InvalidInput: "Invalid specification",
         ModelError: "Model cannot be used",
         NotFound: "Not found",

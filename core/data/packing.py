@@ -35,7 +35,14 @@ _PACKINGS = (
 )
 
 
-def mapped_bytes(path: Path, file: str, limits: Limits, on_progress: Progress | None = None) -> Bytes:
+def mapped_bytes(
+    path: Path,
+    file: str,
+    limits: Limits,
+    on_progress: Progress | None = None,
+    *,
+    expected: str = "judged documents",
+) -> Bytes:
     """Map a file read-only; gzip and Zstandard data, told by their content, are unpacked first.
 
     What is unpacked goes to a temporary file that has no name, so that no memory is held for it and nothing
@@ -46,6 +53,7 @@ def mapped_bytes(path: Path, file: str, limits: Limits, on_progress: Progress | 
         file: Its name for messages.
         limits: How large packed data may become.
         on_progress: Told the packed bytes read so far and their number.
+        expected: What messages say that the file should hold.
 
     Raises:
         DatasetError: When the file is empty, or packed data are damaged, cut off or too large.
@@ -54,7 +62,7 @@ def mapped_bytes(path: Path, file: str, limits: Limits, on_progress: Progress | 
     with path.open("rb", buffering=0) as stream:
         start = stream.read(4)
         if not start:
-            raise DatasetError.at("expected judged documents, but the file is empty", file=file)
+            raise DatasetError.at(f"expected {expected}, but the file is empty", file=file)
         packing = _packing(start)
         if packing is None:
             return _mapped(stream)
@@ -62,7 +70,7 @@ def mapped_bytes(path: Path, file: str, limits: Limits, on_progress: Progress | 
             size = _unpack(packing, path, unpacked, file, limits, on_progress)
             if size == 0:
                 raise DatasetError.at(
-                    f"expected judged documents, but the {packing.name} data are empty", file=file
+                    f"expected {expected}, but the {packing.name} data are empty", file=file
                 )
             content = _mapped(unpacked)
     inner = _packing(content[:4].tobytes())

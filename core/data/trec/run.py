@@ -77,7 +77,7 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
     """
     file = name or Path(path).name
     limits = limits or Limits()
-    text = mapped_bytes(Path(path), file, limits)
+    text = mapped_bytes(Path(path), file, limits, expected="a TREC run")
     found = binary_kind(text)
     if found:
         raise DatasetError.at(f"expected a TREC run, but found {found}", file=file)

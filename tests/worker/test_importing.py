@@ -1,0 +1,43 @@
+"""Rankings from elsewhere."""
+
+import pytest
+
+from core.data import synthetic_dataset
+from core.store import Job
+from core.store.result_keys import run_key
+from tests.worker.workshop import Workshop
+
+DATASET = synthetic_dataset(3, seed=1, documents_per_query=4, n_features=2)
+
+
+def _imported(workshop: Workshop, content: bytes) -> Job:
+    dataset_id = workshop.add(DATASET, "judged")
+    workshop.store.artifacts.write_bytes(run_key("run_1"), content)
+    return workshop.run("import", dataset_id, upload_id="run_1", name="bm25", filename="bm25.run")
+
+
+@pytest.mark.parametrize(
+    ("content", "detail"),
+    [
+        (b"q1 Q0 d1 1 high bm25\n", "file bm25.run, line 1, column 12: expected a score"),
+        (b"", "file bm25.run: expected a TREC run, but the file is empty"),
+        (b"\x1f\x8b\x08\x00", "file bm25.run: expected whole gzip data"),
+    ],
+)
+def test_a_run_that_cannot_be_read_is_called_a_run(workshop: Workshop, content: bytes, detail: str) -> None:
+    """The dataset that it ranks is well."""
+    job = _imported(workshop, content)
+    assert (job.status, job.problem and job.problem["title"]) == ("failed", "Run cannot be read")
+    assert job.problem is not None
+    assert job.problem["detail"].startswith(detail)
+
+
+def test_a_run_becomes_a_ranking(workshop: Workshop) -> None:
+    """Of the queries that it shares with the dataset."""
+    query = DATASET.query_ids[0]
+    lines = [
+        f"{query} Q0 {document} 1 {score} bm25\n" for score, document in enumerate(DATASET.document_ids[:4])
+    ]
+    job = _imported(workshop, "".join(lines).encode())
+    assert job.status == "succeeded", job.problem
+    assert (job.result or {})["ranking_id"].startswith("rnk_")
