@@ -55,8 +55,7 @@ def list_jobs(
         "id", "kind", "status", "about", "progress", "age", right=("age",), wrap=("about", "progress")
     )
     for job in found:
-        about = plain(about_what(job))
-        shown.add_row(job.id, job.kind, job.status, about, _progress(job), age(job.created_at))
+        shown.add_row(job.id, job.kind, job.status, plain(job.about), _progress(job), age(job.created_at))
     session.show(found, shown)
 
 
@@ -129,15 +128,6 @@ def show_history(
     session.show(history, shown, *best)
 
 
-def about_what(job: "Job") -> str:
-    """Say in a word what a job is about: its model or its systems."""
-    spec = job.spec
-    if spec.get("systems"):
-        return " and ".join(str(one.get("name") or one.get("model") or one) for one in spec["systems"])
-    found = (spec.get(name) for name in ("model_name", "model", "name", "ranking_id"))
-    return next((str(one) for one in found if one), "")
-
-
 def ending(job: "Job") -> str:
     """Say how a job ended."""
     why = job.problem and (job.problem.detail or job.problem.title)
@@ -157,7 +147,7 @@ def _properties(job: "Job") -> Iterator[tuple[str, Any]]:
     yield "id", job.id
     yield "kind", job.kind
     yield "status", job.status
-    yield "about", about_what(job) or None
+    yield "about", job.about or None
     yield "progress", _progress(job) or None
     yield "problem", job.problem and (job.problem.detail or job.problem.title)
     for name, value in (job.result or {}).items():

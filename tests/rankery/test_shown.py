@@ -46,6 +46,26 @@ def test_a_name_is_text_wherever_it_is_shown(shown: Any) -> None:
     assert "[red]web[/red]" in printed(bracketed)
 
 
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"model_name": "web"}, "web"),
+        ({"name": "train.txt", "dataset_id": "ds_1"}, "train.txt"),
+        ({"model": "web@champion", "model_id": "mdl_1", "system": "web:3"}, "web:3"),
+        ({"systems": [{"model_id": "mdl_1", "system": "web:1"}, {"ranking_id": "rnk_1"}]}, "web:1, rnk_1"),
+        (
+            {"model_name": "web", "alias": "live", "systems": [{"system": "web:1"}, {"system": "web:2"}]},
+            "web:2 for @live",
+        ),
+        ({}, ""),
+    ],
+)
+def test_a_job_is_about_what_people_call_things(spec: dict[str, Any], words: str) -> None:
+    """Whatever its kind is."""
+    job = job_of(spec=spec)
+    assert (job.about, job.summary()["about"]) == (words, words)
+
+
 def test_a_job_is_one_line_until_it_is_looked_at() -> None:
     """In a log it is short; a card has the numbers."""
     job = job_of(**RUNNING)

@@ -14,6 +14,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
+from rankery.client.display.texts import about
 from rankery.client.schemas.answers import Job
 
 OnJob = Callable[[Job], None]
@@ -94,8 +95,7 @@ def _nothing(*_: object) -> None:
 
 
 def _name(job: Job) -> str:
-    made = job.spec.get("model_name") or job.spec.get("model") or ""
-    return f"{job.kind} {made or job.id}"
+    return f"{job.kind} {about(job.spec) or job.id}"
 
 
 def _steps(job: Job) -> tuple[int, int | None]:
