@@ -6,7 +6,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from rankery.local import one_sentence
+from rankery.local import one_sentence, query_sizes_beside
 
 Finding = dict[str, Any]
 
@@ -18,12 +18,14 @@ class ExaminedFile:
     Attributes:
         file: Its path, as given.
         format: What it turned out to be: letor, lightgbm, csv, parquet or trec-qrels.
+        query_sizes: LightGBM's query file that goes with it; None without.
         statistics: Counts of queries, documents, features and labels, as the service shows them.
         findings: Errors first, as the service shows them.
     """
 
     file: str
     format: str
+    query_sizes: str | None
     statistics: dict[str, Any]
     findings: list[Finding]
 
@@ -58,7 +60,10 @@ class Examination:
 
 
 def examine_files(
-    files: Sequence[Path], tests: Sequence[Path], options: Mapping[str, Any] | None = None
+    files: Sequence[Path],
+    tests: Sequence[Path],
+    options: Mapping[str, Any] | None = None,
+    query_sizes: Path | None = None,
 ) -> Examination:
     """Look files over, and those that go together beside each other.
 
@@ -67,6 +72,8 @@ def examine_files(
         tests: What they would be judged on: each is held against each of `files`. Without any, each of
             `files` is held against those after it.
         options: How to read them all, as an upload's: `format`, `columns`, `non_contiguous_queries`, ….
+        query_sizes: LightGBM's query file of the first of `files`; a file beside it with `.query` after its
+            name is found without, as for all others.
 
     Raises:
         FilesUnusable: In one sentence, with line and column.
@@ -77,11 +84,14 @@ def examine_files(
     from core.doctor import compare, examine
 
     examined, datasets = [], {}
+    given = {files[0]: query_sizes} if query_sizes else {}
     for path in (*files, *tests):
         if path in datasets:
             continue
+        sizes = given.get(path) or query_sizes_beside(path, (options or {}).get("columns"))
         with one_sentence():
-            reading = read_file(JudgedFile(path, path.name), reading_options(options or {}))
+            file = JudgedFile(path, path.name, sizes)
+            reading = read_file(file, reading_options(options or {}))
         datasets[path] = reading.dataset
         report = examine(
             reading.dataset,
@@ -89,7 +99,8 @@ def examine_files(
             scattered_examples=reading.scattered_examples,
         )
         statistics = dataset_statistics(reading.dataset)
-        examined.append(ExaminedFile(str(path), reading.format, statistics, report.as_json()))
+        side = sizes.name if sizes and reading.format == "lightgbm" else None
+        examined.append(ExaminedFile(str(path), reading.format, side, statistics, report.as_json()))
     beside = [(train, test) for train in files for test in tests] or list(combinations(files, 2))
     pairs = [
         ExaminedPair(

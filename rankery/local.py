@@ -37,6 +37,17 @@ class RunEvaluation:
     values: dict[str, list[list[float | None]]]
 
 
+def query_sizes_beside(path: Path, columns: Mapping[str, Any] | None = None) -> Path | None:
+    """Return LightGBM's query file of a data file: that beside it with `.query` after its name.
+
+    Args:
+        path: The data file.
+        columns: Which columns of a table are what; where one is the query, no other file tells it.
+    """
+    sizes = path.with_name(f"{path.name}.query")
+    return sizes if sizes.is_file() and "query" not in (columns or {}) else None
+
+
 @contextmanager
 def one_sentence(place: str | None = None) -> Iterator[None]:
     """Turn what core says of files and options into one sentence.
@@ -63,6 +74,7 @@ def evaluate_runs(
     runs: Sequence[Path],
     metrics: Sequence[str],
     *,
+    columns: Mapping[str, Any] | None = None,
     contract: str | Mapping[str, Any],
     only_retrieved: bool,
     permutations: int,
@@ -74,6 +86,7 @@ def evaluate_runs(
         qrels: Judgments: TREC qrels, or any other judged dataset whose documents have ids.
         runs: TREC runs.
         metrics: Spellings, `ndcg@10`; the first one decides comparisons.
+        columns: Which columns of a judged table are what, as an upload's.
         contract: Name of a preset, or one with changes.
         only_retrieved: Whether queries for which a run has no result are left out, instead of counting 0.
         permutations: Random assignments of the randomisation test.
@@ -82,7 +95,8 @@ def evaluate_runs(
     Raises:
         FilesUnusable: In one sentence.
     """
-    from core.data import read_dataset
+    from core.data.options import reading_options
+    from core.data.reading import JudgedFile, read_file
     from core.data.trec import join_run, read_run
     from core.evaluation import measure, summarise_all
     from core.metrics import check_differences, conventions, parse_metric
@@ -93,7 +107,8 @@ def evaluate_runs(
         if len(runs) > 1:
             for spelling in metrics:
                 check_differences(spelling)
-        dataset = read_dataset(qrels)
+        judged = JudgedFile(qrels, qrels.name, query_sizes_beside(qrels, columns))
+        dataset = read_file(judged, reading_options({"columns": columns})).dataset
     joined = []
     for path in runs:
         with one_sentence(f"{path.name} beside {qrels.name}"):

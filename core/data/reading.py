@@ -1,10 +1,12 @@
 """Opening a file of judged documents, whatever it is packed in."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from core.data.content import Content, content_of
 from core.data.dataset import RankingDataset
@@ -16,6 +18,8 @@ from core.data.result import Reading
 from core.data.tables.assembly import read_table
 from core.data.tables.delimited import DelimitedTable
 from core.data.tables.parquet_file import ParquetTable
+from core.data.tables.roles import unjudged_columns
+from core.data.tables.table import Table
 from core.data.trec.qrels import read_qrels
 from core.errors import DatasetError
 
@@ -98,6 +102,36 @@ def read_file(
         return read_table(ParquetTable(text, file.name), options, limits, on_progress=on_progress)
     delimited = DelimitedTable(text, file.name, content.delimiter or ",")
     return read_table(delimited, options, limits, on_progress=on_progress)
+
+
+def read_unjudged(
+    file: JudgedFile, features: Sequence[str], columns: Columns | None = None, limits: Limits | None = None
+) -> Reading:
+    """Read documents that a model is to rank; labels are not looked at in tables, and not required there.
+
+    Args:
+        file: What to read, in any format that `read_file` takes.
+        features: The model's; of a table the other columns are left out.
+        columns: Which columns of a table are the query and the document, where their names do not tell.
+        limits: How large it may become.
+
+    Raises:
+        DatasetError: As `read_file`; also when a table has none of the features, or no column for the query
+            beside columns of unknown meaning. Without such, the table holds one query.
+    """
+    limits = limits or Limits()
+    text = mapped_bytes(file.path, file.name, limits)
+    content = content_of(text, file.name, has_query_sizes=file.query_sizes is not None)
+    table: Table
+    if content.format == "parquet":
+        table = ParquetTable(text, file.name)
+    elif content.format == "csv" and file.query_sizes is None:
+        table = DelimitedTable(text, file.name, content.delimiter or ",")
+    else:
+        return read_file(file, ReadingOptions(columns=columns or Columns()), limits)
+    roles = unjudged_columns(table, features, columns or Columns())
+    sizes = None if roles.query is not None else np.array([table.n_rows], np.int64)
+    return read_table(table, ReadingOptions(columns=roles), limits, query_sizes=sizes, labelled=False)
 
 
 def read_dataset(

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 from rich.console import RenderableType
 
+from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import of_service
 from rankery.cli.endings import WrongUsage
 from rankery.cli.measures import means_table, pair_table
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.printing import number, plain, table, titled
-from rankery.cli.references import data_of
+from rankery.cli.references import data_of, refuse_idle_columns
 from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
 
@@ -42,6 +43,7 @@ def compare(
             autocompletion=of_service("datasets"),
         ),
     ],
+    columns: ColumnsOption = None,
     metric: Metrics = None,
     preset: Preset = None,
     permutations: Annotated[
@@ -59,7 +61,9 @@ def compare(
     """
     if len(systems) < 2:
         raise WrongUsage("give two systems at least")
-    judged = data_of(session, dataset)
+    chosen = columns_of(columns)
+    refuse_idle_columns(chosen, dataset)
+    judged = data_of(session, dataset, chosen)
     job = session.client.compare(
         judged,
         [_system(session, system, judged) for system in systems],

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.table import Table
 
+from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import of_service
 from rankery.cli.endings import WrongUsage
 from rankery.cli.findings import counts, findings_table
-from rankery.cli.options import ColumnsOption, FormatOption, Limit, file_option
+from rankery.cli.options import FormatOption, Limit, QuerySizesOption
 from rankery.cli.printing import age, facts, moment, plain, say, table
 from rankery.cli.references import dataset_of, read, upload
 from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
-from rankery.cli.texts import json_object
 
 if TYPE_CHECKING:
     from rankery.client import Dataset
@@ -85,10 +85,7 @@ def upload_datasets(
     ] = None,
     format: FormatOption = "auto",
     columns: ColumnsOption = None,
-    query_sizes: Annotated[
-        Path | None,
-        file_option("LightGBM's query file beside its data file."),
-    ] = None,
+    query_sizes: QuerySizesOption = None,
     non_contiguous_queries: Annotated[
         Literal["regroup", "error"], typer.Option(help="What to do where a query's rows stand apart.")
     ] = "regroup",
@@ -102,11 +99,10 @@ def upload_datasets(
     if len(files) > 1 and (name is not None or query_sizes is not None):
         raise WrongUsage("--name and --query-sizes are of one file; upload several one by one")
     options: dict[str, Any] = {"format": format, "non_contiguous_queries": non_contiguous_queries}
-    if columns is not None:
-        options["columns"] = json_object(columns, "--columns")
-    if query_sizes is not None:
-        options["query_sizes"] = {"file": query_sizes}
-    _show_all(session, [upload(session, file, name, **options) for file in files])
+    chosen = columns_of(columns)
+    _show_all(
+        session, [upload(session, file, name, columns=chosen, sizes=query_sizes, **options) for file in files]
+    )
 
 
 @datasets.command("synthetic")

@@ -2,15 +2,18 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankery.cli.endings import FAILED
+from rankery.cli.columns import ColumnsOption, columns_of
+from rankery.cli.endings import FAILED, WrongUsage
 from rankery.cli.findings import counts, findings_table
-from rankery.cli.options import ColumnsOption, FormatOption, Json, file_option
+from rankery.cli.options import FormatOption, Json, QuerySizesOption, file_option
 from rankery.cli.printing import plain, show, show_json
-from rankery.cli.texts import json_object
+
+if TYPE_CHECKING:
+    from rankery.doctor import ExaminedFile
 
 
 def doctor(
@@ -26,6 +29,7 @@ def doctor(
     ] = None,
     format: FormatOption = "auto",
     columns: ColumnsOption = None,
+    query_sizes: QuerySizesOption = None,
     json: Json = False,
 ) -> None:
     """Say what is wrong with judged files, and what to do; needs no service.
@@ -34,20 +38,29 @@ def doctor(
     not fit. Without --test, several files are held against each other. The exit code is 1 where a finding is
     an error, so that a script stops before it trains on such data.
 
+    LightGBM's query file is found beside its data file, as rank.train.query beside rank.train.
+
     Example: `rankery doctor train.txt --test test.txt`
+
+    Example: `rankery doctor judged.csv --columns '{"label": "grade", "query": "search"}'`
     """
     from rankery.doctor import examine_files
 
-    options = {"format": format} | ({} if columns is None else {"columns": json_object(columns, "--columns")})
-    found = examine_files(files, test or [], options)
+    if query_sizes is not None and len(files) > 1:
+        raise WrongUsage("--query-sizes goes with one file; several have theirs beside them, as FILE.query")
+    found = examine_files(files, test or [], {"format": format, "columns": columns_of(columns)}, query_sizes)
     if json:
         show_json(asdict(found))
     else:
         for file in found.files:
-            show(f"[bold]{plain(file.file)}[/bold]: {counts(file.statistics)}, {file.format}", "")
+            show(f"[bold]{plain(file.file)}[/bold]: {counts(file.statistics)}, {_format(file)}", "")
             show(findings_table(file.findings))
         for pair in found.pairs:
             show(f"[bold]{plain(pair.train)}[/bold] beside [bold]{plain(pair.test)}[/bold]:", "")
             show(findings_table(pair.findings))
     if found.worst() == "error":
         raise typer.Exit(FAILED)
+
+
+def _format(file: "ExaminedFile") -> str:
+    return file.format if file.query_sizes is None else f"{file.format} with {plain(file.query_sizes)}"

@@ -7,6 +7,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from rankery.cli.columns import in_words_of_options
+from rankery.cli.printing import say
 from rankery.errors import UserError
 
 FAILED = 1
@@ -39,11 +41,11 @@ def _one_sentence_errors() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        typer.echo(f"rankery: {error}", err=True)
+        say(in_words_of_options(str(error)))
         raise typer.Exit(FAILED) from None
     except Interrupted as stopped:
-        typer.echo(f"rankery: {stopped}", err=True)
+        say(str(stopped))
         raise typer.Exit(INTERRUPTED) from None
     except KeyboardInterrupt:
-        typer.echo("rankery: stopped", err=True)
+        say("stopped")
         raise typer.Exit(INTERRUPTED) from None

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import RenderableType
 
+from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import of_service
 from rankery.cli.endings import WrongUsage
 from rankery.cli.measures import baselines_table, means_table
 from rankery.cli.metric_options import MaxDocuments, Metrics, Preset, RelevanceLevel, contract_of
 from rankery.cli.options import file_option
-from rankery.cli.references import data_of
+from rankery.cli.references import data_of, refuse_idle_columns
 from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
 
@@ -39,6 +40,7 @@ def evaluate(
             autocompletion=of_service("datasets"),
         ),
     ] = None,
+    columns: ColumnsOption = None,
     metric: Metrics = None,
     preset: Preset = None,
     relevance_level: RelevanceLevel = None,
@@ -95,7 +97,9 @@ def evaluate(
     Example: `rankery evaluate --qrels judged.qrels --run bm25.run -l 2 -M 100 --metric P_10`
     """
     if model is not None and dataset is not None and not (qrels or run):
-        judged = data_of(session, dataset)
+        chosen = columns_of(columns)
+        refuse_idle_columns(chosen, dataset)
+        judged = data_of(session, dataset, chosen)
         job = session.client.evaluate(
             model,
             judged,
@@ -112,6 +116,7 @@ def evaluate(
             qrels,
             run,
             list(dict.fromkeys(metric or _TREC_METRICS)),
+            columns=columns_of(columns),
             contract=contract_of(preset or "trec_eval", relevance_level, max_documents),
             only_retrieved=only_retrieved,
             permutations=permutations,

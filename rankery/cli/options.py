@@ -22,14 +22,6 @@ Port = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 DataFormat = Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"]
 FormatOption = Annotated[DataFormat, typer.Option(help="auto tells it by the content.")]
-ColumnsOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="JSON",
-        help="What a table's columns are, where their names do not tell it:"
-        ' {"label": "grade", "query": "search"}.',
-    ),
-]
 
 
 def file_option(help: str, **more: Any) -> Any:
@@ -37,4 +29,8 @@ def file_option(help: str, **more: Any) -> Any:
     return typer.Option(exists=True, dir_okay=False, readable=True, help=help, **more)
 
 
+QuerySizesOption = Annotated[
+    Path | None,
+    file_option("LightGBM's query file; FILE.query beside FILE is found without."),
+]
 Limit = Annotated[int, typer.Option(min=1, help="How many to list at most.")]

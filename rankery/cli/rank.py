@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.endings import WrongUsage
 from rankery.cli.models import Reference
 from rankery.cli.printing import json_text, number, plain, say, table
@@ -32,13 +33,15 @@ def rank(
         str,
         typer.Argument(
             help="Queries with their documents: JSON as the API takes it, CSV, TSV or Parquet with a column a"
-            " feature, or judged data such as LETOR, whose labels do not matter; - is standard input."
+            " feature and one for the query, or judged data such as LETOR, whose labels do not matter;"
+            " - is standard input."
         ),
     ],
     top: Annotated[
         int | None,
         typer.Option(min=1, help="Only so many documents of each query.", show_default="all"),
     ] = None,
+    columns: ColumnsOption = None,
     trec: Annotated[bool, typer.Option("--trec", help="Print a TREC run instead of tables.")] = False,
     output: Annotated[
         Path | None, typer.Option(dir_okay=False, help="Write JSON, or with --trec a run, to this file.")
@@ -47,9 +50,11 @@ def rank(
     """Order the documents of a file by a model, best first.
 
     Features go by name; those that the file lacks are missing, columns that the model does not know are left
-    out.
+    out. A table without such columns, and without one for the query, holds one query.
 
     Example: `rankery rank web@champion documents.csv --top 10`
+
+    Example: `rankery rank web documents.csv --columns '{"query": "search", "document": "sku"}'`
 
     Example: `rankery rank web test.txt --trec --output web.run`
     """
@@ -59,7 +64,7 @@ def rank(
         raise WrongUsage("--trec and --json are two forms of the same; choose one")
     found = session.client.model(model)
     with _given(file) as path:
-        candidates = read_candidates(path, found.feature_names)
+        candidates = read_candidates(path, found.feature_names, columns_of(columns))
     ranked: list[dict[str, Any]] = []
     for batch in _batches(candidates):
         answer = session.client.rank(found, batch, top)

@@ -2,17 +2,21 @@
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from rankery.cli.endings import WrongUsage
 from rankery.cli.printing import say
 from rankery.cli.session import Session
 from rankery.errors import UserError
+from rankery.local import query_sizes_beside
 
 if TYPE_CHECKING:
     from rankery.client import Dataset
+    from rankery.client.arguments import Columns
 
 _DATASET_PREFIX = "ds_"
 _SHOWN_CANDIDATES = 5
+_DEFAULTS = {"non_contiguous_queries": "regroup", "repeated_features": "last"}
 
 
 class NameUnclear(UserError):
@@ -41,10 +45,15 @@ def dataset_of(session: Session, reference: str) -> "Dataset":
     raise NameUnclear(f"there is no dataset {reference!r}; see `{session.command('datasets list')}`")
 
 
-def data_of(session: Session, reference: str) -> "Dataset":
+def data_of(session: Session, reference: str, columns: dict[str, Any] | None = None) -> "Dataset":
     """Find a dataset by its id or its name, or upload the file of that path and wait until it is read.
 
-    A file whose bytes were uploaded before is not uploaded again.
+    A file whose bytes were uploaded before, to be read in the same way, is not uploaded again.
+
+    Args:
+        session: Of the service.
+        reference: What people call it.
+        columns: Which columns of a table are what.
 
     Raises:
         JobFailed: The file is no judged data; the sentence names line and column.
@@ -56,20 +65,33 @@ def data_of(session: Session, reference: str) -> "Dataset":
             return dataset_of(session, reference)
         except NameUnclear as unclear:
             raise NameUnclear(f"{reference} is no file here, and {unclear}") from None
-    known = _uploaded_before(session, path)
+    known = _uploaded_before(session, path, columns)
     if known is None:
-        return upload(session, path)
+        return upload(session, path, columns=columns)
     say(f"{path.name} was uploaded before, as {known.id}")
     return known
 
 
-def upload(session: Session, path: Path, name: str | None = None, **options: Any) -> "Dataset":
-    """Upload a file and wait until it has been read.
+def upload(
+    session: Session,
+    path: Path,
+    name: str | None = None,
+    *,
+    columns: dict[str, Any] | None = None,
+    sizes: Path | None = None,
+    **options: Any,
+) -> "Dataset":
+    """Upload a file, with LightGBM's query file where there is one, and wait until it has been read.
 
     Raises:
         JobFailed: It is no judged data; the sentence names line and column.
     """
-    return read(session, session.client.upload_dataset(path, name, **options))
+    sizes = sizes or query_sizes_beside(path, columns)
+    if sizes is not None:
+        say(f"{path.name}: the number of documents of each query is in {sizes.name}")
+        options["query_sizes"] = {"file": sizes}
+    chosen = cast("Columns | None", columns)
+    return read(session, session.client.upload_dataset(path, name, columns=chosen, **options))
 
 
 def read(session: Session, dataset: "Dataset") -> "Dataset":
@@ -84,8 +106,27 @@ def read(session: Session, dataset: "Dataset") -> "Dataset":
     return dataset.refresh()
 
 
-def _uploaded_before(session: Session, path: Path) -> "Dataset | None":
+def refuse_idle_columns(columns: dict[str, Any] | None, *data: str | None) -> None:
+    """Refuse the option where no file is given that it could speak of.
+
+    Raises:
+        WrongUsage: All data are datasets of the service, which have been read.
+    """
+    if columns is not None and not any(one and Path(one).is_file() for one in data):
+        raise WrongUsage("--columns is for files; a dataset's columns were chosen when it was uploaded")
+
+
+def _uploaded_before(session: Session, path: Path, columns: dict[str, Any] | None) -> "Dataset | None":
+    if query_sizes_beside(path, columns) is not None:
+        return None  # the service knows the bytes of the data file alone
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     same = session.client.datasets("ready", sha256=sha256)
-    return next((one for one in same if not one.source.get("options")), None)
+    asked = {} if columns is None else {"columns": columns}
+    return next((one for one in same if _options(one) == asked), None)
+
+
+def _options(dataset: "Dataset") -> dict[str, Any]:
+    """Return how a file was to be read, without what holds anyway."""
+    options = dataset.source.get("options") or {}
+    return {name: value for name, value in options.items() if _DEFAULTS.get(name) != value}

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import completed, of_service
 from rankery.cli.endings import WrongUsage
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.names import LOSSES
 from rankery.cli.options import file_option
 from rankery.cli.printing import say
+from rankery.cli.references import refuse_idle_columns
 from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
 from rankery.cli.texts import NotUnderstood, settings
@@ -71,6 +73,7 @@ def train(
             help="What it is measured on at the end, likewise.", autocompletion=of_service("datasets")
         ),
     ] = None,
+    columns: ColumnsOption = None,
     name: Annotated[
         str | None,
         typer.Option(help="The model that it becomes a version of.", show_default="the data's name"),
@@ -115,13 +118,27 @@ def train(
 
     Example: `rankery train train.txt --validation vali.txt --early-stopping 30 --grid num_leaves=31,63`
     """
-    options = (data, loss, loss_option, set, validation, test, name, metric, preset, early_stopping, seed)
+    options = (
+        data,
+        loss,
+        loss_option,
+        set,
+        validation,
+        test,
+        columns,
+        name,
+        metric,
+        preset,
+        early_stopping,
+        seed,
+    )
     if from_json is not None:
         if any(option is not None for option in options):
             raise WrongUsage("--from-json holds the whole job: only --grid and --watch go with it")
         asked, sources = job_of_file(from_json), None
     elif data is not None:
-        sources = Sources(data, validation or _HELD_OUT, test)
+        sources = Sources(data, validation or _HELD_OUT, test, columns_of(columns))
+        refuse_idle_columns(sources.columns, data, validation, test)
         asked = {
             "kind": "train",
             "model_name": name or model_name_of(data),

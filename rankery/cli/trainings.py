@@ -48,11 +48,13 @@ class Sources:
         data: What to learn from: a file, or a dataset's id or name.
         validation: A share of the queries such as "0.2", a file, a dataset's id or name, or "none".
         test: Likewise.
+        columns: Which columns of those that are tables are what.
     """
 
     data: str
     validation: str | None
     test: str | None
+    columns: dict[str, Any] | None = None
 
     def fields(self, session: Session) -> dict[str, Any]:
         """Upload what are files, and return the fields of a job that say what it uses.
@@ -63,9 +65,11 @@ class Sources:
             NotUnderstood: A number that is no share.
         """
         fractions = [_fraction(text) for text in (self.validation, self.test)]
-        fields: dict[str, Any] = {"dataset_id": data_of(session, self.data).id}
+        fields: dict[str, Any] = {"dataset_id": data_of(session, self.data, self.columns).id}
         validation, test = (
-            held if held is not None or text in (None, NONE) else {"dataset_id": data_of(session, text).id}
+            held
+            if held is not None or text in (None, NONE)
+            else {"dataset_id": data_of(session, text, self.columns).id}
             for text, held in zip((self.validation, self.test), fractions, strict=True)
         )
         if validation is not None:

@@ -33,6 +33,7 @@ def read_table(
     limits: Limits | None = None,
     *,
     query_sizes: Int64Array | None = None,
+    labelled: bool = True,
     on_progress: Progress | None = None,
 ) -> Reading:
     """Make a dataset of a table.
@@ -42,6 +43,7 @@ def read_table(
         options: Which columns mean what, and how to treat scattered queries; names of features by column.
         limits: How large the matrix may become.
         query_sizes: (n_queries,) documents of each query, where no column tells the query.
+        labelled: Whether a label is required; without one, all labels are 0.
         on_progress: Told the bytes or rows done and to do; may raise to stop.
 
     Raises:
@@ -54,7 +56,7 @@ def read_table(
         raise DatasetError.at(
             f"expected at most {limits.features:,} columns, but found {len(table.names):,}", file=table.file
         )
-    columns = _columns(table, options, query_sizes is not None)
+    columns = _columns(table, options, sized=query_sizes is not None, labelled=labelled)
     names = _feature_names(table, columns.features, options)
     cells = table.n_rows * len(columns.features)
     if cells > limits.cells:
@@ -90,15 +92,16 @@ class _Columns:
         return (*self.roles.parts.values(), *self.query_columns, *self.features)
 
 
-def _columns(table: Table, options: ReadingOptions, sized: bool) -> _Columns:
-    if sized:
-        roles = find_roles(table.names, options.columns, table.file, table.header_line, usual=False)
+def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bool) -> _Columns:
+    required = [role for role, wanted in (("label", labelled), ("query", not sized)) if wanted]
+    roles = find_roles(
+        table.names, options.columns, table.file, table.header_line, usual=not sized, required=required
+    )
+    if sized and labelled:
         parts = {**roles.parts}
         parts.setdefault("label", 0)
         rest = tuple(position for position in roles.rest if position != parts["label"])
         roles = Roles(parts, roles.query_columns, roles.features, rest)
-    else:
-        roles = find_roles(table.names, options.columns, table.file, table.header_line)
     kinds = table.kinds()
     nested = [table.names[p] for p in roles.rest if kinds[p] == "neither"]
     if nested:
@@ -148,7 +151,7 @@ class _Rows:
         self._problems = Problems()
         n_rows, roles = table.n_rows, columns.roles
         self.features: Float32Array = np.empty((n_rows, len(columns.features)), np.float32)
-        self.labels: Float32Array = np.empty(n_rows, np.float32)
+        self.labels: Float32Array = np.zeros(n_rows, np.float32)
         self.queries: Int64Array = np.zeros(n_rows, np.int64)
         self.query_ids: dict[str, int] = {}
         if boundaries is not None:
@@ -252,9 +255,10 @@ class _Rows:
 
     def _take(self, arrays: dict[int, Any], first: int, last: int) -> None:
         parts = self._columns.roles.parts
-        label = self._float32(arrays, parts["label"], first, "a label, a number such as 2")
-        self._refuse_infinite(label, parts["label"], first)
-        self.labels[first:last] = label
+        if "label" in parts:
+            label = self._float32(arrays, parts["label"], first, "a label, a number such as 2")
+            self._refuse_infinite(label, parts["label"], first)
+            self.labels[first:last] = label
         if "query" in parts:
             self.queries[first:last] = self._query_codes(arrays[parts["query"]], parts["query"], first)
         if "document" in parts:

@@ -1,12 +1,13 @@
 """Which column of a table plays which part."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from core.data.options import ROLES, Columns
 from core.data.tables.problems import listed
+from core.data.tables.table import Table
 from core.errors import DatasetError, DatasetProblem
 
 USUAL_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -46,7 +47,13 @@ class Roles:
 
 
 def find_roles(
-    names: Sequence[str], columns: Columns, file: str, line: int | None, *, usual: bool = True
+    names: Sequence[str],
+    columns: Columns,
+    file: str,
+    line: int | None,
+    *,
+    usual: bool = True,
+    required: Collection[str] = ("label", "query"),
 ) -> Roles:
     """Assign roles by the names that were given, else by the usual names.
 
@@ -55,7 +62,8 @@ def find_roles(
         columns: What was asked for.
         file: The file, for messages.
         line: Line of the header, for messages.
-        usual: Whether usual names count, and a label and a query are required.
+        usual: Whether usual names count, and `required` roles are.
+        required: The roles that must not stay open.
 
     Raises:
         DatasetError: When a name is missing, doubled or unknown, or a role is open or doubtful.
@@ -75,7 +83,7 @@ def find_roles(
             problems.append(_doubtful(role, candidates))
         elif candidates and candidates[0] in names:
             parts[role] = names.index(candidates[0])
-        elif not candidates and usual and role in ("label", "query"):
+        elif not candidates and usual and role in required:
             problems.append(_missing(role, names))
     if problems:
         raise DatasetError(
@@ -88,6 +96,40 @@ def find_roles(
         None if columns.features is None else tuple(map(names.index, columns.features)),
         tuple(position for position in range(len(names)) if position not in used),
     )
+
+
+def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) -> Columns:
+    """Assign every column of documents that are to be ranked: query, document, feature or ignored.
+
+    Args:
+        table: The columns, and their place for messages.
+        features: The model's.
+        columns: What was asked for.
+
+    Raises:
+        DatasetError: None of the features is there, or no column is the query where some are unknown.
+    """
+    known = set(features).intersection(columns.features or table.names)
+    named = {getattr(columns, role) for role in ROLES} | {*columns.query_columns, *columns.ignore}
+    wanted = tuple(name for name in table.names if name in known - named)
+    if not wanted:
+        expected = f"expected features of the model such as {listed(features)}, but found only"
+        raise DatasetError.at(f"{expected} {listed(table.names)}", file=table.file, line=table.header_line)
+    given = Columns(
+        query=columns.query,
+        document=columns.document,
+        features=wanted,
+        ignore=tuple(name for name in table.names if name in named - {columns.query, columns.document}),
+    )
+    roles = find_roles(table.names, given, table.file, table.header_line, required=())
+    if roles.rest:
+        roles = find_roles(table.names, given, table.file, table.header_line, required=("query",))
+    query, document = (
+        table.names[roles.parts[role]] if role in roles.parts else None for role in ("query", "document")
+    )
+    used = {query, document, *wanted}
+    ignored = tuple(name for name in table.names if name not in used)
+    return Columns(query=query, document=document, features=wanted, ignore=ignored)
 
 
 def _is_usual(role: str, name: str) -> bool:

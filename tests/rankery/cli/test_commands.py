@@ -31,6 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "train.txt").write_text(JUDGED)
     (folder / "test.txt").write_text("".join(lines[100:]).replace("qid:", "qid:1"))
     (folder / "broken.txt").write_text("1 qid:1 1:0.5\n0 qid:1 1:no\n")
+    (folder / "unknown.csv").write_text(as_table(JUDGED))
     return folder
 
 
@@ -42,6 +43,15 @@ def trained(stack: EmbeddedStack, folder: Path) -> dict[str, Any]:
     assert done.code == 0, done.errors
     found: dict[str, Any] = done.document
     return found
+
+
+def as_table(judged: str) -> str:
+    """Return LETOR text as a table whose columns have unusual names."""
+    rows = [line.split() for line in judged.splitlines()]
+    return "grade,search,f1,f2,f3\n" + "".join(
+        f"{label},{query.removeprefix('qid:')},{','.join(value.split(':')[1] for value in values)}\n"
+        for label, query, *values in rows
+    )
 
 
 def rankery(stack: EmbeddedStack, *arguments: str | Path, **options: Any) -> Done:
@@ -171,6 +181,28 @@ def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: P
     assert rankery(stack, "datasets", "show", first["id"]).sentence == f"there is no dataset {first['id']!r}"
 
 
+def test_a_table_is_told_by_its_columns(trained: dict[str, Any], stack: EmbeddedStack, folder: Path) -> None:
+    """Wherever a file is taken, in the same words; what was uploaded so before is not uploaded again."""
+    told = ("--columns", '{"label": "grade", "query": "search"}', "--json")
+    table = folder / "unknown.csv"
+    document = rankery(stack, "train", table, *told, "--name", "table", *QUICK).document
+    dataset = document["job"]["spec"]["dataset_id"]
+    with Client(stack.url) as client:
+        statistics = client.dataset(dataset).statistics
+    assert statistics is not None
+    assert statistics["queries"] == 40
+    measured = rankery(stack, "evaluate", "web:1", "--dataset", table, *told, "--metric", "ndcg@5")
+    assert f"unknown.csv was uploaded before, as {dataset}" in measured.errors
+    compared = rankery(stack, "compare", "web:1", "table:1", "--dataset", table, *told).document
+    assert (measured.document["dataset_id"], compared["dataset_id"]) == (dataset, dataset)
+    ranked = rankery(stack, "rank", "web:1", table, *told).document
+    judged = rankery(stack, "rank", "web:1", folder / "train.txt", "--json").document
+    assert ranked == judged
+    idle = rankery(stack, "evaluate", "web:1", "--dataset", "train.txt", *told)
+    assert (idle.code, idle.output) == (2, "")
+    assert "--columns is for files" in idle.errors
+
+
 def test_models_are_promoted_and_taken_back(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """Without a gate at once; with one, its verdict is printed, and a refusal is a failure."""
     moved = rankery(stack, "models", "promote", "web:1", "--json")
@@ -190,6 +222,11 @@ def test_models_are_promoted_and_taken_back(trained: dict[str, Any], stack: Embe
     assert admitted.document["sentence"] in admitted.errors
     assert rankery(stack, "models", "aliases", "web", "--json").document[0]["version"] == 3
     assert rankery(stack, "models", "rollback", "web", "--json").document["version"] == 1
+    promotions = rankery(stack, "jobs", "list", "--kind", "promote").output
+    assert [line.split()[3:6] for line in promotions.splitlines() if line.startswith("job_")] == [
+        ["web:3", "for", "@champion"],
+        ["web:2", "for", "@champion"],
+    ]
     kinds = [move["kind"] for move in rankery(stack, "models", "history", "web", "--json").document]
     assert kinds == ["rolled_back", "promoted", "refused", "moved"]
     assert rankery(stack, "models", "show", "web@champion", "--json").document["version"] == 1
@@ -246,6 +283,10 @@ def test_a_model_is_ranked_with_measured_compared_and_exported(
     printed = rankery(stack, "compare", "web:1", run_file, "--dataset", folder / "test.txt").output
     assert printed.startswith("web:1 and web.run are the same by ndcg@5")
     assert "web.run − web:1" in printed
+    comparisons = rankery(stack, "jobs", "list", "--kind", "compare", "--limit", "1").output
+    assert comparisons.splitlines()[-1].split()[3:5] == ["web:1,", "web.run"]
+    shown = rankery(stack, "jobs", "show", comparisons.splitlines()[-1].split()[0]).output
+    assert "about             web:1, web.run" in shown
 
     exported = tmp_path / "model.c"
     options = ("--format", "c", "--model-name", "shop", "-o", exported, "--dataset", "test.txt")
@@ -290,6 +331,14 @@ def test_a_model_is_ranked_with_measured_compared_and_exported(
         (("train", "FOLDER/broken.txt"), "file broken.txt, line 2, column 9: expected a number"),
         (("datasets", "upload", "FOLDER/broken.txt"), "file broken.txt, line 2, column 9: expected a number"),
         (("rank", "web", "FOLDER/broken.txt"), "file broken.txt, line 2, column 9: expected a number"),
+        *(
+            (
+                (*words, "FOLDER/unknown.csv"),
+                "expected a column for the query, named query_id, queryid, qid or told in"
+                """ --columns '{"query": …}', but found only grade, search, f1, f2, f3""",
+            )
+            for words in (("rank", "web"), ("train",), ("evaluate", "web", "--dataset"))
+        ),
         (("rank", "web", "none.csv"), "none.csv cannot be read: No such file or directory"),
         (("models", "show", "nobody"), "there is no model 'nobody'"),
         (("evaluate", "web@nobody", "--dataset", "train.txt"), "there is no model 'web@nobody'"),

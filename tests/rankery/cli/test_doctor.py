@@ -33,6 +33,27 @@ def test_findings_come_with_what_to_do(folder: Path) -> None:
     assert "query 1, 2, 3, 4, 5, …" in beside
 
 
+def test_a_query_file_is_found_beside_its_data(tmp_path: Path) -> None:
+    """Under the name that LightGBM looks for, or as told; a column that is the query needs none."""
+    path = tmp_path / "rank.train"
+    path.write_text("1 1:0.5\n0 1:0.25\n1 1:2\n")
+    alone = run("doctor", path)
+    assert (alone.code, alone.output) == (1, "")
+    assert "or a query file with the number of documents of each query" in alone.sentence
+    sizes = tmp_path / "sizes"
+    sizes.write_text("3\n")
+    (told,) = run("doctor", path, "--query-sizes", sizes, "--json").document["files"]
+    assert (told["statistics"]["queries"], told["query_sizes"]) == (1, "sizes")
+    (tmp_path / "rank.train.query").write_text("2\n1\n")
+    done = run("doctor", path, NO_COLOR="1")
+    first, *_ = done.output.splitlines()
+    assert first == f"{path}: 2 queries, 3 documents, 1 features, lightgbm with rank.train.query"
+    path.write_text("label,search,f1\n1,a,0.5\n0,b,0.25\n1,c,2\n")
+    (table,) = run("doctor", path, "--columns", '{"query": "search"}', "--json").document["files"]
+    assert (table["statistics"]["queries"], table["query_sizes"]) == (3, None)
+    assert run("doctor", path, path, "--query-sizes", sizes).code == 2
+
+
 def test_an_error_is_a_failure(folder: Path) -> None:
     """A script stops before it trains on data that teach nothing."""
     done = run("doctor", folder / "flat.txt", "--json")

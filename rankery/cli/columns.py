@@ -1,0 +1,48 @@
+"""Which columns of a table are what, as the command line has it."""
+
+import json
+import re
+from typing import Annotated, Any
+
+import typer
+
+from rankery.cli.texts import json_object
+
+_OPTION = "--columns"
+_ROLES = ("label", "query", "document", "query_weight", "document_weight")
+_LISTS = ("query_columns", "features", "ignore")
+# As the reader of tables names the places, and as its errors do.
+_PLACE = re.compile(rf"\bcolumns\.({'|'.join((*_ROLES, *_LISTS))})\b(\.\d+)?")
+
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="JSON",
+        help="What the columns of a table are, where their names do not tell it:"
+        ' {"label": "grade", "query": "search"}.',
+    ),
+]
+
+
+def columns_of(text: str | None) -> dict[str, Any] | None:
+    """Read the option.
+
+    Raises:
+        NotUnderstood: It is no JSON object.
+    """
+    return None if text is None else json_object(text, _OPTION)
+
+
+def in_words_of_options(sentence: str) -> str:
+    r"""Return an error about the columns of a table with the option that mends it.
+
+    Example:
+        >>> in_words_of_options("expected a column for the query, told in columns.query")
+        'expected a column for the query, told in --columns \'{"query": …}\''
+    """
+
+    def option(place: re.Match[str]) -> str:
+        value = "…" if place[1] in _ROLES else "[…]"
+        return f"{_OPTION} '{{{json.dumps(place[1])}: {value}}}'"
+
+    return _PLACE.sub(option, sentence)

@@ -1,0 +1,94 @@
+"""Documents to be ranked, in the forms that files have."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankery.candidates import read_candidates
+from rankery.local import FilesUnusable
+
+FEATURES = ("bm25", "price")
+UNKNOWN = "search,sku,bm25,price\nred,a,2.5,7\nred,b,1.5,\nblue,c,0.5,9\n"
+ROLES = {"query": "search", "document": "sku"}
+EXPECTED = [
+    {
+        "id": "red",
+        "documents": [
+            {"id": "a", "features": {"bm25": 2.5, "price": 7.0}},
+            {"id": "b", "features": {"bm25": 1.5, "price": None}},
+        ],
+    },
+    {"id": "blue", "documents": [{"id": "c", "features": {"bm25": 0.5, "price": 9.0}}]},
+]
+
+
+def read(folder: Path, content: str, name: str = "documents.csv", **options: Any) -> list[dict[str, Any]]:
+    """Read the content of a file."""
+    path = folder / name
+    path.write_text(content)
+    return read_candidates(path, FEATURES, **options)
+
+
+def test_a_table_that_does_not_tell_its_queries_is_refused(tmp_path: Path) -> None:
+    """It would be ranked as one query; the place to tell them is named."""
+    with pytest.raises(FilesUnusable, match=r"line 1: expected a column for the query, .* columns\.query"):
+        read(tmp_path, UNKNOWN)
+    assert read(tmp_path, UNKNOWN, columns=ROLES) == EXPECTED
+
+
+@pytest.mark.parametrize("name", ["documents.csv", "documents.tsv", "standard input"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_the_content_tells_what_a_table_is(tmp_path: Path, name: str, delimiter: str) -> None:
+    """Not the name of the file, which standard input does not have; no label is needed."""
+    content = UNKNOWN.replace("search,sku", "Query-ID,doc_id").replace(",", delimiter)
+    assert read(tmp_path, content, name) == EXPECTED
+
+
+def test_labels_are_not_looked_at(tmp_path: Path) -> None:
+    """The options of an upload fit, whether the table holds what they name or not."""
+    columns = {**ROLES, "label": "grade", "query_columns": ["market"]}
+    assert read(tmp_path, UNKNOWN, columns=columns) == EXPECTED
+    rows = zip(UNKNOWN.splitlines(), ("grade", "?", "", "x"), strict=True)
+    judged = "".join(f"{row},{label}\n" for row, label in rows)
+    assert read(tmp_path, judged, columns=columns) == EXPECTED
+
+
+def test_what_stands_apart_is_gathered(tmp_path: Path) -> None:
+    """As in an upload, and in the order of the file."""
+    header, *rows = UNKNOWN.splitlines()
+    content = "\n".join([header, rows[0], rows[2], rows[1]])
+    assert read(tmp_path, content, columns=ROLES) == EXPECTED
+
+
+def test_a_table_without_unknown_columns_holds_one_query(tmp_path: Path) -> None:
+    """No column could be the query."""
+    (query,) = read(tmp_path, "document_id,bm25,label\na,2.5,1\nb,1.5,0\n")
+    assert (query["id"], [one["id"] for one in query["documents"]]) == ("1", ["a", "b"])
+    assert [one["features"] for one in query["documents"]] == [{"bm25": 2.5}, {"bm25": 1.5}]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("query_id,price_eur\nq,1\n", "expected features of the model such as bm25, price, but found only"),
+        ("1 qid:1 1:0.5\n", "has none of the model's features, bm25, price; it has f1"),
+        ("query_id,bm25\nq,high\n", "line 2, column bm25: expected a number, but found 'high'"),
+        ("query_id,qid,bm25\nq,q,1\n", "expected one column for the query, but found 'query_id' and 'qid'"),
+        ("[1]", "must hold queries such as"),
+    ],
+)
+def test_what_cannot_be_ranked_is_one_sentence(tmp_path: Path, content: str, sentence: str) -> None:
+    """With the place where there is one."""
+    with pytest.raises(FilesUnusable) as unusable:
+        read(tmp_path, content)
+    assert sentence in str(unusable.value)
+
+
+def test_lightgbm_data_find_their_query_file(tmp_path: Path) -> None:
+    """It lies beside them, as LightGBM has it."""
+    (tmp_path / "rank.txt.query").write_text("2\n1\n")
+    path = tmp_path / "rank.txt"
+    path.write_text("1 1:0.5\n0 1:0.25\n1 1:2\n")
+    found = read_candidates(path, ["f1"])
+    assert [[one["features"]["f1"] for one in query["documents"]] for query in found] == [[0.5, 0.25], [2.0]]
