@@ -7,6 +7,8 @@ from typing import Any
 
 import typer
 
+from rankery.control_characters import visible
+
 _PATIENCE_SECONDS = 0.7
 _MOST = 100
 
@@ -31,7 +33,11 @@ def of_service(noun: str) -> Callable[[typer.Context, str], list[tuple[str, str]
         except Exception:  # noqa: BLE001
             return []
         offered = (offer for item in items for offer in _OFFERS[noun](item))
-        return [(name, told) for name, told in offered if name.startswith(incomplete)]
+        return [
+            (name, visible(told, one_line=True))
+            for name, told in offered
+            if name.startswith(incomplete) and visible(name, one_line=True) == name
+        ]
 
     return complete
 

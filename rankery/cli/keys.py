@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, Json
-from rankery.cli.printing import plain, say, show, show_json, table
+from rankery.cli.printing import plain, say, show, show_json, show_text, table
 
 keys = typer.Typer(
     help="Make, list and revoke API keys; with the service running or not.", no_args_is_help=True
@@ -42,7 +42,7 @@ def create_key(
     if json:
         show_json({**created.key, "secret": created.secret})
     else:
-        typer.echo(created.secret)
+        show_text(f"{created.secret}\n")
 
 
 @keys.command("list")
@@ -87,4 +87,4 @@ def revoke_key(
     if json:
         show_json(revoked)
     else:
-        typer.echo(f"rankery: {revoked['id']}, {revoked['name']}, is revoked")
+        say(f"{revoked['id']}, {revoked['name']}, is revoked", err=False)

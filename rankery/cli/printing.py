@@ -1,4 +1,7 @@
-"""What commands print: JSON or tables on standard output, all else on standard error."""
+"""What commands print: JSON or tables on standard output, all else on standard error.
+
+Nothing else prints: here control characters of data and of the service are written out.
+"""
 
 import json
 import os
@@ -12,6 +15,9 @@ from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
+
+from rankery.control_characters import visible
 
 # A pipe has no width: nothing is cut or wrapped that a program may read.
 _PIPE_COLUMNS = 1000
@@ -20,11 +26,18 @@ _ID_COLUMNS = 24
 _WRAPPED_COLUMNS = 10
 
 
+class _Console(Console):
+    """A console that shows control characters of every text that it is given, those in tables, too."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(visible(text), **options)
+
+
 def console(file: IO[str] | None = None) -> Console:
     """Return the console of a stream, standard output where left out."""
     stream = file or sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_COLUMNS
-    return Console(file=stream, width=width, highlight=False)
+    return _Console(file=stream, width=width, highlight=False, emoji=False)
 
 
 def show_json(document: Any) -> None:
@@ -34,7 +47,7 @@ def show_json(document: Any) -> None:
 
 def json_text(document: Any) -> str:
     """Return plain values, or what the client returned, as JSON."""
-    return json.dumps(as_json(document), indent=2, ensure_ascii=False)
+    return visible(json.dumps(as_json(document), indent=2, ensure_ascii=False))
 
 
 def show(*pictures: RenderableType) -> None:
@@ -50,9 +63,14 @@ def show(*pictures: RenderableType) -> None:
         typer.echo(line.rstrip())
 
 
-def say(sentence: str) -> None:
+def show_text(text: str) -> None:
+    """Print lines for other programs as they are; where a terminal shows them, without control characters."""
+    typer.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
+
+
+def say(sentence: str, *, err: bool = True) -> None:
     """Tell what is going on, on standard error."""
-    typer.echo(f"rankery: {sentence}", err=True)
+    typer.echo(f"rankery: {visible(sentence, one_line=True)}", err=err)
 
 
 def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) -> Table:
@@ -96,7 +114,7 @@ def plain(value: Any) -> str:
     """Return text as it is, not as markup; numbers with their thousands told apart."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return escape(str(value))
+    return escape(visible(str(value), one_line=True))
 
 
 def number(value: float | None, *, signed: bool = False) -> str:

@@ -1,5 +1,6 @@
 """`rankery rank`: documents in the order of a model."""
 
+import re
 import shutil
 import sys
 import tempfile
@@ -7,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 from rich.table import Table
@@ -14,12 +16,13 @@ from rich.table import Table
 from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.endings import WrongUsage
 from rankery.cli.models import Reference
-from rankery.cli.printing import json_text, number, plain, say, table
+from rankery.cli.printing import json_text, number, plain, say, show_text, table
 from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
 from rankery.errors import FileUnusable
 
 _STANDARD_INPUT = "-"
+_BLANK = re.compile(r"\s")
 # What one request may hold unless the service's operator says otherwise.
 _MOST_QUERIES = 1_000
 _MOST_DOCUMENTS = 10_000
@@ -75,7 +78,7 @@ def rank(
         _write(output, _run(ranked, name) if trec else json_text(document))
         say(f"wrote {len(ranked):,} ranked queries to {output}")
     elif trec:
-        typer.echo(_run(ranked, name), nl=False)
+        show_text(_run(ranked, name))
     else:
         session.show(document, _ranking(ranked))
 
@@ -110,10 +113,15 @@ def _batches(queries: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]
 def _run(ranked: Sequence[dict[str, Any]], model: str) -> str:
     tag = f"rankery-{model.replace(':', '-')}"
     return "".join(
-        f"{query['id']} Q0 {document['id']} {document['rank']} {document['score']!r} {tag}\n"
+        f"{_word(query['id'])} Q0 {_word(document['id'])} {document['rank']} {document['score']!r} {tag}\n"
         for query in ranked
         for document in query["ranking"]
     )
+
+
+def _word(identifier: str) -> str:
+    """Percent-encode blanks, which would shift the columns, as runs of the service have them."""
+    return _BLANK.sub(lambda blank: quote(blank[0]), identifier)
 
 
 def _write(path: Path, text: str) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, Host, Port
+from rankery.cli.printing import say
 
 
 class Lane(StrEnum):
@@ -29,7 +30,7 @@ def serve(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAU
     from rankery.keys import require_key_beyond_loopback
 
     require_key_beyond_loopback(host, data_dir)
-    run(EmbeddedStack(data_dir, host, port), lambda line: typer.echo(f"rankery: {line}"))
+    run(EmbeddedStack(data_dir, host, port), lambda line: say(line, err=False))
 
 
 def api(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAULT_DATA_DIR) -> None:

@@ -10,6 +10,8 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
+from rankery.control_characters import visible
+
 _SHOWN_ROWS = 20
 _STYLE = (
     ".rankery-card{margin:.5em 0;font-size:13px;line-height:1.45}"
@@ -76,13 +78,13 @@ class Card:
     def rendered(self) -> Iterator[RenderableType]:
         """Give it to rich, piece by piece."""
         if self.title:
-            yield f"[bold]{escape(self.title)}[/bold]"
+            yield f"[bold]{_text(self.title)}[/bold]"
         if self.sentence:
-            yield escape(self.sentence)
+            yield _text(self.sentence)
         facts = Table.grid(padding=(0, 2))
         for name, value in self.facts.items():
             if value:
-                facts.add_row(f"[dim]{escape(name)}[/dim]", escape(value))
+                facts.add_row(f"[dim]{_text(name)}[/dim]", _text(value))
         if facts.row_count:
             yield facts
         yield from map(_rich_table, self.tables)
@@ -113,6 +115,11 @@ class Shown(ABC):
         return repr(self)
 
 
+def _text(value: str) -> str:
+    """Return text for rich that is neither markup nor steers the terminal."""
+    return escape(visible(value))
+
+
 def _html_table(table: Rows) -> str:
     classes = [" class='number'" if name.startswith("#") else "" for name in table.columns]
     head = "".join(
@@ -130,18 +137,16 @@ def _html_table(table: Rows) -> str:
 
 
 def _rich_table(table: Rows) -> Table:
-    shown = Table(
-        title=escape(_caption(table)) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False
-    )
+    shown = Table(title=_text(_caption(table)) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for name in table.columns:
         is_number = name.startswith("#")
         # A number or an id that is broken cannot be read, nor copied.
         whole = is_number or name == "id" or name.endswith("_id")
         shown.add_column(
-            escape(name.removeprefix("#")), justify="right" if is_number else "left", no_wrap=whole
+            _text(name.removeprefix("#")), justify="right" if is_number else "left", no_wrap=whole
         )
     for row in table.rows[:_SHOWN_ROWS]:
-        shown.add_row(*map(escape, row))
+        shown.add_row(*map(_text, row))
     return shown
 
 

@@ -16,6 +16,7 @@ from rich.progress import (
 
 from rankery.client.display.texts import about
 from rankery.client.schemas.answers import Job
+from rankery.control_characters import visible
 
 OnJob = Callable[[Job], None]
 
@@ -95,7 +96,7 @@ def _nothing(*_: object) -> None:
 
 
 def _name(job: Job) -> str:
-    return f"{job.kind} {about(job.spec) or job.id}"
+    return f"{job.kind} {visible(about(job.spec), one_line=True) or job.id}"
 
 
 def _steps(job: Job) -> tuple[int, int | None]:

@@ -1,8 +1,29 @@
-"""What commands print into pipes."""
+"""What commands print into pipes, and onto terminals."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
 
 import pytest
 
-from rankery.cli.printing import facts, show
+import rankery.cli
+from rankery.cli.printing import facts, json_text, plain, say, show, show_text, table, titled
+from rankery.control_characters import visible
+
+# C0, DEL, C1 (0x9b begins a control sequence as ESC [ does), directions of writing, characters without width,
+# and half of a pair.
+STEERING = (
+    "\x00\x07\b\r\x1b\x7f\x85\x9b\u061c\u200b\u200d\u200f\u202e\u2060\u2066\u2069\ufeff\ud800\U000e0041"
+)
+WRITTEN_OUT = (
+    r"\u0000\u0007\u0008\u000d\u001b\u007f\u0085\u009b\u061c\u200b\u200d\u200f\u202e\u2060\u2066\u2069\ufeff\ud800"
+    r"\udb40\udc41"
+)
 
 
 def test_a_pipe_gets_lines_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
@@ -11,3 +32,78 @@ def test_a_pipe_gets_lines_as_they_are(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out == ""
     show(facts([("name", "one\u2028line"), ("longer", "than the other one")]), "a sentence", "")
     assert capsys.readouterr().out == ("name    one\u2028line\nlonger  than the other one\na sentence\n\n")
+
+
+def test_control_characters_are_written_out_wherever_they_are_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In sentences, in cells and headings, in what goes to standard error; other letters stay."""
+    text = f"Zürich {STEERING} 東京"
+    cells = table(text, "count", right=("count",))
+    cells.add_row(text, "1")
+    show(text, facts([("name", text)]), titled(text, cells))
+    say(f"{text}\nsecond line")
+    printed = capsys.readouterr()
+    assert printed.out.count(f"Zürich {WRITTEN_OUT} 東京") == 5
+    assert printed.err == f"rankery: Zürich {WRITTEN_OUT} 東京\\u000asecond line\n"
+    assert not {char for char in printed.out + printed.err if unicodedata.category(char) in ("Cc", "Cf")} - {
+        "\n"
+    }
+
+
+def test_what_people_call_things_is_neither_markup_nor_a_picture(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor more than one line."""
+    show(plain("[red]:bus:[/red]\n\tsecond line"))
+    assert capsys.readouterr().out == "[red]:bus:[/red]\\u000a\\u0009second line\n"
+
+
+def test_json_is_the_same_document(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its escapes are JSON's own."""
+    document = {f"name {STEERING}": [f"Zürich {STEERING}\n\t"]}
+    text = json_text(document)
+    assert json.loads(text) == document
+    assert visible(text) == text
+    assert "Zürich" in text
+
+
+def test_runs_are_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    """A pipe gets identifiers as they are."""
+    show_text("q\x1b Q0 d 1 0.5 web\n")
+    assert capsys.readouterr().out == "q\x1b Q0 d 1 0.5 web\n"
+
+
+def test_data_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    """What the doctor quotes from a file comes out as letters; colours are the command's own."""
+    path = tmp_path / "judged.csv"
+    query = "\x1b[2Jred\u202e"
+    path.write_text("label,query_id,f1\n" + f"1,{query},1\n0,{query},1\n" * 3)
+    terminal, end = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "rankery", "doctor", str(path)],
+        stdout=end,
+        stderr=end,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"},
+    ) as process:
+        os.close(end)
+        printed = b""
+        try:
+            while chunk := os.read(terminal, 4096):
+                printed += chunk
+        except OSError:  # how a terminal says that nobody writes to it any more
+            pass
+    os.close(terminal)
+    text = printed.decode()
+    assert process.returncode in (0, 1)
+    assert r"\u001b[2Jred\u202e" in text
+    assert "\x1b[2J" not in text
+    assert "\u202e" not in text
+    assert "\x1b[" in text
+
+
+def test_everything_is_printed_in_one_place() -> None:
+    """A command that printed by itself would print control characters."""
+    modules = [path for path in Path(rankery.cli.__file__).parent.glob("*.py") if path.name != "printing.py"]
+    assert len(modules) > 20
+    printing = re.compile(r"\b(?:typer\.echo|print|sys\.std(?:out|err)|Console)\(")
+    found = {path.name for path in modules if printing.search(path.read_text())}
+    assert found == {"__init__.py"}  # the version
