@@ -69,7 +69,9 @@ class ApiSettings(StoreSettings):
     )
     head_seconds: float = Field(10, gt=0, description="How long a client may take to send a request's head")
     keep_alive_seconds: int = Field(
-        5, ge=0, description="How long a connection stays open between two requests"
+        75,
+        ge=0,
+        description="How long a connection stays open between two requests; longer than its clients keep it",
     )
     body_idle_seconds: float = Field(
         30, gt=0, description="How long a body may stand still on its way in or out"

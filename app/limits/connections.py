@@ -96,7 +96,12 @@ class PatientProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Take bytes; none of them moves a deadline before which all had to be there."""
         super().data_received(data)
-        if self._owes_bytes():
+        if self._is_between_requests():
+            self._stop_waiting()
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+        elif self._owes_bytes():
             self._await_client()
         else:
             self._stop_waiting()
@@ -118,6 +123,11 @@ class PatientProtocol(H11Protocol):
         self._address = customer_of(self.client[0])
         self.by_address[self._address] += 1
         return self.by_address[self._address]
+
+    def _is_between_requests(self) -> bool:
+        """Tell whether the rest of a body has arrived whose request was answered before, and nothing more."""
+        idle = self.cycle is not None and self.cycle.response_complete and not self.conn.trailing_data[0]
+        return idle and self.conn.their_state is h11.IDLE and not self.transport.is_closing()
 
     def _owes_bytes(self) -> bool:
         """Tell whether the client's next bytes are awaited by nobody but this connection."""

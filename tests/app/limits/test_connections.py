@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from http.client import HTTPResponse
 from pathlib import Path
 
+import httpx
 import pytest
 import uvicorn
 
@@ -150,6 +151,13 @@ def test_a_slow_head_within_the_deadline_is_answered(connect: Connect) -> None:
     assert _status(connection) == 200
 
 
+def test_clients_give_up_idle_connections_first() -> None:
+    """Else a request now and then meets a connection that is being closed; proxies keep theirs for 60 s."""
+    httpx_seconds = httpx.Limits().keepalive_expiry
+    assert httpx_seconds is not None
+    assert ApiSettings().keep_alive_seconds > max(httpx_seconds, 60)
+
+
 def test_an_idle_connection_is_closed(connect: Connect) -> None:
     """After `keep_alive_seconds`; until then it takes further requests."""
     connection = connect()
@@ -158,6 +166,19 @@ def test_an_idle_connection_is_closed(connect: Connect) -> None:
     started = time.monotonic()
     assert _answer(connection) == b""
     assert time.monotonic() - started > HEAD_SECONDS
+
+
+@pytest.mark.parametrize("keep_alive_seconds", [60])
+def test_a_body_that_comes_after_its_answer_shortens_no_idle_time(connect: Connect) -> None:
+    """A request refused by its head leaves a connection that is as good as any other."""
+    connection = connect()
+    connection.sendall(
+        b"POST /v1/jobs HTTP/1.1\r\n" + HEAD + b"Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n"
+    )
+    assert _status(connection) == 415
+    connection.sendall(b"{}")
+    time.sleep(HEAD_SECONDS * 2)
+    assert _get(connection) == 200
 
 
 def test_an_upload_that_stalls_gets_408_and_leaves_nothing(connect: Connect, settings: ApiSettings) -> None:
