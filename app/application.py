@@ -55,6 +55,8 @@ from core.json_values.warm_up import warm_up as warm_up_json_values
 from core.scoring.warm_up import warm_up as warm_up_scoring
 from core.store import Store, WakeUps
 
+# Whoever sent a request waits for it, and it occupies a thread meanwhile.
+LOCK_SECONDS = 5
 _V1 = (
     datasets.router,
     jobs.router,
@@ -83,7 +85,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
         configure_logging(settings.log_level, settings.log_format)
-        store = Store.open(settings)
+        store = Store.open(settings, lock_seconds=LOCK_SECONDS)
         wake_ups = WakeUps(settings.broker_url)
         samples = Samples(
             settings.data_dir / "scored" / f"{settings.port}.jsonl",

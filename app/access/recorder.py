@@ -28,6 +28,7 @@ _log = structlog.stdlib.get_logger("rankery.audit")
 class Recorder:
     """ASGI middleware that records each request that may change something, before its answer is sent.
 
+    A 503 is recorded after it: the database may be what is unavailable.
     What needs no more than reading or scoring changes nothing; it is recorded only where it is refused.
     """
 
@@ -40,17 +41,22 @@ class Recorder:
         if scope["type"] != "http" or scope["method"] not in RECORDED:
             await self.app(scope, receive, send)
             return
-        answered = False
+        answered = unavailable = False
 
         async def send_recorded(message: Message) -> None:
-            nonlocal answered
+            nonlocal answered, unavailable
             if message["type"] == "http.response.start":
                 answered = True
-                await self._record(scope, message["status"])
+                # A database that is locked would keep the caller waiting a second time.
+                unavailable = message["status"] == HTTPStatus.SERVICE_UNAVAILABLE
+                if not unavailable:
+                    await self._record(scope, message["status"])
             await send(message)
 
         try:
             await self.app(scope, receive, send_recorded)
+            if unavailable:
+                await self._record(scope, HTTPStatus.SERVICE_UNAVAILABLE)
         except Exception as error:
             if not answered:
                 left = isinstance(error, ClientDisconnect)

@@ -14,7 +14,8 @@ from core.errors import StoreUnavailable
 from core.store.columns import to_json
 from core.store.faults import in_few_words
 
-BUSY_SECONDS = 30
+LOCK_SECONDS = 30  # that a write waits for another's lock, where nobody waits for its answer
+PROBE_LOCK_SECONDS = 1
 CONNECT_SECONDS = 5
 STATEMENT_SECONDS = 60
 IDLE_SECONDS = 30
@@ -34,17 +35,18 @@ _POSTGRESQL: Mapping[str, Any] = MappingProxyType(
         "prepare_threshold": None,
     }
 )
-# A process that stopped in the middle of a transaction must not hold its rows for ever.
-_POSTGRESQL_SESSION = (
-    f"SET lock_timeout = '{BUSY_SECONDS}s'; SET statement_timeout = '{STATEMENT_SECONDS}s';"
-    f" SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'"
-)
 _WRITES = "rankery_writes"
+_PROBES = "rankery_probes"
+_LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03")  # the latter is PostgreSQL's lock_not_available
 _FULL = ("SQLITE_FULL", "53100")  # the latter is SQL's disk_full
 
 
-def open_engine(database_url: str) -> Engine:
+def open_engine(database_url: str, lock_seconds: int = LOCK_SECONDS) -> Engine:
     """Prepare the engine of a database; connects on first use.
+
+    Args:
+        database_url: Of SQLite or PostgreSQL.
+        lock_seconds: How long a write waits for a lock that another transaction holds.
 
     Raises:
         StoreUnavailable: The URL cannot be understood or names an unsupported database.
@@ -56,9 +58,9 @@ def open_engine(database_url: str) -> Engine:
     if url.drivername in ("postgres", "postgresql"):
         url = url.set(drivername="postgresql+psycopg")
     if url.get_backend_name() == "sqlite":
-        return _open_sqlite(url)
+        return _open_sqlite(url, lock_seconds)
     if url.get_backend_name() == "postgresql":
-        return _open_postgresql(url)
+        return _open_postgresql(url, lock_seconds)
     raise StoreUnavailable(f"the database is {url.drivername}; sqlite and postgresql are supported")
 
 
@@ -68,8 +70,16 @@ def is_full(error: DBAPIError) -> bool:
     return name in _FULL
 
 
+def is_locked(error: DBAPIError) -> bool:
+    """Tell whether a transaction has waited in vain for a lock that another one holds."""
+    name = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None) or ""
+    return name.startswith(_LOCKED)
+
+
 def words_of(error: DBAPIError) -> str:
     """Say what the database did, for anybody to read: what PostgreSQL says may hold addresses and users."""
+    if is_locked(error):
+        return "is locked: a transaction has waited too long for another one; try again"
     if isinstance(error.orig, sqlite3.Error):
         return f"failed: {error.orig}"
     return f"{in_few_words(error)} ({type(error.orig).__name__})"
@@ -85,6 +95,11 @@ def for_writing(engine: Engine) -> Engine:
     return engine.execution_options(**{_WRITES: True})
 
 
+def for_probing(engine: Engine) -> Engine:
+    """Return the same engine with transactions that may write and hardly wait for a lock."""
+    return for_writing(engine).execution_options(**{_PROBES: True})
+
+
 def for_reading(engine: Engine) -> Engine:
     """Return the same engine with transactions that see one moment and refuse to write."""
     if engine.dialect.name == "postgresql":
@@ -92,7 +107,16 @@ def for_reading(engine: Engine) -> Engine:
     return engine.execution_options(**{_WRITES: False})
 
 
-def _open_postgresql(url: URL) -> Engine:
+def take_write_lock(connection: Connection) -> None:
+    """Take what every write of a job takes, as soon as the transaction begins on SQLite."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{PROBE_LOCK_SECONDS}s'")
+        connection.exec_driver_sql("LOCK TABLE jobs IN ROW EXCLUSIVE MODE")
+    else:
+        connection.exec_driver_sql("SELECT 1")
+
+
+def _open_postgresql(url: URL, lock_seconds: int) -> Engine:
     engine = create_engine(
         url,
         json_serializer=to_json,
@@ -102,16 +126,20 @@ def _open_postgresql(url: URL) -> Engine:
         isolation_level="READ COMMITTED",
         connect_args={name: value for name, value in _POSTGRESQL.items() if name not in url.query},
     )
-    event.listen(engine, "connect", _prepare_postgresql)
+
+    def prepare(connection: Any, _record: Any) -> None:
+        # A process that stopped in the middle of a transaction must not hold its rows for ever.
+        connection.execute(
+            f"SET lock_timeout = '{lock_seconds}s'; SET statement_timeout = '{STATEMENT_SECONDS}s';"
+            f" SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'"
+        )
+        connection.commit()
+
+    event.listen(engine, "connect", prepare)
     return engine
 
 
-def _prepare_postgresql(connection: Any, _record: Any) -> None:
-    connection.execute(_POSTGRESQL_SESSION)
-    connection.commit()
-
-
-def _open_sqlite(url: URL) -> Engine:
+def _open_sqlite(url: URL, lock_seconds: int) -> Engine:
     if url.database in (None, "", ":memory:"):
         raise StoreUnavailable("the SQLite URL names no file")
     Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
@@ -120,10 +148,14 @@ def _open_sqlite(url: URL) -> Engine:
         json_serializer=to_json,
         pool_size=POOL_SIZE,
         max_overflow=MAX_OVERFLOW,
-        connect_args={"timeout": BUSY_SECONDS},
+        connect_args={"timeout": lock_seconds},
     )
+
+    def begin(connection: Connection) -> None:
+        _begin_sqlite(connection, lock_seconds)
+
     event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin_sqlite)
+    event.listen(engine, "begin", begin)
     return engine
 
 
@@ -134,8 +166,11 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     connection.execute("PRAGMA synchronous = NORMAL")
 
 
-def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get(_WRITES, False)
+def _begin_sqlite(connection: Connection, lock_seconds: int) -> None:
+    options = connection.get_execution_options()
+    writes = options.get(_WRITES, False)
+    wait_seconds = PROBE_LOCK_SECONDS if options.get(_PROBES, False) else lock_seconds
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {wait_seconds * 1000}")
     connection.exec_driver_sql(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
     # A writer queues here; one that began as a reader could only fail when it came to write.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -9,7 +9,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Engine, text
 
-from core.store.engines import BUSY_SECONDS, for_writing, sqlite_path
+from core.store.engines import LOCK_SECONDS, for_writing, sqlite_path
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -54,7 +54,7 @@ def _wait_on_postgresql(connection: Connection) -> None:
         connection.execute(text(f"SET LOCAL {name} = 0"))
     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _POSTGRESQL_LOCK})
     # Whoever comes after a migration that waits for a table waits as well.
-    connection.execute(text(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'"))
+    connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"))
 
 
 def _use_wal(engine: Engine) -> None:

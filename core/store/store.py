@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Self
 
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
@@ -96,19 +96,24 @@ class Store:
         self._engine = engine
         self._writing = engines.for_writing(engine)
         self._reading = engines.for_reading(engine)
+        self._probing = engines.for_probing(engine)
         self._revisions = Revisions(engine)
         self._guard = ForkGuard(self.close)
 
     @classmethod
-    def open(cls, settings: StoreSettings) -> Self:
+    def open(cls, settings: StoreSettings, *, lock_seconds: int = engines.LOCK_SECONDS) -> Self:
         """Open the store that the settings name; `migrate` before the first use.
+
+        Args:
+            settings: Where it is.
+            lock_seconds: How long a write waits for a lock that another transaction holds.
 
         Raises:
             StoreUnavailable: A URL cannot be understood or the folder cannot be made.
         """
         try:
             artifacts = Artifacts(settings.storage_url, settings.storage_patience_seconds)
-            return cls(engines.open_engine(settings.database_url), artifacts)
+            return cls(engines.open_engine(settings.database_url, lock_seconds), artifacts)
         except OSError as error:
             raise StoreUnavailable(f"the data folder cannot be used: {error}") from error
 
@@ -130,7 +135,7 @@ class Store:
     def begin(self) -> Iterator[Transaction]:
         """Open a transaction that writes: committed when the block ends well, undone when it raises.
 
-        On SQLite one such transaction runs at a time; others wait up to 30 seconds. Rows read inside stay
+        On SQLite one such transaction runs at a time; others wait for `lock_seconds`. Rows read inside stay
         usable after the block.
 
         Raises:
@@ -168,11 +173,13 @@ class Store:
             return self._revisions.latest()
 
     def fault(self) -> str | None:
-        """Ask the database whether it answers; returns what is wrong with it, without addresses, or None."""
+        """Ask the database whether it takes writes; returns what is wrong, without addresses, or None."""
         try:
-            with self._guard.inside(), self._reading.connect() as connection:
-                connection.execute(text("SELECT 1"))
-        except (OperationalError, InterfaceError) as error:
+            with self._guard.inside(), self._probing.connect() as connection:
+                engines.take_write_lock(connection)
+        except (OperationalError, InterfaceError, InternalError) as error:
+            if engines.is_locked(error):
+                return f"takes no writes: its lock has been held for {engines.PROBE_LOCK_SECONDS} s"
             return in_few_words(error)
         return None
 

@@ -1,6 +1,8 @@
 """Liveness and readiness."""
 
+import contextlib
 import json
+import sqlite3
 import time
 from collections.abc import Iterator
 
@@ -8,6 +10,7 @@ import pytest
 
 from app import ApiSettings, create_app
 from app.access import keyring
+from app.application import LOCK_SECONDS
 from app.metrics import metrics
 from app.routes.health import readiness
 from tests.app.conftest import NO_BROKER, TestClient, wait_for_probes
@@ -121,6 +124,27 @@ def test_who_watches_is_told_that_the_database_is_away(remote: TestClient, datab
     assert remote.get("/metrics", headers=unknown).status_code == 503
     assert remote.get("/metrics").status_code == 401
     assert remote.get("/v1/jobs", headers=known).status_code == 503
+
+
+@pytest.mark.embedded
+def test_a_database_that_is_locked(client: TestClient, settings: ApiSettings) -> None:
+    """A write gets its 503 after five seconds; reads go on, and `/readyz` names the lock."""
+    with contextlib.closing(
+        sqlite3.connect(settings.data_dir / "rankery.db", isolation_level=None)
+    ) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        refused = client.post("/v1/datasets/synthetic", json={"queries": 1})
+        assert time.monotonic() - began >= LOCK_SECONDS
+        assert refused.status_code == 503
+        assert "is locked" in refused.json()["detail"]
+        assert client.get("/v1/jobs").status_code == 200
+        assert (
+            "the database takes no writes: its lock has been held" in client.get("/readyz").json()["detail"]
+        )
+        holder.execute("ROLLBACK")
+    assert "the database" not in client.get("/readyz").json()["detail"]
+    assert client.post("/v1/datasets/synthetic", json={"queries": 1}).status_code == 202
 
 
 def test_jobs_are_accepted_without_a_broker(client: TestClient) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 import core
 from core.errors import StoreUnavailable
 from core.store import Store, StoreSettings, System, Transaction
-from core.store.engines import open_engine
+from core.store.engines import open_engine, sqlite_path
 
 WRITE_FOR_EVER = """
 import pathlib, sys
@@ -233,6 +233,44 @@ def test_fault(store: Store, tmp_path: Path) -> None:
     assert broken.fault() == "cannot be opened"
     with pytest.raises(StoreUnavailable), broken.begin() as tx:
         tx.jobs.get("job_1")
+
+
+@pytest.mark.embedded
+def test_a_lock_that_is_held_ends_writes_and_nothing_else(settings: StoreSettings) -> None:
+    """SQLite: a write gives up after the store's own time, a read goes on, and a fault names the lock."""
+    store = Store.open(settings, lock_seconds=1)
+    holder = sqlite3.connect(sqlite_path(store._engine), isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    try:
+        assert store.fault() == "takes no writes: its lock has been held for 1 s"
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailable, match="is locked: a transaction"), store.begin() as tx:
+            tx.jobs.add("train", {})
+        assert time.monotonic() - began >= 1
+        with store.read() as tx:
+            assert tx.jobs.page(None, 1).items == []
+        holder.execute("ROLLBACK")
+        assert store.fault() is None
+    finally:
+        holder.close()
+        store.close()
+
+
+@pytest.mark.servers
+def test_a_table_that_is_locked_ends_writes(settings: StoreSettings) -> None:
+    """PostgreSQL: the same, where somebody alters a table and does not come to an end."""
+    store = Store.open(settings, lock_seconds=1)
+    engine = open_engine(settings.database_url)
+    try:
+        with engine.connect() as holder:
+            holder.exec_driver_sql("LOCK TABLE jobs IN SHARE MODE")
+            assert store.fault() == "takes no writes: its lock has been held for 1 s"
+            with pytest.raises(StoreUnavailable, match="is locked"), store.begin() as tx:
+                tx.jobs.add("train", {})
+        assert store.fault() is None
+    finally:
+        engine.dispose()
+        store.close()
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
