@@ -1,6 +1,7 @@
 """Reading features, and leaving the rest of the text to a general parser."""
 
 import json
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -56,31 +57,31 @@ class FeatureReader:
         self._least_bytes = len(f'"{member}":{{}}')
         # As most writers put it; a name that is written in another way is left to a general parser.
         encoded = [json.dumps(name, ensure_ascii=False)[1:].encode() for name in feature_names]
-        longest = -(-max(map(len, encoded)) // _WORD) * _WORD
+        longest = (max(map(len, encoded)) // _WORD + 1) * _WORD + _WORD
         filled = b"".join(name.ljust(longest, b"\0") for name in encoded)
         self._names = np.frombuffer(filled, "<u8").reshape(len(encoded), -1)
         self._name_sizes = np.array([len(name) for name in encoded])
         self._slots = np.empty(1 << (2 * len(encoded)).bit_length(), np.int64)
-        kernel.place_names(self._names, self._name_sizes, self._slots)
+        self._key = np.frombuffer(secrets.token_bytes(2 * _WORD), "<u8")
+        kernel.place_names(self._names, self._name_sizes, self._slots, self._key)
 
-    def read(self, text: bytes, most_values: int) -> FeatureValues | None:
+    def read(self, text: bytes, most_rows: int) -> FeatureValues | None:
         """Read all members of the name.
 
         Args:
             text: What may be JSON.
-            most_values: Most numbers to make room for.
+            most_rows: Most members to make room for.
 
         Returns:
             None where a value is no plain array or object of numbers and nulls, names another feature, is
-            beyond float64, or has more than 19 digits, and where the name of any member is escaped: a general
-            parser can tell why, or read it all the same. What is left of the text still has to be checked.
+            beyond float64, or has more than 19 digits, where the name of any member is escaped, and where
+            there is no room: a general parser can tell why, or read it all the same. What is left of the text
+            still has to be checked.
         """
-        n_features = len(self._name_sizes)
-        room = min(len(text) // self._least_bytes, most_values // n_features)
-        values, spans = np.empty((room, n_features), np.uint64), np.empty((room, 2), np.int64)
-        found = kernel.read_features(
-            *_padded(text), self._member, self._names, self._name_sizes, self._slots, values, spans
-        )
+        room = min(len(text) // self._least_bytes, most_rows)
+        values, spans = np.empty((room, len(self._name_sizes)), np.uint64), np.empty((room, 2), np.int64)
+        table = (self._names, self._name_sizes, self._slots, self._key)
+        found = kernel.read_features(*_padded(text), self._member, *table, values, spans)
         if found == LEAVE:
             return None
         return FeatureValues(_without(text, spans[:found]), values[:found].view(np.float64))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from core.jit import exact, exact_bare, exact_inlined
+from core.json_values.name_hash import name_hash
 from core.json_values.number_kernel import LEAVE, NAN, eight_bytes, read_value
 from core.types import Int64Array, UInt8Array, UInt64Array
 
@@ -11,7 +12,6 @@ _OPEN_ARRAY, _CLOSE_ARRAY, _OPEN_OBJECT, _CLOSE_OBJECT = (ord(character) for cha
 _BLANKS = np.uint64(sum(1 << ord(character) for character in " \t\n\r"))
 _LAST_CONTROL = 0x1F
 _END = 0
-_PRIME, _BASIS = np.uint64(0x100000001B3), np.uint64(0xCBF29CE484222325)  # Fowler, Noll and Vo's hash
 
 
 @exact
@@ -22,6 +22,7 @@ def read_features(
     names: UInt64Array,
     name_sizes: Int64Array,
     slots: Int64Array,
+    key: UInt64Array,
     values: UInt64Array,
     spans: Int64Array,
 ) -> int:
@@ -31,9 +32,10 @@ def read_features(
         text: JSON, and eight bytes of 0 or more.
         words: The same memory, the lowest byte of a word first.
         member: The name of the members that are read.
-        names: (n_features, n) name and closing quote of each feature, filled up with 0.
+        names: (n_features, n) name and closing quote of each feature, filled up with 0, a word more.
         name_sizes: (n_features,) bytes of each name and quote.
         slots: Feature numbers by hash of their name, -1 where there is none; a power of two of them.
+        key: (2,) of that hash.
         values: (n_values, n_features) room for bits of float64, NaN where missing; one row a member.
         spans: (n_values, 2) where each value begins and ends.
 
@@ -51,7 +53,7 @@ def read_features(
             at, count = _read_array(text, words, at + 1, values[found])
             at = at if count == len(name_sizes) else LEAVE
         elif text[at] == _OPEN_OBJECT:
-            at = _read_object(text, words, at + 1, names, name_sizes, slots, follower, values[found])
+            at = _read_object(text, words, at + 1, names, name_sizes, slots, key, follower, values[found])
         else:
             return LEAVE
         if at == LEAVE:
@@ -151,6 +153,7 @@ def _read_object(
     names: UInt64Array,
     name_sizes: Int64Array,
     slots: Int64Array,
+    key: UInt64Array,
     follower: Int64Array,
     values: UInt64Array,
 ) -> int:
@@ -166,7 +169,7 @@ def _read_object(
         begin, feature = at + 1, follower[last]
         at = _after_name(words, begin, names[feature], name_sizes[feature])
         if at == LEAVE:
-            feature = _look_up(text, words, begin, names, name_sizes, slots)
+            feature = _look_up(text, words, begin, names, name_sizes, slots, key)
             if feature == LEAVE:
                 return LEAVE
             at = begin + name_sizes[feature]
@@ -242,12 +245,13 @@ def _look_up(
     names: UInt64Array,
     name_sizes: Int64Array,
     slots: Int64Array,
+    key: UInt64Array,
 ) -> int:
     """Return which feature's name is at a position, or `LEAVE`."""
     end = _string_end(text, at)
     if end == LEAVE:
         return LEAVE
-    slot = _hash(text, at, end) & np.uint64(len(slots) - 1)
+    slot = name_hash(words, at, end, key) & np.uint64(len(slots) - 1)
     while slots[slot] >= 0:
         if _after_name(words, at, names[slots[slot]], name_sizes[slots[slot]]) == end:
             return int(slots[slot])
@@ -255,20 +259,12 @@ def _look_up(
     return LEAVE
 
 
-@exact_bare
-def _hash(text: UInt8Array, begin: int, end: int) -> np.uint64:
-    number = _BASIS
-    for at in range(begin, end):
-        number = (number ^ np.uint64(text[at])) * _PRIME
-    return np.uint64(number)
-
-
 @exact
-def place_names(names: UInt64Array, name_sizes: Int64Array, slots: Int64Array) -> None:
+def place_names(names: UInt64Array, name_sizes: Int64Array, slots: Int64Array, key: UInt64Array) -> None:
     """Fill the table in which features are looked up by name; arguments as `read_features`."""
     slots[:] = -1
     for feature in range(len(name_sizes)):
-        slot = _hash(names[feature].view(np.uint8), 0, name_sizes[feature]) & np.uint64(len(slots) - 1)
+        slot = name_hash(names[feature], 0, name_sizes[feature], key) & np.uint64(len(slots) - 1)
         while slots[slot] >= 0:
             slot = (slot + np.uint64(1)) & np.uint64(len(slots) - 1)
         slots[slot] = feature

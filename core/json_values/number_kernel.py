@@ -17,7 +17,7 @@ _MOST_DIGITS = 19  # fit in 64 bits
 _LEAST_POWER, _MOST_POWER = -342, 308
 _EXACT_POWERS = (-27, 55)  # whose product with a word is never too short to decide by
 _WORD = 2**64
-_EXPONENT_LIMIT = 100_000  # beyond what any number can mean, and far from overflow
+_EXPONENT_LIMIT = 10**15  # beyond the digits of any text, which count against it, and far from overflow
 
 _MINUS, _PLUS, _POINT, _ZERO, _NINE, _SMALL_E, _LARGE_E = (ord(character) for character in "-+.09eE")
 _NULL = b"null"

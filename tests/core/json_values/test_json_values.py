@@ -2,7 +2,10 @@
 
 import json
 import math
+import os
 import struct
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.json_values import FeatureReader, read_arrays
-from core.types import Float64Array
+from core.json_values.name_hash import name_hash
+from core.types import Float64Array, Int64Array
 
 NAMES = ("bm25", "b", "page rank", 'a "quoted" one', "größe", "features", "a name beyond eight bytes")
 READER = FeatureReader("features", NAMES)
@@ -100,6 +104,23 @@ def test_unusual_spellings(spelling: str) -> None:
     assert (found is None) == (len(spelling.strip("-0.").replace(".", "").split("e")[0]) > 19)
 
 
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        *(f"0.{'0' * zeros}1e{zeros + 1}" for zeros in (200_000, 99_999, 400)),
+        *(f"1{'0' * 18}e-{10**size}" for size in (3, 6, 30)),
+        *(f"0.{'0' * 200_000}123e{exponent}" for exponent in (199_000, 200_300, 10**40)),
+        f"-{'0.' + '0' * 150_000}5e149999",
+    ],
+)
+def test_digits_without_end_and_exponents_without_end_count_against_each_other(spelling: str) -> None:
+    """However long both are: as Python reads them, or left to a general parser."""
+    found = read_arrays(f'{{"data":[{spelling}]}}'.encode(), "data")
+    if found is not None:
+        assert _bits(found.arrays[0][0]) == _bits(float(spelling))
+    assert (found is None) == math.isinf(float(spelling))
+
+
 @pytest.mark.parametrize("spelling", MALFORMED)
 def test_what_is_no_json_is_not_read(spelling: str) -> None:
     """Python's `float` would take some of it."""
@@ -169,8 +190,8 @@ def test_names_written_twice_count_as_the_last_time() -> None:
 def test_there_is_no_room_for_too_many() -> None:
     """Memory is bounded before it is asked for."""
     text = json.dumps([{"features": {"b": 1}}] * 3).encode()
-    assert READER.read(text, 3 * len(NAMES)) is not None
-    assert READER.read(text, 3 * len(NAMES) - 1) is None
+    assert READER.read(text, 3) is not None
+    assert READER.read(text, 2) is None
 
 
 @settings(max_examples=1000)
@@ -217,3 +238,38 @@ def _is_beyond(value: float | None) -> bool:
 def _row(document: Any) -> Float64Array:
     values = [document.get(name) for name in NAMES] if isinstance(document, dict) else document
     return np.array([math.nan if value is None else value for value in values], np.float64)
+
+
+def _longest_run(slots: Int64Array) -> int:
+    """Return how many neighbouring places of a table are taken at most."""
+    taken = "".join("x" if slot >= 0 else " " for slot in slots)
+    return max(map(len, taken.split()))
+
+
+def test_names_that_collide_elsewhere_do_not_collide_here() -> None:
+    """Who chooses the names of a model cannot know which of them share a place in the table."""
+    candidates = [f"f{number:06d}" for number in range(400_000)]
+    hashes = np.full(len(candidates), 0xCBF29CE484222325, np.uint64)  # FNV-1a, whose basis everybody knows
+    for column in np.array([[*name.encode(), ord('"')] for name in candidates], np.uint64).T:
+        hashes = (hashes ^ column) * np.uint64(0x100000001B3)
+    names = [candidates[number] for number in np.flatnonzero(hashes % np.uint64(1024) == 0)[:300]]
+    assert len(names) == 300
+    slots = FeatureReader("features", names)._slots
+    assert len(slots) == 1024
+    assert _longest_run(slots) < 60
+
+
+def test_names_are_hashed_as_python_hashes_bytes() -> None:
+    """By SipHash-1-3: with a seed of 0 Python's key is 0."""
+    texts = [bytes(range(1, size + 1)) for size in range(1, 40)] + [name.encode() for name in NAMES]
+    command = f"print([hash(text) % 2**64 for text in {texts}])"
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    python = [sys.executable, "-c", command]
+    printed = subprocess.run(python, env=environment, check=True, capture_output=True)
+    for offset in range(8):
+        padded = [bytes(offset) + text + bytes(24 - (offset + len(text)) % 8) for text in texts]
+        hashes = [
+            int(name_hash(np.frombuffer(content, "<u8"), offset, offset + len(text), np.zeros(2, np.uint64)))
+            for content, text in zip(padded, texts, strict=True)
+        ]
+        assert hashes == json.loads(printed.stdout)

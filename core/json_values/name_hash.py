@@ -1,0 +1,68 @@
+"""A keyed hash of names, for tables whose names are chosen by strangers.
+
+SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012), which Python's own dictionaries
+use: without the key nobody can find names that share a place.
+"""
+
+import numpy as np
+
+from core.jit import exact_bare, exact_inlined
+from core.json_values.number_kernel import eight_bytes
+from core.types import UInt64Array
+
+_BYTE, _WORD = 8, 64
+_START = tuple(
+    np.uint64(int.from_bytes(part, "big")) for part in (b"somepseu", b"dorandom", b"lygenera", b"tedbytes")
+)
+_END = np.uint64(0xFF)
+_ONE = np.uint64(1)
+
+_State = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
+
+
+@exact_bare
+def name_hash(words: UInt64Array, begin: int, end: int, key: UInt64Array) -> np.uint64:
+    """Hash a part of a text.
+
+    Args:
+        words: The text, the lowest byte of a word first, and a word more.
+        begin: Position of its first byte.
+        end: Position behind its last one.
+        key: (2,) what nobody else knows.
+    """
+    state = (key[0] ^ _START[0], key[1] ^ _START[1], key[0] ^ _START[2], key[1] ^ _START[3])
+    size = end - begin
+    for word in range(size >> 3):
+        state = _add(state, eight_bytes(words, begin + _BYTE * word))
+    bits = np.uint64(_BYTE * (size & 7))
+    last = eight_bytes(words, begin + (size & ~7)) & ((_ONE << bits) - _ONE)
+    state = _add(state, last | np.uint64(size) << np.uint64(_WORD - _BYTE))
+    state = _mixed(_mixed(_mixed((state[0], state[1], state[2] ^ _END, state[3]))))
+    return np.uint64(state[0] ^ state[1] ^ state[2] ^ state[3])
+
+
+@exact_inlined
+def _add(state: _State, word: np.uint64) -> _State:
+    state = _mixed((state[0], state[1], state[2], state[3] ^ word))
+    return state[0] ^ word, state[1], state[2], state[3]
+
+
+@exact_inlined
+def _mixed(state: _State) -> _State:
+    one, two, three, four = state
+    one += two
+    two = _rotated(two, 13) ^ one
+    one = _rotated(one, 32)
+    three += four
+    four = _rotated(four, 16) ^ three
+    one += four
+    four = _rotated(four, 21) ^ one
+    three += two
+    two = _rotated(two, 17) ^ three
+    three = _rotated(three, 32)
+    return one, two, three, four
+
+
+@exact_inlined
+def _rotated(word: np.uint64, bits: int) -> np.uint64:
+    return np.uint64(word << np.uint64(bits) | word >> np.uint64(_WORD - bits))
