@@ -32,6 +32,7 @@ from core.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 MAX_PROBLEMS = 100  # told of one request; the rest would only fill the answer
+OUT_OF_MEMORY = "there is not enough memory for this now; send less at once, or try again later"
 # A job ends in seconds or in hours; whoever waits may ask this often.
 _JOB_QUOTA_SECONDS = 5
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -110,6 +111,7 @@ def install(application: FastAPI) -> None:
     application.add_exception_handler(RankeryError, _on_rankery_error)
     application.add_exception_handler(RequestValidationError, _on_validation_error)
     application.add_exception_handler(HTTPException, _on_http_exception)
+    application.add_exception_handler(MemoryError, _on_memory_error)
 
 
 def problem(
@@ -173,6 +175,10 @@ def _on_validation_error(_: Request, error: Exception) -> Response:
     # Translated up to a bound: a body of a few megabytes can be wrong in a million places.
     problems = input_problems(errors[:MAX_PROBLEMS], invalid.body)
     return _invalid_input(problems, max(len(problems), len(errors) if len(errors) > MAX_PROBLEMS else 0))
+
+
+def _on_memory_error(_request: Request, _error: Exception) -> Response:
+    return http_problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_MEMORY)
 
 
 def _on_http_exception(request: Request, error: Exception) -> Response:

@@ -35,22 +35,26 @@ def check_candidates(body: Any, settings: ApiSettings) -> None:
         return
     if len(queries) > settings.max_rank_queries:
         raise InvalidInput.at("/queries", f"at most {settings.max_rank_queries} queries are scored at once")
-    if sum(map(len, _documents(queries))) > settings.max_rank_documents:
-        raise InvalidInput.at(
-            "/queries", f"at most {settings.max_rank_documents} documents are scored at once"
-        )
+    check_documents(sum(map(len, _documents(queries))), 0, settings, "/queries")
 
 
-def check_cells(n_documents: int, n_features: int, settings: ApiSettings) -> None:
-    """Refuse documents whose features would take too much memory.
+def max_documents(n_features: int, settings: ApiSettings) -> int:
+    """Return how many documents a model of so many features scores at once."""
+    return min(settings.max_rank_documents, settings.max_rank_cells // n_features)
+
+
+def check_documents(n_documents: int, n_features: int, settings: ApiSettings, pointer: str) -> None:
+    """Refuse too many documents, and those whose features would take too much memory.
 
     Raises:
-        InvalidInput: They would.
+        InvalidInput: There are, or they would.
     """
+    if n_documents > settings.max_rank_documents:
+        raise InvalidInput.at(pointer, f"at most {settings.max_rank_documents} documents are scored at once")
     cells = n_documents * n_features
     if cells > settings.max_rank_cells:
         raise InvalidInput.at(
-            "/queries",
+            pointer,
             f"{n_documents} documents with the {n_features} features of this model are {cells} values; at"
             f" most {settings.max_rank_cells} are scored at once",
         )

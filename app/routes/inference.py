@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from app.bodies import JsonRequest
 from app.limits.scoring import scoring_request
-from app.problems import kind_of
+from app.problems import OUT_OF_MEMORY, kind_of
 from app.routes.health import readyz
 from app.routes.route import Handle
 from app.schemas.inference import (
@@ -27,8 +27,19 @@ from app.schemas.inference import (
     failures,
 )
 from app.services import Services, UseServices, services_of
-from app.serving.tensors import BINARY_DATA, INPUT, OUTPUT, Inference, read_inference, written
-from app.serving.threads import BRIEF_DESCENTS, BRIEF_TEXT_BYTES, carried_out
+from app.serving.models import ServedModel
+from app.serving.tensors import (
+    BINARY_DATA,
+    INPUT,
+    OUTPUT,
+    Inference,
+    quick_inference,
+    read_inference,
+    written,
+)
+from app.serving.threads import BRIEF_TEXT_BYTES, carried_out, scores_briefly
+from app.settings import ApiSettings
+from app.threads import SCORING
 from core.errors import InvalidInput, RankeryError
 
 HEAD_BYTES = "Inference-Header-Content-Length"
@@ -58,6 +69,8 @@ class InferenceRoute(APIRoute):
                 return _failure(kind.status, str(error))
             except HTTPException as error:
                 return _failure(error.status_code, error.detail)
+            except MemoryError:
+                return _failure(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_MEMORY)
 
         return handle_protocol
 
@@ -171,20 +184,28 @@ async def infer_by_version(
 async def _infer(services: Services, reference: str, content: bytes, head_bytes: int | None) -> Response:
     model = await services.models.get(reference)
 
-    def read() -> Inference:
-        return read_inference(content, head_bytes, model, services.settings.max_rank_cells)
-
-    inference = await carried_out(read, is_brief=len(content) <= BRIEF_TEXT_BYTES)
+    inference = await _read(content, head_bytes, model, services.settings)
 
     def work() -> tuple[bytes, int | None]:
-        return written(model, inference.head, model.forest.score(inference.features))
+        features = inference.features(len(model.feature_names))
+        return written(model, inference.head, model.forest.score(features))
 
-    descents = len(inference.features) * model.forest.n_trees
-    answer, answer_head_bytes = await carried_out(work, is_brief=descents <= BRIEF_DESCENTS)
+    is_brief = scores_briefly(model, inference.n_documents)
+    answer, answer_head_bytes = await carried_out(work, is_brief=is_brief)
     if answer_head_bytes is None:
         return Response(answer, media_type="application/json")
     headers = {HEAD_BYTES: str(answer_head_bytes)}
     return Response(answer, media_type="application/octet-stream", headers=headers)
+
+
+async def _read(
+    content: bytes, head_bytes: int | None, model: ServedModel, settings: ApiSettings
+) -> Inference:
+    if len(content) <= BRIEF_TEXT_BYTES:
+        quick = quick_inference(content, head_bytes, model, settings)
+        if quick is not None:
+            return quick
+    return await SCORING.run(lambda: read_inference(content, head_bytes, model, settings))
 
 
 async def _metadata(services: Services, reference: str) -> ModelMetadata:

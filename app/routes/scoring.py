@@ -9,17 +9,24 @@ from starlette.responses import Response
 
 from app.bodies import JsonRequest
 from app.documentation import BODY_PROBLEMS, problems
-from app.limits.scoring import check_candidates, check_cells, check_explained, scoring_request
+from app.limits.scoring import check_candidates, check_documents, check_explained, scoring_request
 from app.routes.models import Reference
 from app.routes.route import Handle, JsonRoute
 from app.schemas.rankings import MOST_RANKED, RankRequest, RankResponse
 from app.services import Services, UseServices, services_of
 from app.serving import tables
+from app.serving.arrow_headers import DeclaredStream
 from app.serving.candidates import Candidates, general_candidates
 from app.serving.models import ServedModel
 from app.serving.quick_candidates import quick_candidates
 from app.serving.ranking import answer
-from app.serving.threads import BRIEF_DESCENTS, BRIEF_TABLE_BYTES, BRIEF_TEXT_BYTES, carried_out
+from app.serving.threads import (
+    BRIEF_TABLE_BYTES,
+    BRIEF_TEXT_BYTES,
+    brief_documents,
+    carried_out,
+    scores_briefly,
+)
 from app.settings import ApiSettings
 from app.threads import SCORING
 from core.errors import InvalidInput, NotFound
@@ -127,7 +134,7 @@ async def rank_candidates(
     """
     model = await services.models.get(ref)
     n_documents = sum(len(query.documents) for query in body.queries)
-    check_cells(n_documents, len(model.feature_names), services.settings)
+    check_documents(n_documents, len(model.feature_names), services.settings, "/queries")
     candidates = await SCORING.run(lambda: general_candidates(body, model.feature_names))
     return await _ranked(services, model, candidates)
 
@@ -143,7 +150,11 @@ async def _ranked_quickly(request: JsonRequest, services: Services) -> Response 
     def read() -> Candidates | None:
         return quick_candidates(content, model, services.settings)
 
-    candidates = await carried_out(read, is_brief=len(content) <= BRIEF_TEXT_BYTES)
+    candidates = None
+    if len(content) <= BRIEF_TEXT_BYTES:
+        candidates = quick_candidates(content, model, services.settings, brief_documents(model))
+    if candidates is None:
+        candidates = await SCORING.run(read)
     return None if candidates is None else await _ranked(services, model, candidates)
 
 
@@ -157,8 +168,7 @@ async def _ranked(services: Services, model: ServedModel, candidates: Candidates
         contributions = services.explanations.of(model.id) if candidates.explain else None
         return answer(model, candidates, scores, contributions)
 
-    descents = len(candidates.features) * model.forest.n_trees
-    is_brief = descents <= BRIEF_DESCENTS and not candidates.explain
+    is_brief = scores_briefly(model, len(candidates.features)) and not candidates.explain
     return Response(await carried_out(work, is_brief=is_brief), media_type=JSON)
 
 
@@ -166,10 +176,16 @@ async def _rank_table(request: JsonRequest, services: Services) -> Response:
     content, model = await request.body(), await services.models.get(request.path_params["ref"])
     top_k = _top_k(request.query_params.get("top_k"))
 
-    def work() -> bytes:
-        return tables.score_table(content, model, top_k, services.settings)
+    def declare() -> DeclaredStream:
+        return tables.declared_table(content, model, services.settings)
 
-    ranked = await carried_out(work, is_brief=len(content) <= BRIEF_TABLE_BYTES)
+    is_brief = len(content) <= BRIEF_TABLE_BYTES
+    stream = await carried_out(declare, is_brief=is_brief)
+
+    def work() -> bytes:
+        return tables.score_table(stream, model, top_k)
+
+    ranked = await carried_out(work, is_brief=is_brief and scores_briefly(model, stream.rows))
     return Response(ranked, media_type=tables.MEDIA_TYPE)
 
 

@@ -12,7 +12,11 @@ from core.types import Float32Array
 
 # Enough to see the pattern; a request may hold thousands of documents with the same mistake.
 MAX_PROBLEMS = 50
-_LARGEST = float(np.finfo(np.float32).max)
+
+
+# In every form of a request a number is rounded to float64, and refused where float32 makes it infinite:
+# from half a step above float32's largest number on, a tie that goes to even.
+INFINITE = (2 - 2.0**-24) * 2.0**127
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +100,7 @@ def _fill(
     for part, column, value in items:
         if value is None:
             continue
-        if not -_LARGEST <= value <= _LARGEST:
+        if not -INFINITE < value < INFINITE:
             problems.append(InputProblem(place + pointer_of(part), "is beyond the range of float32"))
         else:
             row[column] = value

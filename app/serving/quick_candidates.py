@@ -7,23 +7,32 @@ from typing import Any
 import numpy as np
 
 from app.bodies import parse_json
-from app.limits.scoring import check_candidates, max_containers
+from app.limits.scoring import check_candidates, max_containers, max_documents
 from app.schemas.rankings import LONGEST_ID, MOST_RANKED
 from app.serving.candidates import Candidates
 from app.serving.models import MEMBER, ServedModel
 from app.settings import ApiSettings
 
 
-def quick_candidates(content: bytes, model: ServedModel, settings: ApiSettings) -> Candidates | None:
+def quick_candidates(
+    content: bytes, model: ServedModel, settings: ApiSettings, most_documents: int | None = None
+) -> Candidates | None:
     """Read a body without building what is thrown away at once.
 
+    Args:
+        content: The body.
+        model: What scores.
+        settings: Bounds.
+        most_documents: Documents to make room for, where they are fewer than are scored at once.
+
     Returns:
-        None for a body that is wrong, or only unusual: who reads it in the general way can tell.
+        None for a body that is wrong, only unusual, or too large: who reads it in the general way can tell.
 
     Raises:
         InvalidInput: There are more queries or documents than are scored at once.
     """
-    values = model.reader.read(content, settings.max_rank_cells)
+    room = max_documents(len(model.feature_names), settings)
+    values = model.reader.read(content, room if most_documents is None else min(most_documents, room))
     if values is None:
         return None
     try:

@@ -6,6 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from app.limits.scoring import max_documents
+from app.serving.arrow_headers import DeclaredStream, declared
 from app.serving.arrow_stream import read_table
 from app.serving.models import MEMBER, ServedModel
 from app.settings import ApiSettings
@@ -14,27 +16,38 @@ from core.types import Float32Array, Float64Array, Int64Array
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 QUERY, DOCUMENT = "query_id", "document_id"
+_POINTER = "/"
 
 
-def score_table(content: bytes, model: ServedModel, top_k: int | None, settings: ApiSettings) -> bytes:
+def declared_table(content: bytes, model: ServedModel, settings: ApiSettings) -> DeclaredStream:
+    """Check what an Arrow IPC stream says of its size, before it is read.
+
+    Raises:
+        InvalidInput: It is no such stream, or has too many columns or rows.
+    """
+    n_features = len(model.feature_names)
+    most_columns = n_features + len((QUERY, DOCUMENT))
+    return declared(content, _POINTER, most_columns, max_documents(n_features, settings))
+
+
+def score_table(stream: DeclaredStream, model: ServedModel, top_k: int | None) -> bytes:
     """Rank the documents of an Arrow IPC stream.
 
     Args:
-        content: A row a document: `query_id`, where there are several queries; `document_id`, where that is
+        stream: A row a document: `query_id`, where there are several queries; `document_id`, where that is
             to be in the answer; and a column of numbers for each feature, or one, `features`, of lists of a
             fixed size in the model's order. Columns left out and nulls are missing values.
         model: What scores.
         top_k: Documents to return a query, or None for all.
-        settings: Bounds.
 
     Returns:
         An Arrow IPC stream of `query_id` and `document_id` as they came, `row` of the request, `rank` from 1
         and `score`, ordered by query and rank.
 
     Raises:
-        InvalidInput: It is no such stream, or holds too much.
+        InvalidInput: It is no such stream.
     """
-    table = read_table(content, "/", settings.max_rank_cells // len(model.feature_names))
+    table = read_table(stream, _POINTER)
     features = _features(table, model)
     codes = _query_codes(table)
     _check_documents(table, codes)
@@ -89,10 +102,12 @@ def _lists(column: Any, size: int) -> Float32Array:
 def _values(column: Any, name: str) -> Float32Array:
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise InvalidInput.at(f"/{name}", f"must be a column of numbers, not of {column.type}")
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # the latter for NaN that signals
         given = np.asarray(
             column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
         )
+        if given.dtype.kind in "iu":  # rounded twice, as numbers of JSON are
+            given = given.astype(np.float64)
         values: Float32Array = given.astype(np.float32)
     if np.isinf(values).any():
         raise InvalidInput.at(f"/{name}", "has a value beyond the range of float32")

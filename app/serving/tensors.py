@@ -1,30 +1,23 @@
-"""Tensors of the Open Inference Protocol, version 2: as JSON, and with its extension for binary data.
-
-https://github.com/kserve/open-inference-protocol
-"""
+"""Tensors of the Open Inference Protocol, version 2: as JSON, and with its extension for binary data."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from json import JSONDecodeError
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import ConfigDict, Field, ValidationError
 from pydantic_core import to_json
 
-from app.bodies import parse_json
-from app.pointers import input_problems
-from app.schemas.base import RequestModel
+from app.limits.scoring import check_documents, max_containers
+from app.serving.inference_head import InferenceHead, InputTensor, general_head, quick_head
 from app.serving.models import ServedModel
+from app.settings import ApiSettings
 from core.errors import InvalidInput
-from core.json_values import read_arrays
-from core.types import Float64Array, FloatArray
+from core.types import Float32Array, Float64Array, FloatArray
 
 INPUT, OUTPUT = "features", "predict"
-_DATA = "data"
 BINARY_DATA = "binary_tensor_data"
 _DATATYPES: Mapping[str, npt.DTypeLike] = MappingProxyType(
     {"BOOL": "?", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8"}
@@ -34,83 +27,68 @@ _DATATYPES: Mapping[str, npt.DTypeLike] = MappingProxyType(
 _MATRIX, _COLUMN = 2, 1
 
 
-class Parameters(RequestModel):
-    """What is said of a request or of a tensor beside the tensor; what we know nothing of is passed over."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    binary_data_size: int | None = Field(None, ge=0)
-    binary_data: bool | None = None
-    binary_data_output: bool | None = None
-
-
-class InputTensor(RequestModel):
-    """Values on their way in."""
-
-    name: str = Field(max_length=1024)
-    shape: list[int] = Field(min_length=1, max_length=2)
-    datatype: str = Field(max_length=16)
-    parameters: Parameters = Field(default_factory=Parameters)
-    data: list[Any] | None = None
-
-
-class WantedOutput(RequestModel):
-    """An output that is asked for."""
-
-    name: str = Field(max_length=1024)
-    parameters: Parameters = Field(default_factory=Parameters)
-
-
-class InferenceHead(RequestModel):
-    """All of a request but its numbers."""
-
-    id: str | None = Field(None, max_length=1024)
-    parameters: Parameters = Field(default_factory=Parameters)
-    inputs: list[InputTensor] = Field(min_length=1)
-    outputs: list[WantedOutput] | None = None
-
-    @property
-    def wants_binary(self) -> bool:
-        """Whether the scores are to come as bytes."""
-        for output in self.outputs or ():
-            if output.parameters.binary_data is not None:
-                return output.parameters.binary_data
-        return bool(self.parameters.binary_data_output)
-
-
 @dataclass(frozen=True, eq=False)
 class Inference:
     """A request that was read.
 
     Attributes:
         head: All but the numbers.
-        features: (n_documents, n_features) as they came.
+        tensors: One of all features, (n_documents, n_features), or one a feature.
+        columns: Which feature each tensor is; None for one of all.
     """
 
     head: InferenceHead
-    features: FloatArray
+    tensors: Sequence[FloatArray]
+    columns: Sequence[int] | None
+
+    @property
+    def n_documents(self) -> int:
+        """Count the documents."""
+        return len(self.tensors[0])
+
+    def features(self, n_features: int) -> FloatArray:
+        """Make one matrix, (n_documents, n_features), NaN where a feature was left out."""
+        if self.columns is None:
+            return self.tensors[0]
+        features = np.full((self.n_documents, n_features), np.nan)
+        for column, values in zip(self.columns, self.tensors, strict=True):
+            features[:, column] = values.reshape(-1)
+        return features
 
 
-def read_inference(content: bytes, head_bytes: int | None, model: ServedModel, most_values: int) -> Inference:
+def quick_inference(
+    content: bytes, head_bytes: int | None, model: ServedModel, settings: ApiSettings
+) -> Inference | None:
+    """Read a request as it mostly is, in a time that its size bounds; None for any other.
+
+    Raises:
+        InvalidInput: It is not one that the model can answer.
+    """
+    text, binary = _parts(content, head_bytes)
+    found = quick_head(text, len(model.feature_names))
+    return _inference(*found, binary, model, settings) if found else None
+
+
+def read_inference(
+    content: bytes, head_bytes: int | None, model: ServedModel, settings: ApiSettings
+) -> Inference:
     """Read a request.
 
     Args:
         content: Its body.
         head_bytes: How much of it is JSON, None for all.
         model: What is asked.
-        most_values: Most numbers that there may be.
+        settings: Bounds.
 
     Raises:
         InvalidInput: It is not one that the model can answer.
     """
-    if head_bytes is not None and head_bytes > len(content):
-        raise InvalidInput.at("", f"the body has {len(content)} bytes, its JSON is said to have {head_bytes}")
-    text = content[:head_bytes]
-    head, arrays = _quick_head(text) or (_general_head(text), None)
-    if any(output.name != OUTPUT for output in head.outputs or ()):
-        raise InvalidInput.at("/outputs", f"the only output is {OUTPUT}")
-    tensors = list(_tensors(head.inputs, arrays, memoryview(content)[len(text) :], most_values))
-    return Inference(head, _features(head.inputs, tensors, model))
+    found = quick_inference(content, head_bytes, model, settings)
+    if found is not None:
+        return found
+    text, binary = _parts(content, head_bytes)
+    head = general_head(text, len(model.feature_names), max_containers(settings))
+    return _inference(head, None, binary, model, settings)
 
 
 def written(model: ServedModel, head: InferenceHead, scores: Float64Array) -> tuple[bytes, int | None]:
@@ -128,38 +106,31 @@ def written(model: ServedModel, head: InferenceHead, scores: Float64Array) -> tu
     return text + data, len(text)
 
 
-def _quick_head(text: bytes) -> tuple[InferenceHead, list[Float64Array]] | None:
-    """Read a text as it mostly is, numbers apart from tensors; None for one that is wrong, or unusual."""
-    found = read_arrays(text, _DATA)
-    try:
-        head = InferenceHead.model_validate(parse_json(found.rest)) if found else None
-    except (JSONDecodeError, ValidationError):
-        return None
-    if found is None or head is None or sum(map(_has_data, head.inputs)) != len(found.arrays):
-        return None  # a repeated name hides some of them, or they stand where no tensor is
-    return head, found.arrays
+def _parts(content: bytes, head_bytes: int | None) -> tuple[bytes, memoryview]:
+    if head_bytes is not None and head_bytes > len(content):
+        raise InvalidInput.at("", f"the body has {len(content)} bytes, its JSON is said to have {head_bytes}")
+    text = content[:head_bytes]
+    return text, memoryview(content)[len(text) :]
 
 
-def _general_head(text: bytes) -> InferenceHead:
-    try:
-        parsed = parse_json(text)
-        return InferenceHead.model_validate(parsed)
-    except JSONDecodeError as error:
-        raise InvalidInput.at("", f"is not JSON: {error.msg}") from error
-    except ValidationError as error:
-        errors = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]
-        raise InvalidInput(*input_problems(errors, parsed)) from error
-
-
-def _has_data(tensor: InputTensor) -> bool:
-    return _DATA in tensor.model_fields_set
+def _inference(
+    head: InferenceHead,
+    arrays: Sequence[Float64Array] | None,
+    binary: memoryview,
+    model: ServedModel,
+    settings: ApiSettings,
+) -> Inference:
+    if any(output.name != OUTPUT for output in head.outputs or ()):
+        raise InvalidInput.at("/outputs", f"the only output is {OUTPUT}")
+    for number, tensor in enumerate(head.inputs):
+        place = f"/inputs/{number}/shape"
+        check_documents(tensor.shape[0], len(model.feature_names), settings, place)
+    tensors = list(_tensors(head.inputs, arrays, binary))
+    return Inference(head, tensors, _columns(head.inputs, tensors, model))
 
 
 def _tensors(
-    inputs: Sequence[InputTensor],
-    arrays: Sequence[Float64Array] | None,
-    binary: memoryview,
-    most_values: int,
+    inputs: Sequence[InputTensor], arrays: Sequence[Float64Array] | None, binary: memoryview
 ) -> Iterator[FloatArray]:
     """Give each tensor its shape; bytes follow the JSON in the order of the tensors that want them.
 
@@ -167,7 +138,6 @@ def _tensors(
         inputs: The tensors.
         arrays: Numbers of those that have `data`, in their order; None where they are in the tensors.
         binary: What follows the JSON.
-        most_values: Most numbers that a tensor may have.
     """
     at, read = 0, iter(arrays or ())
     for number, tensor in enumerate(inputs):
@@ -176,23 +146,30 @@ def _tensors(
         if dtype is None:
             known = ", ".join(_DATATYPES)
             raise InvalidInput.at(f"{place}/datatype", f"must be one of {known}")
-        flat = next(read) if arrays is not None and _has_data(tensor) else None
+        flat = next(read) if arrays is not None and tensor.has_data else None
         size = tensor.parameters.binary_data_size
         if size is not None:
             values = _from_bytes(binary[at : at + size], size, dtype, place)
             at += size
         else:
             values = _flat(tensor.data, place) if flat is None else flat
-        if min(tensor.shape) < 0 or values.size != math.prod(tensor.shape):
+        if values.size != math.prod(tensor.shape):
             raise InvalidInput.at(f"{place}/shape", f"is {tensor.shape}, and there are {values.size} values")
-        if values.size > most_values:
-            raise InvalidInput.at(f"{place}/shape", f"at most {most_values} values are scored at once")
-        if values.dtype not in (np.float32, np.float64):
-            values = values.astype(np.float64)
-        # JSON has no types: what is said to be of 32 bits is rounded to them.
-        yield values.astype(np.float32 if tensor.datatype == "FP32" else values.dtype).reshape(tensor.shape)
+        yield _in_range(values, tensor, place).reshape(tensor.shape)
     if at != len(binary):
         raise InvalidInput.at("/inputs", f"take {at} bytes of binary data, and there are {len(binary)}")
+
+
+def _in_range(values: npt.NDArray[Any], tensor: InputTensor, place: str) -> FloatArray:
+    """Make numbers of 32 or 64 bits, none of which float32 would round to infinity."""
+    with np.errstate(over="ignore", invalid="ignore"):  # the latter for NaN that signals
+        # Copies, for bytes of the body cannot be written to, and kernels would be compiled for that.
+        floats: Float64Array = values.astype(np.float64)
+        rounded: Float32Array = floats.astype(np.float32)
+    if np.isinf(rounded).any():
+        raise InvalidInput.at(f"{place}/data", "has a value beyond the range of float32")
+    # JSON has no types: what is said to be of 32 bits is rounded to them.
+    return rounded if tensor.datatype == "FP32" else floats
 
 
 def _from_bytes(part: memoryview, size: int, dtype: npt.DTypeLike, place: str) -> npt.NDArray[Any]:
@@ -223,23 +200,27 @@ def _numbers(data: Any) -> Iterator[Any]:
             yield value
 
 
-def _features(inputs: Sequence[InputTensor], tensors: Sequence[FloatArray], model: ServedModel) -> FloatArray:
-    """Make one matrix: of one tensor of all features, or of one tensor a feature by name."""
-    n_features = len(model.feature_names)
-    if len(tensors) == 1 and tensors[0].ndim == _MATRIX:
-        if tensors[0].shape[1] != n_features:
-            raise InvalidInput.at(
-                "/inputs/0/shape", f"is {list(tensors[0].shape)}; the model has {n_features} features"
-            )
-        return tensors[0]
+def _columns(
+    inputs: Sequence[InputTensor], tensors: Sequence[FloatArray], model: ServedModel
+) -> list[int] | None:
+    """Find the feature of each tensor, of which all have as many documents; None for one tensor of all."""
+    n_features, first = len(model.feature_names), tensors[0]
     columns = {name: column for column, name in enumerate(model.feature_names)}
-    features = np.full((len(tensors[0]), n_features), np.nan)
-    for number, (tensor, values) in enumerate(zip(inputs, tensors, strict=True)):
-        if tensor.name not in columns:
-            raise InvalidInput.at(f"/inputs/{number}/name", "not a feature of this model")
-        if values.shape not in ((len(features),), (len(features), _COLUMN)):
+    is_column = first.shape[1:] in ((), (_COLUMN,)) and inputs[0].name in columns
+    if len(tensors) == 1 and first.ndim == _MATRIX and not is_column:
+        if first.shape[1] != n_features:
             raise InvalidInput.at(
-                f"/inputs/{number}/shape", f"must be [{len(features)}] as the first tensor's"
+                "/inputs/0/shape", f"is {list(first.shape)}; the model has {n_features} features"
             )
-        features[:, columns[tensor.name]] = values.reshape(-1)
-    return features
+        return None
+    found: list[int] = []
+    for number, (tensor, values) in enumerate(zip(inputs, tensors, strict=True)):
+        place = f"/inputs/{number}"
+        if tensor.name not in columns:
+            raise InvalidInput.at(f"{place}/name", "not a feature of this model")
+        if columns[tensor.name] in found:
+            raise InvalidInput.at(f"{place}/name", "there are two tensors of this name")
+        if values.shape not in ((len(first),), (len(first), _COLUMN)):
+            raise InvalidInput.at(f"{place}/shape", f"must be [{len(first)}] as the first tensor's")
+        found.append(columns[tensor.name])
+    return found

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fastapi import FastAPI
 
-from app.routes.inference import HEAD_BYTES
+from app.routes.inference import HEAD_BYTES, InferenceRoute
 from core.scoring import Forest
 from core.store import Model, Store
 from core.store.result_keys import model_key
@@ -109,6 +110,75 @@ def test_an_array_belongs_to_the_tensor_that_it_stands_in(
         assert repeated.json()["outputs"][0]["data"] == [scores[1], scores[0]]
 
 
+@pytest.mark.parametrize("shape", [[2], [2, 1]])
+def test_one_tensor_may_be_one_feature(client: TestClient, scores: Float64Array, shape: list[int]) -> None:
+    """By its name, as where there are several; the other features are missing."""
+    column = _tensor(name="bm25", shape=shape, data=[0.9, 0.1])
+    assert _infer(client, column).json()["outputs"][0]["data"] == [scores[1], scores[0]]
+    unknown = _infer(client, {**column, "name": "speed"})
+    assert (unknown.status_code, list(unknown.json())) == (400, ["error"])
+
+
+def test_sizes_are_bounded_before_there_is_a_matrix(
+    client: TestClient, scores: Float64Array, application: FastAPI
+) -> None:
+    """Tensors by name are as wide as the model, however few of them there are."""
+
+    def post(shape: list[int], size: int, name: str = "bm25") -> Any:
+        parameters = {"binary_data_size": size}
+        tensor = {"name": name, "shape": shape, "datatype": "INT8", "parameters": parameters}
+        head = json.dumps({"inputs": [tensor]}).encode()
+        headers = {HEAD_BYTES: str(len(head))}
+        return client.post("/v2/models/web/infer", content=head + bytes(size), headers=headers)
+
+    assert len(post([10_000], 10_000).json()["outputs"][0]["data"]) == 10_000
+    assert post([0, 3], 0, "x").json()["outputs"][0]["data"] == []
+    cases = [
+        ([10_001], 10_001, "/inputs/0/shape: at most 10000 documents are scored at once"),
+        ([0, 2**62], 0, "/inputs/0/shape/1"),
+        ([0, 2**31 - 1], 0, "/inputs/0/shape"),
+        ([2**62, 0], 0, "/inputs/0/shape/0"),
+        ([2**31 - 1, 2**31 - 1], 3, "/inputs/0/shape"),
+        ([10**4000, 1], 3, "/inputs/0/shape/0"),
+        ([-1, -3], 3, "/inputs/0/shape/0"),
+    ]
+    for shape, size, reason in cases:
+        refused = post(shape, size, "x")
+        assert (refused.status_code, refused.json()["error"][: len(reason)]) == (400, reason)
+    services = application.state.services
+    object.__setattr__(services, "settings", services.settings.model_copy(update={"max_rank_cells": 29}))
+    assert post([9], 9).status_code == 200
+    assert "30 values; at most 29 are scored at once" in post([10], 10).json()["error"]
+
+
+def test_there_are_no_more_tensors_than_features(client: TestClient, scores: Float64Array) -> None:
+    """And none of them twice."""
+    twice = [_tensor(name="bm25", shape=[1], data=[value]) for value in (1, 2)]
+    assert "/inputs/1/name: there are two tensors of this name" in _infer(client, *twice).json()["error"]
+    for data in ([1], [[1]]):
+        many = [_tensor(name="bm25", shape=[1], data=data)] * 4
+        assert _infer(client, *many).json()["error"].startswith("/inputs: at most 3 tensors")
+
+
+@pytest.mark.parametrize(("datatype", "dtype"), [("FP16", "<f2"), ("FP32", "<f4"), ("FP64", "<f8")])
+def test_infinity_is_no_value(client: TestClient, scores: Float64Array, datatype: str, dtype: str) -> None:
+    """Nor is it one in any other form of a request; NaN is a missing value."""
+    infinity = np.array([np.inf], dtype)
+    signals = (infinity.view(dtype.replace("f", "u")) + 1).view(dtype)  # a NaN that a cast warns of
+    for data, status in (
+        (infinity.tobytes(), 400),
+        ((-infinity).tobytes(), 400),
+        (np.array([np.nan], dtype).tobytes(), 200),
+        (signals.tobytes(), 200),
+    ):
+        parameters = {"binary_data_size": len(data)}
+        tensor = {"name": "bm25", "shape": [1], "datatype": datatype, "parameters": parameters}
+        head = json.dumps({"inputs": [tensor]}).encode()
+        headers = {HEAD_BYTES: str(len(head))}
+        answer = client.post("/v2/models/web/infer", content=head + data, headers=headers)
+        assert answer.status_code == status
+
+
 def test_a_bad_request_is_refused_in_the_words_of_the_protocol(
     client: TestClient, scores: Float64Array
 ) -> None:
@@ -137,3 +207,14 @@ def test_a_bad_request_is_refused_in_the_words_of_the_protocol(
     assert "the body has 2 bytes" in beyond.json()["error"]
     assert client.post("/v2/models/shop/infer", json={"inputs": [_tensor()]}).status_code == 404
     assert client.post("/v2/models/web/infer", content=b" " * 200_000).status_code == 413
+
+
+def test_too_little_memory_is_no_fault_of_ours(client: TestClient, application: FastAPI) -> None:
+    """503, as the protocol has it."""
+
+    async def take() -> int:
+        return int(np.empty(2**55)[0])
+
+    application.router.add_api_route("/v1/memory", take, route_class_override=InferenceRoute)
+    answer = client.get("/v1/memory")
+    assert (answer.status_code, list(answer.json())) == (503, ["error"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from fastapi import FastAPI
 
@@ -95,3 +96,15 @@ def test_several_mistakes_are_reported_at_once(client: TestClient) -> None:
     problem = client.post("/v1/datasets/synthetic", json={"queries": 0, "seed": -1}).json()
     assert [error["pointer"] for error in problem["errors"]] == ["/queries", "/seed"]
     assert problem["detail"].startswith("2 problems; the first is /queries: ")
+
+
+def test_too_little_memory_is_no_fault_of_ours(client: TestClient, application: FastAPI) -> None:
+    """503, which says that less at once, or another moment, may do."""
+
+    @application.get("/v1/everything")
+    async def take() -> int:
+        return int(np.empty(2**55)[0])
+
+    response = client.get("/v1/everything")
+    assert (response.status_code, response.json()["type"]) == (503, "/problems/not-ready")
+    assert "memory" in response.json()["detail"]

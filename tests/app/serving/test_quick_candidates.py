@@ -135,13 +135,19 @@ def test_what_a_client_writes_is_never_taken_for_what_was_read(content: bytes) -
     assert quick_candidates(content, MODEL, SETTINGS) is None
 
 
-@pytest.mark.parametrize(("queries", "documents"), [(6, 1), (3, 7)])
-def test_too_many_are_refused(queries: int, documents: int) -> None:
+def test_too_many_queries_are_refused() -> None:
     """By their number, before anything is scored."""
-    found = [{"id": str(number), "features": {}} for number in range(documents)]
-    content = json.dumps({"queries": [{"id": "q", "documents": found}] * queries}).encode()
-    with pytest.raises(InvalidInput, match="at most"):
+    content = json.dumps({"queries": [{"id": "q", "documents": [{"id": "d", "features": {}}]}] * 6}).encode()
+    with pytest.raises(InvalidInput, match="at most 5 queries"):
         quick_candidates(content, MODEL, SETTINGS)
+
+
+@pytest.mark.parametrize(("documents", "room"), [(21, None), (3, 2)])
+def test_there_is_no_room_for_more_documents(documents: int, room: int | None) -> None:
+    """They are left to the general way, which counts them, or to a thread, which makes more room."""
+    found = [{"id": str(number), "features": {}} for number in range(documents)]
+    content = json.dumps({"queries": [{"id": "q", "documents": found}]}).encode()
+    assert quick_candidates(content, MODEL, SETTINGS, room) is None
 
 
 def _spoil(data: st.DataObject, value: Any) -> None:

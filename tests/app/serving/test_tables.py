@@ -1,5 +1,6 @@
 """Candidates as tables of Arrow."""
 
+import struct
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from app.serving.arrow_headers import Flatbuffer, declared
 from app.serving.arrow_stream import read_table
 from app.serving.tables import MEDIA_TYPE
 from core.errors import InvalidInput
@@ -22,10 +24,10 @@ COLUMNS: dict[str, Any] = {
 }
 
 
-def _stream(table: pa.Table, **options: Any) -> bytes:
+def _stream(table: pa.Table, batch_rows: int | None = None, **options: Any) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
-        writer.write_table(table, max_chunksize=max(2, len(table) // 2))
+        writer.write_table(table, max_chunksize=batch_rows or max(2, len(table) // 2))
     return bytes(sink.getvalue())
 
 
@@ -138,6 +140,69 @@ def test_a_bad_table_is_refused(client: TestClient, add_model: Callable[[str], M
     assert (other.status_code, MEDIA_TYPE in other.json()["detail"]) == (415, True)
 
 
+def test_rows_are_counted_before_anything_is_made_of_them(
+    client: TestClient, add_model: Callable[[str], Model]
+) -> None:
+    """By what the headers say: a batch without columns may say any number in a few bytes."""
+    add_model("web")
+    nothing = pa.table({"bm25": np.zeros(7777)}).select([])
+    without_columns = _stream(nothing, batch_rows=7777)
+    assert without_columns.count(struct.pack("<q", 7777)) == 1
+    cases = [
+        (without_columns, "has no columns"),
+        (without_columns.replace(struct.pack("<q", 7777), struct.pack("<q", 5_000_000)), "has no columns"),
+        (_stream(pa.table({"bm25": np.zeros(10_001, np.int8)})), "at most 10000 documents"),
+        (_declaring(2**40), "at most 10000 documents"),
+        (_declaring(2**63 - 1), "at most 10000 documents"),
+        (_declaring(-1), "fewer rows than none"),
+        (_stream(pa.table({f"f{number}": [0.5] for number in range(6)})), "has 6 columns; at most 5"),
+    ]
+    for content, reason in cases:
+        response = _post(client, content)
+        assert response.status_code == 422, reason
+        (error,) = response.json()["errors"]
+        assert error["pointer"] == "/"
+        assert reason in error["detail"]
+    assert _post(client, _stream(pa.table({"bm25": np.zeros(10_000, np.int8)}))).status_code == 200
+
+
+def _declaring(rows: int) -> bytes:
+    """Write a stream whose batch and column say another number of rows than they have."""
+    stream = _stream(pa.table({"bm25": np.zeros(7777, np.int8)}), batch_rows=7777)
+    assert stream.count(struct.pack("<q", 7777)) == 3  # of the batch, of its column, and bytes of a buffer
+    return stream.replace(struct.pack("<q", 7777), struct.pack("<q", rows))
+
+
+def test_a_header_unfolds_to_no_more_than_was_sent(
+    client: TestClient, add_model: Callable[[str], Model]
+) -> None:
+    """A text that a thousand entries of metadata share would be copied a thousand times."""
+    add_model("web")
+    entries = {"first": "x" * 30_000} | {f"k{number}": "" for number in range(1_000)}
+    stream = bytearray(_stream(pa.table({"bm25": [0.5]}).replace_schema_metadata(entries)))
+    assert _post(client, bytes(stream)).status_code == 200
+    header = Flatbuffer(bytes(stream[8 : 8 + struct.unpack_from("<i", stream, 4)[0]]))
+    found = header.items(header.targets(header.targets(header.root(), 2), 2))
+    text = stream.index(b"x" * 30_000) - 4
+    for place in header.places(found, 1) + 8:
+        struct.pack_into("<I", stream, place, text - place)
+    response = _post(client, bytes(stream))
+    assert response.status_code == 422
+    assert "refers to more than it holds" in response.text
+
+
+def test_what_holds_other_columns_is_refused_unopened(
+    client: TestClient, add_model: Callable[[str], Model]
+) -> None:
+    """Columns within columns may share each other, twice as many on each level."""
+    add_model("web")
+    within = pa.struct([("x", pa.float32())])
+    for kind in (within, pa.list_(pa.float32()), pa.list_(pa.list_(pa.float32(), 3), 1), pa.list_(within, 3)):
+        response = _post(client, _stream(pa.table({"features": pa.array([], kind)})))
+        assert response.status_code == 422
+        assert "are not accepted" in response.json()["errors"][0]["detail"]
+
+
 @pytest.mark.parametrize("at", range(0, 600, 7))
 def test_a_damaged_stream_ends_nothing(at: int) -> None:
     """Whatever a flipped bit makes of it, it is refused or read, and the process goes on."""
@@ -145,4 +210,4 @@ def test_a_damaged_stream_ends_nothing(at: int) -> None:
     if at < len(damaged):
         damaged[at] ^= 0xFF
     with suppress(InvalidInput):
-        assert len(read_table(bytes(damaged), "/", 1000)) <= 1000
+        assert len(read_table(declared(bytes(damaged), "/", 10, 1000), "/")) <= 1000

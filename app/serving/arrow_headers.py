@@ -1,0 +1,192 @@
+"""What a stream of Arrow says of itself, checked before anything is made of it.
+
+Arrow believes its headers: a batch without columns has as many rows as it says, and a text that many columns
+or entries of metadata share in the header is copied for each of them. The format: Message.fbs and Schema.fbs
+of https://github.com/apache/arrow/tree/main/format, in the layout of https://flatbuffers.dev/internals.
+"""
+
+import struct
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import pyarrow as pa
+
+from core.errors import InvalidInput
+from core.types import Int64Array
+
+# Places of fields in the tables of the format.
+_HEADER = 2  # of Message
+_LENGTH, _COMPRESSION = 0, 3  # of RecordBatch
+_FIELDS, _SCHEMA_METADATA = 1, 2  # of Schema
+_NAME, _TYPE, _DICTIONARY, _CHILDREN, _FIELD_METADATA = 0, 2, 4, 5, 6  # of Field
+_KEY, _VALUE = 0, 1  # of KeyValue
+
+_INT, _FLOAT, _TEXT, _LARGE_TEXT, _FIXED_SIZE_LIST = 2, 3, 5, 20, 16  # of the union Type
+_NUMBERS = (_INT, _FLOAT)
+_IS_KNOWN = np.isin(np.arange(256), (*_NUMBERS, _TEXT, _LARGE_TEXT, _FIXED_SIZE_LIST))
+_NAMES = MappingProxyType(
+    {1: "null", 4: "binary", 6: "bool", 7: "decimal", 8: "date", 9: "time", 10: "timestamp", 12: "list"}
+    | {13: "struct", _FIXED_SIZE_LIST: "such lists", 18: "duration", 24: "string_view"}
+)
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredStream:
+    """A stream whose headers were checked.
+
+    Attributes:
+        content: All of it.
+        rows: Of all its batches, as they say.
+    """
+
+    content: bytes
+    rows: int
+
+
+def declared(content: bytes, pointer: str, most_columns: int, most_rows: int) -> DeclaredStream:
+    """Check what a stream says of its columns and rows; takes as long as its headers.
+
+    Args:
+        content: The stream.
+        pointer: What mistakes point at.
+        most_columns: The most that there may be.
+        most_rows: The most that there may be.
+
+    Raises:
+        InvalidInput: It is damaged, compressed, too wide or too long, or has columns of other types.
+    """
+    rows = 0
+    try:
+        for message in pa.ipc.MessageReader.open_stream(pa.BufferReader(content)):
+            header = message.metadata.to_pybytes()
+            if message.type == "schema":
+                _check_schema(Flatbuffer(header), pointer, most_columns)
+            elif message.type == "record batch":
+                rows += _rows(header, pointer)
+            elif message.type == "dictionary":
+                raise InvalidInput.at(pointer, "send the stream without dictionaries")
+            if rows > most_rows:
+                raise InvalidInput.at(
+                    pointer, f"at most {most_rows} documents are scored at once by this model"
+                )
+    except (pa.ArrowException, ValueError, OSError, IndexError, struct.error) as error:
+        raise damaged(pointer, error) from error
+    return DeclaredStream(content, rows)
+
+
+def damaged(pointer: str, error: Exception) -> InvalidInput:
+    """Build the refusal of what Arrow cannot read."""
+    reason = (str(error).splitlines() or ["it is damaged"])[0][:200]
+    return InvalidInput.at(pointer, f"this is no stream of Arrow's format: {reason}")
+
+
+def _rows(header: bytes, pointer: str) -> int:
+    """Return the rows of a batch; refuses compression, by which a few bytes become all memory there is."""
+    batch = _place(header, struct.unpack_from("<I", header)[0], _HEADER)
+    batch += struct.unpack_from("<I", header, batch)[0]
+    if _place(header, batch, _COMPRESSION):
+        raise InvalidInput.at(pointer, "send the stream without compression")
+    length = _place(header, batch, _LENGTH)
+    rows: int = struct.unpack_from("<q", header, length)[0] if length else 0
+    if rows < 0:
+        raise ValueError("a batch has fewer rows than none")
+    return rows
+
+
+def _place(header: bytes, table: int, field: int) -> int:
+    """Return where a field of a table is, 0 where it is left out."""
+    layout = table - struct.unpack_from("<i", header, table)[0]
+    if 4 + 2 * field >= struct.unpack_from("<H", header, layout)[0]:
+        return 0
+    offset: int = struct.unpack_from("<H", header, layout + 4 + 2 * field)[0]
+    return table + offset if offset else 0
+
+
+class Flatbuffer:
+    """Finds fields of many tables at a time; places are multiples of four bytes, which Arrow verified."""
+
+    def __init__(self, header: bytes) -> None:
+        self.size = len(header)
+        self.bytes = np.frombuffer(header, np.uint8)
+        self._halves = np.frombuffer(header, "<u2", self.size // 2)
+        self._words = np.frombuffer(header, "<u4", self.size // 4)
+
+    def root(self) -> Int64Array:
+        """Return the place of the outermost table."""
+        return self.follow(np.zeros(1, np.int64))
+
+    def places(self, tables: Int64Array, field: int) -> Int64Array:
+        """Return where a field is in each table, 0 where it is left out."""
+        layouts = tables - self._words[tables >> 2].astype(np.int32)
+        present = self._halves[layouts >> 1] > 4 + 2 * field
+        offsets = self._halves[np.where(present, layouts + (4 + 2 * field), 0) >> 1]
+        found: Int64Array = np.where(present & (offsets > 0), tables + offsets, 0)
+        return found
+
+    def follow(self, places: Int64Array) -> Int64Array:
+        """Return what stands at places that point elsewhere."""
+        return places + self.sizes(places)
+
+    def sizes(self, places: Int64Array) -> Int64Array:
+        """Return the sizes that texts and vectors begin with."""
+        sizes: Int64Array = self._words[places >> 2].astype(np.int64)
+        return sizes
+
+    def targets(self, tables: Int64Array, field: int) -> Int64Array:
+        """Return the texts, vectors or tables of a field, of those tables that have it."""
+        places = self.places(tables, field)
+        return self.follow(places[places > 0])
+
+    def items(self, vectors: Int64Array) -> Int64Array:
+        """Return the tables in all of the vectors."""
+        counts = self.sizes(vectors)
+        if counts.sum() > self.size:
+            raise ValueError("its header refers to more than it holds")
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        return self.follow(np.repeat(vectors, counts) + 4 + 4 * within)
+
+
+def _check_schema(header: Flatbuffer, pointer: str, most_columns: int) -> None:
+    schema = header.targets(header.root(), _HEADER)
+    columns = header.items(header.targets(schema, _FIELDS))
+    if not len(columns):
+        raise InvalidInput.at(pointer, "has no columns")
+    if len(columns) > most_columns:
+        raise InvalidInput.at(
+            pointer,
+            f"has {len(columns)} columns; at most {most_columns} have a meaning for this model",
+        )
+    types = header.bytes[header.places(columns, _TYPE)]
+    known = _IS_KNOWN[types] & (header.places(columns, _DICTIONARY) == 0)
+    lists = np.flatnonzero(types == _FIXED_SIZE_LIST)
+    known[lists[1:]] = False
+    known[lists[:1]] &= _is_of_numbers(header, columns[lists[:1]])
+    if not known.all():
+        column = int(np.argmin(known))
+        kind = _NAMES.get(int(types[column]), "this type")
+        raise InvalidInput.at(
+            pointer + _text(header, columns[column, np.newaxis]), f"columns of {kind} are not accepted"
+        )
+    vectors = (header.targets(schema, _SCHEMA_METADATA), header.targets(columns, _FIELD_METADATA))
+    entries = header.items(np.concatenate(vectors))
+    texts = (header.targets(columns, _NAME), header.targets(entries, _KEY), header.targets(entries, _VALUE))
+    if header.sizes(np.concatenate(texts)).sum() > header.size:
+        raise ValueError("its header refers to more than it holds")
+
+
+def _is_of_numbers(header: Flatbuffer, column: Int64Array) -> bool:
+    """Tell whether a column, if there is one, has one child, of numbers, without anything below it."""
+    child = header.items(header.targets(column, _CHILDREN))
+    if len(child) != 1 or len(header.items(header.targets(child, _CHILDREN))):
+        return False
+    if header.places(child, _DICTIONARY)[0] or len(header.items(header.targets(child, _FIELD_METADATA))):
+        return False
+    return bool(header.bytes[header.places(child, _TYPE)][0] in _NUMBERS)
+
+
+def _text(header: Flatbuffer, column: Int64Array) -> str:
+    begins = header.targets(column, _NAME)
+    sizes = header.sizes(begins)
+    texts = [header.bytes[at + 4 : at + 4 + size].tobytes() for at, size in zip(begins, sizes, strict=True)]
+    return b"".join(texts).decode(errors="replace")
