@@ -74,6 +74,10 @@ test-api-fuzz: develop ## schemathesis over the whole OpenAPI document: 5,000 re
 fuzz-datasets: develop ## read 100,000 mutated files of every format; each is read or refused with its place
 	$(BIN)/python -m tests.core.data.fuzz --files 100000
 
+.PHONY: fuzz-scoring
+fuzz-scoring: develop ## 20,000 mutated scoring requests of every form: our readers, Python's, Arrow's and LightGBM agree
+	$(BIN)/python -m tests.app.serving.differential --bodies 20000
+
 .PHONY: bench-objectives
 bench-objectives: develop ## milliseconds of every loss beside LightGBM's objective, on three synthetic loads
 	$(BIN)/python -m benchmarks.objectives
