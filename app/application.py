@@ -17,6 +17,7 @@ from app.access.network import refuse_open_network
 from app.access.recorder import Recorder
 from app.access_log import AccessLog
 from app.guide import mount_guide
+from app.limits.expensive import ExpensiveReads
 from app.limits.heads import HeadLimit
 from app.limits.patience import BodyPatience
 from app.limits.rates import RateLimit
@@ -115,6 +116,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 explanations=Explanations(texts),
                 samples=samples,
                 unchanged=UnchangedAnswers(),
+                expensive=ExpensiveReads(settings.expensive_reads_per_caller),
                 doorkeeper=doorkeeper,
                 metrics=metrics,
                 parts=parts,

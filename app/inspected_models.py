@@ -5,19 +5,18 @@ import numpy as np
 from app.schemas.inspections import FeatureImportance, ModelImportance, ModelTree
 from app.services import Services
 from core.inspection import split_importance, tree_nodes
+from core.store import Model
 
 
 class InspectedModel:
     """What was stored of one model.
 
     Raises:
-        NotFound: There is no such model.
         ModelError: Its text is damaged.
     """
 
-    def __init__(self, services: Services, ref: str) -> None:
-        with services.store.read() as tx:
-            self._model = tx.models.resolve(ref)
+    def __init__(self, services: Services, model: Model) -> None:
+        self._model = model
         self._names = tuple(self._model.feature_names)
         self._text = services.texts.of(self._model.id)
 

@@ -8,6 +8,8 @@ import structlog
 from fastapi import Depends, Request
 
 from app.access.doorkeeper import Doorkeeper
+from app.limits.callers import caller_of
+from app.limits.expensive import CallersReads, ExpensiveReads
 from app.metrics import Metrics
 from app.probes import Probe
 from app.serving.explanations import Explanations
@@ -35,6 +37,7 @@ class Services:
         explanations: Says how their scores come about.
         samples: Keeps a share of what was scored.
         unchanged: Answers to what is asked again and again.
+        expensive: Reads that take seconds of work.
         doorkeeper: Tells callers by their keys.
         metrics: What Prometheus is told.
         parts: What the service needs, and how to ask each whether something is wrong with it.
@@ -48,6 +51,7 @@ class Services:
     explanations: Explanations
     samples: Samples
     unchanged: UnchangedAnswers
+    expensive: ExpensiveReads
     doorkeeper: Doorkeeper
     metrics: Metrics
     parts: Mapping[str, Probe[str | None]]
@@ -69,4 +73,9 @@ async def _services(request: Request) -> Services:
     return services_of(request)
 
 
+async def _reads_of_caller(request: Request) -> CallersReads:
+    return CallersReads(services_of(request).expensive, caller_of(request.scope))
+
+
 UseServices = Annotated[Services, Depends(_services)]
+UseExpensive = Annotated[CallersReads, Depends(_reads_of_caller)]

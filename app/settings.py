@@ -60,6 +60,11 @@ class ApiSettings(StoreSettings):
     scores_per_second: float = Field(
         500, ge=0, allow_inf_nan=False, description="Scoring requests a second and caller; 0 for no bound"
     )
+    expensive_reads_per_caller: int = Field(
+        8,
+        ge=1,
+        description="Exports, downloads and looks inside models that one caller has under way",
+    )
     burst_seconds: float = Field(
         2, gt=0, le=3600, description="How many seconds' worth of requests may come at once"
     )

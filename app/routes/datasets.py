@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Query, Request
 from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from app.access.caller import UseCaller
 from app.answers import ACCEPTED, accepted
@@ -12,6 +12,7 @@ from app.dataset_files import DatasetFiles
 from app.dataset_uploads import FILE, FILES, PARTS, TEXTS, DatasetUpload, Places
 from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.idempotency import BodySha256, Once, UseOnce
+from app.limits.expensive import Download
 from app.routes.route import JsonRoute
 from app.schemas.base import Cursor, DatasetName, Limit
 from app.schemas.datasets import Dataset, DatasetPage, SyntheticDatasetRequest
@@ -267,11 +268,7 @@ def download_qrels(dataset_id: str, services: UseServices) -> Response:
     Documents without a label are left out.
     """
     lines = DatasetFiles(services.store, dataset_id).qrels()
-    return StreamingResponse(
-        lines,
-        media_type="text/plain; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{dataset_id}.qrels"'},
-    )
+    return Download(lines, None, "text/plain; charset=utf-8", f"{dataset_id}.qrels")
 
 
 @router.delete("/{dataset_id}", summary="Delete a dataset", status_code=204, responses=problems(404, 409))

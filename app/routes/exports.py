@@ -3,14 +3,17 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query
+from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.exports import exported, model_of, proven
+from app.limits.expensive import CallersReads
 from app.routes.models import Reference
 from app.routes.route import JsonRoute
 from app.schemas.exports import ExportParity, ExportQuery, ExportRequest, ParityQuery, ParityRequest
-from app.services import Services, UseServices
+from app.services import Services, UseExpensive, UseServices
+from core.store import Model
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
 
@@ -54,12 +57,12 @@ NamedWithData = Annotated[ParityRequest, Body(openapi_examples=_EXAMPLES)]
     response_class=Response,
     responses={**_FILE, **problems(*_WITHOUT_DATA)},
 )
-def export(ref: Reference, services: UseServices, asked: Asked) -> Response:
+async def export(ref: Reference, services: UseServices, expensive: UseExpensive, asked: Asked) -> Response:
     """Download a model in the form that another engine reads.
 
     A model that the format, or the version of the engine, would not say the same of is refused.
     """
-    return _file(services, ref, asked)
+    return await _file(services, expensive, ref, asked)
 
 
 @router.get(
@@ -68,9 +71,11 @@ def export(ref: Reference, services: UseServices, asked: Asked) -> Response:
     response_class=Response,
     responses={**_ARCHIVE, **problems(*_WITH_DATA)},
 )
-def export_archive(ref: Reference, services: UseServices, asked: AskedWithData) -> Response:
+async def export_archive(
+    ref: Reference, services: UseServices, expensive: UseExpensive, asked: AskedWithData
+) -> Response:
     """Download the file, how to load it, the parity report, and golden vectors to replay in the engine."""
-    return _archive(services, ref, asked)
+    return await _archive(services, expensive, ref, asked)
 
 
 @router.get(
@@ -78,13 +83,15 @@ def export_archive(ref: Reference, services: UseServices, asked: AskedWithData) 
     summary="Prove an export",
     responses={**NOT_MODIFIED, **problems(*_WITH_DATA)},
 )
-def get_export_parity(ref: Reference, services: UseServices, asked: AskedWithData) -> ExportParity:
+async def get_export_parity(
+    ref: Reference, services: UseServices, expensive: UseExpensive, asked: AskedWithData
+) -> ExportParity:
     """Hold an export against its model, in the arithmetic of the engine.
 
     What was written is read back and evaluated over documents, the first queries of up to 10,000, and over
     the neighbours of every threshold.
     """
-    return ExportParity.model_validate(proven(services, model_of(services, ref), asked).view())
+    return await _parity(services, expensive, ref, asked)
 
 
 @router.post(
@@ -93,9 +100,11 @@ def get_export_parity(ref: Reference, services: UseServices, asked: AskedWithDat
     response_class=Response,
     responses={**_FILE, **problems(404, *BODY_PROBLEMS)},
 )
-def export_named(ref: Reference, services: UseServices, body: Named) -> Response:
+async def export_named(
+    ref: Reference, services: UseServices, expensive: UseExpensive, body: Named
+) -> Response:
     """Download a model as by GET, with its features called what the engine calls them."""
-    return _file(services, ref, body)
+    return await _file(services, expensive, ref, body)
 
 
 @router.post(
@@ -104,9 +113,11 @@ def export_named(ref: Reference, services: UseServices, body: Named) -> Response
     response_class=Response,
     responses={**_ARCHIVE, **problems(404, 409, *BODY_PROBLEMS)},
 )
-def export_named_archive(ref: Reference, services: UseServices, body: NamedWithData) -> Response:
+async def export_named_archive(
+    ref: Reference, services: UseServices, expensive: UseExpensive, body: NamedWithData
+) -> Response:
     """Download an archive as by GET, with the features called what the engine calls them."""
-    return _archive(services, ref, body)
+    return await _archive(services, expensive, ref, body)
 
 
 @router.post(
@@ -114,22 +125,42 @@ def export_named_archive(ref: Reference, services: UseServices, body: NamedWithD
     summary="Prove an export under other names",
     responses=problems(404, 409, *BODY_PROBLEMS),
 )
-def export_named_parity(ref: Reference, services: UseServices, body: NamedWithData) -> ExportParity:
+async def export_named_parity(
+    ref: Reference, services: UseServices, expensive: UseExpensive, body: NamedWithData
+) -> ExportParity:
     """Hold an export against its model as by GET, with the features called what the engine calls them."""
-    return ExportParity.model_validate(proven(services, model_of(services, ref), body).view())
+    return await _parity(services, expensive, ref, body)
 
 
-def _file(services: Services, reference: str, asked: ExportQuery) -> Response:
-    model = model_of(services, reference)
-    made = exported(services, model, asked)
+async def _file(services: Services, expensive: CallersReads, reference: str, asked: ExportQuery) -> Response:
+    model = await run_in_threadpool(model_of, services, reference)
+    made = await expensive.answer(_question("file", model, asked), lambda: exported(services, model, asked))
     filename = f"{model.name}-{model.version}-{made.target.filename}"
     return _download(made.content, made.target.media_type, filename)
 
 
-def _archive(services: Services, reference: str, asked: ParityQuery) -> Response:
-    model = model_of(services, reference)
-    packed = proven(services, model, asked).packed()
+async def _archive(
+    services: Services, expensive: CallersReads, reference: str, asked: ParityQuery
+) -> Response:
+    model = await run_in_threadpool(model_of, services, reference)
+    packed = await expensive.answer(
+        _question("archive", model, asked), lambda: proven(services, model, asked).packed()
+    )
     return _download(packed, "application/zip", f"{model.name}-{model.version}-{asked.format}.zip")
+
+
+async def _parity(
+    services: Services, expensive: CallersReads, reference: str, asked: ParityQuery
+) -> ExportParity:
+    model = await run_in_threadpool(model_of, services, reference)
+    return await expensive.answer(
+        _question("parity", model, asked),
+        lambda: ExportParity.model_validate(proven(services, model, asked).view()),
+    )
+
+
+def _question(kind: str, model: Model, asked: ExportQuery) -> tuple[str, str, str]:
+    return kind, model.id, asked.model_dump_json()
 
 
 def _download(content: bytes, media_type: str, filename: str) -> Response:

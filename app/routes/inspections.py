@@ -3,14 +3,16 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
+from fastapi.concurrency import run_in_threadpool
 
 from app.documentation import NOT_MODIFIED, problems
+from app.exports import model_of
 from app.inspected_models import InspectedModel
 from app.routes.models import Reference
 from app.routes.route import JsonRoute
 from app.schemas.base import Cursor, Limit
 from app.schemas.inspections import Inspection, InspectionPage, ModelImportance, ModelTree
-from app.services import UseServices
+from app.services import UseExpensive, UseServices
 from core.inspection import MOST_DEPTH
 
 router = APIRouter(route_class=JsonRoute)
@@ -51,12 +53,15 @@ def list_inspections(
     tags=["models"],
     responses={**NOT_MODIFIED, **problems(404)},
 )
-def get_importance(ref: Reference, services: UseServices) -> ModelImportance:
+async def get_importance(ref: Reference, services: UseServices, expensive: UseExpensive) -> ModelImportance:
     """Show how many splits each feature makes and what they gained in training, as LightGBM counts them.
 
     Gains are of the training data and favour features with many values; an inspection measures on others.
     """
-    return InspectedModel(services, ref).importance()
+    model = await run_in_threadpool(model_of, services, ref)
+    return await expensive.answer(
+        ("importance", model.id), lambda: InspectedModel(services, model).importance()
+    )
 
 
 @router.get(
@@ -65,12 +70,17 @@ def get_importance(ref: Reference, services: UseServices) -> ModelImportance:
     tags=["models"],
     responses={**NOT_MODIFIED, **problems(404, 422)},
 )
-def get_tree(
+async def get_tree(
     ref: Reference,
     index: Annotated[int, Path(ge=0, le=2**31 - 1, description="Which tree, from 0", examples=[0])],
     services: UseServices,
+    expensive: UseExpensive,
     root: Annotated[int, Query(ge=0, le=2**31 - 1, description="The split to begin with")] = 0,
     depth: Annotated[int, Query(ge=1, le=MOST_DEPTH, description="Levels of splits")] = 16,
 ) -> ModelTree:
     """Show the questions of one tree, nested, or those below one of its splits."""
-    return InspectedModel(services, ref).tree(index, root, depth)
+    model = await run_in_threadpool(model_of, services, ref)
+    return await expensive.answer(
+        ("tree", model.id, index, root, depth),
+        lambda: InspectedModel(services, model).tree(index, root, depth),
+    )

@@ -1,19 +1,18 @@
 """Rankings that jobs made, or that come from elsewhere: as pages, as a TREC run file, as Parquet."""
 
-import contextlib
 import re
-from collections.abc import Iterator
 from typing import Annotated, Any, BinaryIO, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from app.access.caller import UseCaller
 from app.answers import ACCEPTED
 from app.documentation import NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.file_uploads import receive_file
 from app.idempotency import UseOnce
+from app.limits.expensive import Download
 from app.result_files import ranking_batches, read_queries, read_query
 from app.routes.route import JsonRoute
 from app.run_uploads import RUN_BODY, RUN_TEXTS, RunUpload, register_run
@@ -121,8 +120,9 @@ def get_ranking(
         return _shown(ranking, queries, next_cursor)
     if format == "trec":
         lines = write_run(ranking_batches(file), _tag(ranking))
-        return _download(file, lines, "text/plain; charset=utf-8", f"{ranking.id}.run")
-    return _download(file, iter(lambda: file.read(BLOCK_BYTES), b""), PARQUET, f"{ranking.id}.parquet")
+        return Download(lines, file, "text/plain; charset=utf-8", f"{ranking.id}.run")
+    blocks = iter(lambda: file.read(BLOCK_BYTES), b"")
+    return Download(blocks, file, PARQUET, f"{ranking.id}.parquet")
 
 
 def _tag(ranking: RankingRow) -> str:
@@ -151,16 +151,4 @@ def _shown(ranking: RankingRow, queries: list[list[dict[str, Any]]], next_cursor
             for rows in queries
         ],
         next_cursor=next_cursor,
-    )
-
-
-def _download(
-    file: BinaryIO, blocks: Iterator[str] | Iterator[bytes], media_type: str, filename: str
-) -> StreamingResponse:
-    def stream() -> Iterator[str | bytes]:
-        with contextlib.closing(file):
-            yield from blocks
-
-    return StreamingResponse(
-        stream(), media_type=media_type, headers={"Content-Disposition": f'attachment; filename="{filename}"'}
     )
