@@ -11,6 +11,7 @@ from core.doctor.report import Finding
 from core.gains import LARGEST_EXP2_LABEL
 
 _MAPPED_IN_ADVICE = 5
+_STEEP_ABOVE = 10.0  # 2^y − 1 is there a thousand times what it is at 1
 
 
 def label_findings(dataset: RankingDataset) -> Iterator[Finding]:
@@ -28,6 +29,8 @@ def label_findings(dataset: RankingDataset) -> Iterator[Finding]:
         yield _negative(dataset)
     if found.maximum > LARGEST_EXP2_LABEL:
         yield _beyond_gain(dataset, found.maximum)
+    elif found.maximum > _STEEP_ABOVE:
+        yield _steep_gain(dataset, found.maximum)
 
 
 def _single_label(dataset: RankingDataset, one: str, many: str) -> Finding:
@@ -78,5 +81,21 @@ def _beyond_gain(dataset: RankingDataset, maximum: float) -> Finding:
         (f"has {beyond}", f"have {beyond}"),
         advice="The usual gain 2^y − 1 ends there. Train with a linear gain or a list of gains, or turn the"
         " labels into a few grades, as 0 to 4: metrics with that gain hardly see any but the largest label.",
+        examples=queries_of(dataset, concerned),
+    )
+
+
+def _steep_gain(dataset: RankingDataset, maximum: float) -> Finding:
+    concerned = dataset.labels > _STEEP_ABOVE
+    steep = f"a label above {_STEEP_ABOVE:g}, up to {label_text(maximum)}"
+    return Finding.of_share(
+        "labels-steep-under-exp2",
+        "warning",
+        (int(concerned.sum()), dataset.n_documents, "documents"),
+        (f"has {steep}", f"have {steep}"),
+        advice=f"Under the usual gain 2^y − 1 the label {label_text(maximum)} is worth"
+        f" {2.0**maximum - 1.0:,.0f} times the label 1, so that other labels hardly count. Set the gain of"
+        ' loss and contract to "linear" or to a list of gains by label, or turn the labels into grades with'
+        " label_map.",
         examples=queries_of(dataset, concerned),
     )

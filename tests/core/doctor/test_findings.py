@@ -315,6 +315,16 @@ CASES = [
         ("q1", "q3"),
     ),
     Case(
+        "labels-steep-under-exp2",
+        {"labels": labels({15: 10, 16: 10.5, 36: 22})},
+        "warning",
+        "2 of 200 documents have a label above 10, up to 22",
+        2,
+        ROWS,
+        "documents",
+        ("q1", "q3"),
+    ),
+    Case(
         "labels-beyond-exp2",
         {"labels": labels({15: 30, 36: 30.5, 37: 100})},
         "warning",
