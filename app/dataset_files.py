@@ -121,6 +121,7 @@ def _document(rows: RankingDataset, row: int) -> JudgedDocument:
         document_id=rows.document_ids[row],
         label=_number(rows.labels[row]),
         weight=None if rows.document_weights is None else float(rows.document_weights[row]),
+        columns={name: column[row] for name, column in rows.document_columns.items() if column[row]},
         features=[_number(value) for value in rows.features[row]],
     )
 

@@ -33,6 +33,11 @@ class JudgedDocument(ResponseModel):
     document_id: str = Field(examples=["GX029-35-5894638"])
     label: float | None = Field(description="Null where it was not judged", examples=[2.0])
     weight: float | None = Field(None, description="Its weight, where documents have weights", examples=[1.0])
+    columns: dict[str, str] = Field(
+        default_factory=dict,
+        description="What else is known of it, from the comments of LETOR text",
+        examples=[{"inc": "1", "prob": "0.0246906"}],
+    )
     features: list[Value] = Field(
         description="In the order of `feature_names`; null is missing, infinities are text",
         examples=[[12.5, 0.3, None]],

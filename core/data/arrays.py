@@ -12,8 +12,7 @@ from core.data.dataset import RankingDataset
 from core.data.texts import Texts
 
 _NAMES = "names.json"
-_ID_OFFSETS = "document_id_offsets"
-_ID_BYTES = "document_id_bytes"
+_IDS = "document_id"
 _ALWAYS = ("features", "labels", "query_boundaries")
 _WEIGHTS = ("query_weights", "document_weights")
 
@@ -23,14 +22,15 @@ def save_arrays(dataset: RankingDataset, folder: Path) -> None:
     arrays = [*_ALWAYS, *(name for name in _WEIGHTS if getattr(dataset, name) is not None)]
     for name in arrays:
         np.save(_file(folder, name), getattr(dataset, name))
-    offsets, content = dataset.document_ids.buffers()
-    np.save(_file(folder, _ID_OFFSETS), offsets)
-    np.save(_file(folder, _ID_BYTES), content)
+    _save_texts(folder, _IDS, dataset.document_ids)
+    for number, texts in enumerate(dataset.document_columns.values(), start=1):
+        _save_texts(folder, f"document_column_{number}", texts)
     names = {
         "arrays": arrays,
         "query_ids": dataset.query_ids,
         "feature_names": dataset.feature_names,
         "query_columns": dict(dataset.query_columns),
+        "document_columns": list(dataset.document_columns),
     }
     (folder / _NAMES).write_text(json.dumps(names))
 
@@ -48,12 +48,28 @@ def load_arrays(folder: Path) -> RankingDataset:
     return RankingDataset(
         **{name: _mapped(folder, name) for name in names["arrays"]},
         query_ids=tuple(names["query_ids"]),
-        document_ids=Texts.of_buffers(_mapped(folder, _ID_OFFSETS), _mapped(folder, _ID_BYTES)),
+        document_ids=_mapped_texts(folder, _IDS),
         feature_names=tuple(names["feature_names"]),
         query_columns=MappingProxyType(
             {name: tuple(values) for name, values in names["query_columns"].items()}
         ),
+        document_columns=MappingProxyType(
+            {
+                name: _mapped_texts(folder, f"document_column_{number}")
+                for number, name in enumerate(names.get("document_columns", ()), start=1)
+            }
+        ),
     )
+
+
+def _save_texts(folder: Path, name: str, texts: Texts) -> None:
+    offsets, content = texts.buffers()
+    np.save(_file(folder, f"{name}_offsets"), offsets)
+    np.save(_file(folder, f"{name}_bytes"), content)
+
+
+def _mapped_texts(folder: Path, name: str) -> Texts:
+    return Texts.of_buffers(_mapped(folder, f"{name}_offsets"), _mapped(folder, f"{name}_bytes"))
 
 
 def _mapped(folder: Path, name: str) -> npt.NDArray[Any]:

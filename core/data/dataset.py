@@ -32,6 +32,8 @@ class RankingDataset:
         query_weights: float64 (n_queries,), finite and >= 0, or None where all queries count the same.
         document_weights: float64 (n_documents,), finite and >= 0, or None; inverse propensities, say.
         query_columns: What else is known of each query, as text by name of the column: a market, a split.
+        document_columns: What else is known of each document, (n_documents,) texts by name of the column, an
+            empty one where nothing is.
     """
 
     features: Float32Array
@@ -43,6 +45,7 @@ class RankingDataset:
     query_weights: Float64Array | None = None
     document_weights: Float64Array | None = None
     query_columns: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    document_columns: Mapping[str, Texts] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def n_documents(self) -> int:
@@ -72,6 +75,7 @@ class RankingDataset:
         query_weights: npt.ArrayLike | None = None,
         document_weights: npt.ArrayLike | None = None,
         query_columns: Mapping[str, Sequence[str]] | None = None,
+        document_columns: Mapping[str, Sequence[str]] | None = None,
     ) -> "RankingDataset":
         """Build a dataset from arrays and check that they fit together.
 
@@ -85,6 +89,7 @@ class RankingDataset:
             query_weights: (n_queries,).
             document_weights: (n_documents,).
             query_columns: (n_queries,) texts a column.
+            document_columns: (n_documents,) texts a column.
 
         Raises:
             InvalidInput: Naming the first argument whose shape or values break the rules above.
@@ -110,6 +115,7 @@ class RankingDataset:
             query_weights=_weights("/query_weights", query_weights, n_queries),
             document_weights=_weights("/document_weights", document_weights, matrix.shape[0]),
             query_columns=_columns(query_columns or {}, n_queries),
+            document_columns=_document_columns(document_columns or {}, matrix.shape[0]),
         )
         _check_labels(dataset.labels, dataset.n_documents)
         return dataset
@@ -128,18 +134,24 @@ class RankingDataset:
         boundaries = np.zeros(len(chosen) + 1, np.int64)
         np.cumsum(lengths, out=boundaries[1:])
         if (np.diff(chosen) == 1).all():  # neighbours: nothing has to be copied
-            rows: Any = slice(*self.query_boundaries[[chosen[0], chosen[-1] + 1]].tolist())
-            document_ids = self.document_ids[rows]
+            span = slice(*self.query_boundaries[[chosen[0], chosen[-1] + 1]].tolist())
+            rows: Any = span
+
+            def taken(texts: Texts) -> Texts:
+                return texts[span]
         else:
             starts = np.repeat(self.query_boundaries[chosen] - boundaries[:-1], lengths)
             rows = starts + np.arange(boundaries[-1])
-            document_ids = self.document_ids.take(rows)
+
+            def taken(texts: Texts) -> Texts:
+                return texts.take(rows)
+
         return RankingDataset(
             features=self.features[rows],
             labels=self.labels[rows],
             query_boundaries=boundaries,
             query_ids=tuple(map(self.query_ids.__getitem__, chosen.tolist())),
-            document_ids=document_ids,
+            document_ids=taken(self.document_ids),
             feature_names=self.feature_names,
             query_weights=None if self.query_weights is None else self.query_weights[chosen],
             document_weights=None if self.document_weights is None else self.document_weights[rows],
@@ -148,6 +160,9 @@ class RankingDataset:
                     name: tuple(map(column.__getitem__, chosen.tolist()))
                     for name, column in self.query_columns.items()
                 }
+            ),
+            document_columns=MappingProxyType(
+                {name: taken(column) for name, column in self.document_columns.items()}
             ),
         )
 
@@ -232,6 +247,15 @@ def _columns(columns: Mapping[str, Sequence[str]], n_queries: int) -> Mapping[st
                 f"/query_columns/{name}", f"must hold {n_queries} texts; found {len(values)}"
             )
     return MappingProxyType({name: tuple(values) for name, values in columns.items()})
+
+
+def _document_columns(columns: Mapping[str, Sequence[str]], n_documents: int) -> Mapping[str, Texts]:
+    for name, values in columns.items():
+        if len(values) != n_documents:
+            raise InvalidInput.at(
+                f"/document_columns/{name}", f"must hold {n_documents} texts; found {len(values)}"
+            )
+    return MappingProxyType({name: Texts.of(values) for name, values in columns.items()})
 
 
 def _documents(names: Sequence[str], count: int) -> Texts:

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from core.data.dataset import RankingDataset
 from core.data.grouping import Grouping, group_rows, permute_rows
+from core.data.letor_comments import document_columns
 from core.data.letor_kernel import MOST_PROBLEMS
 from core.data.options import Limits, ReadingOptions
 from core.data.result import MAX_EXAMPLES, Reading
@@ -33,7 +34,7 @@ def read_letor(
 
     Features may come in any order, absent ones are 0, `nan` is missing, `inf` infinite. Numbers are rounded
     to float64 and then to float32. A document's id is X of a comment `#docid = X` or `# X ...`, else its row
-    number within the query.
+    number within the query; pairs `key = value` behind it become document columns.
 
     Args:
         text: (n_bytes,) the bytes of the file, read-only.
@@ -71,6 +72,7 @@ def read_letor(
         query_ids=grouping.query_ids,
         document_ids=document_ids(source, starts, lengths, grouping.query_boundaries),
         feature_names=feature_names(rows, options.feature_names),
+        document_columns=document_columns(source, starts + lengths) if rows.has_longer_comments else {},
     )
     return Reading(
         dataset,

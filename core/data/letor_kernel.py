@@ -134,7 +134,8 @@ def fill(
         problems: (n_chunks, MOST_PROBLEMS, 3) filled with what is wrong, and the token's start and stop.
         undecided: (n_chunks, room, 3) filled with the rows that hold a number which is left to Python, and
             where their lines start, twice.
-        counts: (n_chunks, 2) how many problems and undecided rows there are, which may be more than fit.
+        counts: (n_chunks, 3) how many problems and undecided rows there are, which may be more than fit, and
+            how many comments go on after the document id.
     """
     for chunk in prange(len(cuts) - 1):
         _fill_chunk(
@@ -179,7 +180,7 @@ def _fill_chunk(
     at, size, row = np.uint64(start), np.uint64(stop), np.uint64(first_row)
     n_features, lowest = np.uint64(features.shape[1]), np.uint64(first_id)
     query, query_length = np.uint64(0), np.uint64(0)
-    n_problems, n_undecided = 0, 0
+    n_problems, n_undecided, n_longer = 0, 0, 0
     while at < size:
         line = at
         at = skip_blanks(text, at, size)
@@ -198,6 +199,8 @@ def _fill_chunk(
             if error == FINE:
                 token, at = _document_id(text, at, size)
                 document_starts[row], document_lengths[row] = token, at - token
+                at = skip_blanks(text, at, size)
+                n_longer += at < size and text[at] != LINE_FEED
             else:
                 _note(problems, n_problems, error, token, at)
                 n_problems += 1
@@ -206,7 +209,7 @@ def _fill_chunk(
                 n_undecided += 1
             row += _ONE
         at = line_stop(text, at, size) + _ONE
-    counts[0], counts[1] = n_problems, n_undecided
+    counts[0], counts[1], counts[2] = n_problems, n_undecided, n_longer
 
 
 @exact_inlined
@@ -373,7 +376,12 @@ def _document_id(text: Text, at: np.uint64, size: np.uint64) -> tuple[np.uint64,
         equals = skip_blanks(text, start + np.uint64(5), size)
         if equals < size and text[equals] == EQUALS:
             start = skip_blanks(text, equals + _ONE, size)
-    return start, word_stop(text, start, size)
+            return start, word_stop(text, start, size)
+    stop = word_stop(text, start, size)
+    equals = skip_blanks(text, stop, size)
+    if equals < size and text[equals] == EQUALS:  # `# inc = 1` names a column, not the document
+        return start, start
+    return start, stop
 
 
 @exact_inlined

@@ -1,5 +1,6 @@
 """Writing LETOR text."""
 
+import re
 from collections.abc import Sequence
 from typing import BinaryIO, cast
 
@@ -10,31 +11,37 @@ from core.data.dataset import RankingDataset
 from core.errors import InvalidInput
 from core.types import Float32Array
 
+_BLANKS = frozenset(" \t\r\n")
+_KEY = re.compile(r"[A-Za-z][^ \t\r\n=]*")
 _WRITTEN_CELLS = 1_000_000  # bounds the texts in memory to about 100 MB
 
 
 def write_letor(dataset: RankingDataset, file: BinaryIO) -> None:
-    """Write LETOR text that reads back to the same features, labels and ids.
+    """Write LETOR text that reads back to the same features, labels, ids and document columns.
 
     Zeros are left out, except in the last column, which keeps the number of features. Feature names and query
     weights have no place in the format and are lost.
 
     Raises:
-        InvalidInput: When an id is empty or holds a blank or line break.
+        InvalidInput: When an id is empty or holds a blank or line break, a value of a document column holds
+            one, or the name of a column is no key: a letter, then neither blanks nor =.
     """
     _check_ids("/query_ids", dataset.query_ids)
     _check_ids("/document_ids", dataset.document_ids)
+    for name, column in dataset.document_columns.items():
+        _check_column(name, column)
     queries = np.repeat(np.arange(dataset.n_queries), np.diff(dataset.query_boundaries)).tolist()
     step = max(1, _WRITTEN_CELLS // dataset.n_features)
     for first in range(0, dataset.n_documents, step):
         rows = slice(first, first + step)
         lines = [
-            f"{label} qid:{dataset.query_ids[query]} {features} #docid = {document}\n"
-            for label, query, features, document in zip(
+            f"{label} qid:{dataset.query_ids[query]} {features} #docid = {document}{known}\n"
+            for label, query, features, document, known in zip(
                 _texts(dataset.labels[rows]),
                 queries[rows],
                 _feature_texts(dataset.features[rows]),
                 dataset.document_ids[rows],
+                _pair_texts(dataset, rows),
                 strict=True,
             )
         ]
@@ -53,6 +60,16 @@ def _feature_texts(features: Float32Array) -> list[str]:
     return [" ".join(pairs[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 
 
+def _pair_texts(dataset: RankingDataset, rows: slice) -> list[str]:
+    """Write what else is known of each document, ` key = value` one behind the other."""
+    found = [""] * len(dataset.labels[rows])
+    for name, column in dataset.document_columns.items():
+        for place, value in enumerate(column[rows]):
+            if value:
+                found[place] += f" {name} = {value}"
+    return found
+
+
 def _texts(values: Float32Array) -> list[str]:
     """Write each number as the shortest text that reads back to it."""
     written = pa.array(values).cast(pa.string())
@@ -64,9 +81,22 @@ def _texts(values: Float32Array) -> list[str]:
     return texts
 
 
+def _check_column(name: str, column: Sequence[str]) -> None:
+    if not _KEY.fullmatch(name):
+        raise InvalidInput.at(
+            f"/document_columns/{name}",
+            "must begin with a letter and hold neither blanks nor = to be written",
+        )
+    for position, value in enumerate(column):
+        if not _BLANKS.isdisjoint(value):
+            raise InvalidInput.at(
+                f"/document_columns/{name}/{position}", f"must hold no blank to be written; found {value!r}"
+            )
+
+
 def _check_ids(pointer: str, ids: Sequence[str]) -> None:
     for position, name in enumerate(ids):
-        if not name or not {" ", "\t", "\r", "\n"}.isdisjoint(name):
+        if not name or not _BLANKS.isdisjoint(name):
             raise InvalidInput.at(
                 f"{pointer}/{position}", f"must hold no blank and not be empty to be written; found {name!r}"
             )

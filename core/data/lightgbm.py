@@ -4,6 +4,7 @@ import numpy as np
 
 from core.data.dataset import RankingDataset
 from core.data.letor import document_ids, feature_names
+from core.data.letor_comments import document_columns
 from core.data.letor_kernel import MOST_PROBLEMS
 from core.data.options import Limits, ReadingOptions
 from core.data.result import Reading
@@ -52,6 +53,7 @@ def read_lightgbm(
         on_progress=on_progress,
     )
     boundaries = query_boundaries(query_sizes, len(rows.labels), file)
+    comments = rows.document_starts + rows.document_lengths
     dataset = RankingDataset(
         features=rows.features,
         labels=rows.labels,
@@ -59,6 +61,7 @@ def read_lightgbm(
         query_ids=tuple(str(number) for number in range(1, len(query_sizes) + 1)),
         document_ids=document_ids(source, rows.document_starts, rows.document_lengths, boundaries),
         feature_names=feature_names(rows, options.feature_names),
+        document_columns=document_columns(source, comments) if rows.has_longer_comments else {},
     )
     return Reading(dataset, "lightgbm")
 

@@ -108,6 +108,7 @@ class _Writer:
             columns.append(pa.array(dataset.document_weights[first:last]))
         columns += map(pa.array, _columns_of(dataset.features[first:last]))
         columns += map(texts, dataset.query_columns.values())
+        columns += (column[first:last].array for column in dataset.document_columns.values())
         return pa.Table.from_arrays(columns, schema=self._schema)
 
 
@@ -127,6 +128,9 @@ class _Reader:
         self._labels = np.empty(n_rows, np.float32)
         self._weights: dict[str, Float64Array] = {name: np.empty(n_rows) for name in layout.weights}
         self._document_ids: list[pa.Array[Any]] = []
+        self._document_texts: dict[str, list[pa.Array[Any]]] = {
+            column: [] for column in layout.document_text_columns
+        }
         self._query_ids: list[str] = []
         self._starts: list[int] = []
         self._texts: dict[str, list[str]] = {column: [] for column in layout.text_columns}
@@ -138,6 +142,8 @@ class _Reader:
         for column, values in self._texts.items():
             values += table[column].take(pa.array(starts, pa.int64())).to_pylist()  # type: ignore[arg-type]
         self._document_ids += table["document_id"].cast(pa.large_string()).chunks
+        for column, chunks in self._document_texts.items():
+            chunks += table[column].chunks
         self._labels[first:last] = table["label"].to_numpy()
         for name, weights in self._weights.items():
             weights[first:last] = table[name].to_numpy()
@@ -150,17 +156,20 @@ class _Reader:
     def dataset(self) -> RankingDataset:
         boundaries = np.array([*self._starts, self._filled], np.int64)
         query_weights = self._weights.get("query_weight")
-        document_ids: Any = pa.chunked_array(self._document_ids, pa.large_string()).combine_chunks()
         return RankingDataset.from_arrays(
             self._features,
             self._labels,
             boundaries,
             query_ids=self._query_ids,
-            document_ids=Texts(document_ids),
+            document_ids=_joined(self._document_ids),
             feature_names=self._layout.feature_names,
             query_weights=None if query_weights is None else query_weights[boundaries[:-1]],
             document_weights=self._weights.get("document_weight"),
             query_columns={name: self._texts[column] for column, name in self._layout.text_columns.items()},
+            document_columns={
+                name: _joined(self._document_texts[column])
+                for column, name in self._layout.document_text_columns.items()
+            },
         )
 
     def _take_query_ids(self, ids: Any, first: int) -> list[int]:
@@ -178,6 +187,11 @@ class _Reader:
             offset += len(chunk)
         self._starts += [first + start for start in starts]
         return starts
+
+
+def _joined(chunks: list[Any]) -> Texts:
+    whole: Any = pa.chunked_array(chunks, pa.large_string()).combine_chunks()
+    return Texts(whole)
 
 
 def _read(parquet: pq.ParquetFile, first: int, last: int) -> RankingDataset:

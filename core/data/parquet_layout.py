@@ -1,9 +1,10 @@
 """Which columns a stored dataset has in Parquet, and how they are packed.
 
 Columns `query_id`, `document_id`, `label`, `query_weight` and `document_weight` (only where there are any),
-then `f1`, `f2`, ... in the order of the feature names and `q1`, `q2`, ... in the order of the query columns'
-names. The schema's metadata hold both lists of names with the version of this layout. Version 1 knew neither
-document weights nor query columns.
+then `f1`, `f2`, ... in the order of the feature names, `q1`, `q2`, ... in that of the query columns' names
+and `d1`, `d2`, ... in that of the document columns' names. The schema's metadata hold the lists of names
+with the version of this layout. Version 1 knew neither document weights nor query columns, version 2 no
+document columns.
 """
 
 import json
@@ -16,7 +17,7 @@ import pyarrow as pa
 from core.data.dataset import RankingDataset, numbered_features
 from core.errors import DatasetError
 
-LAYOUT_VERSION = 2
+LAYOUT_VERSION = 3
 
 _KEY = b"rankery"
 _QUERY_TEXT: Any = pa.dictionary(pa.int32(), pa.string())
@@ -32,19 +33,24 @@ class Layout:
         feature_names: In the order of `feature_columns`.
         query_columns: Names, in the order of `text_columns`.
         weights: Which of `query_weight` and `document_weight` there are.
+        document_columns: Names, in the order of `document_text_columns`.
     """
 
     version: int
     feature_names: tuple[str, ...]
     query_columns: tuple[str, ...]
     weights: tuple[str, ...]
+    document_columns: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, dataset: RankingDataset) -> "Layout":
         """Return the layout to write a dataset in."""
         given = zip(_WEIGHTS, (dataset.query_weights, dataset.document_weights), strict=True)
         weights = tuple(name for name, values in given if values is not None)
-        return cls(LAYOUT_VERSION, dataset.feature_names, tuple(dataset.query_columns), weights)
+        # Without document columns workers of the version before can read it, too.
+        version = LAYOUT_VERSION if dataset.document_columns else 2
+        columns = tuple(dataset.query_columns), weights, tuple(dataset.document_columns)
+        return cls(version, dataset.feature_names, *columns)
 
     @classmethod
     def in_schema(cls, schema: pa.Schema) -> "Layout":
@@ -60,10 +66,11 @@ class Layout:
             raise DatasetError.at(
                 "expected a Parquet file written by Rankery, but found no layout in it"
             ) from error
-        if version not in (1, LAYOUT_VERSION):
+        if version not in range(1, LAYOUT_VERSION + 1):
             raise DatasetError.at(f"expected layout version 1 to {LAYOUT_VERSION}, but found {version}")
         weights = tuple(name for name in _WEIGHTS if name in schema.names)
-        layout = cls(version, feature_names, tuple(values.get("query_columns", ())), weights)
+        columns = tuple(values.get("query_columns", ())), weights, tuple(values.get("document_columns", ()))
+        layout = cls(version, feature_names, *columns)
         if not schema.equals(layout.schema(), check_metadata=False):
             raise DatasetError.at("expected the columns of the layout in its order, but found others")
         return layout
@@ -78,6 +85,11 @@ class Layout:
         """The names of the query columns, by the column that holds each."""
         return {f"q{number}": name for number, name in enumerate(self.query_columns, start=1)}
 
+    @property
+    def document_text_columns(self) -> dict[str, str]:
+        """The names of the document columns, by the column that holds each."""
+        return {f"d{number}": name for number, name in enumerate(self.document_columns, start=1)}
+
     def schema(self) -> pa.Schema:
         """Return the schema, metadata included."""
         columns: dict[str, Any] = {
@@ -87,8 +99,11 @@ class Layout:
             **dict.fromkeys(self.weights, pa.float64()),
             **dict.fromkeys(self.feature_columns, pa.float32()),
             **dict.fromkeys(self.text_columns, _QUERY_TEXT),
+            **dict.fromkeys(self.document_text_columns, pa.large_string()),
         }
         names = {"feature_names": self.feature_names, "query_columns": self.query_columns}
+        if self.document_columns:
+            names["document_columns"] = self.document_columns
         return pa.schema(
             [pa.field(name, kind, nullable=False) for name, kind in columns.items()],
             metadata={_KEY: json.dumps({"layout": self.version, **names}).encode()},

@@ -65,6 +65,7 @@ class Rows:
         query_lengths: (n_rows,) its length there.
         document_starts: (n_rows,) where the document id starts, or would.
         document_lengths: (n_rows,) its length, 0 where there is none.
+        has_longer_comments: Whether the comment of any row goes on after the document id.
 
     Raises:
         DatasetError: With what cannot be understood, or when the matrix would be too large.
@@ -95,6 +96,7 @@ class Rows:
         self.query_lengths: Int32Array = np.zeros(n_rows, np.int32)
         self.document_starts: Int64Array = np.empty(n_rows, np.int64)
         self.document_lengths: Int32Array = np.empty(n_rows, np.int32)
+        self.has_longer_comments = False
         self._fill(first_rows)
         if n_features == 0:
             raise DatasetError.at(
@@ -163,7 +165,7 @@ class Rows:
         n_seen = self.features.shape[1] if self._reject_repeated else 0
         problems: Int64Array = np.empty((n_chunks, MOST_PROBLEMS, 3), np.int64)
         undecided: Int64Array = np.empty((n_chunks, room, 3), np.int64)
-        counts: Int64Array = np.zeros((n_chunks, 2), np.int64)
+        counts: Int64Array = np.zeros((n_chunks, 3), np.int64)
         fill(
             self._source.text,
             self._cuts[block.start : block.stop + 1],
@@ -184,6 +186,7 @@ class Rows:
         most_undecided = int(counts[:, 1].max())
         if most_undecided > room:
             return self._fill_block(block, first_rows, most_undecided)
+        self.has_longer_comments |= bool(counts[:, 2].any())
         spans = [
             (_EXPECTED[kind], start, stop)
             for chunk in range(n_chunks)

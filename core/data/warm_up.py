@@ -8,7 +8,7 @@ from core.data.options import ReadingOptions
 from core.data.tables.delimited import DelimitedTable
 from core.data.trec.qrels import read_qrels
 
-_LETOR = b"1 qid:1 1:0.5 # a\n0 qid:2 2:1e-3\n2 qid:1 1:3\n"
+_LETOR = b"1 qid:1 1:0.5 # a b = 1\n0 qid:2 2:1e-3\n2 qid:1 1:3\n"
 
 
 def warm_up() -> None:

@@ -25,6 +25,7 @@ DATASET = RankingDataset.from_arrays(
     query_weights=[1, 2, 3, 4, 5],
     document_weights=np.arange(10) / 4,
     query_columns={"market": ["de", "de", "fr", "fr", "it"]},
+    document_columns={"inc": ["1", *[""] * 9], "prob": [f"0.{row}" for row in range(10)]},
 )
 DATASET.features[1] = (np.nan, np.inf)
 DATASET.features[0, 1] = -np.inf
@@ -81,6 +82,12 @@ def test_a_query_is_shown_as_it_was_read(client: TestClient, dataset_id: str, qu
     assert shown["feature_names"] == ["bm25", "age"]
     assert [document["document_id"] for document in shown["documents"]] == [f"d{row}" for row in rows]
     assert [document["weight"] for document in shown["documents"]] == [row / 4 for row in rows]
+    known = (
+        [{"inc": "1", "prob": "0.0"}, {"prob": "0.1"}]
+        if query == 0
+        else [{"prob": f"0.{row}"} for row in rows]
+    )
+    assert [document["columns"] for document in shown["documents"]] == known
     if query == 0:
         assert [document["features"] for document in shown["documents"]] == [
             [0.0, "-Infinity"],

@@ -21,7 +21,7 @@ def letor_text(queries: int = QUERIES, seed: int = 0) -> str:
             label = 0 if query <= QUERIES_WITHOUT_RELEVANT else draw.choice([0, 0, 1, 2, 3, 4])
             gap = "nan" if document == 0 else f"{draw.random():.4f}"
             values = f"1:{label + draw.gauss(0, 2):.4f} 2:{label} 3:7 4:{gap} 5:{draw.random():.4f}"
-            lines.append(f"{label} qid:{query} {values} # d{query}-{document}")
+            lines.append(f"{label} qid:{query} {values} # d{query}-{document} inc = {document}")
     return "\n".join([*lines, ""])
 
 

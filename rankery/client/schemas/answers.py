@@ -632,6 +632,9 @@ class JudgedDocument(Answer):
     weight: float | None = None
     """Its weight, where documents have weights"""
 
+    columns: dict[str, str] | None = None
+    """What else is known of it, from the comments of LETOR text"""
+
     features: list[float | Literal["Infinity", "-Infinity"] | None]
     """In the order of `feature_names`; null is missing, infinities are text"""
 

@@ -15,9 +15,16 @@ _LETOR_ID = st.text(_TOKEN, min_size=1, max_size=8)
 _ANY_ID = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
 
+_LETOR_KEY = st.from_regex("[A-Za-z][a-z0-9_.-]{0,3}", fullmatch=True)
+
+
 @st.composite
 def datasets(
-    draw: Any, ids: st.SearchStrategy[str] = _ANY_ID, weighted: bool = False, named: bool = True
+    draw: Any,
+    ids: st.SearchStrategy[str] = _ANY_ID,
+    weighted: bool = False,
+    named: bool = True,
+    keys: st.SearchStrategy[str] = _ANY_ID,
 ) -> RankingDataset:
     """Datasets of 1 to 5 queries with any float32 feature, subnormal, -0.0 and NaN included."""
     lengths = draw(st.lists(st.integers(1, 5), min_size=1, max_size=5))
@@ -32,12 +39,22 @@ def datasets(
         query_weights=draw(hnp.arrays(np.float64, len(lengths), elements=st.floats(0, 1e300)))
         if weighted
         else None,
+        document_columns=draw(_document_columns(keys, ids, rows)),
     )
 
 
 def letor_datasets() -> st.SearchStrategy[RankingDataset]:
     """Datasets that the LETOR format can hold: ids without blanks, features f1, f2, ..."""
-    return datasets(_LETOR_ID, named=False)
+    return datasets(_LETOR_ID, named=False, keys=_LETOR_KEY)
+
+
+def _document_columns(
+    keys: st.SearchStrategy[str], texts: st.SearchStrategy[str], rows: int
+) -> st.SearchStrategy[dict[str, list[str]]]:
+    """Up to three columns, empty for some documents, but not for the first."""
+    value, some = texts.filter(bool), st.one_of(st.just(""), texts)
+    columns = st.tuples(value, st.lists(some, min_size=rows - 1, max_size=rows - 1))
+    return st.dictionaries(keys, columns.map(lambda column: [column[0], *column[1]]), max_size=3)
 
 
 def _unique(count: int) -> st.SearchStrategy[list[str]]:
@@ -49,6 +66,7 @@ def assert_same(found: RankingDataset, expected: RankingDataset) -> None:
     assert found.query_ids == expected.query_ids
     assert found.document_ids == expected.document_ids
     assert found.feature_names == expected.feature_names
+    assert dict(found.document_columns) == dict(expected.document_columns)
     np.testing.assert_array_equal(found.query_boundaries, expected.query_boundaries, strict=True)
     for ours, theirs in ((found.features, expected.features), (found.labels, expected.labels)):
         np.testing.assert_array_equal(ours, theirs, strict=True)

@@ -86,6 +86,10 @@ def test_selected_queries_keep_their_rows(dataset: RankingDataset, data: st.Data
         document_ids=[name for rows in slices for name in dataset.document_ids[rows]],
         feature_names=dataset.feature_names,
         query_weights=None if weights is None else [weights[q] for q in chosen],
+        document_columns={
+            name: [text for rows in slices for text in column[rows]]
+            for name, column in dataset.document_columns.items()
+        },
     )
     assert_same(selected, expected)
 

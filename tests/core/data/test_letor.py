@@ -1,12 +1,14 @@
 """Reading and writing LETOR text."""
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from core.data import RankingDataset, read_dataset, write_letor
 from core.data.letor import read_letor
@@ -198,6 +200,59 @@ def test_a_query_id_may_hold_a_number_sign() -> None:
     """What follows a # inside the query id is neither a comment nor lost."""
     dataset = _read("1 qid:a#1 1:5 3:6\n")
     assert (dataset.query_ids, dataset.features.tolist()) == (("a#1",), [[5, 0, 6]])
+
+
+def test_pairs_in_comments_become_document_columns() -> None:
+    """LETOR 4's `inc` and `prob`, with or without blanks around =; a document without a pair has no text."""
+    dataset = _read(
+        "2 qid:1 1:1 #docid = GX1 inc = 1 prob = 0.0246906\n"
+        "1 qid:2 1:1 # GX2 judged by us prob=0.5 = 7 9lives = 3 inc =\n"
+        "0 qid:1 1:1\n"
+        "0 qid:1 1:1 # lang = de lang = é=1\n"
+    )
+    assert list(dataset.document_ids) == ["GX1", "2", "3", "GX2"]
+    assert {name: list(column) for name, column in dataset.document_columns.items()} == {
+        "inc": ["1", "", "", ""],
+        "prob": ["0.0246906", "", "", "0.5"],
+        "lang": ["", "", "é=1", ""],
+    }
+    assert _read("1 qid:1 1:2 # GX1 and more\n1 qid:1 1:2 #docid = GX2\n").document_columns == {}
+
+
+@given(
+    st.lists(st.text(st.sampled_from("ab1= \t=é"), max_size=24), min_size=1, max_size=6),
+    st.booleans(),
+)
+def test_pairs_in_comments_are_found_as_by_a_regular_expression(comments: list[str], named: bool) -> None:
+    """Whatever a comment holds: a key begins with a letter, a value is a word, the last one counts."""
+    start = "#docid = D " if named else "# "
+    text = "".join(f"1 qid:1 1:2 {start}{comment}\n" for comment in comments)
+    expected: dict[str, list[str]] = {}
+    for row, comment in enumerate(comments):
+        rest = comment if named else re.sub(r"^[ \t]*[^ \t]+(?![^ \t])(?![ \t]*=)", "", comment)
+        for key, value in re.findall(r"([^ \t=]*)[ \t]*=[ \t]*([^ \t]*)", rest):
+            if value and re.match("[a-z]", key):
+                expected.setdefault(key, [""] * len(comments))[row] = value
+    found = _read(text).document_columns
+    assert {name: list(column) for name, column in found.items()} == expected
+
+
+def test_keys_that_come_late_become_columns() -> None:
+    """Keys are looked for in the first rows; one behind them is found all the same."""
+    rows = [f"1 qid:{row // 10} 1:2 #docid = D{row} a = {row}" for row in range(3_000)]
+    rows[2_500] += " late = yes"
+    columns = _read("\n".join(rows)).document_columns
+    assert list(columns["a"]) == [str(row) for row in range(3_000)]
+    assert list(columns["late"]) == ["yes" if row == 2_500 else "" for row in range(3_000)]
+
+
+def test_no_more_than_32_keys_become_columns() -> None:
+    """Those that the file has first."""
+    comment = " ".join(f"k{number} = {number}" for number in range(40))
+    columns = _read(f"1 qid:1 1:2 #docid = X {comment}\n").document_columns
+    assert {name: list(column) for name, column in columns.items()} == {
+        f"k{number}": [str(number)] for number in range(32)
+    }
 
 
 def test_numbers_in_comments_make_no_features() -> None:

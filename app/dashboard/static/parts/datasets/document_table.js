@@ -12,7 +12,7 @@ import { sortableTable } from "../lists/sortable_table.js";
 const FEW = 8;
 
 /**
- * @typedef {{document_id: string, label: number | null, weight?: number, features: (number | string | null)[]}} Document
+ * @typedef {{document_id: string, label: number | null, weight?: number, columns?: Record<string, string>, features: (number | string | null)[]}} Document
  */
 
 /**
@@ -54,8 +54,15 @@ export function documentTable(names, telling, { largestLabel, weighted }) {
     return [
       { label: "Document", value: (row) => row.document_id, cell: (row) => h("span", { class: "name", title: row.document_id }, row.document_id) },
       { label: "Label", number: true, value: (row) => row.label, cell: (row) => grade(row.label, largestLabel) },
+      ...[...new Set(documents.flatMap(({ columns = {} }) => Object.keys(columns)))].map(known),
       ...(weighted ? [{ label: "Weight", number: true, value: (row) => row.weight, cell: (row) => short(row.weight) }] : []),
     ];
+  }
+
+  function known(name) {
+    const text = (row) => row.columns?.[name] ?? "";
+    const number = documents.every((row) => Number.isFinite(Number(text(row))));
+    return { label: name, key: `known ${name}`, number, value: (row) => (text(row) === "" ? null : number ? Number(text(row)) : text(row)), cell: text };
   }
 
   function feature(name) {
@@ -67,8 +74,7 @@ export function documentTable(names, telling, { largestLabel, weighted }) {
     node: h("div", { class: "documents" }, few && h("div", { class: "browser-head" }, tabs, field, words), place),
     show(newDocuments) {
       documents = newDocuments;
-      if (table) table.show(documents);
-      else draw();
+      draw();
     },
   };
 }

@@ -1,0 +1,147 @@
+"""What comments of LETOR text say of a document besides its id: `#docid = GX1 inc = 1 prob = 0.02`."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+from numba import prange
+
+from core.data.source import Source
+from core.data.spans import span_texts
+from core.data.text_kernel import EQUALS, LINE_FEED, Text, is_blank, skip_blanks, word_stop
+from core.data.texts import Texts
+from core.jit import exact_bare, exact_inlined, parallel
+from core.types import Int32Array, Int64Array
+
+MOST_COLUMNS = 32  # of free text, in which = may stand anywhere, no more become columns
+_SAMPLE_ROWS = 1_000
+
+_ONE = np.uint64(1)
+
+
+def document_columns(source: Source, starts: Int64Array) -> Mapping[str, Texts]:
+    """Gather the pairs `key = value` of the comments, with or without blanks around =, by key.
+
+    A key begins with a letter. Of a key that comes twice in a comment the last value counts; a document whose
+    comment lacks a key has an empty text there. The first 32 keys of the file become columns.
+
+    Args:
+        source: The text.
+        starts: (n_documents,) where each comment goes on after the id.
+    """
+    keys: Int64Array = np.zeros((MOST_COLUMNS, 2), np.int64)
+    n_keys = _find_keys(source.text, starts[:_SAMPLE_ROWS], keys)
+    values, lengths, complete = _spans(source, starts, keys[:n_keys])
+    if not complete and n_keys < MOST_COLUMNS:  # the first rows do not have all keys
+        n_keys = _find_keys(source.text, starts, keys)
+        values, lengths, _ = _spans(source, starts, keys[:n_keys])
+    names = [source.slice(start, stop) for start, stop in keys[:n_keys].tolist()]
+    return MappingProxyType(
+        {name: span_texts(source, values[place], lengths[place]) for place, name in enumerate(names)}
+    )
+
+
+def _spans(source: Source, starts: Int64Array, keys: Int64Array) -> tuple[Int64Array, Int32Array, bool]:
+    """Return where the values of each key are, how long, and whether there are no other keys."""
+    values: Int64Array = np.zeros((len(keys), len(starts)), np.int64)
+    lengths: Int32Array = np.zeros((len(keys), len(starts)), np.int32)
+    return values, lengths, not _find_values(source.text, starts, keys, values, lengths)
+
+
+@exact_bare
+def _find_keys(text: Text, starts: Int64Array, keys: Int64Array) -> int:
+    """Note where each key first is, (n_keys, 2) start and stop, and count them."""
+    size, n_keys = np.uint64(len(text)), 0
+    for start in starts:
+        at = np.uint64(start)
+        while True:
+            key, key_stop, value, at = _next_pair(text, at, size)
+            if value == at:
+                break
+            if n_keys < len(keys) and _place(text, key, key_stop, keys, n_keys, 0) < 0:
+                keys[n_keys, 0], keys[n_keys, 1] = key, key_stop
+                n_keys += 1
+    return n_keys
+
+
+@parallel
+def _find_values(
+    text: Text, starts: Int64Array, keys: Int64Array, values: Int64Array, lengths: Int32Array
+) -> int:
+    """Note where the value of each key is in each comment; count the comments with other keys."""
+    size, others = np.uint64(len(text)), 0
+    for row in prange(len(starts)):
+        others += _note_values(text, np.uint64(starts[row]), size, row, keys, values, lengths)
+    return others
+
+
+@exact_bare
+def _note_values(
+    text: Text,
+    at: np.uint64,
+    size: np.uint64,
+    row: int,
+    keys: Int64Array,
+    values: Int64Array,
+    lengths: Int32Array,
+) -> int:
+    expected, other = 0, 0
+    while True:
+        key, key_stop, value, at = _next_pair(text, at, size)
+        if value == at:
+            return other
+        place = _place(text, key, key_stop, keys, len(keys), expected)
+        if place < 0:
+            other = 1
+        else:
+            values[place, row], lengths[place, row] = value, at - value
+            expected = place + 1
+
+
+@exact_inlined
+def _place(text: Text, key: np.uint64, stop: np.uint64, keys: Int64Array, n_keys: int, expected: int) -> int:
+    """Return the place of a key among those known, -1 where it is none of them."""
+    if expected < n_keys and _same(
+        text, key, stop, np.uint64(keys[expected, 0]), np.uint64(keys[expected, 1])
+    ):
+        return expected
+    for place in range(n_keys):
+        if _same(text, key, stop, np.uint64(keys[place, 0]), np.uint64(keys[place, 1])):
+            return place
+    return -1
+
+
+@exact_inlined
+def _next_pair(
+    text: Text, at: np.uint64, size: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Return start and stop of the next key and of its value, which is empty where no pair is left."""
+    while True:
+        at = skip_blanks(text, at, size)
+        key = at
+        while at < size and text[at] != LINE_FEED and text[at] != EQUALS and not is_blank(text[at]):
+            at += _ONE
+        key_stop = at
+        at = skip_blanks(text, at, size)
+        if at >= size or text[at] == LINE_FEED:
+            return at, at, at, at
+        if text[at] == EQUALS:
+            value = skip_blanks(text, at + _ONE, size)
+            at = word_stop(text, value, size)
+            if at > value and key_stop > key and _is_letter(text[key]):
+                return key, key_stop, value, at
+
+
+@exact_inlined
+def _is_letter(byte: int) -> bool:
+    return 97 <= (byte | 32) <= 122
+
+
+@exact_inlined
+def _same(text: Text, start: np.uint64, stop: np.uint64, other: np.uint64, other_stop: np.uint64) -> bool:
+    if stop - start != other_stop - other:
+        return False
+    same = True
+    for offset in range(stop - start):
+        same &= text[start + np.uint64(offset)] == text[other + np.uint64(offset)]
+    return same
