@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 _POLL_SECONDS = 0.02
@@ -23,11 +23,15 @@ class ServiceProcess:
         name: What the user knows it as: `redis`, `api` or `worker`.
         log_path: The file that its output is appended to.
         popen: The process itself, leader of its own session and group.
+        command: What it was started with, not shown: nor are the environment and the standard input.
     """
 
     name: str
     log_path: Path
     popen: "subprocess.Popen[bytes]"
+    command: Sequence[str] = field(repr=False)
+    environment: Mapping[str, str] = field(repr=False)
+    standard_input: str = field(repr=False)
 
     @classmethod
     def start(
@@ -55,7 +59,18 @@ class ServiceProcess:
             with suppress(BrokenPipeError):
                 popen.stdin.write(standard_input.encode())
                 popen.stdin.close()
-        return cls(name, log_path, popen)
+        return cls(name, log_path, popen, command, environment, standard_input)
+
+    def restarted(self) -> "ServiceProcess":
+        """Start the same command again, after killing whatever is left of its group."""
+        self.stop(0)
+        return ServiceProcess.start(
+            self.name,
+            self.command,
+            log_path=self.log_path,
+            environment=self.environment,
+            standard_input=self.standard_input,
+        )
 
     @property
     def exit_code(self) -> int | None:

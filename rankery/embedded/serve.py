@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from rankery.embedded.stack import EmbeddedStack
+from rankery.embedded.supervisor import Supervisor
 from rankery.errors import StackInterrupted
 
 _WATCH_SECONDS = 0.2
@@ -21,7 +22,7 @@ def serve(stack: EmbeddedStack, say: Callable[[str], None]) -> None:
         say: Called with each line meant for the terminal.
 
     Raises:
-        StackError: It could not start, or one of its processes ended by itself.
+        StackError: It could not start, or one of its processes ended by itself again and again.
     """
     with _signals_noted(stack) as signalled:
         try:
@@ -30,8 +31,9 @@ def serve(stack: EmbeddedStack, say: Callable[[str], None]) -> None:
             stack.start()
             say(f"dashboard: {stack.url}")
             say(f"logs: {stack.data_dir / 'logs'} (Ctrl-C to stop)")
+            supervisor = Supervisor(stack, say)
             while not signalled():
-                stack.check()
+                supervisor.check()
                 time.sleep(_WATCH_SECONDS)
             say("stopping")
         except StackInterrupted:

@@ -135,15 +135,22 @@ class EmbeddedStack:
         Raises:
             StackError: Naming the part, how it ended, the full disk or its last log line, and its log.
         """
-        for process in self._processes:
-            if process.exit_code is not None:
-                # The log is on the same disk: once that is full, its last line is cut anywhere.
-                last = shortage(self.data_dir) or process.last_line()
-                raise StackError(
-                    f"the {process.name} process ended unexpectedly ({process.ending})"
-                    + (f": {last}" if last else "")
-                    + f" (log: {process.log_path})"
-                )
+        for process in self.ended():
+            raise StackError(f"{self.unexpected_end(process)} (log: {process.log_path})")
+
+    def ended(self) -> list[ServiceProcess]:
+        """Return the parts that have ended by themselves."""
+        return [process for process in self._processes if process.exit_code is not None]
+
+    def unexpected_end(self, process: ServiceProcess) -> str:
+        """Say in a sentence how a part ended, with its last log line unless it was killed."""
+        # The log is on the same disk: once that is full, its last line is cut anywhere.
+        last = shortage(self.data_dir) or (process.last_line() if (process.exit_code or 0) > 0 else "")
+        return f"the {process.name} process ended unexpectedly ({process.ending})" + (f": {last}" if last else "")
+
+    def restart(self, process: ServiceProcess) -> None:
+        """Start a part again that has ended; the others find it where it was."""
+        self._processes[self._processes.index(process)] = process.restarted()
 
     @property
     def _temporary_folder(self) -> Path:

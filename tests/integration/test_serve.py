@@ -1,17 +1,19 @@
 """`rankery serve`: how it starts, refuses to start, and ends."""
 
 import os
+import re
 import signal
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
-import pytest
 
 from rankery.client import Client
-from tests.integration.processes import one_of, wait_until_none
+from rankery.embedded.supervisor import MAX_DEATHS
+from tests.integration.processes import one_of, processes_of, wait_until_none
 from tests.integration.requests import train_job
 from tests.integration.services import Service
 
@@ -61,20 +63,69 @@ def test_a_signal_during_the_start_ends_it(serve: Serve, tmp_path: Path) -> None
     assert wait_until_none(tmp_path, 0.0) == {}
 
 
-@pytest.mark.parametrize("name", ["redis", "api", "worker"])
-def test_the_death_of_one_process_ends_the_service_with_one_line(
-    serve: Serve, tmp_path: Path, name: str
-) -> None:
-    """The line names the process, how it ended and its log; no other process is left."""
+PARTS = {"redis": "redis-server 127.0.0.1", "api": "rankery api", "worker": "rankery worker"}
+
+
+def test_a_part_that_dies_is_started_again(serve: Serve, tmp_path: Path) -> None:
+    """Whichever it is: the service keeps its address, and what is submitted afterwards is carried out."""
+    service = serve(tmp_path)
+    url = service.started()
+    for name, words in PARTS.items():
+        killed = one_of(tmp_path, words)
+        os.kill(killed, signal.SIGSEGV)
+        _wait_for_line(service, f"rankery: the {name} process ended unexpectedly (killed by SIGSEGV)")
+        while (again := one_of(tmp_path, words)) == killed:
+            time.sleep(0.05)
+        assert again != killed
+    with Client(url) as client:
+        _wait_until_ready(url)
+        assert client.synthetic_dataset(10, seed=1).wait(timeout_seconds=100).status == "ready"
+    deaths = [line for line in service.lines if "ended unexpectedly" in line]
+    assert [re.search(r"it starts again in ([0-9.]+) s \(log: .*\.log\)$", line)[1] for line in deaths] == [  # type: ignore[index]
+        "0.5"
+    ] * len(PARTS)
+    assert service.end(signal.SIGTERM)[0] == 0
+    assert wait_until_none(tmp_path, 0.0) == {}
+
+
+def test_a_part_that_dies_again_and_again_ends_the_service(serve: Serve, tmp_path: Path) -> None:
+    """After five deaths in a row, with one line that names the process, how it ended and its log."""
     service = serve(tmp_path)
     service.started()
-    words = {"redis": "redis-server 127.0.0.1", "api": "rankery api", "worker": "rankery worker"}
-    os.kill(one_of(tmp_path, words[name]), signal.SIGKILL)
+    killed = 0
+    while service.popen.poll() is None:
+        pid = _pid_of(tmp_path, PARTS["worker"])
+        if pid not in (None, killed):
+            os.kill(pid, signal.SIGKILL)
+            killed = pid
+        time.sleep(0.05)
     assert service.ended() == 1
-    (line,) = [line for line in service.lines if "ended" in line]
-    assert line.startswith(f"rankery: the {name} process ended unexpectedly (killed by SIGKILL)")
-    assert line.endswith(f"(log: {tmp_path}/logs/{name}.log)")
+    deaths = [line for line in service.lines if "ended unexpectedly" in line]
+    assert len(deaths) == MAX_DEATHS
+    assert deaths[-1].startswith("rankery: the worker process ended unexpectedly (killed by SIGKILL)")
+    assert deaths[-1].endswith(f"that was its death number 5 in a row (log: {tmp_path}/logs/worker.log)")
     assert wait_until_none(tmp_path, 0.0) == {}
+
+
+def _pid_of(data_dir: Path, words: str) -> int | None:
+    return min((pid for pid, command in processes_of(data_dir).items() if words in command), default=None)
+
+
+def _wait_for_line(service: Service, start: str) -> None:
+    deadline = time.monotonic() + 60
+    while not any(line.startswith(start) for line in service.lines):
+        assert time.monotonic() < deadline, service.lines
+        time.sleep(0.05)
+
+
+def _wait_until_ready(url: str) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        with suppress(httpx.HTTPError):
+            if httpx.get(f"{url}/readyz").status_code == 200:
+                return
+        time.sleep(0.1)
+    raise AssertionError("the service is not ready")
 
 
 def test_a_taken_port_is_one_line_and_nothing_is_started(serve: Serve, tmp_path: Path) -> None:

@@ -1,0 +1,64 @@
+"""Restarts parts of the service that died, so that one crash does not end the others."""
+
+import time
+from collections.abc import Callable
+
+from rankery.embedded.process import ServiceProcess
+from rankery.embedded.stack import EmbeddedStack
+from rankery.errors import StackError
+
+MAX_DEATHS = 5
+STEADY_SECONDS = 60.0  # whoever lives longer has not died of its start
+_FIRST_WAIT_SECONDS = 0.5
+
+
+class Supervisor:
+    """Watches a running service.
+
+    A part that died is started again after half a second; the wait doubles with each death within
+    `STEADY_SECONDS` of a start, and the fifth of these in a row ends the service.
+
+    Args:
+        stack: The service, started.
+        say: Called with each line meant for the terminal.
+    """
+
+    def __init__(self, stack: EmbeddedStack, say: Callable[[str], None]) -> None:
+        self._stack = stack
+        self._say = say
+        self._parts = {name: _Part() for name in stack.processes}
+
+    def check(self) -> None:
+        """Start parts again that have died, once their wait is over.
+
+        Raises:
+            StackError: A part dies again and again.
+        """
+        for process in self._stack.ended():
+            part = self._parts[process.name]
+            if part.restart_at is None:
+                self._schedule(process, part)
+            elif time.monotonic() >= part.restart_at:
+                part.started_at, part.restart_at = time.monotonic(), None
+                self._stack.restart(process)
+
+    def _schedule(self, process: ServiceProcess, part: "_Part") -> None:
+        now = time.monotonic()
+        part.deaths = part.deaths + 1 if now - part.started_at < STEADY_SECONDS else 1
+        end, log = self._stack.unexpected_end(process), f"(log: {process.log_path})"
+        if part.deaths == MAX_DEATHS:
+            raise StackError(
+                f"{end}; that was its death number {MAX_DEATHS} in a row {log}"
+            )
+        wait_seconds = _FIRST_WAIT_SECONDS * 2.0 ** (part.deaths - 1)
+        part.restart_at = now + wait_seconds
+        self._say(f"{end}; it starts again in {wait_seconds:g} s {log}")
+
+
+class _Part:
+    """How often a part died in a row, since when it runs, and when it starts again, None while it runs."""
+
+    def __init__(self) -> None:
+        self.deaths = 0
+        self.started_at = time.monotonic()
+        self.restart_at: float | None = None
