@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, IPvAnyNetwork, field_validator
 from pydantic_settings import NoDecode
 
+from core.scoring.contributions import MAX_STEPS
 from core.store import StoreSettings
 
 MEBIBYTE = 2**20
@@ -45,6 +46,9 @@ class ApiSettings(StoreSettings):
     )
     max_explained_documents: int = Field(
         200, ge=1, description="Most documents whose scores one request has explained"
+    )
+    max_explained_steps: int = Field(
+        MAX_STEPS, ge=1, description="Most steps to explain the scores of one request, of about 5 ns each"
     )
     model_cache_bytes: int = Field(GIBIBYTE, ge=0, description="Memory for models kept for scoring")
     score_log_share: float = Field(

@@ -40,6 +40,8 @@ class ThreadPool:
 
 # Documents scored: work of the processor alone, which never waits for the database.
 SCORING = ThreadPool("scoring", 16)
+# Scores explained: a request may take ten seconds, and others are scored meanwhile.
+EXPLANATIONS = ThreadPool("explanations", 2)
 # Models read into memory before they score, which an artifact store may delay.
 MODELS = ThreadPool("models", 4)
 # Keys that were good before, and references to models: reads of the database by their keys.

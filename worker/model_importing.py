@@ -36,4 +36,5 @@ def run_model_import(run: JobRun) -> None:
             description=spec["description"],
             tags=spec["tags"],
             lineage=lineage_of(tx, run.id, spec),
+            explanation=found["explainability"],
         )

@@ -4,13 +4,14 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from core.data import RankingDataset
 from core.losses import loss_values
 from core.parameters import values_of
-from core.scoring import Forest
+from core.scoring import Explainability, Forest
+from core.scoring.model_text import ModelText
 from core.store import System, new_id
 from core.store.result_keys import model_key
 from core.training import IterationReport, Snapshot, TrainedRanker, TrainingSpec, train, training_spec
@@ -94,6 +95,7 @@ def _store(run: JobRun, trained: Trained) -> None:
     judged = _judge(run, ranker.model_text, test)
     metrics = _metrics_at_best(ranker) | ({"test": judged.evaluation.means} if judged else {})
     run.report(metrics=metrics)
+    explainability = Explainability.of(ModelText.read(ranker.model_text))
     result = {"model_id": model_id} | (judged.result if judged else {})
     with run.succeeding(result) as tx:
         model = tx.models.add(
@@ -109,6 +111,7 @@ def _store(run: JobRun, trained: Trained) -> None:
             size_bytes=len(text),
             metrics=judged.evaluation.means if judged else None,
             lineage=lineage_of(tx, run.id, run.spec),
+            explanation=asdict(explainability),
         )
         if judged:
             test_id = run.spec.get("test_dataset_id") or run.spec["dataset_id"]

@@ -1,6 +1,6 @@
 """Bounds on what is scored at once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from fastapi import Request
@@ -60,23 +60,39 @@ def check_documents(n_documents: int, n_features: int, settings: ApiSettings, po
         )
 
 
-def check_explained(document_ids: Sequence[Sequence[str]], top_k: int | None, settings: ApiSettings) -> None:
-    """Refuse to explain more scores than a request has time for.
-
-    Args:
-        document_ids: Of each query.
-        top_k: Documents returned a query, or None for all.
-        settings: Bounds.
+def check_explained(explained: int, settings: ApiSettings) -> None:
+    """Refuse to explain more scores than any request may ask for.
 
     Raises:
         InvalidInput: There are more.
     """
-    explained = sum(len(ids) if top_k is None else min(top_k, len(ids)) for ids in document_ids)
     if explained > settings.max_explained_documents:
         raise InvalidInput.at(
             "/explain",
             f"at most {settings.max_explained_documents} scores are explained at once, not {explained};"
             " ask for fewer documents by top_k",
+        )
+
+
+def check_explanation_steps(explained: int, steps_each: int, settings: ApiSettings) -> None:
+    """Refuse to explain more scores of a model than a request has time for.
+
+    Args:
+        explained: Scores to explain.
+        steps_each: What one takes; see `core.scoring.Explainability`.
+        settings: Bounds.
+
+    Raises:
+        InvalidInput: There are more.
+    """
+    affordable = settings.max_explained_steps // steps_each
+    if explained > affordable:
+        way_out = "; ask for fewer documents by top_k" if affordable else ""
+        raise InvalidInput.at(
+            "/explain",
+            f"explaining a score of this model takes {steps_each:,} steps, and a request may take"
+            f" {settings.max_explained_steps:,} (RANKERY_MAX_EXPLAINED_STEPS): enough for {affordable:,}"
+            f" scores, not {explained:,}{way_out}",
         )
 
 

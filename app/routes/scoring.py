@@ -9,7 +9,13 @@ from starlette.responses import Response
 
 from app.bodies import JsonRequest
 from app.documentation import BODY_PROBLEMS, problems
-from app.limits.scoring import check_candidates, check_documents, check_explained, scoring_request
+from app.limits.scoring import (
+    check_candidates,
+    check_documents,
+    check_explained,
+    check_explanation_steps,
+    scoring_request,
+)
 from app.routes.models import Reference
 from app.routes.route import Handle, JsonRoute
 from app.schemas.rankings import MOST_RANKED, RankRequest, RankResponse
@@ -28,7 +34,7 @@ from app.serving.threads import (
     scores_briefly,
 )
 from app.settings import ApiSettings
-from app.threads import SCORING
+from app.threads import EXPLANATIONS, SCORING
 from core.errors import InvalidInput, NotFound
 
 JSON = "application/json"
@@ -160,16 +166,29 @@ async def _ranked_quickly(request: JsonRequest, services: Services) -> Response 
 
 async def _ranked(services: Services, model: ServedModel, candidates: Candidates) -> Response:
     if candidates.explain:
-        check_explained(candidates.document_ids, candidates.top_k, services.settings)
+        return await _explained(services, model, candidates)
 
     def work() -> bytes:
         scores = model.forest.score(candidates.features)
         services.samples.take(model, candidates, scores)
-        contributions = services.explanations.of(model.id) if candidates.explain else None
+        return answer(model, candidates, scores, None)
+
+    is_brief = scores_briefly(model, len(candidates.features))
+    return Response(await carried_out(work, is_brief=is_brief), media_type=JSON)
+
+
+async def _explained(services: Services, model: ServedModel, candidates: Candidates) -> Response:
+    n_explained = candidates.n_ranked
+    check_explained(n_explained, services.settings)
+
+    def work() -> bytes:
+        contributions = services.explanations.of(model.id)
+        check_explanation_steps(n_explained, contributions.steps, services.settings)
+        scores = model.forest.score(candidates.features)
+        services.samples.take(model, candidates, scores)
         return answer(model, candidates, scores, contributions)
 
-    is_brief = scores_briefly(model, len(candidates.features)) and not candidates.explain
-    return Response(await carried_out(work, is_brief=is_brief), media_type=JSON)
+    return Response(await EXPLANATIONS.run(work), media_type=JSON)
 
 
 async def _rank_table(request: JsonRequest, services: Services) -> Response:

@@ -42,6 +42,15 @@ class Lineage(ResponseModel):
     machine: str = Field(description="Kind of processor")
 
 
+class ModelExplanation(ResponseModel):
+    """Whether `"explain": true` explains the scores of a model."""
+
+    problem: str | None = Field(description="Why it cannot, null where it can")
+    steps: int = Field(
+        description="What one score takes; a request may take `RANKERY_MAX_EXPLAINED_STEPS` in all"
+    )
+
+
 class Model(ResponseModel):
     """One version of a ranker, trained here or imported."""
 
@@ -86,6 +95,7 @@ class Model(ResponseModel):
                         },
                         "machine": "x86_64",
                     },
+                    "explanation": {"problem": None, "steps": 1_204_224},
                     "created_at": "2026-01-05T10:02:11Z",
                 }
             ]
@@ -112,6 +122,9 @@ class Model(ResponseModel):
     metrics: dict[str, Any] | None = Field(description="Means on the test dataset, if there was one")
     lineage: Lineage | None = Field(
         description="What it was made of and by what; null for one from before that was kept"
+    )
+    explanation: ModelExplanation | None = Field(
+        description="Whether its scores can be explained; null for one from before that was kept"
     )
     created_at: datetime
 

@@ -38,6 +38,12 @@ class Candidates:
     top_k: int | None = None
     explain: bool = False
 
+    @property
+    def n_ranked(self) -> int:
+        """Documents that are returned, of all queries."""
+        sizes = map(len, self.document_ids)
+        return sum(sizes if self.top_k is None else (min(self.top_k, size) for size in sizes))
+
 
 def general_candidates(request: RankRequest, feature_names: Sequence[str]) -> Candidates:
     """Read a body that was checked.

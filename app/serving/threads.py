@@ -13,7 +13,7 @@ BRIEF_TEXT_BYTES = 2**19
 BRIEF_TABLE_BYTES = 2**16
 _BRIEF_VALUES = 2**18  # documents times features
 _BRIEF_DOCUMENTS = 2**10
-_BRIEF_DESCENTS = 2**18  # of documents through trees
+_BRIEF_SPLITS = 2**22  # that documents may pass: 2**18 descents through trees of 16 levels
 
 
 async def carried_out(work: Callable[[], Result], *, is_brief: bool) -> Result:
@@ -28,4 +28,4 @@ def brief_documents(model: ServedModel) -> int:
 
 def scores_briefly(model: ServedModel, n_documents: int) -> bool:
     """Tell whether so many documents are laid out and scored in a brief time."""
-    return n_documents <= brief_documents(model) and n_documents * model.forest.n_trees <= _BRIEF_DESCENTS
+    return n_documents <= brief_documents(model) and n_documents * model.forest.max_splits <= _BRIEF_SPLITS

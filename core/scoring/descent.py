@@ -293,3 +293,21 @@ def lay_out_tree(
             waiting[made], waiting[made + 1] = left[split], right[split]
             nodes[root + at] = (np.uint64(root + made) << _CHILD_SHIFT) | np.uint64(questions[split])
             made += 2
+
+
+@exact
+def leaf_depths(left: Int64Array, right: Int64Array) -> Int64Array:
+    """Count the splits above each leaf of a tree, (n_splits + 1,).
+
+    Args:
+        left: (n_splits,) left children, a later split or leaf k as -k - 1.
+        right: (n_splits,) right children.
+    """
+    of_splits, of_leaves = np.zeros(len(left), np.int64), np.zeros(len(left) + 1, np.int64)
+    for split in range(len(left)):
+        for child in (left[split], right[split]):
+            if child < 0:
+                of_leaves[-child - 1] = of_splits[split] + 1
+            else:
+                of_splits[child] = of_splits[split] + 1
+    return of_leaves

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from core.errors import ModelError
 from core.jit import use_threads
-from core.scoring.descent import BLOCK, FlatForest, score, score_in_parallel
+from core.scoring.descent import BLOCK, FlatForest, leaf_depths, score, score_in_parallel
 from core.scoring.flat_forest import flatten
 from core.scoring.model_text import ModelText
 from core.types import Float64Array, FloatArray
@@ -24,6 +24,7 @@ class Forest:
     Attributes:
         feature_names: In the model's order.
         n_trees: Trees whose values are added up.
+        max_splits: Splits that a document may pass, in all trees together.
         size_bytes: Memory that it takes, about.
     """
 
@@ -33,6 +34,7 @@ class Forest:
         self.size_bytes = sum(array.nbytes for array in flat or _arrays(text))
         self.feature_names = text.feature_names
         self.n_trees = len(text.trees)
+        self.max_splits = sum(int(leaf_depths(tree.left, tree.right).max()) for tree in text.trees)
 
     @classmethod
     def parse(cls, model_text: str | bytes) -> "Forest":

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import ModelError
+from core.scoring.contributions import MAX_STEPS, Contributions, Explainability
 from core.scoring.forest import Forest
 from core.scoring.model_text import ModelText
 from core.types import Float64Array
@@ -28,6 +29,7 @@ _ODD_VALUES = (0.0, -0.0, 1e-36, -1e-36, 1.0, -1.0, 1e9, -1e9, np.nan, np.inf, -
 _SHARE_ODD = 0.3
 _CATEGORIES = 32
 _MAX_WORDS = 300
+_MAX_EXPLAINED = 16
 
 
 @dataclass(frozen=True)
@@ -38,15 +40,17 @@ class Trial:
         feature_names: In the model's order.
         n_trees: How many trees it has.
         n_rows: How many random documents were scored by us and by LightGBM, with equal results.
+        explainability: Whether its scores can be explained; some of them were, unless that takes too long.
     """
 
     feature_names: tuple[str, ...]
     n_trees: int
     n_rows: int
+    explainability: Explainability
 
 
 def try_out(text: str, max_features: int) -> Trial:
-    """Read a model text, load it into LightGBM, and compare scores bit for bit on random documents.
+    """Read a model text, load it into LightGBM, compare scores bit for bit on random documents, explain some.
 
     Raises:
         ModelError: It cannot be used.
@@ -67,7 +71,7 @@ def try_out(text: str, max_features: int) -> Trial:
             f"the model's scores are not LightGBM's on {_differing(ours, theirs)} of {len(rows)} random"
             " documents: it needs something that Rankery does not have"
         )
-    return Trial(model.feature_names, len(model.trees), len(rows))
+    return Trial(model.feature_names, len(model.trees), len(rows), _explained(model, rows))
 
 
 def trial_rows(model: ModelText, seed: int = 0) -> Float64Array:
@@ -96,6 +100,14 @@ def trial_rows(model: ModelText, seed: int = 0) -> Float64Array:
     odd = generator.random(rows.shape) < _SHARE_ODD
     rows[odd] = generator.choice(_ODD_VALUES, size=np.count_nonzero(odd))
     return rows
+
+
+def _explained(model: ModelText, rows: Float64Array) -> Explainability:
+    explainability = Explainability.of(model)
+    affordable = min(MAX_STEPS // explainability.steps, _MAX_EXPLAINED)
+    if explainability.problem is None and affordable:
+        Contributions(model).of(rows[:affordable])
+    return explainability
 
 
 def _check_names(names: tuple[str, ...], max_features: int) -> None:

@@ -209,6 +209,7 @@ class Model(Base):
         description: What its owners say of it, or None.
         tags: What they mark it with, or None.
         lineage: What it was made of and by what, see `worker.lineage`; None from before that was kept.
+        explanation: `core.scoring.Explainability` as JSON; None from before that was kept.
     """
 
     __tablename__ = "models"
@@ -229,6 +230,7 @@ class Model(Base):
     description: Mapped[str | None] = mapped_column(Text)
     tags: Mapped[dict[str, str] | None]
     lineage: Mapped[dict[str, Any] | None]
+    explanation: Mapped[dict[str, Any] | None]
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
     @property

@@ -205,6 +205,7 @@ def _properties(model: "Model") -> Iterator[tuple[str, Any]]:
     yield "trees", model.best_iteration
     yield "features", len(model.feature_names)
     yield "test metrics", model.metrics and _means(model.metrics)
+    yield "cannot be explained", model.explanation and model.explanation.problem
     yield "job", model.job_id
     yield "dataset", model.dataset_id
     yield "bytes", model.size_bytes

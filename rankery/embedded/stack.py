@@ -146,7 +146,8 @@ class EmbeddedStack:
         """Say in a sentence how a part ended, with its last log line unless it was killed."""
         # The log is on the same disk: once that is full, its last line is cut anywhere.
         last = shortage(self.data_dir) or (process.last_line() if (process.exit_code or 0) > 0 else "")
-        return f"the {process.name} process ended unexpectedly ({process.ending})" + (f": {last}" if last else "")
+        end = f"the {process.name} process ended unexpectedly ({process.ending})"
+        return f"{end}: {last}" if last else end
 
     def restart(self, process: ServiceProcess) -> None:
         """Start a part again that has ended; the others find it where it was."""

@@ -878,6 +878,16 @@ class FeatureDependence(Answer):
     """The finite values in the data from the smallest to the largest, in steps of one per cent"""
 
 
+class ModelExplanation(Answer):
+    """Whether `"explain": true` explains the scores of a model."""
+
+    problem: str | None = None
+    """Why it cannot, null where it can"""
+
+    steps: int
+    """What one score takes; a request may take `RANKERY_MAX_EXPLAINED_STEPS` in all"""
+
+
 class Model(Answer):
     """One version of a ranker, trained here or imported."""
 
@@ -927,6 +937,9 @@ class Model(Answer):
 
     lineage: Lineage | None = None
     """What it was made of and by what; null for one from before that was kept"""
+
+    explanation: ModelExplanation | None = None
+    """Whether its scores can be explained; null for one from before that was kept"""
 
     created_at: AwareDatetime
 

@@ -8,11 +8,13 @@ import pytest
 
 from app.settings import ApiSettings
 from core.errors import ModelError
-from core.scoring import Contributions, Forest
+from core.scoring import Contributions, Explainability, Forest
+from core.scoring.contributions import MAX_DEPTH
 from core.scoring.model_text import ModelText
-from core.store import Model
+from core.store import Model, Store
+from core.store.result_keys import model_key
 from tests.app.conftest import TestClient
-from tests.core.scoring.forests import random_model_text
+from tests.core.scoring.forests import chain_model_text, random_model_text
 
 
 def test_contributions_add_up_to_the_score(client: TestClient, add_model: Callable[[str], Model]) -> None:
@@ -33,8 +35,8 @@ def test_contributions_add_up_to_the_score(client: TestClient, add_model: Callab
 
 @pytest.fixture
 def settings(settings: ApiSettings) -> ApiSettings:
-    """A bound that a small request reaches."""
-    return settings.model_copy(update={"max_explained_documents": 5})
+    """Bounds that a small request reaches."""
+    return settings.model_copy(update={"max_explained_documents": 5, "max_explained_steps": 400})
 
 
 def test_too_many_explanations_are_refused(client: TestClient, add_model: Callable[[str], Model]) -> None:
@@ -46,6 +48,42 @@ def test_too_many_explanations_are_refused(client: TestClient, add_model: Callab
     assert response.status_code == 422
     assert "at most 5 scores are explained at once, not 6" in response.json()["detail"]
     assert client.post("/v1/models/web/rank", json=body | {"top_k": 5}).status_code == 200
+
+
+def test_explanations_that_take_too_many_steps_are_refused(
+    client: TestClient, store: Store, add_model: Callable[[str], Model]
+) -> None:
+    """By what the model's trees cost: 10 leaves on 3 features take 1 + 4 + 9 + 8 · 16 steps a score."""
+    documents = [{"id": str(i), "features": {}} for i in range(5)]
+    body: dict[str, Any] = {"queries": [{"id": "q", "documents": documents}], "explain": True}
+    affordable = {"light": 400 // 142, "heavy": 0}
+    for name, n_leaves in {"light": 10, "heavy": 100}.items():
+        content = chain_model_text(n_leaves, 3).encode()
+        store.artifacts.write_bytes(model_key(add_model(name).id), content)
+        response = client.post(f"/v1/models/{name}/rank", json=body)
+        assert response.status_code == 422
+        assert f"enough for {affordable[name]} scores, not 5" in response.json()["detail"]
+    assert client.post("/v1/models/light/rank", json=body | {"top_k": 2}).status_code == 200
+    assert client.post("/v1/models/heavy/rank", json=body | {"top_k": 1}).status_code == 422
+
+
+def test_steps_are_the_squared_lengths_of_all_ways() -> None:
+    """A feature counts once on a way; the ways to the leaves of a chain are 1, 2, …, n - 1, n - 1 long."""
+    for n_leaves, n_features in ((10, 10), (10, 4), (MAX_DEPTH + 1, 7)):
+        lengths = [min(depth, n_features) for depth in [*range(1, n_leaves), n_leaves - 1]]
+        found = Explainability.of(ModelText.read(chain_model_text(n_leaves, n_features)))
+        assert found == Explainability(None, 1 + sum((length + 1) ** 2 for length in lengths))
+
+
+def test_a_chain_as_deep_as_allowed_is_explained() -> None:
+    """One split more is refused, though a score would take few steps."""
+    features = np.random.default_rng(1).normal(size=(5, 3))
+    text = chain_model_text(MAX_DEPTH + 1, 3)
+    base, added = Contributions(ModelText.read(text)).of(features)
+    scores = Forest.parse(text).score(features)
+    np.testing.assert_allclose(base + added.sum(axis=1), scores, rtol=1e-9, atol=1e-12)
+    with pytest.raises(ModelError, match=r"301 splits deep; scores can be explained up to a depth of 300"):
+        Contributions(ModelText.read(chain_model_text(MAX_DEPTH + 2, 3)))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -29,6 +29,24 @@ def random_model_text(
     return ModelText(tuple(f"f{i}" for i in range(n_features)), trees, averages).write()
 
 
+def chain_model_text(n_leaves: int, n_features: int) -> str:
+    """Write a model of one tree in which every split has a leaf to its left and all others to its right."""
+    splits = np.arange(n_leaves - 1)
+    none = np.zeros(n_leaves - 1)
+    tree = Tree(
+        features=splits % n_features,
+        thresholds=none,
+        decisions=np.full(n_leaves - 1, 2),
+        left=-splits - 1,
+        right=np.append(splits[1:], -n_leaves),
+        leaf_values=np.arange(n_leaves) / n_leaves,
+        gains=none,
+        split_counts=n_leaves - splits,
+        leaf_counts=np.ones(n_leaves, np.int64),
+    )
+    return ModelText(tuple(f"f{i}" for i in range(n_features)), (tree,)).write()
+
+
 def documents_near(
     random: np.random.Generator, thresholds: Float64Array, n_documents: int, n_features: int
 ) -> Float64Array:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from core.errors import ModelError
+from core.scoring import Explainability
 from core.scoring.model_text import ModelText
 from core.scoring.trial import MAX_NAME_CHARACTERS, trial_rows, try_out
-from tests.core.scoring.forests import random_model_text
+from tests.core.scoring.forests import chain_model_text, random_model_text
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +32,20 @@ def test_a_model_of_lightgbm_passes(model_text: str) -> None:
     found = try_out(model_text, max_features=3)
     assert (found.feature_names, found.n_trees) == (("bm25", "shop", "age"), 5)
     assert found.n_rows >= 32
+    assert found.explainability == Explainability.of(ModelText.read(model_text))
+    assert found.explainability.problem is None
+
+
+def test_a_model_without_trees_passes() -> None:
+    """It has learnt nothing, and explains so."""
+    found = try_out(ModelText(("bm25",), ()).write(), max_features=1)
+    assert (found.n_trees, found.explainability.problem) == (0, None)
+
+
+def test_a_chain_passes_and_is_not_explained() -> None:
+    """LightGBM would overflow its stack as it explains it, but not as it scores."""
+    found = try_out(chain_model_text(20_000, 4), max_features=4)
+    assert "19,999 splits deep" in str(found.explainability.problem)
 
 
 @pytest.mark.parametrize("linear", [False, True])

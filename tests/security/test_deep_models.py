@@ -1,0 +1,30 @@
+"""Imported models whose trees are so deep that LightGBM overflows its stack or heap as it explains them."""
+
+import pytest
+
+from tests.core.scoring.forests import chain_model_text
+from tests.security.target import Target
+
+# Of the first, LightGBM's recursion overflows the stack; of the second, the size of its paths an int.
+CHAINS = {"deep": (131_072, 4), "wide": (65_536, 65_535), "slow": (1_000, 1_000)}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_an_imported_chain_cannot_end_the_service(target: Target, name: str) -> None:
+    """It is imported and scores; asked to explain, the service refuses, names the bound, and lives."""
+    n_leaves, n_features = CHAINS[name]
+    content = chain_model_text(n_leaves, n_features).encode()
+    with target.client() as http:
+        sent = http.post("/v1/models", files={"file": ("m.txt", content)}, data={"name": name})
+        assert sent.status_code == 202, sent.text
+        job = target.ended(sent.json()["id"])
+        assert job["status"] == "succeeded", job
+        query = {"id": "q", "documents": [{"id": "d", "features": {"f0": 1.0}}]}
+        ranked = http.post(f"/v1/models/{name}/rank", json={"queries": [query]})
+        assert ranked.status_code == 200, ranked.text
+        refused = http.post(f"/v1/models/{name}/rank", json={"queries": [query], "explain": True})
+        assert refused.status_code == 422
+        assert refused.json()["type"] == "/problems/unfit-model"
+        assert f"{n_leaves - 1:,} splits deep" in refused.json()["detail"]
+        assert http.get(f"/v1/models/{name}").json()["explanation"]["problem"] == refused.json()["detail"]
+        assert http.get("/healthz").status_code == 200
