@@ -20,6 +20,9 @@ COLUMN_LISTS = ("query_columns", "features", "ignore")
 MAX_BYTES = 2**35  # 32 GiB of text, eight times MSLR-WEB30K
 MAX_RATIO = 200  # LETOR text packs four to ten times, columns of few values fifty times
 FREE_BYTES = 2**26  # what is unpacked to no more is not measured by the ratio
+FREE_TABLE_BYTES = 2**30  # nor is what a table of few different values or a sparse text takes in memory
+_FEATURE_BYTES = 4
+_DOCUMENT_BYTES = 64  # label, query and document id, about
 MAX_CELLS = 2**31  # 8 GiB of float32; MSLR-WEB30K has 5e8
 MAX_DOCUMENTS = 2**27  # thirty times MSLR-WEB30K
 MAX_FEATURES = 100_000
@@ -109,7 +112,8 @@ class Limits:
     Attributes:
         unpacked_bytes: The most bytes that a compressed file may unpack to.
         cells: The most documents times features to make room for.
-        unpacked_ratio: The most times its own size that a compressed file may unpack to, beyond 64 MiB.
+        unpacked_ratio: The most times its own size that a compressed file may unpack to, beyond 64 MiB, and
+            that the dataset of a file may take in memory, beyond 1 GiB.
         documents: The most documents.
         features: The most features, which is the largest feature id of LETOR text, and columns of a table.
     """
@@ -123,6 +127,34 @@ class Limits:
     def unpacked(self, packed_bytes: int) -> int:
         """Return the most bytes that a compressed file of this size may unpack to."""
         return min(self.unpacked_bytes, max(FREE_BYTES, self.unpacked_ratio * packed_bytes))
+
+    def in_memory(self, file_bytes: int) -> int:
+        """Return the most bytes of memory that a file of this size may take as a dataset."""
+        return max(FREE_TABLE_BYTES, self.unpacked_ratio * file_bytes)
+
+    def oversize(self, n_documents: int, n_features: int, file_bytes: int) -> str | None:
+        """Say what is too large about a matrix before room is made for it, None where nothing is.
+
+        Args:
+            n_documents: Its rows.
+            n_features: Its columns.
+            file_bytes: Size of the file that holds it, once gzip or Zstandard data are unpacked.
+        """
+        cells = n_documents * n_features
+        found = f"{n_documents:,} documents by {n_features:,} features are {cells:,}"
+        if cells > self.cells:
+            return f"expected at most {self.cells:,} cells, but {found}"
+        taken, most = _FEATURE_BYTES * cells + _DOCUMENT_BYTES * n_documents, self.in_memory(file_bytes)
+        if taken > most:
+            expected = f"expected a dataset of at most {self.in_memory_words(file_bytes)}"
+            return f"{expected}, but {found}, which take {taken:,} bytes"
+        return None
+
+    def in_memory_words(self, file_bytes: int) -> str:
+        """Name the bound of `in_memory`, and the setting that raises it, in a message."""
+        most = self.in_memory(file_bytes)
+        times = "" if most == FREE_TABLE_BYTES else f", {self.unpacked_ratio} times the file's size"
+        return f"{most:,} bytes{times} (RANKERY_MAX_UNPACKED_RATIO)"
 
     def check_documents(self, documents: int, file: str) -> None:
         """Refuse more documents than there may be, before room is made for them.

@@ -126,7 +126,11 @@ def _read(stream: pa.CompressedInputStream, packing: _Packing, file: str) -> byt
 
 
 def _too_much(packing: _Packing, file: str, most: int, limits: Limits) -> DatasetError:
-    times = "" if most == limits.unpacked_bytes else f", {limits.unpacked_ratio} times their size"
+    times = (
+        " (RANKERY_MAX_UNPACKED_BYTES)"
+        if most == limits.unpacked_bytes
+        else f", {limits.unpacked_ratio} times their size (RANKERY_MAX_UNPACKED_RATIO)"
+    )
     limit = f"expected {packing.name} data that unpack to at most {most:,} bytes{times}"
     return DatasetError.at(f"{limit}, but found more", file=file)
 

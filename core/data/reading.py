@@ -99,7 +99,7 @@ def read_file(
     if chosen == "trec-qrels":
         return read_qrels(text, file.name, limits)
     if chosen == "parquet":
-        return read_table(ParquetTable(text, file.name), options, limits, on_progress=on_progress)
+        return read_table(ParquetTable(text, file.name, limits), options, limits, on_progress=on_progress)
     delimited = DelimitedTable(text, file.name, content.delimiter or ",")
     return read_table(delimited, options, limits, on_progress=on_progress)
 

@@ -136,11 +136,8 @@ class Rows:
         most_features = min(limits.features, MAX_FEATURE_ID)
         if n_features > most_features:
             expected = f"expected feature ids of at most {most_features - 1 + self.first_id:,}"
-        elif n_rows * n_features > limits.cells:
-            expected = (
-                f"expected at most {limits.cells:,} cells, but {n_rows:,} documents by {n_features:,}"
-                f" features are {n_rows * n_features:,}; the largest feature id is here"
-            )
+        elif oversize := limits.oversize(n_rows, n_features, self._source.text.size):
+            expected = f"{oversize}; the largest feature id is here"
         if expected is not None:
             rest = self._source.slice(largest_at, largest_at + 400)
             token = rest.split(maxsplit=1)[0].split("#", 1)[0]

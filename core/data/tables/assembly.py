@@ -58,13 +58,9 @@ def read_table(
         )
     columns = _columns(table, options, sized=query_sizes is not None, labelled=labelled)
     names = _feature_names(table, columns.features, options)
-    cells = table.n_rows * len(columns.features)
-    if cells > limits.cells:
-        raise DatasetError.at(
-            f"expected at most {limits.cells:,} cells, but {table.n_rows:,} documents by"
-            f" {len(columns.features):,} features are {cells:,}",
-            file=table.file,
-        )
+    oversize = limits.oversize(table.n_rows, len(columns.features), table.size_bytes)
+    if oversize is not None:
+        raise DatasetError.at(oversize, file=table.file)
     if query_sizes is not None:
         boundaries = query_boundaries(query_sizes, table.n_rows, table.file)
         sized = _Rows(table, columns, on_progress, boundaries)

@@ -39,6 +39,7 @@ class DelimitedTable:
 
     def __init__(self, text: Bytes, file: str, delimiter: str, *, has_header: bool = True) -> None:
         self.file = file
+        self.size_bytes = text.size
         self._text = text
         self._delimiter = delimiter
         self._skipped: list[int] = []

@@ -4,8 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pyarrow.types as types
 
+from core.data.options import Limits
 from core.data.packing import Bytes, Progress
 from core.data.tables.cells import Kind, kind_of
 from core.data.tables.problems import Problems
@@ -14,27 +17,52 @@ from core.errors import DatasetError
 _BATCH_ROWS = 16_384
 
 
+_STRINGS = (
+    types.is_string,
+    types.is_large_string,
+    types.is_string_view,
+    types.is_binary,
+    types.is_large_binary,
+    types.is_binary_view,
+)
+
+
 class ParquetTable:
     """Rows of a Parquet file; see `Table`. Its lines are its rows, from 1.
 
+    Texts are read as dictionaries: a long one repeated in every row takes a few bytes of the file, and is
+    counted before it is repeated in memory.
+
     Raises:
-        DatasetError: When the file is damaged or has no row.
+        DatasetError: When the file is damaged, has no row, or unpacks to more than it may.
     """
 
     format: str = "parquet"
     header_line: int | None = None
 
-    def __init__(self, content: Bytes, file: str) -> None:
+    def __init__(self, content: Bytes, file: str, limits: Limits) -> None:
         self.file = file
+        self.size_bytes = content.size
+        self._limits = limits
+        source = pa.py_buffer(cast("Any", content))
         try:
-            self._parquet = pq.ParquetFile(pa.BufferReader(pa.py_buffer(cast("Any", content))))
+            found = pq.ParquetFile(pa.BufferReader(source))
+            strings = [field.name for field in found.schema_arrow if _is_string(field.type)]
+            self._parquet = pq.ParquetFile(
+                pa.BufferReader(source), metadata=found.metadata, read_dictionary=strings
+            )
             self._schema = self._parquet.schema_arrow
         except (pa.ArrowException, OSError, ValueError) as error:
             raise self._damage(error) from error
         self.names = tuple(self._schema.names)
-        self.n_rows = self._parquet.metadata.num_rows
+        metadata = self._parquet.metadata
+        self.n_rows = metadata.num_rows
         if self.n_rows == 0:
             raise DatasetError.at("expected rows, but the table has none", file=file)
+        self._check_size(
+            sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups)),
+            min(limits.in_memory(content.size), limits.unpacked_bytes),
+        )
 
     def kinds(self) -> Sequence[Kind]:
         """Tell numbers from texts by the types of the columns."""
@@ -45,9 +73,14 @@ class ParquetTable:
     ) -> Iterator[Sequence[Any]]:
         """Yield the arrays of these columns."""
         names = [self.names[position] for position in positions]
+        of_fixed_size = filter(types.is_fixed_size_binary, (self._schema.field(p).type for p in positions))
+        text_bytes = self.n_rows * sum(fixed.byte_width for fixed in of_fixed_size)
+        self._check_size(text_bytes, self._limits.in_memory(self.size_bytes))
         done = 0
         try:
             for batch in self._parquet.iter_batches(_BATCH_ROWS, columns=names):
+                text_bytes += sum(map(_text_bytes, batch.columns))
+                self._check_size(text_bytes, self._limits.in_memory(self.size_bytes))
                 yield [batch.column(name) for name in names]
                 done += batch.num_rows
                 if on_progress is not None:
@@ -65,6 +98,26 @@ class ParquetTable:
         """Return the numbers of rows, from 1."""
         return [record + 1 for record in records]
 
+    def _check_size(self, found_bytes: int, most_bytes: int) -> None:
+        if found_bytes > most_bytes:
+            words = self._limits.in_memory_words(self.size_bytes)
+            if most_bytes == self._limits.unpacked_bytes:
+                words = f"{most_bytes:,} bytes (RANKERY_MAX_UNPACKED_BYTES)"
+            expected = f"expected Parquet data that unpack to at most {words}"
+            raise DatasetError.at(f"{expected}, but found {found_bytes:,} bytes", file=self.file)
+
     def _damage(self, error: Exception) -> DatasetError:
         reason = str(error).splitlines()[0] if str(error) else "no reason given"
         return DatasetError.at(f"expected a whole Parquet file, but found damage: {reason}", file=self.file)
+
+
+def _is_string(type: Any) -> bool:
+    return any(is_one(type) for is_one in _STRINGS)
+
+
+def _text_bytes(column: Any) -> int:
+    """Return the bytes of a column of texts once each stands in its row, 0 for other columns."""
+    if not (types.is_dictionary(column.type) and _is_string(column.type.value_type)):
+        return 0
+    lengths = pc.cast(pc.binary_length(column.dictionary), pa.int64())
+    return pc.sum(pc.take(lengths, column.indices)).as_py() or 0

@@ -17,6 +17,7 @@ class Table(Protocol):
         names: The columns.
         header_line: The line of their names, None where lines mean nothing.
         n_rows: The number of rows.
+        size_bytes: The size of the file, once gzip or Zstandard data are unpacked.
     """
 
     file: str
@@ -24,6 +25,7 @@ class Table(Protocol):
     names: tuple[str, ...]
     header_line: int | None
     n_rows: int
+    size_bytes: int
 
     def kinds(self) -> Sequence[Kind]:
         """Tell what the cells of each column can be used as."""

@@ -4,8 +4,10 @@ import gzip
 import io
 import tracemalloc
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -116,6 +118,103 @@ def test_a_table_of_many_rows_in_few_bytes(tmp_path: Path) -> None:
     assert len(content) < 50_000
     with pytest.raises(DatasetError, match="expected at most 1,000,000 cells, but 2,000,000 documents"):
         _read(tmp_path, content, Limits(cells=1_000_000))
+
+
+def _written(table: pa.Table, **options: Any) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd", **options)
+    return sink.getvalue()
+
+
+def _constant(value: Any, rows: int) -> Any:
+    return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), pa.array([value]))
+
+
+def _wide_parquet() -> bytes:
+    zeros = _constant(0.0, 2**21)
+    return _written(pa.table({"label": zeros, "query": zeros, **{f"f{i}": zeros for i in range(128)}}))
+
+
+def _text_parquet() -> bytes:
+    zeros, texts = _constant(0.0, 20_000), _constant("x" * 10**6, 20_000)
+    return _written(pa.table({"label": zeros, "query": texts, "bm25": zeros}), store_schema=False)
+
+
+def _fixed_parquet() -> bytes:
+    zeros, texts = _constant(0.0, 100), pa.array([bytes(2**19)] * 100, pa.binary(2**19))
+    table = pa.table({"label": zeros, "query": texts, "bm25": zeros})
+    sink = io.BytesIO()
+    with pq.ParquetWriter(sink, table.schema, compression="zstd") as writer:
+        for _ in range(21):
+            writer.write_table(table)
+    return sink.getvalue()
+
+
+def _plain_parquet() -> bytes:
+    zeros = pa.array(np.zeros(2**20))
+    table = pa.table({"label": zeros, "query": zeros, **{f"f{i}": zeros for i in range(128)}})
+    return _written(table, use_dictionary=False)
+
+
+def _sparse_letor() -> bytes:
+    return b"1 qid:1 100000:1\n" * 3_000
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (_wide_parquet, r"2,097,152 documents by 128 features are 268,435,456, which take"),
+        (_text_parquet, r"but found 16,384,000,000 bytes"),
+        (_fixed_parquet, r"but found 1,101,004,800 bytes"),
+        (_plain_parquet, r"but found 1,\d{3},\d{3},\d{3} bytes"),
+        (_sparse_letor, r"3,000 documents by 100,000 features are 300,000,000, which take"),
+    ],
+)
+def test_a_bomb_of_any_format_is_refused(tmp_path: Path, make: Callable[[], bytes], expected: str) -> None:
+    """What few bytes of repeated values expand to is compared with the file's size before it is made."""
+    content = make()
+    assert len(content) < 2 * MEBIBYTE
+    tracemalloc.start()
+    with (
+        _counted_memory() as arrow,
+        pytest.raises(DatasetError, match=rf"1,073,741,824 bytes \(RANKERY_MAX_UNPACKED_RATIO\).*{expected}"),
+    ):
+        _read(tmp_path, content)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes + (arrow.max_memory() or 0) < 128 * MEBIBYTE
+
+
+@contextmanager
+def _counted_memory() -> Iterator[pa.MemoryPool]:
+    """Count what Arrow takes in the block."""
+    usual = pa.default_memory_pool()
+    counted = pa.proxy_memory_pool(usual)
+    pa.set_memory_pool(counted)
+    try:
+        yield counted
+    finally:
+        pa.set_memory_pool(usual)
+
+
+def test_the_memory_of_a_dataset_is_bounded_by_the_size_of_its_file() -> None:
+    """Beyond 1 GiB, which any file may take, documents of 4 bytes a feature and 64 more, times the ratio."""
+    limits = Limits(unpacked_ratio=10)
+    assert [limits.in_memory(size) for size in (1, 2**27)] == [2**30, 10 * 2**27]
+    assert limits.oversize(2**22, 48, 1) is None
+    assert limits.oversize(2**22 + 1, 48, 1) is not None
+    assert limits.oversize(2**22 + 1, 48, 2**27) is None
+
+
+def test_data_that_compress_well_are_read(tmp_path: Path) -> None:
+    """A hundred columns of mostly zeros, in a three-hundredth of their size in memory."""
+    rows, columns = 100_000, 100
+    marks = np.random.default_rng(1).random((columns, rows)) < 0.0005
+    features = {f"f{i}": pa.array(column.astype(np.float32)) for i, column in enumerate(marks)}
+    queries = pa.array(np.repeat(np.arange(rows // 100), 100))
+    content = _written(pa.table({"label": queries, "query": queries, **features}))
+    assert 300 * len(content) < 4 * rows * columns
+    _read(tmp_path, content)
 
 
 @pytest.mark.parametrize(

@@ -608,7 +608,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         gzip.compress(OK.encode() * 100_000, mtime=0),
         {},
         None,
-        "file f: expected gzip data that unpack to at most 1,000,000 bytes, but found more",
+        "file f: expected gzip data that unpack to at most 1,000,000 bytes (RANKERY_MAX_UNPACKED_BYTES), but found more",
     ),
     "too many cells": (
         "1 qid:1 5000:1\n" * 500,
