@@ -76,7 +76,11 @@ def run_worker(
 
 
 def _prepare_environment() -> None:
-    """Set what numba and OpenMP read once, when they are first imported."""
+    """Set what numba, OpenMP and Arrow read once, when they are first imported."""
+    from core.machine import available_cpus
+
+    # What no thread count is given to, as LightGBM loading a model, would take all processors of the host.
+    os.environ.setdefault("OMP_NUM_THREADS", str(available_cpus()))
     # LightGBM and numba may each bring an OpenMP pool; idle threads of one that spin would slow the other.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     # GNU's runtime: microseconds suffice for LightGBM's many short loops. Two processes on the same cores

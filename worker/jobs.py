@@ -68,7 +68,7 @@ class JobRun:
         )
         self.caches = Caches.of(settings)
         self.counts = JobCounts(self.caches)
-        self.bounds = Bounds(job.spec.get("limits"), settings, spent_seconds)
+        self.bounds = Bounds(job.kind, job.spec.get("limits"), settings, spent_seconds)
         self.checkpoint_seconds = settings.checkpoint_seconds
         self.ending = "succeeded"
         self._settings = settings

@@ -12,7 +12,6 @@ import structlog
 
 import core
 from core.errors import ModelError
-from worker.bounds import default_memory_bytes
 from worker.jobs import JobRun
 
 _SOURCES = str(Path(core.__file__).parents[1])
@@ -41,7 +40,7 @@ def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any
     size_bytes = path.stat().st_size
     cpu_seconds = least_seconds + size_bytes // 2**20
     wanted_bytes = _LEAST_BYTES + _BYTES_EACH * size_bytes
-    memory_bytes = min(wanted_bytes, default_memory_bytes() or wanted_bytes)
+    memory_bytes = int(min(wanted_bytes, run.bounds.memory_bytes or wanted_bytes))
     arguments = (path, run.limits.features, cpu_seconds, memory_bytes)
     with subprocess.Popen(  # noqa: S603 - nothing of the model is in the command
         [sys.executable, "-P", "-m", "core.scoring.trial", *map(str, arguments)],

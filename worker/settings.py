@@ -1,15 +1,16 @@
 """Settings of a worker process."""
 
-import os
 from typing import Literal
 
 from pydantic import Field
 
 from core.data.options import MAX_BYTES, MAX_CELLS, MAX_DOCUMENTS, MAX_FEATURES, MAX_RATIO
+from core.machine import available_cpus, available_memory_bytes
 from core.store import StoreSettings
-from core.store.lanes import TRAINING
+from core.store.lanes import TRAINING, lane_of
 
 GIBIBYTE = 2**30
+_MEMORY_SHARE = 0.85  # the rest is for the processes themselves and the system
 
 
 class WorkerSettings(StoreSettings):
@@ -26,7 +27,9 @@ class WorkerSettings(StoreSettings):
         1, ge=1, le=256, description="Jobs of other kinds, which do not wait for trainings, at the same time"
     )
     threads: int | None = Field(
-        None, ge=1, description="Threads of one job; the machine's cores shared among the jobs where unset"
+        None,
+        ge=1,
+        description="Threads of a job; the machine's or container's cores shared among trainings where unset",
     )
     lease_seconds: float = Field(
         8.0, gt=0, description="How long a job stays with a worker that has stopped answering"
@@ -57,7 +60,9 @@ class WorkerSettings(StoreSettings):
         None, gt=0, description="Longest time that a job may run; without a bound where unset"
     )
     job_memory_bytes: int | None = Field(
-        None, ge=1, description="Most memory that a job may take; 85% of the machine's where unset"
+        None,
+        ge=1,
+        description="Most memory of a job; 85% of the machine's or container's where unset, shared by lane",
     )
     report_seconds: float = Field(0.5, ge=0, description="Shortest time between two reports of progress")
     array_cache_bytes: int = Field(
@@ -70,7 +75,9 @@ class WorkerSettings(StoreSettings):
         MAX_BYTES, ge=1, description="Largest size that a compressed dataset file may unpack to"
     )
     max_unpacked_ratio: int = Field(
-        MAX_RATIO, ge=1, description="Times its size that a compressed file may unpack to, beyond 64 MiB"
+        MAX_RATIO,
+        ge=1,
+        description="Times its size that a file may unpack to beyond 64 MiB, or take in memory beyond 1 GiB",
     )
     max_documents: int = Field(MAX_DOCUMENTS, ge=1, description="Most documents of a dataset")
     max_features: int = Field(MAX_FEATURES, ge=1, description="Most features of a dataset")
@@ -85,15 +92,15 @@ class WorkerSettings(StoreSettings):
     @property
     def threads_per_job(self) -> int:
         """The threads that numba and LightGBM both use for one job."""
-        return self.threads or max(1, available_cores() // self.worker_concurrency)
+        return self.threads or max(1, available_cpus() // self.worker_concurrency)
+
+    def memory_per_job(self, kind: str) -> int | None:
+        """Return the most memory that a job of a kind may take, None where that cannot be known."""
+        available = available_memory_bytes()
+        if self.job_memory_bytes is not None or available is None:
+            return self.job_memory_bytes
+        return int(_MEMORY_SHARE * available) // self.concurrency_of(lane_of(kind))
 
     def concurrency_of(self, lane: str) -> int:
         """Return how many jobs of a lane run at the same time."""
         return self.worker_concurrency if lane == TRAINING else self.quick_concurrency
-
-
-def available_cores() -> int:
-    """Return the number of cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

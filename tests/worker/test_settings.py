@@ -2,15 +2,25 @@
 
 import pytest
 
+from core.machine import available_cpus, available_memory_bytes
 from worker import WorkerSettings
-from worker.settings import available_cores
 
 
 def test_cores_are_shared_among_the_jobs() -> None:
     """Jobs that run at the same time do not fight for cores, and each has at least one."""
     for concurrency in (1, 2, 256):
         settings = WorkerSettings(worker_concurrency=concurrency)
-        assert settings.threads_per_job == max(1, available_cores() // concurrency)
+        assert settings.threads_per_job == max(1, available_cpus() // concurrency)
+
+
+def test_memory_is_shared_among_the_jobs_of_a_lane() -> None:
+    """What a job may take is derived from the machine or container, unless a setting says it."""
+    available = available_memory_bytes()
+    assert available is not None
+    settings = WorkerSettings(worker_concurrency=4, quick_concurrency=2)
+    assert settings.memory_per_job("train") == int(0.85 * available) // 4
+    assert settings.memory_per_job("ingest") == int(0.85 * available) // 2
+    assert WorkerSettings(worker_concurrency=4, job_memory_bytes=10).memory_per_job("train") == 10
 
 
 def test_settings_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

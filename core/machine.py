@@ -1,0 +1,88 @@
+"""Processors and memory that this process may use, of the machine or of the container that it runs in."""
+
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+_MEMORY = Path("/proc/meminfo")
+_KIBIBYTE = 1024
+
+
+@dataclass(frozen=True)
+class ControlGroups:
+    """The control groups of this process on Linux, of version 1, 2 or both; elsewhere there are none.
+
+    A limit of a group holds for all groups below it. In a container, the path of a group may be that of the
+    host, of which only the lowest folder is mounted: folders that are not there are left out.
+
+    Attributes:
+        membership: The file that names the groups of this process.
+        root: Where groups are mounted.
+    """
+
+    membership: Path = Path("/proc/self/cgroup")
+    root: Path = Path("/sys/fs/cgroup")
+
+    def cpus(self) -> float:
+        """Return the processors' worth of time that may be used, infinity where there is no limit."""
+        return min(map(_cpus_of, self._folders("cpu")), default=math.inf)
+
+    def memory_bytes(self) -> float:
+        """Return the memory that may be used, infinity where there is no limit."""
+        return min(map(_memory_of, self._folders("memory")), default=math.inf)
+
+    def _folders(self, controller: str) -> Iterator[Path]:
+        for line in _lines(self.membership):
+            _, controllers, path = line.split(":", 2)
+            if not controllers:
+                mounts = {self.root, self.root / "unified"}
+            elif controller in controllers.split(","):
+                mounts = {self.root / controller, self.root / controllers}
+            else:
+                continue
+            group = PurePosixPath(path.lstrip("/"))
+            groups = [group, *group.parents] if ".." not in group.parts else [PurePosixPath()]
+            yield from (mount / group for mount in mounts for group in groups)
+
+
+def available_cpus(groups: ControlGroups | None = None) -> int:
+    """Return how many threads can run at a time, at least one; part of a processor's time counts as one."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limit = (groups or ControlGroups()).cpus()
+    return max(1, math.ceil(min(allowed, limit)))
+
+
+def available_memory_bytes(groups: ControlGroups | None = None) -> int | None:
+    """Return the memory of the machine or the container, whichever is less; None where it cannot be known."""
+    sizes = (line.split() for line in _lines(_MEMORY) if line.startswith("MemTotal:"))
+    machine = next((int(words[1]) * _KIBIBYTE for words in sizes), math.inf)
+    least = min(machine, (groups or ControlGroups()).memory_bytes())
+    return None if math.isinf(least) else int(least)
+
+
+def _cpus_of(group: Path) -> float:
+    # Version 2 has "quota period" in one file, version 1 each in a file; no quota is "max", or -1.
+    words = _words(group / "cpu.max") or _words(group / "cpu.cfs_quota_us", group / "cpu.cfs_period_us")
+    if len(words) != 2 or not all(map(str.isdecimal, words)):
+        return math.inf
+    quota, period = map(int, words)
+    return quota / max(period, 1)
+
+
+def _memory_of(group: Path) -> float:
+    # No limit is "max", or about 2**63, which is more than any machine has.
+    words = _words(group / "memory.max") or _words(group / "memory.limit_in_bytes")
+    return int(words[0]) if words and words[0].isdecimal() else math.inf
+
+
+def _words(*files: Path) -> list[str]:
+    return [word for file in files for line in _lines(file) for word in line.split()]
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text().splitlines()
+    except OSError:
+        return []
