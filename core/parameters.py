@@ -38,6 +38,7 @@ class Parameter:
         maximum: Inclusive upper bound.
         above: Whether `minimum` itself is excluded.
         choices: The allowed values of a text parameter; empty for others.
+        earlier: The value in specifications that were stored before the parameter existed.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Parameter:
     maximum: float | None
     above: bool
     choices: tuple[str, ...]
+    earlier: Any
 
 
 def parameter(
@@ -59,6 +61,7 @@ def parameter(
     maximum: float | None = None,
     above: bool = False,
     choices: tuple[str, ...] = (),
+    earlier: Any = None,
 ) -> Any:
     """Declare a dataclass field as a hyperparameter with its bounds."""
     declaration = {
@@ -67,6 +70,7 @@ def parameter(
         "maximum": maximum,
         "above": above,
         "choices": choices,
+        "earlier": default if earlier is None else earlier,
     }
     return dataclasses.field(default=default, metadata={_KEY: declaration})
 
@@ -127,6 +131,11 @@ def values_of(instance: Any) -> dict[str, Any]:
     return {p.name: getattr(instance, p.name) for p in parameters_of(type(instance))}
 
 
+def stored_values(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Complete stored values by what held before a hyperparameter existed."""
+    return {p.name: p.earlier for p in parameters_of(cls) if p.earlier != p.default} | dict(values)
+
+
 def _without_none(hint: Any) -> tuple[Any, bool]:
     if isinstance(hint, types.UnionType):
         rest = tuple(a for a in typing.get_args(hint) if a is not type(None))
@@ -179,4 +188,4 @@ def _out_of_bounds(declared: Parameter, value: Any) -> str | None:
     return None
 
 
-_NUMBER = Parameter("", float, False, None, "", None, None, False, ())
+_NUMBER = Parameter("", float, False, None, "", None, None, False, (), None)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from core.diagnostics import diagnose
-from core.losses import make_loss
+from core.losses import stored_loss
 from worker.jobs import JobRun
 from worker.labels import load_judged
 from worker.results import store_evaluation, store_ranking
@@ -39,7 +39,7 @@ def _diagnose(run: JobRun, ranked: Ranked) -> dict[str, Any] | None:
         return None
     run.phase("diagnosing")
     values = diagnose(
-        make_loss(**asked["loss"]),
+        stored_loss(**asked["loss"]),
         ranked.scores,
         ranked.dataset.labels,
         ranked.dataset.query_boundaries,

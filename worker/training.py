@@ -60,7 +60,7 @@ def trained_as_asked(run: JobRun) -> Iterator[Trained]:
         InvalidInput: The specification does not fit the data.
         DatasetError: The datasets do not fit together.
     """
-    spec = training_spec(run.spec)
+    spec = training_spec(run.spec, stored=True)
     run.phase("loading")
     loaded = TrainingData.load(run, spec)
     data = loaded.fitted()

@@ -37,7 +37,7 @@ class Columns:
         query: Which query it was judged for.
         document: What the document is called; may be absent.
         query_weight: How much its query counts; one value a query; may be absent.
-        document_weight: How much the document counts for losses that weigh documents; may be absent.
+        document_weight: How much the document counts in the loss; may be absent.
         query_columns: Kept as text a query, one value a query; text columns are kept so by themselves.
         features: The features in their order; every other column of numbers where None.
         ignore: Left out.

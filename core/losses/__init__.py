@@ -1,15 +1,16 @@
 """Training losses: LOSSES names them, make_loss builds one, prepare binds it to a dataset."""
 
-from core.losses.base import DocumentWeightedLoss, Loss, Objective, Terms, seeded
-from core.losses.registry import LOSSES, loss_values, make_loss
+from core.losses.base import Loss, Objective, Terms, seeded
+from core.losses.registry import LOSSES, check_combination, loss_values, make_loss, stored_loss
 
 __all__ = [
     "LOSSES",
-    "DocumentWeightedLoss",
     "Loss",
     "Objective",
     "Terms",
+    "check_combination",
     "loss_values",
     "make_loss",
     "seeded",
+    "stored_loss",
 ]

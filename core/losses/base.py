@@ -1,7 +1,8 @@
 """The contract that every loss keeps."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -42,9 +43,12 @@ class Loss(Protocol):
     All losses share these arguments. `scores` are (n_documents,) floats; `labels` are (n_documents,)
     graded relevance >= 0; `query_boundaries` are (n_queries + 1,) int64 offsets that cut both into
     queries; `query_weights` are (n_queries,) factors on value, gradient and hessian, 1 when None;
+    `document_weights` are (n_documents,) factors, inverse propensities say, 1 when None: of a pair by the
+    document i that should be ahead, of a document's target, or of the term that chooses or fits it;
     `iteration` counts from 0 and only matters to losses that draw random numbers.
 
-    A query of one document or of one label contributes zero unless the formula says otherwise.
+    A query of one document contributes zero, and so does a query of one label unless the formula says
+    otherwise, as those of `mse`, `arp-loss1`, `ndcg-loss1`, `listnet` and `xe-ndcg` do.
     Documents with equal scores are ranked in input order. Any finite score gives finite terms.
     """
 
@@ -73,24 +77,9 @@ class Loss(Protocol):
         """
         ...
 
-    def prepare(
-        self,
-        labels: FloatArray,
-        query_boundaries: Int64Array,
-        query_weights: Float64Array | None = None,
-    ) -> Objective:
-        """Bind the loss to a dataset: everything that labels alone decide is computed here, once."""
+    def idle_hyperparameters(self) -> Mapping[str, str]:
+        """Return the hyperparameters that change nothing beside the others, each with what it depends on."""
         ...
-
-
-@runtime_checkable
-class DocumentWeightedLoss(Loss, Protocol):
-    """A loss whose documents can count differently, by inverse propensities say.
-
-    `document_weights` are (n_documents,) factors; what they multiply, each such loss says.
-    """
-
-    weighs_documents: ClassVar[bool]
 
     def prepare(
         self,
@@ -99,7 +88,7 @@ class DocumentWeightedLoss(Loss, Protocol):
         query_weights: Float64Array | None = None,
         document_weights: Float64Array | None = None,
     ) -> Objective:
-        """Bind the loss to a dataset."""
+        """Bind the loss to a dataset: everything that labels alone decide is computed here, once."""
         ...
 
 
@@ -124,8 +113,8 @@ def checked_scores(scores: FloatArray) -> Float64Array:
     return values
 
 
-def weights_or_ones(query_weights: Float64Array | None, n_queries: int) -> Float64Array:
-    """Return the query weights as float64, 1 for every query when there are none."""
-    if query_weights is None:
-        return np.ones(n_queries)
-    return np.ascontiguousarray(query_weights, np.float64)
+def weights_or_ones(weights: Float64Array | None, count: int) -> Float64Array:
+    """Return weights of queries or documents as float64, 1 for each when there are none."""
+    if weights is None:
+        return np.ones(count)
+    return np.ascontiguousarray(weights, np.float64)

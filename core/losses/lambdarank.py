@@ -20,6 +20,12 @@ _WEIGHTINGS = {
     "err": ERR_TARGET,
     "rbp": BY_RANKS,
 }
+_TAKEN_BY = {
+    "gain": ("ndcg", "err", "rbp"),
+    "discount": ("ndcg",),
+    "max_label": ("err", "rbp"),
+    "persistence": ("rbp",),
+}
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,8 @@ class LambdaRank(NdcgWeightedLoss):
 
     Targets: `ndcg`, ρ_ij (G_i − G_j); `map`, average precision with relevant meaning label > 0; `mrr`,
     reciprocal rank; `err`, expected reciprocal rank with R = g(y) / (1 + g(max_label)); `rbp`, rank-biased
-    precision (1 − p) Σ p^{r − 1} g(y) / g(max_label). `gain` serves ndcg, err and rbp, `discount` ndcg.
+    precision (1 − p) Σ p^{r − 1} g(y) / g(max_label), while the metric `rbp` counts relevant documents as 1.
+    `gain` serves ndcg, err and rbp, `discount` ndcg.
 
     Source: Burges et al. 2006, equation 9, with the cross-entropy cost of RankNet; Marcuzzi et al. 2023,
     equation 1; the metrics' own changes from Chapelle et al. 2009 (ERR), Moffat and Zobel 2008 (RBP).
@@ -53,7 +60,11 @@ class LambdaRank(NdcgWeightedLoss):
         "A metric of the top of the list counts: the standard choice, and the first to compare others with"
     )
 
-    target: str = parameter("ndcg", "Metric Z whose change weighs a pair.", choices=tuple(_WEIGHTINGS))
+    target: str = parameter(
+        "ndcg",
+        "Metric Z whose change weighs a pair; rbp is graded by gain here, while the metric rbp is binary.",
+        choices=tuple(_WEIGHTINGS),
+    )
     max_label: int = parameter(4, "Largest label, for the targets err and rbp.", minimum=1, maximum=1000)
     persistence: float = parameter(
         0.8, "Persistence p of the target rbp.", minimum=0.0, above=True, maximum=0.9999
@@ -62,6 +73,14 @@ class LambdaRank(NdcgWeightedLoss):
     def parts(self) -> Mapping[str, Any]:
         """Weights by the target's change."""
         return {"weighting": _WEIGHTINGS[self.target], "rank_factor": 1.0}
+
+    def idle_hyperparameters(self) -> Mapping[str, str]:
+        """Also what other targets than this one take."""
+        idle = dict(super().idle_hyperparameters())
+        for name, targets in _TAKEN_BY.items():
+            if self.target not in targets:
+                idle[name] = f"target is {' or '.join(targets)}"
+        return idle
 
     def check_labels(self, labels: FloatArray) -> None:
         """Labels up to `max_label` must have a gain, for the targets that use them."""

@@ -39,6 +39,7 @@ class Scratch(NamedTuple):
         score: σ s at each position.
         exponential: e^{σ(s − max s)} at each position.
         value: v at each position.
+        document_weight: Weight of the document at each position, where documents are weighted.
         gradient: Sum of the pairs' pulls at each position.
         hessian: Sum of the pairs' curvatures at each position.
         noisy: Scores with noise, by document offset.
@@ -62,6 +63,7 @@ class Scratch(NamedTuple):
     score: Float64Array
     exponential: Float64Array
     value: Float64Array
+    document_weight: Float64Array
     gradient: Float64Array
     hessian: Float64Array
     noisy: Float64Array
@@ -87,6 +89,7 @@ def make_scratch(n: int, samples: int) -> Scratch:
         np.empty(2 * n + 2, np.int64),
         np.empty(n, np.int64),
         np.empty(padded, np.int64),
+        np.empty(padded),
         np.empty(padded),
         np.empty(padded),
         np.empty(padded),
@@ -158,6 +161,8 @@ def _place(
     exponentials(hessian, n + BLOCK, exponential, scratch.spare_order)
     for place in range(np.uint64(n + BLOCK)):
         hessian[place] = 0.0
+    for offset in range(np.uint64(n if len(plan.document_weights) > 0 else 0)):
+        scratch.document_weight[position[offset]] = plan.document_weights[start + offset]
     _pad(inside, max(plan.samples, 1), scratch)
     _pad(n + BLOCK, max(plan.samples, 1), scratch)
     return inside

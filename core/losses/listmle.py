@@ -1,5 +1,6 @@
 """ListMLE: the likelihood of the ideal ranking under the Plackett–Luce model of the scores."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -7,11 +8,23 @@ import numpy as np
 from numba import prange
 
 from core.gains import GAINS, Gain, gains
-from core.jit import compiled, parallel
+from core.jit import bare, compiled, parallel
+from core.losses.base import weights_or_ones
 from core.losses.listwise import ListwiseLoss, ListwiseObjective, write_zeros
-from core.losses.ranks import label_order
+from core.losses.randomness import mix, seed_parameter, shuffle
+from core.losses.ranks import label_levels, label_order
 from core.parameters import check, parameter
 from core.types import Float64Array, FloatArray, Int64Array
+
+
+@bare
+def _draw_ties(rows: Int64Array, ordered_labels: Float64Array, key: int) -> None:
+    """Shuffle the rows of each label."""
+    begin = 0
+    for end in range(1, len(rows) + 1):
+        if end == len(rows) or ordered_labels[end] != ordered_labels[begin]:
+            shuffle(rows[begin:end], mix(key, begin))
+            begin = end
 
 
 @compiled
@@ -19,6 +32,7 @@ def _likelihood(
     rows: Int64Array,
     scores: Float64Array,
     betas: Float64Array,
+    document_weights: Float64Array,
     weight: float,
     log_tails: Float64Array,
     gradient: FloatArray,
@@ -39,17 +53,18 @@ def _likelihood(
     a, b = 0.0, 0.0
     for t in range(n):
         s = scores[rows[t]]
+        beta = betas[t] * document_weights[rows[t]]
         scale = log_tails[min(t, n - 2)]
         if t < n - 1:
             if t > 0:
                 shrink = np.exp(scale - log_tails[t - 1])
                 a *= shrink
                 b *= shrink * shrink
-            a += betas[t]
-            b += betas[t]
-            loss += betas[t] * (scale - s)
+            a += beta
+            b += beta
+            loss += beta * (scale - s)
         share = np.exp(s - scale)
-        own = betas[t] if t < n - 1 else 0.0
+        own = beta if t < n - 1 else 0.0
         gradient[rows[t]] = weight * (share * a - own)
         hessian[rows[t]] = weight * max(share * a - share * share * b, 0.0)
     return weight * loss
@@ -60,8 +75,12 @@ def _listmle(
     scores: Float64Array,
     query_boundaries: Int64Array,
     query_weights: Float64Array,
+    document_weights: Float64Array,
     order: Int64Array,
+    ordered_labels: Float64Array,
     betas: Float64Array,
+    drawn: bool,
+    key: int,
     gradient: FloatArray,
     hessian: FloatArray,
     value: Float64Array,
@@ -72,9 +91,13 @@ def _listmle(
         if weight == 0.0:
             write_zeros(query, start, stop, gradient, hessian, value)
         else:
+            rows = order[start:stop]
+            if drawn:
+                rows = rows.copy()
+                _draw_ties(rows, ordered_labels[start:stop], mix(key, query))
             log_tails = np.empty(stop - start)
             value[query] = _likelihood(
-                order[start:stop], scores, betas[start:stop], weight, log_tails, gradient, hessian
+                rows, scores, betas[start:stop], document_weights, weight, log_tails, gradient, hessian
             )
 
 
@@ -82,7 +105,9 @@ def _listmle(
 class ListMle(ListwiseLoss):
     """ListMLE: −ln P(ideal ranking), Σ_{t<n} [ln Σ_{k>=t} e^{s_k} − s_t], documents by descending label.
 
-    Equal labels keep their input order, so the loss is a function of its arguments alone.
+    Documents of equal label come in an order that is drawn anew in each iteration, or in input order. The
+    value is that of the drawn order; its mean over the orders is what training minimises. A document's
+    weight multiplies the term of its choice. Zero on a query of one label, where any order is ideal.
     Source: Xia et al. 2008; Chen et al. 2009, equation 3.
     """
 
@@ -92,22 +117,63 @@ class ListMle(ListwiseLoss):
     source: ClassVar[str] = "Chen et al. 2009, eq. 3"
     choose: ClassVar[str] = "The whole order matters, and labels are many grades or nearly free of ties"
 
+    ties: str = parameter(
+        "random",
+        "Order of documents of equal label: drawn anew for each tree, or as in the data.",
+        choices=("random", "input"),
+        earlier="input",
+    )
+    seed: int | None = seed_parameter("Seed of the order of ties")
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def is_random(self) -> bool:
+        """Return whether the order of ties is drawn."""
+        return self.ties == "random"
+
+    def idle_hyperparameters(self) -> Mapping[str, str]:
+        """The seed, where nothing is drawn."""
+        return {} if self.is_random else {"seed": "ties is random"}
+
     def prepare(
-        self, labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array | None = None
+        self,
+        labels: FloatArray,
+        query_boundaries: Int64Array,
+        query_weights: Float64Array | None = None,
+        document_weights: Float64Array | None = None,
     ) -> ListwiseObjective:
         """Bind the loss to a dataset."""
         boundaries, labels, weights = self.checked(labels, query_boundaries, query_weights)
+        weights[label_levels(labels, boundaries)[1] < 2] = 0.0
         order = label_order(labels, boundaries)
-        betas = self.position_weights(labels[order], boundaries)
+        ordered = labels[order]
+        betas = self.position_weights(ordered, boundaries)
+        of_documents = weights_or_ones(document_weights, len(labels))
 
         def fill(
             scores: Float64Array,
-            _iteration: int,
+            iteration: int,
             gradient: FloatArray,
             hessian: FloatArray,
             value: Float64Array,
         ) -> None:
-            _listmle(scores, boundaries, weights, order, betas, gradient, hessian, value)
+            key = np.uint64(mix(np.uint64(self.seed or 0), iteration))
+            _listmle(
+                scores,
+                boundaries,
+                weights,
+                of_documents,
+                order,
+                ordered,
+                betas,
+                self.is_random,
+                key,
+                gradient,
+                hessian,
+                value,
+            )
 
         return ListwiseObjective(fill, len(weights), len(labels))
 
@@ -132,9 +198,6 @@ class WeightedListMle(ListMle):
     gain: Gain = parameter(
         "exp2", "Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label.", choices=GAINS
     )
-
-    def __post_init__(self) -> None:
-        check(self)
 
     def check_labels(self, labels: FloatArray) -> None:
         """Each label must have a gain."""

@@ -1,6 +1,6 @@
 """What the listwise losses share: a loop over queries, one kernel each, and no pairs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from core.jit import bare
 from core.losses.base import Terms, checked_scores, weights_or_ones
-from core.losses.ranks import label_levels
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # (scores, iteration, gradient, hessian, value): fills the three outputs.
@@ -55,7 +54,7 @@ class ListwiseObjective:
 
 @dataclass(frozen=True)
 class ListwiseLoss:
-    """A loss of a query's whole list; zero on a query of one document or of one label."""
+    """A loss of a query's whole list."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
@@ -76,8 +75,16 @@ class ListwiseLoss:
     def check_labels(self, labels: FloatArray) -> None:
         """Any label >= 0 will do."""
 
+    def idle_hyperparameters(self) -> Mapping[str, str]:
+        """None: all of them count."""
+        return {}
+
     def prepare(
-        self, labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array | None = None
+        self,
+        labels: FloatArray,
+        query_boundaries: Int64Array,
+        query_weights: Float64Array | None = None,
+        document_weights: Float64Array | None = None,
     ) -> ListwiseObjective:
         """Bind the loss to a dataset."""
         raise NotImplementedError
@@ -86,12 +93,10 @@ class ListwiseLoss:
     def checked(
         labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array | None
     ) -> tuple[Int64Array, Float64Array, Float64Array]:
-        """Return boundaries, labels and weights as kernels need them, 0 where a query has no part."""
+        """Return boundaries, labels and query weights as kernels need them, 0 for a query of one document."""
         boundaries = np.ascontiguousarray(query_boundaries, np.int64)
-        values = np.asarray(labels, np.float64)
-        _, level_counts = label_levels(values, boundaries)
         weights = weights_or_ones(query_weights, len(boundaries) - 1)
-        return boundaries, values, np.where(level_counts > 1, weights, 0.0)
+        return boundaries, np.asarray(labels, np.float64), np.where(np.diff(boundaries) > 1, weights, 0.0)
 
 
 def softmax_by_query(values: Float64Array, query_boundaries: Int64Array) -> Float64Array:

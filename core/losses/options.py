@@ -10,7 +10,7 @@ from core.errors import InvalidInput
 from core.gains import DISCOUNTS, Gain, distance_weights, gains, inverse_discounts
 from core.losses.base import Terms, weights_or_ones
 from core.losses.pairwise import PairwiseObjective
-from core.losses.plan import BY_ROW, LOGISTIC, UNTRUNCATED, pairwise_plan
+from core.losses.plan import BY_LABELS, BY_ROW, LOGISTIC, UNTRUNCATED, pairwise_plan
 from core.losses.randomness import seed_parameter
 from core.losses.ranks import ideal_dcg
 from core.losses.selection import PAIR_SELECTIONS, RANDOM_SELECTIONS
@@ -25,6 +25,9 @@ class PairwiseLoss:
     With a truncation level τ the pairs with min(π_i, π_j) <= τ are kept; with a pair selection also those
     of the documents that it adds to the top τ (Marcuzzi et al. 2023, section 4). With the soft assignment a
     pair's weight is its mean over rankings of the scores with normal noise (Wang et al. 2018, equation 9).
+
+    A document's weight multiplies the pairs in which it is i, the document that should be ahead: with inverse
+    propensities of clicks the sum is unbiased (Joachims et al. 2017, section 5).
 
     `normalization="lightgbm"` divides each weight by 0.01 + |s_i − s_j|, unless all scores of the query are
     equal, and multiplies the query by log2(1 + S) / S with S twice the sum of the pairs' pulls, as LightGBM
@@ -63,8 +66,20 @@ class PairwiseLoss:
     @property
     def is_random(self) -> bool:
         """Return whether pairs are selected at random, or weights averaged over noisy rankings."""
-        noisy = self.assignment == "soft" and self.noise > 0.0
-        return noisy or PAIR_SELECTIONS[self.pair_selection] in RANDOM_SELECTIONS
+        return self._shuffles or (self._averages and self.noise > 0.0)
+
+    @property
+    def _shuffles(self) -> bool:
+        return PAIR_SELECTIONS[self.pair_selection] in RANDOM_SELECTIONS
+
+    @property
+    def _averages(self) -> bool:
+        return self.assignment == "soft" and self._follows_ranks
+
+    @property
+    def _follows_ranks(self) -> bool:
+        weighting = self.parts().get("weighting", BY_ROW)
+        return self.truncation_level is not None or weighting not in (BY_ROW, BY_LABELS)
 
     def __call__(
         self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0
@@ -75,11 +90,25 @@ class PairwiseLoss:
     def check_labels(self, labels: FloatArray) -> None:
         """Any label >= 0 will do."""
 
+    def idle_hyperparameters(self) -> Mapping[str, str]:
+        """What the soft assignment and random choices take, where ranks or chance decide nothing."""
+        idle: dict[str, str] = {}
+        if not self._follows_ranks:
+            idle |= dict.fromkeys(("assignment", "samples", "noise"), "truncation_level is set")
+        elif self.noise == 0.0 and not self._shuffles:
+            idle |= dict.fromkeys(("assignment", "samples"), "noise is above 0")
+        if self.assignment == "hard":
+            idle |= dict.fromkeys(("samples", "noise"), "assignment is soft")
+        if not self.is_random:
+            idle["seed"] = "pair_selection is random or all-random, or assignment is soft"
+        return idle
+
     def prepare(
         self,
         labels: FloatArray,
         query_boundaries: Int64Array,
         query_weights: Float64Array | None = None,
+        document_weights: Float64Array | None = None,
     ) -> PairwiseObjective:
         """Bind the loss to a dataset."""
         boundaries = np.ascontiguousarray(query_boundaries, np.int64)
@@ -97,6 +126,7 @@ class PairwiseLoss:
             values,
             boundaries,
             weights_or_ones(query_weights, len(boundaries) - 1),
+            document_weights=weights_or_ones(document_weights, 0),
             label_values=np.ascontiguousarray(self.label_values(values, boundaries, discounts), np.float64),
             discounts=discounts,
             distance_weights=distance_weights(discounts),

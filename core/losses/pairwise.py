@@ -138,6 +138,20 @@ def _weigh_samples(i: int, begin: int, blocks: int, plan: PairwisePlan, scratch:
             weight[j] += part[j] * max(own, member[j]) / plan.samples
 
 
+@inlined
+def _scale_weights(
+    i: int, begin: int, end: int, blocks: int, weighted: bool, gapped: bool, sigma: float, scratch: Scratch
+) -> None:
+    """Apply the weight of the document and the gap of scores; let what lies behind the range weigh zero."""
+    score, weight = scratch.score, scratch.weight
+    if weighted:
+        rows.multiply(begin, blocks, scratch.document_weight[i], weight)
+    if gapped:
+        rows.divide_by_gap(begin, blocks, score[i], sigma, score, weight)
+    for j in range(np.uint64(end), np.uint64(begin + blocks * rows.BLOCK)):
+        weight[j] = 0.0
+
+
 @bare
 def _sum_losses(i: int, begin: int, end: int, link: int, score: Float64Array, weight: Float64Array) -> float:
     total: float
@@ -220,7 +234,9 @@ def _visit_pairs(
     lowest, highest = _score_range(inside, rest, stop, score)
     near = highest - lowest <= _WIDEST_SPREAD
     gapped = plan.normalized and highest > lowest
-    fused = near and link == LOGISTIC and kind == BY_RANKS and not (soft or plan.normalized or with_value)
+    weighted = len(plan.document_weights) > 0
+    plain = not (soft or weighted or plan.normalized or with_value)
+    fused = plain and near and link == LOGISTIC and kind == BY_RANKS
     pulls, total = 0.0, 0.0
     for i in range(stop):
         v = value[i]
@@ -241,10 +257,7 @@ def _visit_pairs(
                 _weigh_samples(i, begin, blocks, plan, scratch)
             else:
                 _weigh(i, begin, blocks, kind, v, value, rank, discount, before, above, a, b, table, weight)
-            if gapped:
-                rows.divide_by_gap(begin, blocks, score[i], plan.sigma, score, weight)
-            for j in range(np.uint64(end), np.uint64(begin + blocks * rows.BLOCK)):
-                weight[j] = 0.0
+            _scale_weights(i, begin, end, blocks, weighted, gapped, plan.sigma, scratch)
             pulls += _push(i, begin, blocks, link, near, score, exponential, weight, gradient, hessian)
             if with_value:
                 total += _sum_losses(i, begin, end, link, score, weight)

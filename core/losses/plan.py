@@ -27,6 +27,7 @@ class PairwisePlan(NamedTuple):
         levels: (n_documents,) level of each document's label in its query, 0 the highest.
         level_counts: (n_queries,) number of levels.
         positive_levels: (n_queries,) number of levels whose label is above 0.
+        document_weights: (n_documents,) factors of the pairs whose i the document is; empty where all are 1.
         label_values: (n_documents,) v, the part of a pair's weight that labels decide.
         discounts: 1/D(r) for r = 1..longest query.
         distance_weights: δ(d) for d = 0..longest query, 0 at d = 0.
@@ -50,6 +51,7 @@ class PairwisePlan(NamedTuple):
     levels: Int32Array
     level_counts: Int64Array
     positive_levels: Int64Array
+    document_weights: Float64Array
     label_values: Float64Array
     discounts: Float64Array
     distance_weights: Float64Array

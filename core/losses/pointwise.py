@@ -1,5 +1,6 @@
 """Pointwise losses: each document for itself."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -46,17 +47,23 @@ class MeanSquaredError:
     def check_labels(self, labels: FloatArray) -> None:
         """Any label >= 0 will do."""
 
+    def idle_hyperparameters(self) -> Mapping[str, str]:
+        """None: there are none."""
+        return {}
+
     def prepare(
         self,
         labels: FloatArray,
         query_boundaries: Int64Array,
         query_weights: Float64Array | None = None,
+        document_weights: Float64Array | None = None,
     ) -> "SquaredErrorObjective":
         """Bind the loss to a dataset."""
-        weights = weights_or_ones(query_weights, len(query_boundaries) - 1)
-        return SquaredErrorObjective(
-            np.asarray(labels, np.float64), query_boundaries, np.repeat(weights, np.diff(query_boundaries))
+        by_query = weights_or_ones(query_weights, len(query_boundaries) - 1)
+        weights = np.repeat(by_query, np.diff(query_boundaries)) * weights_or_ones(
+            document_weights, len(labels)
         )
+        return SquaredErrorObjective(np.asarray(labels, np.float64), query_boundaries, weights)
 
 
 class SquaredErrorObjective:

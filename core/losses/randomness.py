@@ -6,6 +6,7 @@ import numpy as np
 
 from core.jit import bare, exact
 from core.parameters import parameter
+from core.types import Int64Array
 
 
 def seed_parameter(description: str) -> Any:
@@ -36,3 +37,11 @@ def normal(key: int, number: int) -> float:
     """Draw from the standard normal distribution (Box and Muller 1958)."""
     radius = np.sqrt(-2.0 * np.log(uniform(key, 2 * number)))
     return radius * np.cos(2.0 * np.pi * uniform(key, 2 * number + 1))  # type: ignore[no-any-return]
+
+
+@bare
+def shuffle(values: Int64Array, key: int) -> None:
+    """Put values into an order drawn from all of them (Fisher and Yates 1938)."""
+    for i in range(len(values) - 1, 0, -1):
+        j = np.int64(mix(key, i) % np.uint64(i + 1))
+        values[i], values[j] = values[j], values[i]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from core.errors import InvalidInput
+from core.errors import InputProblem, InvalidInput
 from core.losses.arp import ArpLoss1, ArpLoss2
 from core.losses.base import Loss
 from core.losses.lambdarank import LambdaRank
@@ -13,7 +13,7 @@ from core.losses.ndcg import NdcgLoss1, NdcgLoss2, NdcgLoss2PlusPlus
 from core.losses.pointwise import MeanSquaredError
 from core.losses.ranknet import RankBoost, RankNet, RankSvm, WeightedRankNet
 from core.losses.softmax import ListNet, XeNdcg
-from core.parameters import build, values_of
+from core.parameters import build, parameters_of, stored_values, values_of
 
 LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
     {
@@ -62,3 +62,38 @@ def loss_values(loss: Loss) -> dict[str, Any]:
         {'name': 'mse'}
     """
     return {"name": loss.name, **values_of(loss)}
+
+
+def stored_loss(name: str, **hyperparameters: Any) -> Loss:
+    """Build a loss as a job stored it, perhaps before some of its hyperparameters existed.
+
+    Raises:
+        InvalidInput: As for `make_loss`.
+
+    Example:
+        >>> stored_loss("listmle"), make_loss("listmle").ties
+        (ListMle(ties='input', seed=None), 'random')
+    """
+    known = stored_values(LOSSES[name], hyperparameters) if name in LOSSES else hyperparameters
+    return make_loss(name, **known)
+
+
+def check_combination(loss: Loss) -> None:
+    """Refuse hyperparameters that are set and change nothing beside the others; seeds are left alone.
+
+    Raises:
+        InvalidInput: With one problem a hyperparameter.
+
+    Example:
+        >>> check_combination(make_loss("lambdarank", persistence=0.5))
+        Traceback (most recent call last):
+        core.errors.InvalidInput: /persistence: has no effect unless target is rbp; leave it out
+    """
+    defaults = {p.name: p.default for p in parameters_of(type(loss)) if p.name != "seed"}
+    problems = [
+        InputProblem(f"/{name}", f"has no effect unless {condition}; leave it out")
+        for name, condition in loss.idle_hyperparameters().items()
+        if name in defaults and getattr(loss, name) != defaults[name]
+    ]
+    if problems:
+        raise InvalidInput(*problems)

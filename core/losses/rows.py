@@ -135,6 +135,13 @@ def weigh_cascade(
 
 
 @inlined
+def multiply(begin: int, blocks: int, factor: float, weight: Float64Array) -> None:
+    """W times the weight of the document that the row belongs to."""
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        weight[j] *= factor
+
+
+@inlined
 def divide_by_gap(
     begin: int, blocks: int, s: float, sigma: float, score: Float64Array, weight: Float64Array
 ) -> None:

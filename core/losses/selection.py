@@ -13,10 +13,8 @@ Source: Marcuzzi et al. 2023, section 4; label multisets as in the authors' code
 from collections.abc import Mapping
 from types import MappingProxyType
 
-import numpy as np
-
 from core.jit import bare
-from core.losses.randomness import mix
+from core.losses.randomness import shuffle
 from core.types import Int32Array, Int64Array
 
 TOP, STATIC, RANDOM, ALL, ALL_STATIC, ALL_RANDOM = range(6)
@@ -83,13 +81,6 @@ def _take_while_short(
 
 
 @bare
-def _shuffle(walk: Int64Array, key: int) -> None:
-    for i in range(len(walk) - 1, 0, -1):
-        j = np.int64(mix(key, i) % np.uint64(i + 1))
-        walk[i], walk[j] = walk[j], walk[i]
-
-
-@bare
 def select(
     strategy: int,
     cutoff: int,
@@ -135,5 +126,5 @@ def select(
     for i in range(n - top):
         steps[i] = top + i
     if strategy in RANDOM_SELECTIONS:
-        _shuffle(steps, key)
+        shuffle(steps, key)
     _take_while_short(steps, order, levels, start, n_positive, deficit, selected)

@@ -8,6 +8,7 @@ from numba import prange
 
 from core.gains import gains
 from core.jit import compiled, parallel
+from core.losses.base import weights_or_ones
 from core.losses.listwise import ListwiseLoss, ListwiseObjective, softmax_by_query, write_zeros
 from core.losses.randomness import mix, seed_parameter, uniform
 from core.parameters import check, parameter
@@ -72,6 +73,7 @@ def _xe_ndcg(
     query_boundaries: Int64Array,
     query_weights: Float64Array,
     powers: Float64Array,
+    document_weights: Float64Array,
     key: int,
     gradient: FloatArray,
     hessian: FloatArray,
@@ -87,7 +89,7 @@ def _xe_ndcg(
             targets = np.empty(stop - start)
             for i in range(stop - start):
                 targets[i] = powers[start + i] - uniform(own_key, i)
-            targets /= targets.sum()
+            targets *= document_weights[start:stop] / targets.sum()
             value[query] = _cross_entropy(start, stop, scores, 1.0, targets, weight, gradient, hessian)
 
 
@@ -95,8 +97,10 @@ def _xe_ndcg(
 class ListNet(ListwiseLoss):
     """ListNet (top one): −Σ t ln softmax(σs), the cross entropy between targets from labels and scores.
 
-    Gradient σ (T softmax − t) with T = Σ t, hessian σ² T softmax (1 − softmax). Targets: `label`, y / Σ y;
-    `softmax`, softmax(y); `gain-softmax`, softmax(2^y − 1).
+    Gradient σ (T softmax − t) with T = Σ t, hessian σ² T softmax (1 − softmax). Targets: `label`, y / Σ y,
+    and 0 where no label is above 0; `softmax`, softmax(y); `gain-softmax`, softmax(2^y − 1). Weights of
+    documents multiply the targets: inverse propensities undo a bias in the labels (Bruch et al. 2019,
+    section 5). A query of one label draws its scores together.
 
     Source: Cao et al. 2007; Bruch et al. 2019, equation 7.
 
@@ -106,7 +110,6 @@ class ListNet(ListwiseLoss):
         [-0.5, 0.5]
     """
 
-    weighs_documents: ClassVar[bool] = True
     name: ClassVar[str] = "listnet"
     summary: ClassVar[str] = "Softmax cross entropy between label targets and scores"
     formula: ClassVar[str] = "−Σ t ln softmax(σs)"
@@ -137,15 +140,9 @@ class ListNet(ListwiseLoss):
         query_weights: Float64Array | None = None,
         document_weights: Float64Array | None = None,
     ) -> ListwiseObjective:
-        """Bind the loss to a dataset.
-
-        `document_weights`, (n_documents,), multiply the targets: inverse propensities undo a bias in the
-        labels (Bruch et al. 2019, section 5).
-        """
+        """Bind the loss to a dataset."""
         boundaries, labels, weights = self.checked(labels, query_boundaries, query_weights)
-        targets = self._targets(labels, boundaries)
-        if document_weights is not None:
-            targets = targets * np.asarray(document_weights, np.float64)
+        targets = self._targets(labels, boundaries) * weights_or_ones(document_weights, len(labels))
 
         def fill(
             scores: Float64Array,
@@ -174,8 +171,8 @@ class XeNdcg(ListwiseLoss):
     """XE-NDCG: cross entropy with randomised targets, a convex bound of NDCG.
 
     −Σ p ln softmax(s) with p ∝ 2^y − γ, γ drawn from U(0, 1) for each document anew each iteration.
-    Gradient softmax − p, hessian softmax (1 − softmax): the exact derivatives, where LightGBM's
-    `rank_xendcg` adds two terms of an approximation. Source: Bruch 2021, as LightGBM's `rank_xendcg`.
+    Gradient softmax − p, hessian softmax (1 − softmax): the exact derivatives, the first of the three
+    terms that LightGBM's `rank_xendcg` sums up. Weights of documents multiply p. Source: Bruch 2021.
     """
 
     name: ClassVar[str] = "xe-ndcg"
@@ -201,11 +198,16 @@ class XeNdcg(ListwiseLoss):
         gains("exp2", labels, "/loss")
 
     def prepare(
-        self, labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array | None = None
+        self,
+        labels: FloatArray,
+        query_boundaries: Int64Array,
+        query_weights: Float64Array | None = None,
+        document_weights: Float64Array | None = None,
     ) -> ListwiseObjective:
         """Bind the loss to a dataset."""
         boundaries, labels, weights = self.checked(labels, query_boundaries, query_weights)
         powers = gains("exp2", labels, "/loss") + 1.0
+        of_documents = weights_or_ones(document_weights, len(labels))
 
         def fill(
             scores: Float64Array,
@@ -215,6 +217,6 @@ class XeNdcg(ListwiseLoss):
             value: Float64Array,
         ) -> None:
             key = np.uint64(mix(np.uint64(self.seed or 0), iteration))
-            _xe_ndcg(scores, boundaries, weights, powers, key, gradient, hessian, value)
+            _xe_ndcg(scores, boundaries, weights, powers, of_documents, key, gradient, hessian, value)
 
         return ListwiseObjective(fill, len(weights), len(labels))

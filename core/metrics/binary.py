@@ -233,11 +233,16 @@ class WinnerTakesAll(BinaryMetric):
 class RankBiasedPrecision(BinaryMetric):
     """RBP@k = (1 − p) Σ_{r <= k, relevant} p^(r − 1), p the chance of looking at the next document.
 
+    Relevance is binary here; the target `rbp` of `lambdarank` grades it by g(y) / g(max_label).
+
     Source: Moffat and Zobel 2008. Spelled `rbp` (p = 0.8) or `rbp(0.95)`.
     """
 
     name: ClassVar[str] = "rbp"
-    summary: ClassVar[str] = "Rank-biased precision: what a reader of persistence p expects to see"
+    summary: ClassVar[str] = (
+        "Rank-biased precision: what a reader of persistence p expects to see; binary, while"
+        " lambdarank's target rbp is graded"
+    )
     formula: ClassVar[str] = "(1 − p) Σ_{r ≤ k, relevant} p^(r − 1)"
     source: ClassVar[str] = "Moffat and Zobel 2008"
 

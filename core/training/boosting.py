@@ -11,7 +11,6 @@ from core.data import RankingDataset
 from core.diagnostics import diagnose
 from core.errors import InvalidInput
 from core.jit import use_threads
-from core.losses import DocumentWeightedLoss, Loss, Objective
 from core.metrics import parse_metric
 from core.training.binning import Binning, KeptBins
 from core.training.checkpoint import Checkpoint, prepend_trees
@@ -93,7 +92,12 @@ class _Training:
     ) -> None:
         self._spec = spec
         self._dataset = train_dataset
-        self._objective = _prepare(spec.loss, train_dataset)
+        self._objective = spec.loss.prepare(
+            train_dataset.labels,
+            train_dataset.query_boundaries,
+            train_dataset.query_weights,
+            train_dataset.document_weights,
+        )
         self._total = spec.hyperparameters.num_iterations
         self._sampling = Sampling(spec.hyperparameters, spec.seed)
         self._diagnosed: Mapping[str, float | None] | None = None
@@ -205,13 +209,6 @@ def _check_fit(spec: TrainingSpec, train_dataset: RankingDataset, validation: Ra
             "/validation",
             f"has {validation.n_features} features, the training data {train_dataset.n_features}",
         )
-
-
-def _prepare(loss: Loss, dataset: RankingDataset) -> Objective:
-    judgments = (dataset.labels, dataset.query_boundaries, dataset.query_weights)
-    if isinstance(loss, DocumentWeightedLoss):
-        return loss.prepare(*judgments, dataset.document_weights)
-    return loss.prepare(*judgments)
 
 
 def _without_thread_count(model_text: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import InputProblem, InvalidInput
-from core.losses import Loss, make_loss, seeded
+from core.losses import Loss, make_loss, seeded, stored_loss
 from core.metrics import DEFAULT, Conventions, conventions, parse_metric
 from core.parameters import build
 from core.training.hyperparameters import Hyperparameters
@@ -81,14 +81,19 @@ class TrainingSpec:
         return tuple(dict.fromkeys((*self.metrics, self.selection_metric)))
 
 
-def training_spec(values: Mapping[str, Any]) -> TrainingSpec:
+def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> TrainingSpec:
     """Build a specification from the JSON of a training job; entries of no concern here are left alone.
+
+    Args:
+        values: The JSON.
+        stored: Whether a job stored it, perhaps in an earlier release: a hyperparameter of the loss that is
+            missing has the value that held before it existed, not its default.
 
     Raises:
         InvalidInput: With a pointer for each thing that is wrong.
     """
     problems: list[InputProblem] = []
-    loss = _part(problems, "/loss", lambda: _loss(values.get("loss")))
+    loss = _part(problems, "/loss", lambda: _loss(values.get("loss"), stored))
     hyperparameters = _part(
         problems,
         "",
@@ -122,10 +127,10 @@ def _part(problems: list[InputProblem], pointer: str, make: Any) -> Any:
         return None
 
 
-def _loss(values: Any) -> Loss:
+def _loss(values: Any, stored: bool) -> Loss:
     if not isinstance(values, Mapping) or not isinstance(values.get("name"), str):
         raise InvalidInput.at("", 'must be an object with a "name", such as {"name": "lambdarank"}')
-    return make_loss(**values)
+    return stored_loss(**values) if stored else make_loss(**values)
 
 
 def _not_positive(pointer: str, value: Any) -> list[InputProblem]:

@@ -144,12 +144,13 @@ def test_parts_are_held_out_by_column_and_fold(client: Client, table: Dataset) -
     assert {item.query_id for item in job.ranking().queries()} == {f"q{query}" for query in range(2, 30, 3)}
 
 
-def test_document_weights_reach_the_loss(client: Client, table: Dataset, tmp_path: Path) -> None:
-    """ListNet weighs documents; without the column it learns another model."""
+@pytest.mark.parametrize("loss", ["listnet", "lambdarank", "mse"])
+def test_document_weights_reach_the_loss(client: Client, table: Dataset, tmp_path: Path, loss: str) -> None:
+    """Without the column another model is learnt."""
     path = tmp_path / "unweighted.csv"
     path.write_text(_csv(ROWS, {0: "-1"}))
     unweighted = _ready(client.upload_dataset(path, columns={"label": "grade", "ignore": ["doc_weight"]}))
-    changes = {"loss": {"name": "listnet"}, "label_map": {"-1": 0}}
+    changes = {"loss": {"name": loss}, "label_map": {"-1": 0}}
     jobs = [_trained(client, dataset.id, **changes) for dataset in (table, unweighted)]
     one, other = (job.model() for job in jobs)
     assert one.sha256 != other.sha256

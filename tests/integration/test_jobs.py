@@ -206,5 +206,6 @@ def test_every_loss_trains_through_the_service(client: Client, datasets: dict[st
         history = job.history()
         assert history.iterations == [5, 6]
         first, last = history.curves["train"]["loss"]
-        assert known(last) < known(first) or name == "xe-ndcg", name
+        drawn = name in ("xe-ndcg", "listmle", "w-listmle")  # another loss in each iteration
+        assert known(last) < known(first) or drawn, name
         assert known(known(done.metrics)["test"]["ndcg@10"]) > 0.3, name

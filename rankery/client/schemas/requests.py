@@ -358,7 +358,7 @@ class LambdaRankRequest(TypedDict):
     """Discount D(r): log2(1 + r), or r itself."""
 
     target: NotRequired[Literal["ndcg", "map", "mrr", "err", "rbp"]]
-    """Metric Z whose change weighs a pair."""
+    """Metric Z whose change weighs a pair; rbp is graded by gain here, while the metric rbp is binary."""
 
     max_label: NotRequired[int]
     """Largest label, for the targets err and rbp."""
@@ -382,6 +382,12 @@ class ListMleRequest(TypedDict):
 
     name: Literal["listmle"]
     """Likelihood of the ideal ranking"""
+
+    ties: NotRequired[Literal["random", "input"]]
+    """Order of documents of equal label: drawn anew for each tree, or as in the data."""
+
+    seed: NotRequired[int | None]
+    """Seed of the order of ties; the job's `seed` when null."""
 
 
 class ListNetRequest(TypedDict):
@@ -820,6 +826,12 @@ class WeightedListMleRequest(TypedDict):
 
     name: Literal["w-listmle"]
     """ListMLE with the weights of the essential loss, a bound of 1 − NDCG"""
+
+    ties: NotRequired[Literal["random", "input"]]
+    """Order of documents of equal label: drawn anew for each tree, or as in the data."""
+
+    seed: NotRequired[int | None]
+    """Seed of the order of ties; the job's `seed` when null."""
 
     gain: NotRequired[Literal["exp2", "linear"] | list[float]]
     """Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label."""

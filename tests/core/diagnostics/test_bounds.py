@@ -13,6 +13,7 @@ from core.diagnostics.lambdaloss_bounds import arp, ndcg_cost, ndcg_loss2_bounds
 from core.diagnostics.ranked_query import log2_logistic
 from core.diagnostics.softmax_bounds import softmax_bounds_ndcg
 from core.losses import make_loss
+from core.metrics import conventions, parse_metric
 from core.types import Float64Array
 
 N_QUERIES = 10_000
@@ -96,8 +97,26 @@ def test_the_losses_of_the_bounds_are_those_that_are_trained() -> None:
         constants = ndcg_loss2_bounds_ndcg_cost(shifted)[1] - _loss2(shifted)
         assert ndcg_loss2_bounds_ndcg_cost(query)[1] - constants == pytest.approx(trained, abs=1e-6)
         softmax = make_loss("listnet")(query.scores, query.relevant, boundaries).value[0]
-        if 0 < query.relevant.sum() < len(query):
-            assert softmax_bounds_ndcg(query)[1] == pytest.approx(softmax, abs=1e-6)
+        assert softmax_bounds_ndcg(query)[1] == pytest.approx(softmax, abs=1e-6)
+
+
+def test_mse_bounds_the_error_of_ndcg_by_linear_gains_alone() -> None:
+    """Chen et al. 2009, section 2.3: labels are gains there. With 2^y − 1 it fails."""
+
+    def sides(scores: Float64Array, labels: Float64Array, gain: str) -> tuple[float, float]:
+        boundaries = np.array([0, len(labels)])
+        ndcg = parse_metric("ndcg", conventions({"gain": gain}))(scores, labels, boundaries)[0]
+        discounts = 1.0 / np.log2(1.0 + np.arange(1, len(labels) + 1))
+        gained = 2.0**labels - 1.0 if gain == "exp2" else labels
+        ideal = (np.sort(gained)[::-1] * discounts).sum()
+        squares = 2.0 * make_loss("mse")(scores, labels, boundaries).value[0]
+        return 1.0 - ndcg, float(np.sqrt(2.0 * (discounts**2).sum() * squares) / ideal)
+
+    for query in _queries()[:2000]:
+        lower, upper = sides(query.scores, query.labels, "linear")
+        assert lower <= upper + 1e-9
+    lower, upper = sides(np.array([3.49, 3.5]), np.array([4.0, 3.0]), "exp2")
+    assert (round(lower, 2), round(upper, 2)) == (0.15, 0.06)
 
 
 def _loss2(query: RankedQuery) -> float:

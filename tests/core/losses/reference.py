@@ -22,7 +22,8 @@ Options = dict[str, Any]
 
 POINTWISE = {"mse"}
 LISTWISE = {"listnet", "listmle", "w-listmle", "xe-ndcg"}
-EXCEPTIONS_TO_ZERO = {"mse", "arp-loss1", "ndcg-loss1"}  # these count on queries of one label too
+# These count on queries of one label, too.
+EXCEPTIONS_TO_ZERO = {"mse", "arp-loss1", "ndcg-loss1", "listnet", "xe-ndcg"}
 
 
 def ranks_of(scores: Any) -> list[int]:
@@ -199,11 +200,15 @@ def pair_loss(name: str, z: Any) -> Any:
 def pairwise_value(
     name: str, frozen: Float64Array, labels: Float64Array, options: Options, selected: set[int] | None = None
 ) -> Value:
-    """Σ w φ(σ(s_i − s_j)), w frozen, with LightGBM's normalisation where asked for."""
+    """Σ w φ(σ(s_i − s_j)), w frozen, with LightGBM's normalisation where asked for.
+
+    A document's weight in `options` multiplies the pairs in which it is i.
+    """
     sigma = options.get("sigma", 1.0)
     if selected is None:
         (selected,) = selected_documents(labels, ranks_of(frozen), options)
-    pairs = weights_of(name, frozen, labels, selected, options)
+    documents = options.get("document_weights", np.ones(len(labels)))
+    pairs = [(i, j, w * documents[i]) for i, j, w in weights_of(name, frozen, labels, selected, options)]
     factor = 1.0
     if options.get("normalization") == "lightgbm":
         if max(frozen) != min(frozen):
@@ -222,20 +227,28 @@ def pairwise_value(
 
 
 def listwise_value(name: str, labels: Float64Array, options: Options) -> Value:
-    """ListNet, ListMLE and W-ListMLE; randomised targets are given in `options`."""
+    """ListNet, ListMLE and W-ListMLE; randomised targets and orders are given in `options`.
+
+    A document's weight multiplies its target, or the term that chooses it.
+    """
     sigma = options.get("sigma", 1.0)
+    documents = options.get("document_weights", np.ones(len(labels)))
     if name in ("listnet", "xe-ndcg"):
-        target = {
-            "label": lambda: labels / labels.sum(),
+        targets: dict[str, Callable[[], Any]] = {
+            "label": lambda: labels / labels.sum() if labels.any() else labels,
             "softmax": lambda: np.exp(labels) / np.exp(labels).sum(),
             "gain-softmax": lambda: np.exp(2**labels - 1) / np.exp(2**labels - 1).sum(),
             "given": lambda: options["targets"],
-        }[options.get("target", "label")]()
+        }
+        target = documents * targets[options.get("target", "label")]()
         return lambda scores: -np.sum(target * (sigma * scores - np.log(np.sum(np.exp(sigma * scores)))))
-    order = sorted(range(len(labels)), key=lambda i: (-labels[i], i))
-    beta = [1.0] * len(labels)
+    order = options.get("order") or sorted(range(len(labels)), key=lambda i: (-labels[i], i))
+    beta = [float(documents[i]) for i in order]
     if name == "w-listmle":
-        beta = [gain_of(labels[i], options) / math.log2(1 + t) for t, i in enumerate(order, start=1)]
+        beta = [
+            documents[i] * gain_of(labels[i], options) / math.log2(1 + t)
+            for t, i in enumerate(order, start=1)
+        ]
     return lambda scores: sum(
         beta[t] * (np.log(sum(np.exp(scores[k]) for k in order[t:])) - scores[order[t]])
         for t in range(len(order) - 1)
@@ -245,7 +258,8 @@ def listwise_value(name: str, labels: Float64Array, options: Options) -> Value:
 def value_of(name: str, frozen: Float64Array, labels: Float64Array, options: Options) -> Value:
     """The loss of one query as a function of scores, its ranks frozen at `frozen`."""
     if name == "mse":
-        return lambda scores: np.sum((scores - labels) ** 2) / 2
+        documents = options.get("document_weights", np.ones(len(labels)))
+        return lambda scores: np.sum(documents * (scores - labels) ** 2) / 2
     if len(labels) < 2 or (len(set(labels)) < 2 and name not in EXCEPTIONS_TO_ZERO):
         return lambda scores: 0.0 * np.sum(scores)
     if name in LISTWISE:

@@ -16,7 +16,11 @@ from tests.core.losses.reference import EXCEPTIONS_TO_ZERO
 from tests.core.losses.test_derivatives import PAIRWISE, joined, random_queries
 
 RANKED = [name for name in LOSSES if name != "mse"]
-DETERMINISTIC = [name for name in LOSSES if name != "xe-ndcg"]  # its targets are drawn by query and document
+UNDRAWN: list[tuple[str, dict[str, object]]] = [
+    (name, {"ties": "input"} if "listmle" in name else {})
+    for name in LOSSES
+    if name != "xe-ndcg"  # its targets are drawn by query and document
+]
 ZERO_WITHOUT_PAIRS = [name for name in LOSSES if name not in EXCEPTIONS_TO_ZERO]
 
 ONE_QUERY = np.array([0, 5])
@@ -64,7 +68,7 @@ def test_adding_a_constant_to_all_scores_changes_nothing(name: str) -> None:
     np.testing.assert_allclose(here.gradient, there.gradient, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", DETERMINISTIC)
+@pytest.mark.parametrize("name", [name for name in LOSSES if name != "xe-ndcg"])
 def test_the_order_of_documents_does_not_matter(name: str) -> None:
     """Without ties, permuting a query's documents permutes its terms."""
     generator = np.random.default_rng(5)
@@ -76,14 +80,14 @@ def test_the_order_of_documents_does_not_matter(name: str) -> None:
     np.testing.assert_allclose(mixed.hessian, plain.hessian[shuffle], rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", DETERMINISTIC)
-def test_queries_are_independent(name: str) -> None:
+@pytest.mark.parametrize(("name", "options"), UNDRAWN)
+def test_queries_are_independent(name: str, options: dict[str, object]) -> None:
     """A query's terms are the same alone and among others, bit for bit."""
     queries = random_queries(seed=6, count=15)
     scores, labels, boundaries = joined(queries)
-    together = make_loss(name)(scores, labels, boundaries)
+    together = make_loss(name, **options)(scores, labels, boundaries)
     for number, (query_scores, query_labels) in enumerate(queries):
-        alone = make_loss(name)(query_scores, query_labels, np.array([0, len(query_scores)]))
+        alone = make_loss(name, **options)(query_scores, query_labels, np.array([0, len(query_scores)]))
         rows = slice(boundaries[number], boundaries[number + 1])
         assert alone.gradient.tobytes() == together.gradient[rows].tobytes()
         assert alone.hessian.tobytes() == together.hessian[rows].tobytes()
@@ -99,6 +103,30 @@ def test_queries_without_pairs_contribute_zero(name: str, labels: list[float]) -
     assert not terms.value.any()
     assert not terms.gradient.any()
     assert not terms.hessian.any()
+
+
+@pytest.mark.parametrize("name", RANKED)
+@pytest.mark.parametrize("label", [0.0, 2.0])
+def test_a_query_of_one_document_contributes_zero(name: str, label: float) -> None:
+    """There is nothing to put it before."""
+    terms = make_loss(name)(np.array([0.7]), np.array([label]), np.array([0, 1]))
+    assert [*terms.value, *terms.gradient, *terms.hessian] == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("label", [1.0, 4.0])
+def test_listnet_follows_its_equation_on_a_query_of_one_label(label: float) -> None:
+    """Bruch et al. 2019, equation 7: the targets are 1/n, so the gradient is softmax − 1/3."""
+    terms = make_loss("listnet")(np.array([1.0, 0.0, -1.0]), np.full(3, label), np.array([0, 3]))
+    np.testing.assert_allclose(terms.gradient, [0.332, -0.089, -0.243], atol=5e-4)
+
+
+@pytest.mark.parametrize("target", ["label", "softmax", "gain-softmax"])
+def test_listnet_on_a_query_without_relevant_documents(target: str) -> None:
+    """Targets y / Σ y are 0 / 0: the query is left out. A softmax of equal labels is 1/n."""
+    scores = np.array([1.0, 0.0, -1.0])
+    gradient = make_loss("listnet", target=target)(scores, np.zeros(3), np.array([0, 3])).gradient
+    shares = np.exp(scores) / np.exp(scores).sum()
+    np.testing.assert_allclose(gradient, shares - 1 / 3 if target != "label" else np.zeros(3), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", [name for name in PAIRWISE if name not in ("ranksvm", "rankboost")])

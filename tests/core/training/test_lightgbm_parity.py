@@ -1,6 +1,7 @@
 """Our lambdarank beside LightGBM's built-in objective, and LightGBM's traps."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +163,16 @@ def test_loss_is_recorded_at_the_metric_interval_and_falls(
     assert losses == sorted(losses, reverse=True)
     assert ranker.best_iteration in measured
     assert "loss" not in ranker.history[-1].values["validation"]
+
+
+@pytest.mark.parametrize("label", [0.0, 1.0])
+def test_xe_ndcg_learns_from_queries_of_one_label_as_the_built_in_does(label: float) -> None:
+    """LightGBM's rank_xendcg skips queries of one document only: both grow a tree on all-equal labels."""
+    judged = synthetic_dataset(60, seed=3)
+    labels = np.full(judged.n_documents, label, np.float32)
+    binned = lightgbm.Dataset(judged.features, labels, group=np.diff(judged.query_boundaries))
+    built_in = lightgbm.train({**SETTINGS, "objective": "rank_xendcg", "verbosity": -1}, binned, 3)
+    spec = training_spec({"loss": {"name": "xe-ndcg"}, "hyperparameters": {**SETTINGS, "num_iterations": 3}})
+    ours = lightgbm.Booster(model_str=train(spec, replace(judged, labels=labels)).model_text)
+    for booster in (built_in, ours):
+        assert np.ptp(booster.predict(judged.features)) > 0.0

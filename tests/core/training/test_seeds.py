@@ -15,12 +15,16 @@ from core.training.findings import seed_findings
 # Of each loss that draws, options under which it does.
 RANDOM: list[dict[str, Any]] = [
     {"name": "xe-ndcg"},
+    {"name": "listmle"},
+    {"name": "w-listmle"},
     {"name": "lambdarank", "pair_selection": "random", "truncation_level": 3},
     {"name": "ndcg-loss2", "pair_selection": "all-random", "truncation_level": 10},
     {"name": "ranknet", "assignment": "soft", "truncation_level": 3},
 ]
 DETERMINISTIC: list[dict[str, Any]] = [
-    *({"name": name} for name in LOSSES if name != "xe-ndcg"),
+    *({"name": name} for name in LOSSES if name not in ("xe-ndcg", "listmle", "w-listmle")),
+    {"name": "listmle", "ties": "input"},
+    {"name": "ranknet", "assignment": "soft"},
     {"name": "lambdarank", "pair_selection": "static", "truncation_level": 3},
     {"name": "lambdarank", "assignment": "soft", "noise": 0.0},
 ]

@@ -1,0 +1,85 @@
+"""Hyperparameters that change nothing beside others: each loss names them, and it is so."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.losses import LOSSES, Loss, make_loss
+from core.parameters import parameters_of, values_of
+from tests.core.losses.test_derivatives import joined, random_queries
+
+# A query whose first relevant document stands below every truncation level, with more than can be selected.
+_SPARSE = np.zeros(20)
+_SPARSE[[9, 12, 15, 17, 18]] = 1, 2, 1, 1, 1
+SCORES, LABELS, BOUNDARIES = joined(
+    [*random_queries(seed=21, count=12), (np.linspace(2.0, -2.0, 20), _SPARSE)]
+)
+ITERATIONS = range(4)
+# Values that differ from any default and from each other.
+NUMBERS: dict[str, list[Any]] = {
+    "sigma": [0.5, 3.0],
+    "truncation_level": [2, 5],
+    "samples": [2, 5],
+    "noise": [0.3, 4.0],
+    "seed": [5, 11],
+    "mu": [0.1, 2.0],
+    "max_label": [5, 7],
+    "persistence": [0.3, 0.6],
+}
+
+
+def combinations() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every choice beside every other, with and without noise and truncation."""
+    for name, cls in LOSSES.items():
+        declared = {p.name: p for p in parameters_of(cls)}
+        varied: dict[str, list[Any]] = {
+            p.name: list(p.choices) for p in declared.values() if p.choices and p.name != "pair_selection"
+        }
+        varied.pop("gain", None)
+        varied.pop("discount", None)
+        varied.pop("normalization", None)
+        if "noise" in declared:
+            varied["noise"] = [0.0, 1.0]
+            varied["selection"] = [(None, None), (3, None), (3, "static"), (3, "random")]
+        for values in product(*varied.values()):
+            options = dict(zip(varied, values, strict=True))
+            if selection := options.pop("selection", None):
+                options["truncation_level"], options["pair_selection"] = selection
+            yield name, options
+
+
+def terms_of(loss: Loss) -> Any:
+    """The value, gradient and hessian over some iterations."""
+    objective = loss.prepare(LABELS, BOUNDARIES)
+    found = (objective.terms(SCORES, iteration) for iteration in ITERATIONS)
+    return np.concatenate([np.concatenate((t.value, t.gradient, t.hessian)) for t in found])
+
+
+def others(loss: Loss, name: str) -> Iterator[Loss]:
+    """The loss with each other value of a hyperparameter that stands beside the rest."""
+    values = values_of(loss)
+    (declared,) = (p for p in parameters_of(type(loss)) if p.name == name)
+    choices = list(declared.choices) or NUMBERS[name]
+    if name == "gain":
+        choices = ["linear", (0.0, 1.0, 4.0, 5.0, 30.0, 31.0, 32.0, 33.0)]
+    for value in choices:
+        if value != values[name] and not (name == "pair_selection" and values["truncation_level"] is None):
+            yield make_loss(loss.name, **(values | {name: value}))
+
+
+@pytest.mark.parametrize(("name", "options"), list(combinations()))
+def test_what_changes_nothing_is_named_and_nothing_else(name: str, options: dict[str, Any]) -> None:
+    """Change one hyperparameter: terms stay, rounding aside, exactly where the loss calls it idle."""
+    loss = make_loss(name, **options)
+    plain = terms_of(loss)
+    unchanged = {
+        p.name
+        for p in parameters_of(type(loss))
+        if (changed := list(others(loss, p.name)))
+        and all(np.allclose(terms_of(other), plain, rtol=1e-9, atol=1e-12) for other in changed)
+    }
+    assert set(loss.idle_hyperparameters()) == unchanged
+    assert loss.is_random == ("seed" in values_of(loss) and "seed" not in unchanged)
