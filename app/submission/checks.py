@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from app.schemas.contracts import ContractRequest
 from core.data.labels import label_map
 from core.errors import InputProblem, InvalidInput, WrongState
-from core.losses import Loss
+from core.losses import Loss, check_combination
 from core.metrics import DEFAULT, Conventions, check_differences, conventions, parse_metric
 from core.store import Dataset, Transaction
 from core.training.labels import check_job_labels
@@ -48,6 +48,15 @@ def label_map_problems(labels: Mapping[str, float]) -> Iterable[InputProblem]:
         label_map(labels)
     except InvalidInput as invalid:
         return invalid.problems
+    return ()
+
+
+def idle_problems(loss: Loss, pointer: str) -> Iterable[InputProblem]:
+    """Find the hyperparameters of a loss that are set and change nothing beside the others."""
+    try:
+        check_combination(loss)
+    except InvalidInput as invalid:
+        return invalid.below(pointer).problems
     return ()
 
 

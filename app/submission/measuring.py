@@ -13,6 +13,7 @@ from app.schemas.job_requests import (
 from app.submission.checks import (
     check_dataset_labels,
     contract_of,
+    idle_problems,
     is_bare,
     label_map_problems,
     metric_without_differences,
@@ -126,10 +127,10 @@ def check_features(dataset: Dataset, systems: list[Json]) -> None:
 
 def _loss_problems(loss: Json) -> Iterable[InputProblem]:
     try:
-        make_loss(**loss)
+        made = make_loss(**loss)
     except InvalidInput as invalid:
         return invalid.below("/diagnostics/loss").problems
-    return ()
+    return idle_problems(made, "/diagnostics/loss")
 
 
 def model_named(tx: Transaction, ref: str) -> Json:

@@ -8,6 +8,7 @@ from app.schemas.job_requests import TrainRequest
 from app.submission.checks import (
     check_dataset_labels,
     contract_of,
+    idle_problems,
     is_bare,
     label_map_problems,
     repeated_metrics,
@@ -63,6 +64,7 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
         parsed = training_spec({**request.model_dump(mode="json"), "contract": contract.as_json()})
     except InvalidInput as invalid:
         raise InvalidInput(*problems, *invalid.problems) from invalid
+    problems += idle_problems(parsed.loss, "/loss")
     if problems:
         raise InvalidInput(*problems)
     return parsed, contract

@@ -67,6 +67,61 @@ def test_every_loss_can_be_submitted(client: TestClient, train_request: dict[str
     assert type(training_spec(job["spec"]).loss) is LOSSES[name]
 
 
+@pytest.mark.parametrize("name", ["listmle", "w-listmle"])
+def test_how_ties_are_ordered_is_stored(client: TestClient, train_request: dict[str, Any], name: str) -> None:
+    """A new job draws them, and says so: a job without `ties` was stored when they came in input order."""
+    assert _submit(client, train_request | {"loss": {"name": name}})["spec"]["loss"]["ties"] == "random"
+    asked = _submit(client, train_request | {"loss": {"name": name, "ties": "input"}})
+    assert asked["spec"]["loss"]["ties"] == "input"
+
+
+@pytest.mark.parametrize(
+    ("loss", "refused"),
+    [
+        ({"name": "lambdarank", "persistence": 0.5}, {"persistence": "target is rbp"}),
+        (
+            {"name": "lambdarank", "target": "map", "discount": "reciprocal", "gain": "linear"},
+            {"discount": "target is ndcg", "gain": "target is ndcg or err or rbp"},
+        ),
+        ({"name": "lambdarank", "target": "mrr", "max_label": 2}, {"max_label": "target is err or rbp"}),
+        (
+            {"name": "ranknet", "noise": 2.0, "samples": 3},
+            dict.fromkeys(("noise", "samples"), "assignment is soft"),
+        ),
+        ({"name": "arp-loss2", "assignment": "soft"}, {"assignment": "truncation_level is set"}),
+        ({"name": "lambdarank", "target": "rbp", "persistence": 0.5, "max_label": 2}, {}),
+        ({"name": "lambdarank", "assignment": "soft", "noise": 2.0, "samples": 3}, {}),
+        ({"name": "lambdarank", "persistence": 0.8, "noise": 1.0, "seed": 7}, {}),
+        ({"name": "listmle", "ties": "input", "seed": 7}, {}),
+    ],
+    ids=str,
+)
+def test_hyperparameters_without_effect_are_refused(
+    client: TestClient, train_request: dict[str, Any], loss: dict[str, Any], refused: dict[str, str]
+) -> None:
+    """Set to another value than the default they would promise what they cannot keep; seeds are findings."""
+    response = client.post("/v1/jobs", json=train_request | {"loss": loss})
+    assert response.status_code == (422 if refused else 202), response.text
+    if refused:
+        found = {error["pointer"]: error["detail"] for error in response.json()["errors"]}
+        assert found == {
+            f"/loss/{name}": f"has no effect unless {condition}; leave it out"
+            for name, condition in refused.items()
+        }
+
+
+def test_a_loss_to_diagnose_is_held_to_the_same(
+    client: TestClient, add_model: Callable[[str], Model]
+) -> None:
+    """Hyperparameters without effect are refused there, too."""
+    model = add_model("web")
+    loss = {"name": "lambdarank", "persistence": 0.5}
+    request = {"kind": "evaluate", "model": "web", "dataset_id": model.dataset_id}
+    response = client.post("/v1/jobs", json=request | {"diagnostics": {"loss": loss}})
+    assert response.status_code == 422
+    assert [error["pointer"] for error in response.json()["errors"]] == ["/diagnostics/loss/persistence"]
+
+
 def test_the_metric_that_stops_early_is_followed(client: TestClient, train_request: dict[str, Any]) -> None:
     """A metric named only by early stopping joins the others."""
     job = _submit(
