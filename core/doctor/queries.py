@@ -74,13 +74,13 @@ def _one_label(dataset: RankingDataset, concerned: Flags, *, nothing_to_rank: bo
     count, total = int(concerned.sum()), dataset.n_queries
     severity, advice = (
         "info",
-        "Losses that compare documents learn nothing from them; mse does. They may stay.",
+        "They prefer no document to another, and most losses learn nothing from them. They may stay.",
     )
     check = (
         " Check the query and label columns, and whether documents of other labels were left out of the data."
     )
     if count >= _MANY * total:
-        severity, advice = "warning", "Losses that compare documents learn nothing from them." + check
+        severity, advice = "warning", "Most losses learn nothing from them." + check
     if nothing_to_rank:
         severity, advice = (
             "error",
