@@ -7,8 +7,8 @@ from app.dataset_files import DatasetFiles
 from app.schemas.exports import ExportQuery, ParityQuery
 from app.services import Services
 from core.data import RankingDataset
-from core.data.fitting import fit_features
-from core.errors import DatasetError, NotFound, WrongState
+from core.data.fitting import AbsentFeatures, fit_features
+from core.errors import DatasetError, FeaturesAbsent, NotFound, WrongState
 from core.export import Export, ParityReport, archive, export_model, golden_vectors, parity
 from core.store import Model, Store
 from core.store.result_keys import model_key
@@ -80,7 +80,8 @@ def proven(services: Services, model: Model, asked: ParityQuery) -> Proof:
         ModelError: As `exported`.
         NotFound: There is no such dataset.
         WrongState: The dataset is not ready.
-        DatasetError: The dataset lacks features of the model.
+        DatasetError: The dataset has no features.
+        FeaturesAbsent: It lacks most of those of the model.
     """
     export = exported(services, model, asked)
     dataset_id, dataset = _documents(services.store, model, asked.dataset_id)
@@ -106,11 +107,13 @@ def _documents(
     for own in filter(None, (tested_on, model.dataset_id)):
         try:
             return own, _read(store, model, own)
-        except (NotFound, WrongState, DatasetError):
+        except (NotFound, WrongState, DatasetError, FeaturesAbsent):
             continue
     return None, None
 
 
 def _read(store: Store, model: Model, dataset_id: str) -> RankingDataset:
     limit = max(1, min(MAX_DOCUMENTS, _MAX_CELLS // len(model.feature_names)))
-    return fit_features(DatasetFiles(store, dataset_id).first_queries(limit), tuple(model.feature_names))
+    dataset, names = DatasetFiles(store, dataset_id).first_queries(limit), tuple(model.feature_names)
+    AbsentFeatures.of(dataset, names).refuse_most("/dataset_id", f"dataset {dataset_id}", model.reference)
+    return fit_features(dataset, names)

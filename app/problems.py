@@ -17,6 +17,7 @@ from app.pointers import input_problems
 from core.errors import (
     ByteQuotaExceeded,
     DatasetError,
+    FeaturesAbsent,
     InputProblem,
     InvalidInput,
     JobCancelled,
@@ -57,6 +58,11 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
     {
         InvalidInput: ProblemKind(
             HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-input", "The request is not valid"
+        ),
+        FeaturesAbsent: ProblemKind(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "features-absent",
+            "Most features are absent",
         ),
         DatasetError: ProblemKind(
             HTTPStatus.UNPROCESSABLE_ENTITY, "unreadable-dataset", "The dataset cannot be read"
@@ -164,7 +170,7 @@ def _on_rankery_error(_: Request, error: Exception) -> Response:
     if kind is None:
         raise error
     if isinstance(error, InvalidInput):
-        return _invalid_input(error.problems, len(error.problems))
+        return _invalid_input(error.problems, len(error.problems), kind)
     waiting = isinstance(error, JobQuotaExceeded)
     return problem(kind, str(error), headers={"Retry-After": str(_JOB_QUOTA_SECONDS)} if waiting else None)
 
@@ -200,7 +206,9 @@ def _allowed_methods(request: Request) -> list[str]:
     ]
 
 
-def _invalid_input(problems: Sequence[InputProblem], total: int) -> Response:
+def _invalid_input(
+    problems: Sequence[InputProblem], total: int, kind: ProblemKind = KINDS[InvalidInput]
+) -> Response:
     first = f"{problems[0].pointer}: {problems[0].detail}" if problems[0].pointer else problems[0].detail
     detail = first if total == 1 else f"{total} problems; the first is {first}"
-    return problem(KINDS[InvalidInput], detail, problems[:MAX_PROBLEMS])
+    return problem(kind, detail, problems[:MAX_PROBLEMS])

@@ -37,6 +37,10 @@ class InvalidInput(RankeryError):
         return InvalidInput(*(InputProblem(pointer + found.pointer, found.detail) for found in self.problems))
 
 
+class FeaturesAbsent(InvalidInput):
+    """A dataset lacks more than half of the features that a model uses."""
+
+
 @dataclass(frozen=True)
 class DatasetProblem:
     """One thing in a file that cannot be understood.

@@ -11,7 +11,7 @@ from core.metrics import conventions
 from core.store import System, new_id
 from core.store.result_keys import comparison_key
 from core.types import Float64Array
-from worker.jobs import JobRun
+from worker.jobs import JobRun, Values
 from worker.labels import load_judged
 from worker.results import StoredRanking, store_ranking
 from worker.systems import Ranked, rank_by, system_of
@@ -22,7 +22,8 @@ def run_comparison(run: JobRun) -> None:
 
     Raises:
         InvalidInput: The metrics cannot use the labels, or a ranking cannot be joined with the dataset.
-        DatasetError: The dataset lacks features of a model.
+        DatasetError: The dataset has no features.
+        FeaturesAbsent: It lacks most of those that a model uses.
     """
     spec = run.spec
     run.phase("loading")
@@ -30,11 +31,13 @@ def run_comparison(run: JobRun) -> None:
     systems = [system_of(system) for system in spec["systems"]]
     made: list[tuple[System, StoredRanking | None]] = []
     evaluations: list[Evaluation] = []
+    findings: list[Values] = []
     for system in systems:
         run.phase(f"scoring by {system.name}")
         ranked = rank_by(run, system, dataset)
         evaluations.append(_evaluate(run, ranked))
-        stored = store_ranking(run, ranked.scores, ranked.dataset) if system.model_id else None
+        stored = store_ranking(run, ranked) if system.model_id else None
+        findings += ranked.findings_json or ()
         made.append((system, stored))
     run.phase("comparing")
     values = _by_metric(evaluations)
@@ -48,6 +51,7 @@ def run_comparison(run: JobRun) -> None:
         seed=spec["seed"],
         threads=run.threads,
     )
+    run.report(findings=findings or None)
     comparison_id = new_id("cmp_")
     with run.writing(comparison_key(comparison_id)) as file:
         pq.write_table(_values_table(dataset.query_ids, values), file)
@@ -104,4 +108,5 @@ def _system_json(system: System, stored: StoredRanking | None, evaluation: Evalu
         "model_id": system.model_id,
         "ranking_id": stored.id if stored else system.ranking_id,
         "metrics": evaluation.as_json(),
+        "findings": stored.findings if stored else None,
     }

@@ -15,7 +15,8 @@ def run_evaluation(run: JobRun) -> None:
 
     Raises:
         InvalidInput: The metrics cannot use the labels.
-        DatasetError: The dataset lacks features of the model.
+        DatasetError: The dataset has no features.
+        FeaturesAbsent: It lacks most of those that the model uses.
     """
     dataset_id, system = run.spec["dataset_id"], system_of(run.spec)
     run.phase("loading")
@@ -23,9 +24,9 @@ def run_evaluation(run: JobRun) -> None:
     run.phase("scoring")
     ranked = rank_by(run, system, dataset)
     evaluation = store_evaluation(run, ranked)
-    ranking = store_ranking(run, ranked.scores, ranked.dataset) if system.model_id else None
+    ranking = store_ranking(run, ranked) if system.model_id else None
     diagnostics = _diagnose(run, ranked)
-    run.report(metrics={"test": evaluation.means})
+    run.report(metrics={"test": evaluation.means}, findings=ranked.findings_json)
     result = {"evaluation_id": evaluation.id, "ranking_id": ranking.id if ranking else system.ranking_id}
     with run.succeeding(result) as tx:
         evaluation.add(tx, run, system, dataset_id, diagnostics)

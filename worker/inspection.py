@@ -20,6 +20,7 @@ from worker.jobs import JobRun
 from worker.labels import judged_for
 from worker.models import load_model
 from worker.progress import counting
+from worker.systems import absent_features, system_of
 
 MOST_IMPORTANT = 10  # features whose partial dependence is drawn when none are named
 
@@ -29,13 +30,17 @@ def run_inspection(run: JobRun) -> None:
 
     Raises:
         InvalidInput: The metric cannot use the labels.
-        DatasetError: The dataset lacks features of the model.
+        DatasetError: The dataset has no features.
+        FeaturesAbsent: It lacks most of those that the model uses.
     """
     spec, asked = run.spec, run.spec["partial_dependence"]
     run.phase("loading")
     model = load_model(run.store, spec["model_id"])
     names = model.feature_names
     loaded = load_dataset(run.store, run.caches, spec["dataset_id"]).dataset
+    found = absent_features(run, system_of(spec).name, model, loaded)
+    findings = [finding.as_json() for finding in found] or None
+    run.report(findings=findings)
     dataset = fit_features(judged_for(spec, loaded, None, [spec["metric"]]), names)
     held = conventions(spec["contract"])
     run.phase("shuffling features")
@@ -72,6 +77,7 @@ def run_inspection(run: JobRun) -> None:
             seed=spec["seed"],
             importance=[each.as_json(names) for each in importance],
             partial_dependence=[each.as_json(names) for each in dependence],
+            findings=findings,
             sample=min(asked["sample"], dataset.n_documents),
         )
 

@@ -22,6 +22,11 @@ class LoadedModel:
     text: ModelText
     feature_names: tuple[str, ...]
 
+    @property
+    def used_features(self) -> tuple[str, ...]:
+        """Return the names of the features that decide scores."""
+        return tuple(self.feature_names[column] for column in self.text.used_features)
+
 
 def load_model(store: Store, model_id: str) -> LoadedModel:
     """Load a model to score with.

@@ -10,6 +10,7 @@ import structlog
 
 from core.errors import (
     DatasetError,
+    FeaturesAbsent,
     InvalidInput,
     ModelError,
     NotFound,
@@ -25,6 +26,7 @@ TITLES: Mapping[type[RankeryError], str] = MappingProxyType(
         DatasetError: "Dataset cannot be read",
         RunError: "Run cannot be read",
         InvalidInput: "Invalid specification",
+        FeaturesAbsent: "Features absent",
         ModelError: "Model cannot be used",
         NotFound: "Not found",
         WrongState: "Wrong state",

@@ -1,9 +1,10 @@
 """Moving an alias through its gate."""
 
+from core.errors import FeaturesAbsent
 from core.evaluation import GateDecision, GateRule, decide, measure, slices
 from core.metrics import conventions, parse_metric
 from core.store import Promotion, System
-from worker.jobs import JobRun
+from worker.jobs import JobRun, Values
 from worker.labels import load_judged
 from worker.systems import rank_by, system_of
 
@@ -15,12 +16,15 @@ def run_promotion(run: JobRun) -> None:
 
     Raises:
         InvalidInput: The metric cannot use the labels.
-        DatasetError: The dataset lacks features of a model.
+        DatasetError: The dataset has no features.
         WrongState: The alias was moved meanwhile.
     """
     spec = run.spec
     champion, challenger = (system_of(system) for system in spec["systems"])
-    decision = _decide(run, champion, challenger)
+    try:
+        decision, findings = _decide(run, champion, challenger)
+    except FeaturesAbsent as absent:
+        decision, findings = GateDecision(False, absent.problems[0].detail, None, []), []
     told = {name: spec[name] for name in ("rule", "dataset_id", "contract")}
     promotion = Promotion(
         name=spec["model_name"],
@@ -29,7 +33,7 @@ def run_promotion(run: JobRun) -> None:
         challenger_id=str(challenger.model_id),
         job_id=run.id,
         key_id=run.key_id,
-        report={**decision.as_json(), **told},
+        report={**decision.as_json(), **told, "findings": findings},
     )
     if decision.admitted:
         result = {"model_id": promotion.challenger_id, "sentence": decision.sentence}
@@ -40,7 +44,7 @@ def run_promotion(run: JobRun) -> None:
             tx.aliases.refuse(promotion)
 
 
-def _decide(run: JobRun, champion: System, challenger: System) -> GateDecision:
+def _decide(run: JobRun, champion: System, challenger: System) -> tuple[GateDecision, list[Values]]:
     spec = run.spec
     rule, contract = GateRule(**spec["rule"]), conventions(spec["contract"])
     run.phase("loading")
@@ -49,12 +53,14 @@ def _decide(run: JobRun, champion: System, challenger: System) -> GateDecision:
     before = rank_by(run, champion, dataset)
     run.phase(f"scoring by {challenger.name}")
     after = rank_by(run, challenger, dataset)
+    findings = [found for ranked in (before, after) for found in ranked.findings_json or ()]
+    run.report(findings=findings or None)
     run.phase("comparing")
     measured = (
         measure(ranked.scores, ranked.judgments, [rule.metric], contract)[rule.metric]
         for ranked in (before, after)
     )
-    return decide(
+    decision = decide(
         rule,
         (champion.name, challenger.name),
         (next(measured), next(measured)),
@@ -64,3 +70,4 @@ def _decide(run: JobRun, champion: System, challenger: System) -> GateDecision:
         seed=spec["seed"],
         threads=run.threads,
     )
+    return decision, findings

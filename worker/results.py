@@ -1,13 +1,12 @@
 """What a system makes of a dataset: evaluations and rankings, written the same way by every kind of job."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.data import RankingDataset
 from core.evaluation import (
     Baseline,
     Evaluation,
@@ -24,7 +23,7 @@ from core.metrics import Conventions, conventions, parse_metric
 from core.store import System, Transaction, new_id
 from core.store.result_keys import evaluation_key, ranking_key
 from core.types import Float64Array
-from worker.jobs import JobRun
+from worker.jobs import JobRun, Values
 from worker.systems import Ranked
 
 _RESAMPLES = 1_000  # of the intervals beside the main ones
@@ -71,11 +70,13 @@ class StoredRanking:
         id: The ranking.
         queries: The number of queries.
         documents: The number of documents over all queries.
+        findings: What to know of the model on this dataset, or None.
     """
 
     id: str
     queries: int
     documents: int
+    findings: list[Values] | None = None
 
     def add(self, tx: Transaction, run: JobRun, system: System, dataset_id: str) -> None:
         """Add the row."""
@@ -86,6 +87,7 @@ class StoredRanking:
             dataset_id=dataset_id,
             queries=self.queries,
             documents=self.documents,
+            findings=self.findings,
         )
 
 
@@ -100,6 +102,7 @@ def store_evaluation(run: JobRun, ranked: Ranked) -> StoredEvaluation:
         "contract": held.as_json(),
         "baselines": _baselines(run, ranked, held, seed),
         "slices": _slices(run, ranked, held, evaluation),
+        "findings": ranked.findings_json,
     }
     stored = StoredEvaluation(new_id("evl_"), evaluation.means, columns)
     with run.writing(evaluation_key(stored.id)) as file:
@@ -107,10 +110,11 @@ def store_evaluation(run: JobRun, ranked: Ranked) -> StoredEvaluation:
     return stored
 
 
-def store_ranking(run: JobRun, scores: Float64Array, dataset: RankingDataset) -> StoredRanking:
+def store_ranking(run: JobRun, ranked: Ranked) -> StoredRanking:
     """Order every query's documents by score and store the order."""
     run.phase("ranking")
-    return write_ranking(run, rank_documents(scores, dataset), dataset.n_queries)
+    stored = write_ranking(run, rank_documents(ranked.scores, ranked.dataset), ranked.dataset.n_queries)
+    return replace(stored, findings=ranked.findings_json)
 
 
 def write_ranking(run: JobRun, table: pa.Table, queries: int) -> StoredRanking:

@@ -6,14 +6,18 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from core.data import RankingDataset
-from core.data.fitting import fit_features
+from core.data.fitting import AbsentFeatures, fit_features
 from core.data.trec import Run, join_run
+from core.doctor.agreement import absent_feature_findings
+from core.doctor.report import Finding
 from core.evaluation import Judgments
 from core.store import Store, System
 from core.store.result_keys import ranking_key
 from core.types import Float64Array
-from worker.jobs import JobRun
-from worker.models import load_model
+from worker.jobs import JobRun, Values
+from worker.models import LoadedModel, load_model
+
+ALLOW_ABSENT = ', or send "allow_absent_features": true'
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +29,18 @@ class Ranked:
         judgments: What the scores are measured by: the dataset, or its documents and those that the ranking
             retrieved.
         scores: (n_documents,) by the judgments; NaN where a document was not retrieved.
+        findings: What to know of the model on this dataset.
     """
 
     dataset: RankingDataset
     judgments: Judgments
     scores: Float64Array
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def findings_json(self) -> list[Values] | None:
+        """Return the findings as they are stored, None where there are none."""
+        return [finding.as_json() for finding in self.findings] or None
 
 
 def system_of(spec: dict[str, Any]) -> System:
@@ -44,15 +55,40 @@ def rank_by(run: JobRun, system: System, dataset: RankingDataset) -> Ranked:
     """Score a dataset.
 
     Raises:
-        DatasetError: It lacks features of the model.
+        DatasetError: It is bare judgments, and the system is a model.
+        FeaturesAbsent: It lacks most of the features that the model uses, and the job does not allow that.
         InvalidInput: A ranking cannot be joined with it by its documents.
     """
     if system.model_id is not None:
         model = load_model(run.store, system.model_id)
+        findings = absent_features(run, system.name, model, dataset)
         fitted = fit_features(dataset, model.feature_names)
-        return Ranked(fitted, fitted, model.forest.score(fitted.features, run.threads))
+        return Ranked(fitted, fitted, model.forest.score(fitted.features, run.threads), findings)
     joined = join_run(dataset, _stored_run(run.store, str(system.ranking_id)))
     return Ranked(dataset, joined, joined.scores)
+
+
+def allows_absent_features(run: JobRun) -> bool:
+    """Return whether a job goes on where most features are absent.
+
+    What was trained can be trained again, also from before this was asked.
+    """
+    return run.kind == "reproduce" or bool(run.spec.get("allow_absent_features"))
+
+
+def absent_features(
+    run: JobRun, name: str, model: LoadedModel, dataset: RankingDataset
+) -> tuple[Finding, ...]:
+    """Report the features that a model uses and a dataset lacks.
+
+    Raises:
+        FeaturesAbsent: They are more than half, and the job does not allow that.
+    """
+    absent = AbsentFeatures.of(dataset, model.used_features)
+    if dataset.n_features and not allows_absent_features(run):
+        advice = "" if run.kind == "promote" else ALLOW_ABSENT  # a gate makes no exception
+        absent.refuse_most("/dataset_id", "the dataset", name, advice=advice)
+    return tuple(absent_feature_findings(absent, name))
 
 
 def _stored_run(store: Store, ranking_id: str) -> Run:

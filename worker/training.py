@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from core.data import RankingDataset
+from core.data.fitting import AbsentFeatures
+from core.doctor.agreement import absent_feature_findings
 from core.losses import loss_values
 from core.parameters import values_of
 from core.scoring import Explainability, Forest
@@ -20,7 +21,7 @@ from worker.checkpoints import Checkpoints
 from worker.jobs import JobRun, Values, WorkerStopping
 from worker.lineage import lineage_of
 from worker.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
-from worker.systems import Ranked
+from worker.systems import Ranked, allows_absent_features
 from worker.training_data import TrainingData, parts_are_random
 
 
@@ -41,13 +42,17 @@ class Trained:
 
     Attributes:
         spec: What was asked for.
-        data: What it trained on.
+        loaded: The datasets as they are.
+        data: The datasets with the features of the training data.
         ranker: The model.
+        findings: What is known of the datasets and the training.
     """
 
     spec: TrainingSpec
+    loaded: TrainingData
     data: TrainingData
     ranker: TrainedRanker
+    findings: list[Values]
 
 
 @contextmanager
@@ -58,15 +63,19 @@ def trained_as_asked(run: JobRun) -> Iterator[Trained]:
 
     Raises:
         InvalidInput: The specification does not fit the data.
-        DatasetError: The datasets do not fit together.
+        FeaturesAbsent: A dataset lacks most features of the training data, and the job does not allow that.
+        DatasetError: A dataset has no features.
     """
     spec = training_spec(run.spec, stored=True)
     run.phase("loading")
     loaded = TrainingData.load(run, spec)
+    if not allows_absent_features(run):
+        loaded.require_features()
     data = loaded.fitted()
     run.phase("training")
     checkpoints = Checkpoints(run, run.checkpoint_seconds)
-    watch = _Watch(run, checkpoints, lambda: run.report(findings=_findings(run, spec, loaded)))
+    findings: list[Values] = []
+    watch = _Watch(run, checkpoints, lambda: findings.extend(_report_findings(run, spec, loaded)))
     ranker = train(
         spec,
         data.training.dataset,
@@ -77,22 +86,24 @@ def trained_as_asked(run: JobRun) -> Iterator[Trained]:
         resume=checkpoints.load(),
     )
     with watch.kept_on_stopping():
-        yield Trained(spec, data, ranker)
+        watch.finish()
+        yield Trained(spec, loaded, data, ranker, findings)
 
 
-def _findings(run: JobRun, spec: TrainingSpec, loaded: TrainingData) -> list[Values]:
+def _report_findings(run: JobRun, spec: TrainingSpec, loaded: TrainingData) -> list[Values]:
     of_seed = seed_findings(spec, parts_are_random=parts_are_random(run.spec))
-    return [*loaded.findings(run.threads), *(finding.as_json() for finding in of_seed)]
+    findings = [*loaded.findings(run.threads), *(finding.as_json() for finding in of_seed)]
+    run.report(findings=findings)
+    return findings
 
 
 def _store(run: JobRun, trained: Trained) -> None:
-    spec, data, ranker = trained.spec, trained.data, trained.ranker
+    spec, ranker = trained.spec, trained.ranker
     run.phase("storing")
     model_id, text = new_id("mdl_"), ranker.model_text.encode()
     with run.writing(model_key(model_id)) as file:
         file.write(text)
-    test = data.test.dataset if data.test else None
-    judged = _judge(run, ranker.model_text, test)
+    judged = _judge(run, trained)
     metrics = _metrics_at_best(ranker) | ({"test": judged.evaluation.means} if judged else {})
     run.report(metrics=metrics)
     explainability = Explainability.of(ModelText.read(ranker.model_text))
@@ -147,6 +158,11 @@ class _Watch:
         self._first_ended_at = 0.0
         self._snapshot: Snapshot | None = None
 
+    def finish(self) -> None:
+        """Do what was to wait for the first iteration, where an earlier attempt grew all trees."""
+        if self._first is None:
+            self._after_first()
+
     def on_iteration(self, report: IterationReport, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         with self.kept_on_stopping():
@@ -200,10 +216,20 @@ def _metrics_at_best(ranker: TrainedRanker) -> dict[str, Any]:
     return next((means for means in reversed(best) if means), {})
 
 
-def _judge(run: JobRun, model_text: str, test: RankingDataset | None) -> _Judged | None:
-    if test is None:
+def _judge(run: JobRun, trained: Trained) -> _Judged | None:
+    """Measure the model on the test data; one that lacks most of what the model uses is only reported."""
+    if trained.loaded.test is None or trained.data.test is None:
         return None
+    text, names = ModelText.read(trained.ranker.model_text), trained.ranker.feature_names
+    used = [names[column] for column in text.used_features]
+    absent = AbsentFeatures.of(trained.loaded.test.dataset, used)
+    findings = tuple(absent_feature_findings(absent, "the model"))
+    if findings:
+        told = [{**finding.as_json(), "role": "test"} for finding in findings]
+        run.report(findings=[*trained.findings, *told])
+    if absent.are_most and not allows_absent_features(run):
+        return None  # the model is not to blame, and hours of training are not thrown away
     run.phase("scoring")
-    scores = Forest.parse(model_text).score(test.features, run.threads)
-    evaluation = store_evaluation(run, Ranked(test, test, scores))
-    return _Judged(evaluation, store_ranking(run, scores, test))
+    test = trained.data.test.dataset
+    ranked = Ranked(test, test, Forest(text).score(test.features, run.threads), findings)
+    return _Judged(store_evaluation(run, ranked), store_ranking(run, ranked))

@@ -4,15 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from core.data import RankingDataset
+from core.data.fitting import AbsentFeatures
 from core.data.hold_out import hold_out
 from core.doctor import compare
+from core.doctor.columns import measure_columns
 from core.errors import InvalidInput
 from core.losses import Loss
 from core.training import KeptBins, TrainingSpec
 from worker.datasets import NamedDataset, load_dataset
 from worker.jobs import JobRun, Values
 from worker.labels import judged_for
+from worker.systems import ALLOW_ABSENT
 
 
 @dataclass(frozen=True)
@@ -53,11 +58,31 @@ class TrainingData:
             judged(test, None) if test else None,
         )
 
+    def require_features(self) -> None:
+        """Refuse a dataset to validate or test on that lacks most features that may be used.
+
+        Which features a model uses is known when it is trained. Until then, all are counted that vary.
+
+        Raises:
+            FeaturesAbsent: It lacks more than half of them.
+        """
+        training = self.training.dataset
+        for pointer, part in (("/validation", self.validation), ("/test_dataset_id", self.test)):
+            if part is None or not AbsentFeatures.of(part.dataset, training.feature_names).names:
+                continue
+            varies = measure_columns(training).varies
+            varying = tuple(np.array(training.feature_names, object)[varies])
+            absent = AbsentFeatures.of(part.dataset, varying)
+            role = "validation" if part is self.validation else "test"
+            absent.refuse_most(
+                pointer, f"the {role} data", "a model of the training data", advice=ALLOW_ABSENT
+            )
+
     def fitted(self) -> "TrainingData":
         """Return the same with the features of the training data throughout.
 
         Raises:
-            DatasetError: A dataset lacks features of the training data.
+            DatasetError: A dataset has no features.
         """
         names = self.training.dataset.feature_names
         return TrainingData(

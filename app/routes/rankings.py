@@ -144,6 +144,7 @@ def _shown(ranking: RankingRow, queries: list[list[dict[str, Any]]], next_cursor
         system=ranking.system,
         model_id=ranking.model_id,
         dataset_id=ranking.dataset_id,
+        findings=ranking.findings,
         items=[
             RankingItem(
                 query_id=rows[0]["query_id"], documents=[RankedDocument.model_validate(row) for row in rows]

@@ -127,7 +127,7 @@ class AliasMove(ResponseModel):
     )
     report: Json | None = Field(
         description="What the gate found: `admitted`, `sentence`, `paired` (means, difference, interval,"
-        " p-values; B is the challenger), `slices`, and by what `rule`"
+        " p-values; B is the challenger), `slices`, `findings`, and by what `rule`"
     )
     at: datetime
 

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 from app.schemas.base import NextCursor, ResponseModel
 from app.schemas.contracts import NamedConventions
 from app.schemas.evaluations import CONTRACT_EXAMPLE, SUMMARY_EXAMPLE, MetricSummary
+from app.schemas.findings import Finding
 from app.schemas.rankings import RankedDocument
 
 Verdict = Literal["better", "worse", "no evidence"]
@@ -20,6 +21,9 @@ class ComparedSystem(ResponseModel):
     model_id: str | None
     ranking_id: str = Field(description="The order that it gives the documents")
     metrics: dict[str, MetricSummary]
+    findings: list[Finding] | None = Field(
+        None, description="What to know of the model on this dataset; null where there is nothing"
+    )
 
 
 class MetricDifference(ResponseModel):

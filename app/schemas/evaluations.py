@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field
 
 from app.schemas.base import Json, NextCursor, ResponseModel
 from app.schemas.contracts import NamedConventions
+from app.schemas.findings import Finding
 
 
 class Interval(ResponseModel):
@@ -108,6 +109,7 @@ class Evaluation(ResponseModel):
                         }
                     ],
                     "diagnostics": None,
+                    "findings": None,
                     "created_at": "2026-01-05T10:02:12Z",
                 }
             ]
@@ -125,6 +127,9 @@ class Evaluation(ResponseModel):
     baselines: list[Baseline] | None
     slices: list[Slice] | None = Field(description="All slices of one kind stand together, in order")
     diagnostics: LossDiagnostics | None
+    findings: list[Finding] | None = Field(
+        None, description="What to know of the model on this dataset; null where there is nothing"
+    )
     created_at: datetime
 
 

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 from app.schemas.base import Json, NextCursor, ResponseModel
 from app.schemas.contracts import NamedConventions
 from app.schemas.evaluations import CONTRACT_EXAMPLE, SUMMARY_EXAMPLE, MetricSummary
+from app.schemas.findings import Finding
 
 Within = Literal["dataset", "query"]
 
@@ -113,6 +114,7 @@ class Inspection(InspectionEntry):
                             "percentiles": [0.0, 12.5, 40.0],
                         }
                     ],
+                    "findings": None,
                 }
             ]
         },
@@ -122,6 +124,9 @@ class Inspection(InspectionEntry):
     baseline: MetricSummary = Field(description="The metric of the model as it is")
     importance: list[FeaturePermutation] = Field(description="Every feature, the most important first")
     partial_dependence: list[FeatureDependence]
+    findings: list[Finding] | None = Field(
+        None, description="What to know of the model on this dataset; null where there is nothing"
+    )
 
 
 class FeatureImportance(ResponseModel):

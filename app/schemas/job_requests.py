@@ -46,6 +46,15 @@ Seed = Annotated[
 ]
 
 
+AllowAbsentFeatures = Annotated[
+    bool,
+    Field(
+        description="Go on where a dataset lacks more than half of the features that a model uses; otherwise"
+        " the job fails"
+    ),
+]
+
+
 class EarlyStoppingRequest(RequestModel):
     """Stop when validation no longer improves."""
 
@@ -111,6 +120,7 @@ class TrainRequest(QueuedRequest):
     metric_interval: int = Field(
         1, ge=1, le=100_000, description="Iterations from one measurement of loss and metrics to the next"
     )
+    allow_absent_features: AllowAbsentFeatures = False
 
 
 class EvaluateRequest(QueuedRequest):
@@ -127,6 +137,7 @@ class EvaluateRequest(QueuedRequest):
     diagnostics: LossDiagnosticsRequest | None = Field(None, description="Needs `model`")
     label_map: LabelMap = Field(default_factory=dict)
     seed: Seed = 42
+    allow_absent_features: AllowAbsentFeatures = False
 
 
 class RankDatasetRequest(QueuedRequest):
@@ -135,6 +146,7 @@ class RankDatasetRequest(QueuedRequest):
     kind: Literal["rank"]
     model: ModelReference
     dataset_id: Id = Field(description="A ready dataset")
+    allow_absent_features: AllowAbsentFeatures = False
 
 
 class ModelSystem(RequestModel):
@@ -181,6 +193,7 @@ class CompareRequest(QueuedRequest):
     permutations: Permutations = 100_000
     label_map: LabelMap = Field(default_factory=dict)
     seed: Seed = 42
+    allow_absent_features: AllowAbsentFeatures = False
 
 
 class PartialDependenceRequest(RequestModel):
@@ -213,6 +226,7 @@ class InspectRequest(QueuedRequest):
     )
     partial_dependence: PartialDependenceRequest = Field(default_factory=PartialDependenceRequest)
     seed: Seed = 42
+    allow_absent_features: AllowAbsentFeatures = False
 
 
 JobRequest = Annotated[

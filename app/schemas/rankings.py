@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Field, Tag
 
 from app.schemas.base import NextCursor, RequestModel, ResponseModel
+from app.schemas.findings import Finding
 
 LONGEST_ID = 1024
 MOST_RANKED = 2**31 - 1
@@ -158,5 +159,8 @@ class Ranking(ResponseModel):
         description="Null for a run from elsewhere", examples=["mdl_01k9x3a7d5f8g2h4j6k9"]
     )
     dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
+    findings: list[Finding] | None = Field(
+        None, description="What to know of the model on this dataset; null where there is nothing"
+    )
     items: list[RankingItem]
     next_cursor: NextCursor

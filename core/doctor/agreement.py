@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from core.data import RankingDataset
+from core.data.fitting import AbsentFeatures
 from core.data.labels import label_text
 from core.doctor.examples import queries_of
 from core.doctor.report import MAX_EXAMPLES, Finding
@@ -13,6 +14,10 @@ from core.types import Float32Array, Int64Array
 _GRADES = 20  # different labels, beyond which they are counts or measurements
 _EXPECTED = 20  # documents; where as many are expected, none is no accident
 _RATIO = 2.0  # between the largest labels
+_ABSENT = (
+    "The model is judged without them: they count as missing, and as 0 where all features are numbered as in"
+    " LETOR files, which may leave out what is 0 in every row. Check that the columns have the same names."
+)
 
 
 def feature_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
@@ -25,8 +30,7 @@ def feature_findings(train: RankingDataset, other: RankingDataset, role: str) ->
             (len(absent), train.n_features, "features"),
             (f"is not in the {role} data", f"are not in the {role} data"),
             where="of the training data",
-            advice="A model that learns from them is judged without them. Check that the columns of both"
-            " have the same names. In LETOR files a feature that is 0 in every row may be left out.",
+            advice=_ABSENT,
             examples=absent[:MAX_EXAMPLES],
             example_kind="feature",
         )
@@ -40,6 +44,26 @@ def feature_findings(train: RankingDataset, other: RankingDataset, role: str) ->
             advice="A model cannot use what it has not learnt from. Check that the columns of both have the"
             " same names.",
             examples=added[:MAX_EXAMPLES],
+            example_kind="feature",
+        )
+
+
+def absent_feature_findings(absent: AbsentFeatures, model: str) -> Iterator[Finding]:
+    """Report the features that a model uses and that a dataset lacks.
+
+    Args:
+        absent: They.
+        model: Name of the model.
+    """
+    if absent.names:
+        yield Finding.of_share(
+            "features-absent",
+            "error" if absent.are_most else "warning",
+            (len(absent.names), absent.used, "features"),
+            ("is not in the dataset", "are not in the dataset"),
+            where=f"that {model} uses",
+            advice=_ABSENT,
+            examples=absent.names[:MAX_EXAMPLES],
             example_kind="feature",
         )
 

@@ -37,6 +37,13 @@ class ModelText:
     trees: tuple[Tree, ...]
     averages: bool = False
 
+    @property
+    def used_features(self) -> tuple[int, ...]:
+        """Return the columns that a tree splits by or a linear leaf reads, in order."""
+        read = [tree.features for tree in self.trees]
+        read += [tree.linear.features for tree in self.trees if tree.linear is not None]
+        return tuple(np.unique(np.concatenate([np.zeros(0, np.int64), *read])).tolist())
+
     @classmethod
     def read(cls, text: str | bytes) -> "ModelText":
         """Check a text from end to end.

@@ -30,6 +30,7 @@ class Evaluations:
         baselines: list[dict[str, Any]],
         slices: list[dict[str, Any]],
         diagnostics: dict[str, Any] | None = None,
+        findings: list[dict[str, Any]] | None = None,
     ) -> Evaluation:
         """Record how a system ranks a dataset."""
         evaluation = Evaluation(
@@ -44,6 +45,7 @@ class Evaluations:
             baselines=baselines,
             slices=slices,
             diagnostics=diagnostics,
+            findings=findings,
         )
         self._session.add(evaluation)
         self._session.flush()

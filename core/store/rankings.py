@@ -1,5 +1,7 @@
 """The rankings on record."""
 
+from typing import Any
+
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -25,6 +27,7 @@ class Rankings:
         dataset_id: str,
         queries: int,
         documents: int,
+        findings: list[dict[str, Any]] | None = None,
     ) -> Ranking:
         """Record how a system orders a dataset's documents."""
         ranking = Ranking(
@@ -35,6 +38,7 @@ class Rankings:
             dataset_id=dataset_id,
             queries=queries,
             documents=documents,
+            findings=findings,
         )
         self._session.add(ranking)
         self._session.flush()

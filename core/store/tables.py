@@ -331,6 +331,7 @@ class Evaluation(Base):
         baselines: Summaries of rankings that need no training.
         slices: Summaries of groups of queries.
         diagnostics: What was asked about a loss at these scores, or None.
+        findings: What to know of the model on this dataset, see `core.doctor`; None where there is nothing.
     """
 
     __tablename__ = "evaluations"
@@ -346,6 +347,7 @@ class Evaluation(Base):
     baselines: Mapped[list[dict[str, Any]] | None]
     slices: Mapped[list[dict[str, Any]] | None]
     diagnostics: Mapped[dict[str, Any] | None]
+    findings: Mapped[list[dict[str, Any]] | None]
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
@@ -355,6 +357,7 @@ class Ranking(Base):
     Attributes:
         system: Name of what ranks: `web:3`, or that of a run from elsewhere.
         model_id: The model, or None for a run from elsewhere.
+        findings: As of an evaluation.
     """
 
     __tablename__ = "rankings"
@@ -366,6 +369,7 @@ class Ranking(Base):
     dataset_id: Mapped[str] = mapped_column(ID)
     queries: Mapped[int] = mapped_column(BigInteger)
     documents: Mapped[int] = mapped_column(BigInteger)
+    findings: Mapped[list[dict[str, Any]] | None]
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
@@ -374,7 +378,8 @@ class Comparison(Base):
 
     Attributes:
         sentence: What may be said of them.
-        systems: `{"name", "model_id", "ranking_id", "metrics"}` of each; its ranking is always stored.
+        systems: `{"name", "model_id", "ranking_id", "metrics", "findings"}` of each; its
+            ranking is always stored.
         metrics: Spellings; the first one decides.
         contract: The conventions of the numbers.
         pairs: See `core.evaluation.Pair.as_json`.
@@ -407,6 +412,7 @@ class Inspection(Base):
         importance: See `core.inspection.PermutationImportance.as_json`, the most important feature first.
         partial_dependence: See `core.inspection.PartialDependence.as_json`.
         sample: Documents that the scores of the partial dependence are means of, at most.
+        findings: As of an evaluation.
     """
 
     __tablename__ = "inspections"
@@ -425,6 +431,7 @@ class Inspection(Base):
     importance: Mapped[list[dict[str, Any]]]
     partial_dependence: Mapped[list[dict[str, Any]]]
     sample: Mapped[int]
+    findings: Mapped[list[dict[str, Any]] | None]
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
 

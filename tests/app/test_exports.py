@@ -216,7 +216,7 @@ def test_a_dataset_that_lacks_features_is_refused_where_it_is_named(
     other = add_dataset(names=["bm25", "colour"])
     add_model("web", other)
     response = client.get(f"/v1/models/web/export/parity?format=c&dataset_id={other}")
-    assert (response.status_code, response.json()["type"]) == (422, "/problems/unreadable-dataset")
+    assert (response.status_code, response.json()["type"]) == (422, "/problems/features-absent")
     assert "pagerank" in response.json()["detail"]
     assert _parity(client)["dataset_id"] is None
 

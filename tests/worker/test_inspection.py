@@ -90,6 +90,4 @@ def test_data_that_do_not_fit_end_the_job(workshop: Workshop, dataset: RankingDa
     job = workshop.run("inspect", workshop.add(unfit, "d2"), model_id=model_id, **ASKED)
     assert job.status == "failed"
     assert job.problem is not None
-    assert {"labels": "label", "features": "features the model was trained on"}[change] in job.problem[
-        "detail"
-    ]
+    assert {"labels": "label", "features": "lacks 4 of the 4 features that"}[change] in job.problem["detail"]

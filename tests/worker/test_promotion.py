@@ -153,3 +153,32 @@ def test_a_promotion_that_lost_its_lease_moves_nothing(registry: Registry) -> No
     with pytest.raises(LeaseLost):
         run_promotion(run)
     assert (registry.champion(), registry.last_move().kind) == (1, "moved")
+
+
+def test_a_gate_refuses_on_data_without_the_features(registry: Registry) -> None:
+    """The refusal names the model and the counts; a few absent features are on record with the move."""
+    workshop, judged = registry.workshop, _synthetic(2)
+    for kept, status in ((2, "failed"), (4, "succeeded")):
+        narrow = judged.with_features(
+            np.ascontiguousarray(judged.features[:, :kept]), judged.feature_names[:kept]
+        )
+        registry = Registry(workshop, registry.learnt, workshop.add(narrow, f"narrow {kept}"))
+        registry.set_gate()
+        registry.point(1)
+        job = registry.promote(3)
+        assert job.status == status, job.problem
+        report = registry.last_move().report
+        assert report is not None
+        if status == "failed":
+            assert job.problem is not None
+            assert job.problem["title"] == "Promotion refused"
+            assert job.problem["detail"] == report["sentence"]
+            assert "the dataset lacks 4 of the 5 features that web:1 uses" in report["sentence"]
+            assert "allow_absent_features" not in report["sentence"]
+            assert (registry.champion(), registry.last_move().kind) == (1, "refused")
+        else:
+            assert [f["title"] for f in report["findings"]] == [
+                "2 of 5 features that web:1 uses are not in the dataset",
+                "2 of 6 features that web:3 uses are not in the dataset",
+            ]
+            assert report["findings"] == job.findings

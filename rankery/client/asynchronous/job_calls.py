@@ -51,6 +51,7 @@ class AsyncJobCalls(AsyncCalls):
         diagnostics: DiagnosticsRequest | None = None,
         metric_interval: int | None = None,
         seed: int | None = None,
+        allow_absent_features: bool | None = None,
         priority: str | None = None,
         limits: LimitsRequest | None = None,
     ) -> AsyncJob:
@@ -72,6 +73,7 @@ class AsyncJobCalls(AsyncCalls):
             diagnostics: Follow what the papers say of the loss: `{"interval": 10}`.
             metric_interval: Iterations from one measurement to the next.
             seed: Decides every random choice.
+            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
             limits: `{"seconds", "memory_bytes"}` after which it fails.
 
@@ -101,6 +103,7 @@ class AsyncJobCalls(AsyncCalls):
             "diagnostics": diagnostics,
             "metric_interval": metric_interval,
             "seed": seed,
+            "allow_absent_features": allow_absent_features,
             "priority": priority,
             "limits": limits,
         }
@@ -116,6 +119,7 @@ class AsyncJobCalls(AsyncCalls):
         diagnostics: LossDiagnosticsRequest | None = None,
         label_map: Mapping[str, float] | None = None,
         seed: int | None = None,
+        allow_absent_features: bool | None = None,
         priority: str | None = None,
     ) -> AsyncJob:
         """Measure a model, or a ranking from elsewhere, on a dataset.
@@ -128,6 +132,7 @@ class AsyncJobCalls(AsyncCalls):
             diagnostics: See what the papers say of a loss at the model's scores: `{"loss", "cutoff"}`.
             label_map: Labels to replace, as text, and what by.
             seed: Of the bootstrap intervals.
+            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
 
         Raises:
@@ -142,6 +147,7 @@ class AsyncJobCalls(AsyncCalls):
             "diagnostics": diagnostics,
             "label_map": label_map,
             "seed": seed,
+            "allow_absent_features": allow_absent_features,
             "priority": priority,
         }
         return await self.submit(given(spec))
@@ -156,6 +162,7 @@ class AsyncJobCalls(AsyncCalls):
         permutations: int | None = None,
         label_map: Mapping[str, float] | None = None,
         seed: int | None = None,
+        allow_absent_features: bool | None = None,
         priority: str | None = None,
     ) -> AsyncJob:
         """Compare models and rankings, query by query, on one dataset.
@@ -168,6 +175,7 @@ class AsyncJobCalls(AsyncCalls):
             permutations: Random assignments of Fisher's randomisation test.
             label_map: Labels to replace, as text, and what by.
             seed: Of the resampling.
+            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
 
         Raises:
@@ -182,24 +190,37 @@ class AsyncJobCalls(AsyncCalls):
             "permutations": permutations,
             "label_map": label_map,
             "seed": seed,
+            "allow_absent_features": allow_absent_features,
             "priority": priority,
         }
         return await self.submit(given(spec))
 
     async def rank_dataset(
-        self, model: str | HasId, dataset: str | HasId, *, priority: str | None = None
+        self,
+        model: str | HasId,
+        dataset: str | HasId,
+        *,
+        allow_absent_features: bool | None = None,
+        priority: str | None = None,
     ) -> AsyncJob:
         """Order the documents of a whole dataset by a model; the job makes a ranking.
 
         Args:
             model: Id, name, `name:version` or `name@alias`.
             dataset: What to rank.
+            allow_absent_features: Go on where the dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
 
         Raises:
             RankeryApiError: The service refused it.
         """
-        spec = {"kind": "rank", "model": id_of(model), "dataset_id": id_of(dataset), "priority": priority}
+        spec = {
+            "kind": "rank",
+            "model": id_of(model),
+            "dataset_id": id_of(dataset),
+            "allow_absent_features": allow_absent_features,
+            "priority": priority,
+        }
         return await self.submit(given(spec))
 
     async def inspect(
@@ -214,6 +235,7 @@ class AsyncJobCalls(AsyncCalls):
         contract: Contract | None = None,
         label_map: Mapping[str, float] | None = None,
         seed: int | None = None,
+        allow_absent_features: bool | None = None,
         priority: str | None = None,
     ) -> AsyncJob:
         """Find out what a model looks at: permutation importance and partial dependence.
@@ -228,6 +250,7 @@ class AsyncJobCalls(AsyncCalls):
             contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
             label_map: Labels to replace, as text, and what by.
             seed: Of the shuffling.
+            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
 
         Raises:
@@ -244,6 +267,7 @@ class AsyncJobCalls(AsyncCalls):
             "contract": contract,
             "label_map": label_map,
             "seed": seed,
+            "allow_absent_features": allow_absent_features,
             "priority": priority,
         }
         return await self.submit(given(spec))

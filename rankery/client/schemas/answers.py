@@ -50,7 +50,7 @@ class AliasMove(Answer):
     """The job that compared the two versions, where a gate asked for it"""
 
     report: dict[str, Any] | None = None
-    """What the gate found: `admitted`, `sentence`, `paired` (means, difference, interval, p-values; B is the challenger), `slices`, and by what `rule`"""
+    """What the gate found: `admitted`, `sentence`, `paired` (means, difference, interval, p-values; B is the challenger), `slices`, `findings`, and by what `rule`"""
 
     at: AwareDatetime
 
@@ -848,6 +848,8 @@ class ComparedSystem(Answer):
     """The order that it gives the documents"""
 
     metrics: dict[str, MetricSummary]
+    findings: list[Finding] | None = None
+    """What to know of the model on this dataset; null where there is nothing"""
 
 
 class MissingResponse(Answer):
@@ -1045,6 +1047,8 @@ class Inspection(Answer):
     """Every feature, the most important first"""
 
     partial_dependence: list[FeatureDependence]
+    findings: list[Finding] | None = None
+    """What to know of the model on this dataset; null where there is nothing"""
 
 
 class NamedModel(Answer):
@@ -1403,6 +1407,9 @@ class Ranking(Answer):
     """Null for a run from elsewhere"""
 
     dataset_id: str
+    findings: list[Finding] | None = None
+    """What to know of the model on this dataset; null where there is nothing"""
+
     items: list[RankingItem]
     next_cursor: str | None = None
     """Pass it as `cursor` for the next page; null on the last"""
@@ -1567,6 +1574,9 @@ class Evaluation(Answer):
     """All slices of one kind stand together, in order"""
 
     diagnostics: LossDiagnostics | None = None
+    findings: list[Finding] | None = None
+    """What to know of the model on this dataset; null where there is nothing"""
+
     created_at: AwareDatetime
 
 

@@ -647,6 +647,9 @@ class InspectRequest(TypedDict):
     seed: NotRequired[int]
     """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
 
+    allow_absent_features: NotRequired[bool]
+    """Go on where a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
+
 
 class RankBoostRequest(TypedDict):
     """Exponential of each pair's score difference: Σ e^{−σ(s_i − s_j)}, y_i > y_j. Chen et al. 2009, eq. 2."""
@@ -692,6 +695,9 @@ class RankDatasetRequest(TypedDict):
 
     dataset_id: str
     """A ready dataset"""
+
+    allow_absent_features: NotRequired[bool]
+    """Go on where a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
 
 
 class RankNetRequest(TypedDict):
@@ -801,6 +807,9 @@ class CompareRequest(TypedDict):
 
     seed: NotRequired[int]
     """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
+
+    allow_absent_features: NotRequired[bool]
+    """Go on where a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
 
 
 class SyntheticDatasetRequest(TypedDict):
@@ -940,6 +949,9 @@ class EvaluateRequest(TypedDict):
     seed: NotRequired[int]
     """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
 
+    allow_absent_features: NotRequired[bool]
+    """Go on where a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
+
 
 class TrainRequest(TypedDict):
     """Train a new version of a model."""
@@ -986,3 +998,6 @@ class TrainRequest(TypedDict):
 
     metric_interval: NotRequired[int]
     """Iterations from one measurement of loss and metrics to the next"""
+
+    allow_absent_features: NotRequired[bool]
+    """Go on where a dataset lacks more than half of the features that a model uses; otherwise the job fails"""

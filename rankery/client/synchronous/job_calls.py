@@ -54,6 +54,7 @@ class JobCalls(Calls):
         diagnostics: DiagnosticsRequest | None = None,
         metric_interval: int | None = None,
         seed: int | None = None,
+        allow_absent_features: bool | None = None,
         priority: str | None = None,
         limits: LimitsRequest | None = None,
     ) -> Job:
@@ -75,6 +76,7 @@ class JobCalls(Calls):
             diagnostics: Follow what the papers say of the loss: `{"interval": 10}`.
             metric_interval: Iterations from one measurement to the next.
             seed: Decides every random choice.
+            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
             limits: `{"seconds", "memory_bytes"}` after which it fails.
 
@@ -104,6 +106,7 @@ class JobCalls(Calls):
             "diagnostics": diagnostics,
             "metric_interval": metric_interval,
             "seed": seed,
+            "allow_absent_features": allow_absent_features,
             "priority": priority,
             "limits": limits,
         }
@@ -119,6 +122,7 @@ class JobCalls(Calls):
         diagnostics: LossDiagnosticsRequest | None = None,
         label_map: Mapping[str, float] | None = None,
         seed: int | None = None,
+        allow_absent_features: bool | None = None,
         priority: str | None = None,
     ) -> Job:
         """Measure a model, or a ranking from elsewhere, on a dataset.
@@ -131,6 +135,7 @@ class JobCalls(Calls):
             diagnostics: See what the papers say of a loss at the model's scores: `{"loss", "cutoff"}`.
             label_map: Labels to replace, as text, and what by.
             seed: Of the bootstrap intervals.
+            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
 
         Raises:
@@ -145,6 +150,7 @@ class JobCalls(Calls):
             "diagnostics": diagnostics,
             "label_map": label_map,
             "seed": seed,
+            "allow_absent_features": allow_absent_features,
             "priority": priority,
         }
         return self.submit(given(spec))
@@ -159,6 +165,7 @@ class JobCalls(Calls):
         permutations: int | None = None,
         label_map: Mapping[str, float] | None = None,
         seed: int | None = None,
+        allow_absent_features: bool | None = None,
         priority: str | None = None,
     ) -> Job:
         """Compare models and rankings, query by query, on one dataset.
@@ -171,6 +178,7 @@ class JobCalls(Calls):
             permutations: Random assignments of Fisher's randomisation test.
             label_map: Labels to replace, as text, and what by.
             seed: Of the resampling.
+            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
 
         Raises:
@@ -185,22 +193,37 @@ class JobCalls(Calls):
             "permutations": permutations,
             "label_map": label_map,
             "seed": seed,
+            "allow_absent_features": allow_absent_features,
             "priority": priority,
         }
         return self.submit(given(spec))
 
-    def rank_dataset(self, model: str | HasId, dataset: str | HasId, *, priority: str | None = None) -> Job:
+    def rank_dataset(
+        self,
+        model: str | HasId,
+        dataset: str | HasId,
+        *,
+        allow_absent_features: bool | None = None,
+        priority: str | None = None,
+    ) -> Job:
         """Order the documents of a whole dataset by a model; the job makes a ranking.
 
         Args:
             model: Id, name, `name:version` or `name@alias`.
             dataset: What to rank.
+            allow_absent_features: Go on where the dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
 
         Raises:
             RankeryApiError: The service refused it.
         """
-        spec = {"kind": "rank", "model": id_of(model), "dataset_id": id_of(dataset), "priority": priority}
+        spec = {
+            "kind": "rank",
+            "model": id_of(model),
+            "dataset_id": id_of(dataset),
+            "allow_absent_features": allow_absent_features,
+            "priority": priority,
+        }
         return self.submit(given(spec))
 
     def inspect(
@@ -215,6 +238,7 @@ class JobCalls(Calls):
         contract: Contract | None = None,
         label_map: Mapping[str, float] | None = None,
         seed: int | None = None,
+        allow_absent_features: bool | None = None,
         priority: str | None = None,
     ) -> Job:
         """Find out what a model looks at: permutation importance and partial dependence.
@@ -229,6 +253,7 @@ class JobCalls(Calls):
             contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
             label_map: Labels to replace, as text, and what by.
             seed: Of the shuffling.
+            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
 
         Raises:
@@ -245,6 +270,7 @@ class JobCalls(Calls):
             "contract": contract,
             "label_map": label_map,
             "seed": seed,
+            "allow_absent_features": allow_absent_features,
             "priority": priority,
         }
         return self.submit(given(spec))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset
-from core.data.fitting import fit_features
-from core.errors import DatasetError
+from core.data.fitting import AbsentFeatures, fit_features
+from core.errors import DatasetError, FeaturesAbsent
 
 
 def dataset(*names: str) -> RankingDataset:
@@ -45,7 +45,28 @@ def test_what_else_is_known_stays() -> None:
 
 
 @pytest.mark.parametrize(("has", "wants"), [(("bm25",), ("bm25", "age")), (("f1",), ("f1", "age"))])
-def test_a_named_feature_that_is_absent_is_an_error(has: tuple[str, ...], wants: tuple[str, ...]) -> None:
-    """Only the convention of numbered features says what an absent one is."""
-    with pytest.raises(DatasetError, match="missing: age"):
-        fit_features(dataset(*has), wants)
+def test_a_named_feature_that_is_absent_is_missing(has: tuple[str, ...], wants: tuple[str, ...]) -> None:
+    """Only the convention of numbered features says that an absent one is 0."""
+    np.testing.assert_array_equal(fit_features(dataset(*has), wants).features, [[1, np.nan], [-1, np.nan]])
+
+
+def test_bare_judgments_are_refused() -> None:
+    """No model can score them."""
+    bare = dataset("a").with_features(np.zeros((2, 0), np.float32), ())
+    with pytest.raises(DatasetError, match="bare judgments"):
+        fit_features(bare, ("a",))
+
+
+@pytest.mark.parametrize(("absent", "refused"), [(0, False), (2, False), (3, True), (4, True)])
+def test_more_than_half_is_too_much(absent: int, refused: bool) -> None:
+    """Counted over the features that are used, whatever else the dataset has."""
+    used = ("a", "b", "c", "d")
+    found = AbsentFeatures.of(dataset(*used[absent:], "extra"), used)
+    assert (found.names, found.used, found.are_most) == (used[:absent], 4, refused)
+    if refused:
+        with pytest.raises(
+            FeaturesAbsent, match=f"the data lacks {absent} of the 4 features that web:3 uses"
+        ):
+            found.refuse_most("/dataset_id", "the data", "web:3")
+    else:
+        found.refuse_most("/dataset_id", "the data", "web:3")

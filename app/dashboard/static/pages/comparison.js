@@ -9,6 +9,7 @@ import { contractWords, presetWords } from "../parts/forms/contract_words.js";
 import { differenceTable } from "../parts/measuring/difference_table.js";
 import { h, replace } from "../parts/page/dom.js";
 import { count, timeElement } from "../parts/page/format.js";
+import { resultFindings } from "../parts/datasets/findings.js";
 import { failureBox } from "../parts/page/loaded.js";
 import { metricTabs } from "../parts/measuring/metric_tabs.js";
 import { showMissing } from "../parts/page/missing_page.js";
@@ -68,6 +69,7 @@ function draw(comparison) {
     ),
     h("p", { class: "job-meta" }, "Comparison · ", timeElement(created), " · ", h("code", {}, id)),
     finding(comparison),
+    resultFindings(systems.flatMap((system) => system.findings || [])),
     means.node,
     matrix && h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "Every pair"), h("p", { class: "hint" }, "Press one to see it below.")), matrix.node, allTests(comparison)),
     below,

@@ -9,6 +9,7 @@ import { cutoffPanel } from "../parts/measuring/cutoff_panel.js";
 import { diagnosticsPanel } from "../parts/measuring/diagnostics_list.js";
 import { h, replace } from "../parts/page/dom.js";
 import { evaluationActions } from "../parts/measuring/evaluation_actions.js";
+import { resultFindings } from "../parts/datasets/findings.js";
 import { timeElement } from "../parts/page/format.js";
 import { failureBox } from "../parts/page/loaded.js";
 import { metricNumbers } from "../parts/measuring/metric_numbers.js";
@@ -36,13 +37,14 @@ async function open() {
 }
 
 function draw(evaluation) {
-  const { system, dataset_id: dataset, created_at: created, metrics, diagnostics } = evaluation;
+  const { system, dataset_id: dataset, created_at: created, metrics, diagnostics, findings } = evaluation;
   const names = Object.keys(metrics);
   document.title = `${system} · Rankery`;
   replace(
     place,
     h("div", { class: "page-head" }, h("h1", {}, system, h("span", { class: "kind" }, " on "), h("a", { class: "quiet-link", href: datasetPage(dataset) }, datasetName(dataset))), evaluationActions(evaluation)),
     h("p", { class: "job-meta" }, "Evaluation · ", timeElement(created), " · ", h("code", {}, id)),
+    resultFindings(findings),
     ...byMetric(evaluation, names),
     cutoffPanel(evaluation),
     metricNumbers(evaluation),

@@ -6,6 +6,7 @@ import { get, Problem } from "../parts/page/api.js";
 import { keep, kept, subject } from "../parts/page/address.js";
 import { compareWith, datasetApi, datasetPage, modelPage, rankingApi } from "../parts/page/addresses.js";
 import { emptyState, h, replace } from "../parts/page/dom.js";
+import { resultFindings } from "../parts/datasets/findings.js";
 import { failureBox } from "../parts/page/loaded.js";
 import { showMissing } from "../parts/page/missing_page.js";
 import { datasetName } from "../parts/page/names.js";
@@ -41,7 +42,7 @@ async function datasetOf({ dataset_id: dataset }) {
 }
 
 function draw(ranking, dataset) {
-  const { system, model_id: model, dataset_id: datasetId } = ranking;
+  const { system, model_id: model, dataset_id: datasetId, findings } = ranking;
   const view = rankedQuery(ranking, dataset);
   const address = (queryId) => `#${new URLSearchParams({ query: queryId })}`;
   const queries = dataset ? queryList(dataset, kept("prefix") ?? "", (prefix) => keep({ prefix }), address) : emptyState("Its dataset is gone", "The ranking can still be downloaded.");
@@ -50,6 +51,7 @@ function draw(ranking, dataset) {
     place,
     h("div", { class: "page-head" }, h("h1", {}, system, h("span", { class: "kind" }, " ranks "), h("a", { class: "quiet-link", href: datasetPage(datasetId) }, datasetName(datasetId))), actions(ranking)),
     h("p", { class: "job-meta" }, model ? ["Ranking of ", h("a", { href: modelPage(model) }, "a model")] : "Uploaded run", " · ", h("code", {}, id)),
+    resultFindings(findings),
     view.node,
     h("section", { class: "panel ranking-queries" }, h("h2", {}, "Queries"), queries),
   );

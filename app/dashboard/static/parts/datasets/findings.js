@@ -36,6 +36,11 @@ export function findingsPanel(findings, datasetOf, { heading, nothing }) {
   );
 }
 
+/** What to know of a model on the dataset of a result; nothing is shown where there is nothing. @param {Finding[] | null} findings */
+export function resultFindings(findings) {
+  return findings?.length > 0 && findingsPanel(findings, () => false, { heading: "Findings", nothing: "" });
+}
+
 function entry({ code, severity, title, advice, examples, example_kind: kind, ...amount }, datasetId) {
   return h(
     "li",

@@ -1,0 +1,24 @@
+"""Evaluations, rankings and inspections carry findings, such as features that the dataset lacks.
+
+The columns may be left out by an INSERT, so that a worker of the release before can finish its job.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0010"
+down_revision = "0007"
+branch_labels = None
+depends_on = None
+
+_TABLES = ("evaluations", "rankings", "inspections")
+
+
+def upgrade() -> None:
+    for table in _TABLES:
+        op.add_column(table, sa.Column("findings", sa.JSON(), nullable=True))
+
+
+def downgrade() -> None:
+    for table in _TABLES:
+        op.drop_column(table, "findings")

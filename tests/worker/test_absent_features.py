@@ -1,0 +1,175 @@
+"""One rule for every job that uses a model on a dataset which lacks features of the model."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.data import RankingDataset, synthetic_dataset
+from core.data.fitting import fit_features
+from core.store import Job
+from tests.worker.test_inspection import ASKED as INSPECTION
+from tests.worker.workshop import SMALL, Workshop
+from worker.models import load_model
+
+N_FEATURES = 12
+NUMBERED = tuple(f"f{number}" for number in range(1, N_FEATURES + 1))
+NAMED = tuple("abcdefghijkl")
+COMPARISON: dict[str, Any] = {"contract": "default", "permutations": 1000, "seed": 42}
+
+
+def made(names: tuple[str, ...], kept: int, seed: int = 1) -> RankingDataset:
+    """Judged queries that have the first features alone."""
+    full = synthetic_dataset(40, seed=seed, polynomial_seed=1, documents_per_query=20, n_features=N_FEATURES)
+    return full.with_features(np.ascontiguousarray(full.features[:, :kept]), names[:kept])
+
+
+def use(workshop: Workshop, kind: str, dataset_id: str, model_id: str, **spec: Any) -> Job:
+    """Use a model on a dataset by a job of each kind."""
+    system = {"model_id": model_id, "system": "web:1"}
+    asked: dict[str, dict[str, Any]] = {
+        "evaluate": {**system, "metrics": ["ndcg@5"]},
+        "rank": system,
+        "inspect": {**system, **INSPECTION},
+        "compare": {"systems": [system, {**system, "system": "again"}], "metrics": ["ndcg@5"], **COMPARISON},
+    }
+    return workshop.run(kind, dataset_id, **asked[kind], **spec)
+
+
+def on_result(workshop: Workshop, job: Job) -> list[dict[str, Any]] | None:
+    """Return the findings that the result of a job carries."""
+    assert job.result is not None, job.problem
+    with workshop.store.read() as tx:
+        if job.kind == "evaluate":
+            return tx.evaluations.get(job.result["evaluation_id"]).findings
+        if job.kind == "rank":
+            return tx.rankings.get(job.result["ranking_id"]).findings
+        if job.kind == "inspect":
+            return tx.inspections.get(job.result["inspection_id"]).findings
+        systems = tx.comparisons.get(job.result["comparison_id"]).systems
+    return [finding for system in systems for finding in system["findings"] or ()] or None
+
+
+def trained(workshop: Workshop, names: tuple[str, ...]) -> tuple[str, int]:
+    """Train a model that uses all features; return its id and how many it uses."""
+    grown = SMALL | {"num_iterations": 30}
+    dataset_id = workshop.add(made(names, N_FEATURES), f"train {names[0]}")
+    model_id = workshop.trained(dataset_id, hyperparameters=grown)["model_id"]
+    return model_id, len(load_model(workshop.store, model_id).used_features)
+
+
+@pytest.mark.parametrize("names", [NUMBERED, NAMED], ids=["numbered", "named"])
+@pytest.mark.parametrize("kind", ["evaluate", "rank", "inspect", "compare"])
+def test_absent_features_are_found_and_too_many_refused(
+    workshop: Workshop, kind: str, names: tuple[str, ...]
+) -> None:
+    """Job and result carry counts; beyond half the job fails with the way out, which it then goes."""
+    model_id, used = trained(workshop, names)
+    assert used == N_FEATURES
+    whole = use(workshop, kind, workshop.add(made(names, N_FEATURES, 2), "whole"), model_id)
+    assert (whole.findings, on_result(workshop, whole)) == (None, None)
+    half = use(workshop, kind, workshop.add(made(names, 6, 2), "half"), model_id)
+    assert half.status == "succeeded", half.problem
+    assert half.findings is not None
+    assert half.findings == on_result(workshop, half)
+    assert {(f["code"], f["severity"], f["count"], f["total"]) for f in half.findings} == {
+        ("features-absent", "warning", 6, 12)
+    }
+    assert half.findings[0]["title"] == "6 of 12 features that web:1 uses are not in the dataset"
+    assert half.findings[0]["examples"] == list(names[6:])
+    fewer_id = workshop.add(made(names, 5, 2), "fewer")
+    refused = use(workshop, kind, fewer_id, model_id)
+    assert refused.problem is not None
+    assert refused.problem["title"] == "Features absent"
+    assert refused.problem["errors"][0]["pointer"] == "/dataset_id"
+    assert "lacks 7 of the 12 features that web:1 uses" in refused.problem["detail"]
+    assert '"allow_absent_features": true' in refused.problem["detail"]
+    allowed = use(workshop, kind, fewer_id, model_id, allow_absent_features=True)
+    assert allowed.status == "succeeded", allowed.problem
+    assert allowed.findings is not None
+    assert (allowed.findings[0]["severity"], allowed.findings[0]["count"]) == ("error", 7)
+
+
+def test_only_what_trees_use_is_missed(workshop: Workshop) -> None:
+    """Constant features are there, and what no tree splits by may be absent."""
+    data = made(NUMBERED, N_FEATURES)
+    data.features[:, 3:] = 7.0
+    model_id = workshop.trained(workshop.add(data, "train"))["model_id"]
+    assert load_model(workshop.store, model_id).used_features == NUMBERED[:3]
+    job = use(workshop, "evaluate", workshop.add(made(NUMBERED, 3), "narrow"), model_id)
+    assert (job.status, job.findings) == ("succeeded", None)
+
+
+def test_absent_features_are_zero_in_letor_and_missing_elsewhere(workshop: Workshop) -> None:
+    """The numbers are those of a dataset that says so."""
+    for names, value in ((NUMBERED, 0.0), (NAMED, np.nan)):
+        model_id, _ = trained(workshop, names)
+        narrow = made(names, 8, 2)
+        features = np.full((narrow.n_documents, N_FEATURES), value, np.float32)
+        features[:, :8] = narrow.features
+        wide = narrow.with_features(features, names)
+        np.testing.assert_array_equal(fit_features(narrow, names).features, features)
+        jobs = [
+            use(workshop, "evaluate", workshop.add(data, f"{names[0]} {key}"), model_id)
+            for data, key in ((narrow, "narrow"), (wide, "wide"))
+        ]
+        assert jobs[0].metrics == jobs[1].metrics is not None
+
+
+@pytest.mark.parametrize("names", [NUMBERED, NAMED], ids=["numbered", "named"])
+def test_a_training_looks_before_it_trains(workshop: Workshop, names: tuple[str, ...]) -> None:
+    """Most features absent from validation or test: refused at once; some: reported on job and evaluation."""
+    train_id = workshop.add(made(names, N_FEATURES), "train")
+    fewer_id, half_id = workshop.add(made(names, 5, 2), "fewer"), workshop.add(made(names, 6, 2), "half")
+    roles: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("/validation", {"validation": {"dataset_id": fewer_id}}),
+        ("/test_dataset_id", {"test_dataset_id": fewer_id}),
+    )
+    for pointer, spec in roles:
+        refused = workshop.train(train_id, **spec)
+        assert refused.problem is not None
+        assert (refused.problem["title"], refused.metrics) == ("Features absent", None)
+        assert refused.problem["errors"][0]["pointer"] == pointer
+        assert workshop.train(train_id, **spec, allow_absent_features=True).status == "succeeded"
+    grown = SMALL | {"num_iterations": 30}
+    job = workshop.train(train_id, test_dataset_id=half_id, hyperparameters=grown)
+    found = [f for f in job.findings or () if f["code"] == "features-absent"]
+    assert [(f["count"], f["total"], f["role"]) for f in found] == [(6, 12, "test")] * 2
+    assert job.result is not None
+    with workshop.store.read() as tx:
+        kept = tx.evaluations.get(job.result["evaluation_id"]).findings
+    assert kept == [{name: value for name, value in found[1].items() if name != "role"}]
+
+
+def test_a_training_from_before_is_carried_out_again(workshop: Workshop) -> None:
+    """Whatever its validation lacked, also where nothing in its specification allows that."""
+    spec = {"validation": {"dataset_id": workshop.add(made(NUMBERED, 5, 2), "fewer")}}
+    dataset_id = workshop.add(made(NUMBERED, N_FEATURES), "train")
+    job = workshop.train(dataset_id, **spec, allow_absent_features=True)
+    assert job.result is not None
+    asked = {name: value for name, value in job.spec.items() if name not in ("kind", "allow_absent_features")}
+    again = workshop.run("reproduce", asked.pop("dataset_id"), **asked, model_id=job.result["model_id"])
+    assert again.result is not None, again.problem
+    assert again.result["equal"]
+
+
+def test_a_model_outlives_test_data_that_it_cannot_be_judged_by(workshop: Workshop) -> None:
+    """Which features it uses is known at the end: it is kept, not measured, and the finding says why."""
+    data = made(NUMBERED, N_FEATURES)
+    data.features[1:, 3:] = 0.0  # they vary, in a document that is too few for a leaf
+    reversed_names = NUMBERED[::-1]
+    train_id = workshop.add(data.with_features(data.features, reversed_names), "train")
+    test_id = workshop.add(made(NUMBERED, 9, 2), "test")  # all but the three that are used
+    job = workshop.train(train_id, test_dataset_id=test_id)
+    assert job.status == "succeeded", job.problem
+    assert job.result is not None
+    assert set(job.result) == {"model_id"}
+    last = (job.findings or [])[-1]
+    assert (last["code"], last["severity"], last["count"], last["total"]) == (
+        "features-absent",
+        "error",
+        3,
+        3,
+    )
+    allowed = workshop.train(train_id, test_dataset_id=test_id, allow_absent_features=True)
+    assert "evaluation_id" in (allowed.result or {})
