@@ -124,7 +124,7 @@ def read_unjudged(
     content = content_of(text, file.name, has_query_sizes=file.query_sizes is not None)
     table: Table
     if content.format == "parquet":
-        table = ParquetTable(text, file.name)
+        table = ParquetTable(text, file.name, limits)
     elif content.format == "csv" and file.query_sizes is None:
         table = DelimitedTable(text, file.name, content.delimiter or ",")
     else:
