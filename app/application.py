@@ -58,6 +58,8 @@ from core.store import Store, WakeUps
 
 # Whoever sent a request waits for it, and it occupies a thread meanwhile.
 LOCK_SECONDS = 5
+MOST_DAMAGED_NAMED = 20
+
 _V1 = (
     datasets.router,
     jobs.router,
@@ -120,6 +122,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 doorkeeper=doorkeeper,
                 metrics=metrics,
                 parts=parts,
+                damage=Probe(lambda: _damaged_artifacts(store)),
             )
             yield
         finally:
@@ -165,6 +168,11 @@ def create_app(settings: ApiSettings) -> FastAPI:
     problems.install(application)
     documentation.install(application)
     return application
+
+
+def _damaged_artifacts(store: Store) -> list[str]:
+    with store.read() as tx:
+        return tx.digests.damaged(MOST_DAMAGED_NAMED)
 
 
 def _version() -> str:

@@ -30,7 +30,7 @@ class ComparedQueries:
     def __init__(self, store: Store, comparison_id: str) -> None:
         with store.read() as tx:
             self._comparison = tx.comparisons.get(comparison_id)
-        self._artifacts = store.artifacts
+        self._artifacts = store.verified
         self._key = comparison_key(comparison_id)
 
     def page(self, cursor: str | None, limit: int) -> ComparedQueryPage:

@@ -15,7 +15,6 @@ from core.data.query_index import QueryIndex
 from core.data.trec import write_qrels
 from core.errors import WrongState
 from core.store import Dataset, Store
-from core.store.artifacts import Artifacts
 from core.store.dataset_keys import features_key, queries_key
 
 _INDEXES_KEPT = 8
@@ -33,7 +32,7 @@ class DatasetFiles:
     def __init__(self, store: Store, dataset_id: str) -> None:
         with store.read() as tx:
             self._dataset = tx.datasets.get(dataset_id)
-        self._artifacts = store.artifacts
+        self._store = store
         self._data_key = _data_key(self._dataset)
 
     def queries(self, prefix: str | None, cursor: str | None, limit: int) -> QueryPage:
@@ -42,7 +41,7 @@ class DatasetFiles:
         Raises:
             InvalidInput: The cursor is not one that a page carried.
         """
-        index = _index(self._artifacts, self._data_key)
+        index = _index(self._store, self._data_key)
         if prefix:
             index = index.with_prefix(prefix)
         first = row_cursor(cursor, len(index))
@@ -59,13 +58,13 @@ class DatasetFiles:
         Raises:
             NotFound: There is no query of this id.
         """
-        entry = _index(self._artifacts, self._data_key).find(query_id)
+        entry = _index(self._store, self._data_key).find(query_id)
         features: int = (self._dataset.statistics or {}).get("features", 1)
         limit = max(1, min(limit, MAX_CELLS // max(features, 1)))
         first = entry.first_row + min(offset, entry.documents)
         last = min(first + limit, entry.first_row + entry.documents)
         # The first row is read in any case: it knows the weight of the query and the features' names.
-        rows = read_rows_of(self._artifacts, self._data_key, min(first, last - 1), last)
+        rows = read_rows_of(self._store, self._data_key, min(first, last - 1), last)
         skipped = rows.n_documents - (last - first)
         return JudgedQuery(
             query_id=query_id,
@@ -82,31 +81,37 @@ class DatasetFiles:
 
         Of a first query that has more, its first documents.
         """
-        entries = _index(self._artifacts, self._data_key).entries(0, limit)
+        entries = _index(self._store, self._data_key).entries(0, limit)
         ends = [entry.first_row + entry.documents for entry in entries]
         last = max((end for end in ends if end <= limit), default=limit)
-        return read_rows_of(self._artifacts, self._data_key, 0, last)
+        return read_rows_of(self._store, self._data_key, 0, last)
 
     def features(self) -> FeatureProfiles:
         """Read what each feature is like."""
-        profiles = json.loads(self._artifacts.read_bytes(features_key(self._data_key)))
+        with self._store.verified.open(features_key(self._data_key)) as file:
+            profiles = json.load(file)
         return FeatureProfiles(items=profiles)
 
     def qrels(self) -> Iterator[str]:
         """Write the judgments as TREC qrels, a block of lines at a time."""
-        with self._artifacts.open(self._data_key) as file:
-            yield from write_qrels(read_judgments(file))
+        self._store.verified.check(self._data_key)
+        return _qrels(self._store, self._data_key)
 
 
-def read_rows_of(artifacts: Artifacts, data_key: str, first: int, last: int) -> RankingDataset:
+def read_rows_of(store: Store, data_key: str, first: int, last: int) -> RankingDataset:
     """Read the documents `first` to `last` of a stored dataset, and no other row group than theirs."""
-    with artifacts.open(data_key) as file:
+    with store.verified.open(data_key) as file:
         return read_rows(file, first, last)
 
 
+def _qrels(store: Store, data_key: str) -> Iterator[str]:
+    with store.verified.open(data_key) as file:
+        yield from write_qrels(read_judgments(file))
+
+
 @functools.lru_cache(_INDEXES_KEPT)
-def _index(artifacts: Artifacts, data_key: str) -> QueryIndex:
-    with artifacts.open(queries_key(data_key)) as file:
+def _index(store: Store, data_key: str) -> QueryIndex:
+    with store.verified.open(queries_key(data_key)) as file:
         return QueryIndex.read(file)
 
 

@@ -64,7 +64,7 @@ def exported(services: Services, model: Model, asked: ExportQuery) -> Export:
         ModelError: The format cannot express the model.
     """
     return export_model(
-        services.store.artifacts.read_bytes(model_key(model.id)),
+        services.store.verified.read_bytes(model_key(model.id), model.sha256),
         asked.format,
         tuple(model.feature_names),
         f"{model.name}-{model.version}",

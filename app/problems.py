@@ -15,6 +15,7 @@ from starlette.routing import Match
 
 from app.pointers import input_problems
 from core.errors import (
+    ArtifactDamaged,
     ByteQuotaExceeded,
     DatasetError,
     FeaturesAbsent,
@@ -78,6 +79,9 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
             HTTPStatus.TOO_MANY_REQUESTS, "too-many-jobs", "Too many jobs wait or run"
         ),
         ByteQuotaExceeded: ProblemKind(HTTPStatus.CONFLICT, "quota-exceeded", "Too much is stored"),
+        ArtifactDamaged: ProblemKind(
+            HTTPStatus.INTERNAL_SERVER_ERROR, "artifact-damaged", "Stored bytes are damaged"
+        ),
         StoreFull: ProblemKind(
             HTTPStatus.INSUFFICIENT_STORAGE, "insufficient-storage", "There is no room for this"
         ),

@@ -41,6 +41,7 @@ class Services:
         doorkeeper: Tells callers by their keys.
         metrics: What Prometheus is told.
         parts: What the service needs, and how to ask each whether something is wrong with it.
+        damage: Lists the keys of artifacts that were found damaged.
     """
 
     settings: ApiSettings
@@ -55,6 +56,7 @@ class Services:
     doorkeeper: Doorkeeper
     metrics: Metrics
     parts: Mapping[str, Probe[str | None]]
+    damage: Probe[list[str]]
 
     def submitted(self, job: Job) -> None:
         """Log a job that is now on record, with the request that submitted it, and wake a worker for it."""

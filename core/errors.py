@@ -161,5 +161,14 @@ class StoreUnavailable(RankeryError):
     """The database or the artifact store cannot be opened or reached."""
 
 
+class ArtifactDamaged(RankeryError):
+    """Stored bytes are gone or are not those that were written, so nothing is made of them."""
+
+    def __init__(self, key: str, detail: str) -> None:
+        self.key = key
+        self.detail = detail
+        super().__init__(f"the stored artifact {key} is damaged: {detail}")
+
+
 class StoreFull(StoreUnavailable):
     """There is no room for what was to be stored."""

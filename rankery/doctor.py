@@ -1,11 +1,12 @@
 """Judged files looked over on this machine, without a service; a border to core as `local` is one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from rankery.keys import open_store
 from rankery.local import one_sentence, query_sizes_beside
 
 Finding = dict[str, Any]
@@ -57,6 +58,40 @@ class Examination:
         lists = [file.findings for file in self.files] + [pair.findings for pair in self.pairs]
         found = {finding["severity"] for findings in lists for finding in findings}
         return next((severity for severity in ("error", "warning", "info") if severity in found), None)
+
+
+@dataclass(frozen=True)
+class ExaminedStorage:
+    """What the doctor says of a data folder's artifacts, which it names by their keys.
+
+    Attributes:
+        artifacts: How many are on record.
+        damaged: Those with other bytes than were written.
+        missing: Those that are gone.
+        unverified: Those that get their checksum when they are first read.
+        orphaned: Files older than an hour that nothing on record needs.
+    """
+
+    artifacts: int
+    damaged: list[str]
+    missing: list[str]
+    unverified: list[str]
+    orphaned: list[str]
+
+
+def examine_storage(data_dir: Path) -> ExaminedStorage:
+    """Compare all stored artifacts with their checksums, the service running or not.
+
+    Args:
+        data_dir: The data folder; RANKERY_DATABASE_URL and RANKERY_STORAGE_URL may name other places.
+
+    Raises:
+        StoreUnusable: The database or the storage cannot be used.
+    """
+    from core.store.inventory import take_inventory
+
+    with open_store(data_dir) as store:
+        return ExaminedStorage(**asdict(take_inventory(store)))
 
 
 def examine_files(

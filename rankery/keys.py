@@ -62,7 +62,7 @@ def create_key(data_dir: Path, name: str, scopes: Sequence[str], expires_in: str
     if not name.strip() or not name.isprintable() or len(name) > 200:
         raise KeyRejected("a key's name is up to 200 printable characters")
     expires_at = None if expires_in is None else _moment_in(expires_in)
-    with _store(data_dir) as store, store.begin() as tx:
+    with open_store(data_dir) as store, store.begin() as tx:
         key, secret = tx.api_keys.create(name, scopes, expires_at=expires_at)
     until = "" if key.expires_at is None else f", until {key.expires_at:%Y-%m-%d %H:%M}"
     sentence = f"{key.id} may {', '.join(key.scopes)}{until}; its secret is shown this once"
@@ -76,7 +76,7 @@ def all_keys(data_dir: Path) -> list[ShownKey]:
         StoreUnusable: The database cannot be used.
     """
     found: list[ShownKey] = []
-    with _store(data_dir) as store, store.read() as tx:
+    with open_store(data_dir) as store, store.read() as tx:
         page = tx.api_keys.page(None, _PAGE)
         found += map(_shown_key, page.items)
         while page.next_cursor is not None:
@@ -92,7 +92,7 @@ def revoke_key(data_dir: Path, id: str) -> ShownKey:
         KeyRejected: There is none.
         StoreUnusable: The database cannot be used.
     """
-    with _store(data_dir) as store, store.begin() as tx:
+    with open_store(data_dir) as store, store.begin() as tx:
         return _shown_key(tx.api_keys.revoke(id))
 
 
@@ -107,7 +107,7 @@ def require_key_beyond_loopback(host: str, data_dir: Path) -> None:
 
     if is_loopback(host):
         return
-    with _store(data_dir) as store, store.read() as tx:
+    with open_store(data_dir) as store, store.read() as tx:
         if tx.api_keys.any_exists():
             return
     raise KeyMissing(
@@ -118,7 +118,13 @@ def require_key_beyond_loopback(host: str, data_dir: Path) -> None:
 
 
 @contextmanager
-def _store(data_dir: Path) -> "Iterator[Store]":
+def open_store(data_dir: Path) -> "Iterator[Store]":
+    """Open the migrated store of a data folder.
+
+    Raises:
+        StoreUnusable: It cannot be used.
+        KeyRejected: What was asked of it is refused.
+    """
     from pydantic import ValidationError
 
     from core.errors import InvalidInput, NotFound, RankeryError

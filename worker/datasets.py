@@ -52,6 +52,7 @@ def load_dataset(store: Store, caches: Caches, dataset_id: str) -> NamedDataset:
 
     Raises:
         NotFound: It was deleted, or has not been read yet.
+        ArtifactDamaged: Its Parquet is not the one that was stored.
     """
     with store.read() as tx:
         row = tx.datasets.get(dataset_id)
@@ -61,7 +62,7 @@ def load_dataset(store: Store, caches: Caches, dataset_id: str) -> NamedDataset:
     key = row.digest or row.id
     dataset = caches.dataset(key)
     if dataset is None:
-        with store.artifacts.local(row.data_key) as path:
+        with store.verified.local(row.data_key) as path:
             dataset = read_parquet(path)
         caches.keep_dataset(key, dataset)
     return NamedDataset(dataset, key)

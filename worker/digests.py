@@ -3,14 +3,12 @@
 import hashlib
 import json
 from dataclasses import asdict
-from typing import Any, BinaryIO
+from typing import Any
 
 from core.data.options import ReadingOptions
 
 # One more whenever the same bytes give other arrays, statistics or findings: they are then read again.
 READING_VERSION = 1
-
-_BLOCK_BYTES = 2**20
 
 
 def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingOptions) -> str:
@@ -34,14 +32,6 @@ def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingO
 def synthetic_digest(source: dict[str, Any]) -> str:
     """Name what a synthetic dataset's source makes."""
     return _digest({"synthetic": source})
-
-
-def file_sha256(file: BinaryIO) -> str:
-    """Return the checksum of a file, in hexadecimal."""
-    checksum = hashlib.sha256()
-    while block := file.read(_BLOCK_BYTES):
-        checksum.update(block)
-    return checksum.hexdigest()
 
 
 def _digest(decisive: dict[str, Any]) -> str:

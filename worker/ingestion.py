@@ -4,6 +4,7 @@ from core.data import dataset_statistics, write_parquet
 from core.data.query_index import write_query_index
 from core.data.result import Reading
 from core.doctor import examine
+from core.errors import ArtifactDamaged, NotFound
 from core.store.columns import to_json
 from core.store.dataset_keys import (
     claims_folders,
@@ -23,7 +24,8 @@ _PERCENT = 100
 def run_ingestion(run: JobRun) -> None:
     """Read or make a dataset, describe it, look it over and store it; what was sent then goes.
 
-    A content that is stored already is taken over and not read again. A dataset that cannot be read becomes
+    A content that is stored already is taken over and not read again, unless its stored copy is damaged: then
+    what was read now takes its place for all datasets of this content. A dataset that cannot be read becomes
     invalid with the job's problem when the job fails.
 
     Raises:
@@ -37,10 +39,25 @@ def run_ingestion(run: JobRun) -> None:
         row = tx.datasets.get(dataset_id)
     source = source_of(row, run.store.artifacts)
     digest = source.digest()
-    if not _take_over(run, dataset_id, digest):
+    damaged_key = _damaged_copy(run, dataset_id, digest)
+    if damaged_key is not None or not _take_over(run, dataset_id, digest):
         run.phase("reading")
         reading = source.read(run.limits, run.threads, counting(run, "reading", _PERCENT))
-        _ingest(run, dataset_id, digest, reading)
+        _ingest(run, dataset_id, digest, reading, damaged_key)
+
+
+def _damaged_copy(run: JobRun, dataset_id: str, digest: str) -> str | None:
+    """Return the `data_key` of the stored content when its bytes are damaged, so that it is read anew."""
+    with run.store.read() as tx:
+        stored = tx.datasets.ready_with(digest, dataset_id)
+    if stored is None or stored.data_key is None:
+        return None
+    try:
+        for key in (stored.data_key, queries_key(stored.data_key), features_key(stored.data_key)):
+            run.store.verified.check(key, again=True)
+    except (ArtifactDamaged, NotFound):
+        return stored.data_key
+    return None
 
 
 class _Unknown(Exception):
@@ -57,7 +74,7 @@ def _take_over(run: JobRun, dataset_id: str, digest: str) -> bool:
     return True
 
 
-def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading) -> None:
+def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged_key: str | None) -> None:
     dataset = reading.dataset
     run.phase("examining", afresh=True)
     statistics = dataset_statistics(dataset)
@@ -82,7 +99,12 @@ def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading) -> None
             digest=digest,
             data_key=data_key,
             format=reading.format,
+            replaces=damaged_key,
         )
+        if ready.data_key != data_key:
+            tx.digests.forget(data_folder(data_key))
     if ready.data_key != data_key:  # the same content became ready meanwhile
         run.remove(data_folder(data_key))
+    if damaged_key is not None:
+        run.remove(data_folder(damaged_key))
     run.caches.keep_dataset(digest, dataset)

@@ -4,13 +4,14 @@ import math
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import structlog
 
 from core.data.options import Limits
 from core.errors import JobCancelled, RankeryError, StoreUnavailable
 from core.store import Job, Store, Transaction
+from core.store.checksums import ChecksummedFile
 from worker.bounds import Bounds
 from worker.caches import Caches
 from worker.counts import JobCounts
@@ -78,6 +79,7 @@ class JobRun:
         self._findings: list[Values] | None = None
         self._iterations: list[tuple[int, Values]] = []
         self._made: list[str] = []
+        self._checksums: dict[str, ChecksummedFile] = {}
         self._consumed: list[str] = []
         self._interruption: Exception | None = None
         self._interrupted_at = math.inf
@@ -235,10 +237,12 @@ class JobRun:
 
     @contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:
-        """Write an artifact into a folder of its own, which is kept only when the job succeeds."""
+        """Write an artifact into a folder of its own, kept with its checksum only when the job succeeds."""
         self._made.append(path.rpartition("/")[0])
         with self.store.artifacts.writing(path) as file:
-            yield file
+            checksummed = ChecksummedFile(file)
+            yield cast("BinaryIO", checksummed)
+        self._checksums[path] = checksummed
 
     @contextmanager
     def succeeding(self, result: dict[str, Any]) -> Iterator[Transaction]:
@@ -253,6 +257,8 @@ class JobRun:
         self._enter("finished")
         with self.store.begin() as tx:
             self._record(tx)
+            for key, written in self._checksums.items():
+                tx.digests.keep(key, written.sha256, written.size_bytes)
             yield tx
             tx.jobs.succeed(self.id, self.token, result)
         self._made.clear()
@@ -332,4 +338,6 @@ class JobRun:
 
 def _spent_seconds(tx: Transaction, job: Job) -> float:
     earlier = tx.attempts.of(job.id)
-    return sum((past.ended_at - past.started_at).total_seconds() for past in earlier if past.ended_at)
+    return sum(
+        max(0.0, (past.ended_at - past.started_at).total_seconds()) for past in earlier if past.ended_at
+    )

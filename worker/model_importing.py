@@ -1,29 +1,39 @@
 """Taking in a model from elsewhere."""
 
-import shutil
+import hashlib
 
+from core.errors import ArtifactDamaged
 from core.store import new_id
 from core.store.result_keys import model_key, model_upload_folder, model_upload_key
 from worker.jobs import JobRun
 from worker.lineage import lineage_of
 from worker.model_trials import try_model
+from worker.models import heal_models
 
 
 def run_model_import(run: JobRun) -> None:
     """Try out a LightGBM text model and make it the next version of a name; what was sent then goes.
 
+    Models of the same text whose stored copies are damaged get theirs back.
+
     Raises:
+        ArtifactDamaged: It was damaged since it was sent.
         ModelError: It cannot be used; nothing of it is kept.
     """
     spec = run.spec
     run.consumes(model_upload_folder(spec["upload_id"]))
     run.phase("checking")
     model_id = new_id("mdl_")
-    with run.store.artifacts.local(model_upload_key(spec["upload_id"])) as path:
+    key = model_upload_key(spec["upload_id"])
+    with run.store.artifacts.local(key) as path:
         found = try_model(run, path)
-        run.phase("storing")
-        with path.open("rb") as sent, run.writing(model_key(model_id)) as file:
-            shutil.copyfileobj(sent, file)
+        text = path.read_bytes()
+    if hashlib.sha256(text).hexdigest() != spec["sha256"]:
+        raise ArtifactDamaged(key, "it is not what was sent; import the model again")
+    run.phase("storing")
+    with run.writing(model_key(model_id)) as file:
+        file.write(text)
+    heal_models(run.store, text)
     with run.succeeding({"model_id": model_id}) as tx:
         tx.models.add(
             model_id,

@@ -1,7 +1,9 @@
 """Stored models, as a job needs them."""
 
+import hashlib
 from dataclasses import dataclass
 
+from core.errors import ArtifactDamaged
 from core.scoring import Forest
 from core.scoring.model_text import ModelText
 from core.store import Store
@@ -28,14 +30,32 @@ class LoadedModel:
         return tuple(self.feature_names[column] for column in self.text.used_features)
 
 
+def heal_models(store: Store, text: bytes) -> list[str]:
+    """Write a text again for each model that has it and whose stored copy is damaged; returns their ids."""
+    sha256 = hashlib.sha256(text).hexdigest()
+    with store.read() as tx:
+        models = tx.models.of_text(sha256)
+    healed = []
+    for model in models:
+        key = model_key(model.id)
+        try:
+            store.verified.read_bytes(key, sha256)
+        except ArtifactDamaged:
+            store.artifacts.write_bytes(key, text)
+            store.verified.read_bytes(key, sha256)  # which takes the damage off the record
+            healed.append(model.id)
+    return healed
+
+
 def load_model(store: Store, model_id: str) -> LoadedModel:
     """Load a model to score with.
 
     Raises:
         NotFound: There is no such model.
-        ModelError: Its text is damaged.
+        ArtifactDamaged: Its text is not the one that was stored.
+        ModelError: Its text cannot be used.
     """
     with store.read() as tx:
         row = tx.models.get(model_id)
-    text = ModelText.read(store.artifacts.read_bytes(model_key(model_id)))
+    text = ModelText.read(store.verified.read_bytes(model_key(model_id), row.sha256))
     return LoadedModel(Forest(text), text, tuple(row.feature_names))

@@ -9,6 +9,7 @@ from typing import Any
 import structlog
 
 from core.errors import (
+    ArtifactDamaged,
     DatasetError,
     FeaturesAbsent,
     InvalidInput,
@@ -30,6 +31,7 @@ TITLES: Mapping[type[RankeryError], str] = MappingProxyType(
         ModelError: "Model cannot be used",
         NotFound: "Not found",
         WrongState: "Wrong state",
+        ArtifactDamaged: "Stored bytes damaged",
         StoreFull: "Storage full",
         StoreUnavailable: "Storage unavailable",
         RankeryError: "Job failed",

@@ -2,23 +2,34 @@
 
 import hashlib
 
+from core.errors import NotFound
+from core.store.checksums import file_sha256
 from core.store.result_keys import model_key
-from worker.digests import file_sha256
 from worker.jobs import JobRun
 from worker.lineage import differences, lineage_of
+from worker.models import heal_models
 from worker.training import trained_as_asked
 
 
 def run_reproduction(run: JobRun) -> None:
     """Carry out the training of a model again and compare the bytes; no model is made.
 
+    A stored copy that is damaged or gone is replaced when the same text came out.
+
     Raises:
         InvalidInput: The specification does not fit the data any more.
         DatasetError: The datasets do not fit together any more.
-        NotFound: The model's text is gone.
     """
     with trained_as_asked(run) as trained:
         _compare(run, trained.ranker.model_text)
+
+
+def _stored_sha256(run: JobRun, key: str) -> str | None:
+    try:
+        with run.store.artifacts.open(key) as file:
+            return file_sha256(file)
+    except NotFound:
+        return None
 
 
 def _compare(run: JobRun, model_text: str) -> None:
@@ -26,8 +37,9 @@ def _compare(run: JobRun, model_text: str) -> None:
     with run.store.read() as tx:
         model = tx.models.get(run.spec["model_id"])
         now = lineage_of(tx, run.id, run.spec)
-    with run.store.artifacts.open(model_key(model.id)) as file:
-        stored_sha256 = file_sha256(file)
+    stored_sha256 = _stored_sha256(run, model_key(model.id))
+    if sha256 == model.sha256 != stored_sha256:
+        heal_models(run.store, model_text.encode())
     result = {
         "model_id": model.id,
         "equal": sha256 == model.sha256 == stored_sha256,

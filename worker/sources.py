@@ -10,8 +10,9 @@ from core.data.reading import JudgedFile, read_file
 from core.data.result import Reading
 from core.store import Dataset
 from core.store.artifacts import Artifacts
+from core.store.checksums import file_sha256
 from core.store.dataset_keys import query_sizes_key, upload_key
-from worker.digests import file_sha256, synthetic_digest, upload_digest
+from worker.digests import synthetic_digest, upload_digest
 
 
 class Source(Protocol):

@@ -93,6 +93,6 @@ def absent_features(
 
 def _stored_run(store: Store, ranking_id: str) -> Run:
     columns = ["query_id", "document_id", "score"]
-    with store.artifacts.open(ranking_key(ranking_id)) as file:
+    with store.verified.open(ranking_key(ranking_id)) as file:
         table = pq.read_table(file, columns=columns)
     return Run.from_columns(*(table.column(name) for name in columns))

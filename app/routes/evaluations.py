@@ -57,7 +57,7 @@ def list_evaluation_queries(
     """List each query's metrics, in the dataset's order."""
     with services.store.read() as tx:
         evaluation = tx.evaluations.get(evaluation_id)
-    with services.store.artifacts.open(evaluation_key(evaluation.id)) as file:
+    with services.store.verified.open(evaluation_key(evaluation.id)) as file:
         rows, next_cursor = read_rows(file, cursor, limit)
     items = [QueryValues(query_id=row.pop("query_id"), values=row) for row in rows]
     return QueryValuesPage(items=items, next_cursor=next_cursor)

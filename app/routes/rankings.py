@@ -111,13 +111,15 @@ def get_ranking(
     """
     with services.store.read() as tx:
         ranking = tx.rankings.get(ranking_id)
-    file = services.store.artifacts.open(ranking_key(ranking.id))
+    key = ranking_key(ranking.id)
     if format == "json":
-        with file:
+        with services.store.verified.open(key) as file:
             queries, next_cursor = (
                 read_queries(file, cursor, limit) if query_id is None else (_only(file, query_id), None)
             )
         return _shown(ranking, queries, next_cursor)
+    services.store.verified.check(key)
+    file = services.store.artifacts.open(key)
     if format == "trec":
         lines = write_run(ranking_batches(file), _tag(ranking))
         return Download(lines, file, "text/plain; charset=utf-8", f"{ranking.id}.run")

@@ -17,4 +17,6 @@ class ModelTexts:
         self.of = lru_cache(maxsize=MOST_MODELS)(self._read)
 
     def _read(self, model_id: str) -> ModelText:
-        return ModelText.read(self._store.artifacts.read_bytes(model_key(model_id)))
+        with self._store.read() as tx:
+            sha256 = tx.models.get(model_id).sha256
+        return ModelText.read(self._store.verified.read_bytes(model_key(model_id), sha256))

@@ -98,7 +98,8 @@ class ServedModels:
 
         Raises:
             NotFound: It means none.
-            ModelError: The model's text is damaged.
+            ArtifactDamaged: The model's text is not the one that was stored.
+            ModelError: The model's text cannot be used.
             StoreUnavailable: It cannot be looked up, and never was.
         """
         asked_at = time.monotonic()
@@ -190,7 +191,7 @@ class ServedModels:
 
 
 def _warmed(store: Store, model: Model) -> ServedModel:
-    forest = Forest.parse(store.artifacts.read_bytes(model_key(model.id)))
+    forest = Forest.parse(store.verified.read_bytes(model_key(model.id), model.sha256))
     forest.score(np.zeros((1, forest.n_features), np.float32))
     names = tuple(model.feature_names)
     reader = FeatureReader(MEMBER, names)

@@ -6,9 +6,10 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from core.errors import NotFound, StoreFull, StoreUnavailable
 from core.store.faults import in_few_words
@@ -30,13 +31,16 @@ class Artifacts:
         storage_url: Where they are, a URL that fsspec knows.
         patience_seconds: For how long a storage that is not local and fails is asked again.
 
+    Attributes:
+        is_local: Whether they are files of this machine.
+
     Raises:
         StoreUnavailable: The URL is not one that fsspec knows.
     """
 
     def __init__(self, storage_url: str, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self._files = FileSystem(storage_url, patience_seconds)
-        self._is_local = self._files.is_local
+        self.is_local = self._files.is_local
         self._root = self._files.root
 
     @contextlib.contextmanager
@@ -54,7 +58,7 @@ class Artifacts:
             with file:
                 yield file
                 file.flush()
-                if self._is_local:
+                if self.is_local:
                     os.fsync(file.fileno())
             with self._at(key, writing=True) as path:
                 self._publish(temporary, path)
@@ -72,7 +76,7 @@ class Artifacts:
             NotFound: There is none.
             StoreUnavailable: The storage does not answer, now or at any later read.
         """
-        if not self._is_local:
+        if not self.is_local:
             return open_ranges(self.size(key), lambda start, stop: self._range(key, start, stop))
         with self._at(key) as path:
             return Path(path).open("rb")
@@ -86,7 +90,7 @@ class Artifacts:
         """
         with contextlib.ExitStack() as stack:
             with self._at(key) as path:
-                if self._is_local:
+                if self.is_local:
                     file = Path(path)
                 else:
                     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rankery-"))
@@ -124,6 +128,33 @@ class Artifacts:
         with self._at(key) as path:
             return self._files.run(lambda files: int(files.size(path)))
 
+    def version(self, key: str) -> str:
+        """Name the state of an artifact: it is another one whenever the artifact was written again.
+
+        Raises:
+            NotFound: There is none.
+        """
+        with self._at(key) as path:
+            if self.is_local:
+                found = Path(path).stat()
+                return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+            return self._files.run(lambda files: str(files.ukey(path)))
+
+    def files(self) -> Iterator[tuple[str, datetime]]:
+        """Give the keys of all artifacts there are, and when each was written.
+
+        Raises:
+            StoreUnavailable: The storage does not answer.
+        """
+        try:
+            found = self._files.run(lambda files: files.find(self._root, detail=True))
+        except FileNotFoundError:
+            return
+        except Exception as error:  # each file system has its own errors
+            raise StoreUnavailable(f"the artifact storage {self._words(error)}") from error
+        for path, about in found.items():
+            yield path.removeprefix(f"{self._root}/"), _written_at(about)
+
     def delete(self, key: str) -> None:
         """Remove an artifact, or a folder with all below it; nothing happens where there is none."""
         with self._at(key) as path, contextlib.suppress(FileNotFoundError):
@@ -131,7 +162,7 @@ class Artifacts:
 
     def free_bytes(self) -> int:
         """Return the space that is left on the disk that artifacts are written to, or wait on to be sent."""
-        folder = Path(self._root) if self._is_local else Path(tempfile.gettempdir())
+        folder = Path(self._root) if self.is_local else Path(tempfile.gettempdir())
         while not folder.exists():
             folder = folder.parent
         return shutil.disk_usage(folder).free
@@ -142,7 +173,7 @@ class Artifacts:
             self._files.look()
         except Exception as error:  # noqa: BLE001 - each file system has its own errors
             return in_few_words(error)
-        if self._is_local and Path(self._root).exists() and not os.access(self._root, os.W_OK):
+        if self.is_local and Path(self._root).exists() and not os.access(self._root, os.W_OK):
             return "cannot be written to"
         return None
 
@@ -163,19 +194,24 @@ class Artifacts:
             raise kind(f"the artifact storage {self._words(error)}, needed for {key}") from error
 
     def _words(self, error: Exception) -> str:
-        return f"failed: {error}" if self._is_local else in_few_words(error)
+        return f"failed: {error}" if self.is_local else in_few_words(error)
 
     def _temporary(self, path: str) -> Path:
         # Beside its final place, so that the move is a rename; what goes elsewhere is sent from here.
-        folder = Path(path).parent if self._is_local else Path(tempfile.gettempdir())
+        folder = Path(path).parent if self.is_local else Path(tempfile.gettempdir())
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f".writing-{secrets.token_hex(8)}"
 
     def _publish(self, temporary: Path, path: str) -> None:
-        if self._is_local:
+        if self.is_local:
             temporary.replace(path)
         else:
             self._files.send(str(temporary), path)
+
+
+def _written_at(about: Mapping[str, Any]) -> datetime:
+    moment = about.get("LastModified", about.get("mtime", about.get("created", 0.0)))
+    return moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
 
 
 def _checked(key: str) -> str:

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, WrongState
 from core.store import ids
+from core.store.artifact_digests import ArtifactDigests
 from core.store.dataset_keys import data_folder, upload_folder
 from core.store.job_states import ACTIVE
 from core.store.pages import Page, Span, narrowed
@@ -110,6 +111,7 @@ class Datasets:
         digest: str | None = None,
         data_key: str | None = None,
         format: str | None = None,
+        replaces: str | None = None,
     ) -> Dataset:
         """Record that the dataset was read and may be used.
 
@@ -123,10 +125,14 @@ class Datasets:
             digest: What decides its content.
             data_key: Where its Parquet is.
             format: What the uploaded file turned out to be.
+            replaces: The `data_key` of a damaged copy of the same content, in whose place this one comes for
+                all datasets.
 
         Raises:
             NotFound: There is none.
         """
+        if digest is not None and data_key is not None and replaces is not None:
+            self._replace(digest, replaces, data_key)
         if digest is not None and (taken := self.take_over(id, digest)):
             return taken
         dataset = self.get(id)
@@ -145,8 +151,7 @@ class Datasets:
         """
         dataset = self.get(id)
         take_turn(self._session, _DIGEST_TURNS, digest)
-        same = (Dataset.digest == digest, Dataset.status == "ready", Dataset.id != id)
-        other = self._session.scalar(select(Dataset).where(*same).order_by(Dataset.id).limit(1))
+        other = self.ready_with(digest, id)
         if other is None:
             return None
         dataset.status, dataset.problem = "ready", None
@@ -155,6 +160,11 @@ class Datasets:
         self._tell_format(dataset, other.source.get("format"))
         self._session.flush()
         return dataset
+
+    def ready_with(self, digest: str, other_than: str) -> Dataset | None:
+        """Return another dataset of a digest that is ready; None where there is none."""
+        same = (Dataset.digest == digest, Dataset.status == "ready", Dataset.id != other_than)
+        return self._session.scalar(select(Dataset).where(*same).order_by(Dataset.id).limit(1))
 
     def mark_invalid(self, id: str, problem: dict[str, Any]) -> Dataset:
         """Record why the dataset cannot be used.
@@ -197,6 +207,7 @@ class Datasets:
         folders = [upload_folder(id)]
         if dataset.data_key is not None and not self._is_shared(dataset):
             folders.append(data_folder(dataset.data_key))
+            ArtifactDigests(self._session).forget(folders[-1])
         self._session.delete(dataset)
         self._session.flush()
         return folders
@@ -205,6 +216,13 @@ class Datasets:
     def _tell_format(dataset: Dataset, format: str | None) -> None:
         if format is not None and "format" in dataset.source:
             dataset.source = {**dataset.source, "format": format}
+
+    def _replace(self, digest: str, damaged_key: str, data_key: str) -> None:
+        """Let all datasets of a digest that share a damaged copy share another one."""
+        take_turn(self._session, _DIGEST_TURNS, digest)
+        sharing = (Dataset.digest == digest, Dataset.data_key == damaged_key)
+        self._session.execute(update(Dataset).where(*sharing).values(data_key=data_key))
+        ArtifactDigests(self._session).forget(data_folder(damaged_key))
 
     def _is_shared(self, dataset: Dataset) -> bool:
         if dataset.digest is not None:

@@ -9,7 +9,9 @@ from sqlalchemy.orm import Session, aliased
 
 from core.errors import InvalidInput, NotFound
 from core.store import ids
+from core.store.artifact_digests import ArtifactDigests
 from core.store.pages import Page, Span
+from core.store.result_keys import model_key
 from core.store.tables import Model, ModelAlias
 from core.store.turns import take_turn
 
@@ -40,6 +42,7 @@ class Models:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._digests = ArtifactDigests(session)
 
     def add(
         self,
@@ -91,6 +94,10 @@ class Models:
         if model is None:
             raise NotFound("model", id)
         return model
+
+    def of_text(self, sha256: str) -> list[Model]:
+        """List the models whose text has a checksum."""
+        return list(self._session.scalars(select(Model).where(Model.sha256 == sha256).order_by(Model.id)))
 
     def resolve(self, ref: str) -> Model:
         """Return the model that a reference means.
@@ -234,7 +241,7 @@ class Models:
         latest = self._session.scalar(select(func.max(Model.version)).where(Model.name == model.name))
         model.version = (latest or 0) + 1
         self._session.add(model)
-        self._session.flush()
+        self._digests.keep(model_key(model.id), model.sha256, model.size_bytes)
         return model
 
 

@@ -13,6 +13,7 @@ from core.errors import StoreFull, StoreUnavailable
 from core.store import engines, schema
 from core.store.aliases import Aliases
 from core.store.api_keys import ApiKeys
+from core.store.artifact_digests import ArtifactDigests
 from core.store.artifacts import Artifacts
 from core.store.attempts import Attempts
 from core.store.audit import Audit
@@ -25,6 +26,7 @@ from core.store.forking import ForkGuard
 from core.store.gates import Gates
 from core.store.idempotency import Idempotency
 from core.store.inspections import Inspections
+from core.store.inventory import NeededArtifacts
 from core.store.jobs import Jobs
 from core.store.models import Models
 from core.store.quotas import Quotas
@@ -33,6 +35,7 @@ from core.store.revisions import Revisions
 from core.store.sessions import Sessions
 from core.store.settings import StoreSettings
 from core.store.tallies import Tallies
+from core.store.verified_artifacts import VerifiedArtifacts
 from core.store.workers import Workers
 
 
@@ -58,6 +61,8 @@ class Transaction:
         attempts: The attempts at jobs.
         figures: How much there is of everything.
         workers: Who carries the jobs out.
+        digests: The checksums of artifacts.
+        needed: The artifacts that rows need.
     """
 
     def __init__(self, session: Session) -> None:
@@ -79,6 +84,8 @@ class Transaction:
         self.audit = Audit(session)
         self.figures = Figures(session)
         self.workers = Workers(session)
+        self.digests = ArtifactDigests(session)
+        self.needed = NeededArtifacts(session)
 
 
 class Store:
@@ -89,10 +96,12 @@ class Store:
 
     Attributes:
         artifacts: The bytes.
+        verified: The same, compared with their checksums before they are used.
     """
 
     def __init__(self, engine: Engine, artifacts: Artifacts) -> None:
         self.artifacts = artifacts
+        self.verified = VerifiedArtifacts(self)
         self._engine = engine
         self._writing = engines.for_writing(engine)
         self._reading = engines.for_reading(engine)

@@ -55,7 +55,7 @@ class Job(Base):
         took_seconds: Time from its first start to its end, or None before.
         attempt: How often it was claimed.
         token: Fencing token, one more at each claim.
-        lease_expires_at: When a silent worker is taken for lost.
+        lease_expires_at: End of its lease by the wall clock; changed by each heartbeat, see `LeaseWatch`.
         woken_at: When a wake-up was last sent for it by the sweeper.
     """
 
@@ -242,6 +242,23 @@ class Model(Base):
     def source(self) -> str:
         """Where it comes from: `trained` here, or `imported`."""
         return "imported" if self.dataset_id is None else "trained"
+
+
+class ArtifactDigest(Base):
+    """The checksum of a stored artifact.
+
+    Attributes:
+        key: Of the artifact.
+        sha256: Of its bytes when they were written; None where no good ones were ever seen.
+        damaged_at: When it was found to have other bytes, or none; None while it is good.
+    """
+
+    __tablename__ = "artifact_digests"
+
+    key: Mapped[str] = mapped_column(NAME, primary_key=True)
+    sha256: Mapped[str | None] = mapped_column(SHA256)
+    size_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    damaged_at: Mapped[datetime | None] = mapped_column(index=True)
 
 
 class ModelAlias(Base):

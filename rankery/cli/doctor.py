@@ -9,8 +9,8 @@ import typer
 from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.endings import FAILED, WrongUsage
 from rankery.cli.findings import counts, findings_table
-from rankery.cli.options import FormatOption, Json, QuerySizesOption, file_option
-from rankery.cli.printing import plain, show, show_json
+from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, FormatOption, Json, QuerySizesOption, file_option
+from rankery.cli.printing import plain, show, show_json, table
 
 if TYPE_CHECKING:
     from rankery.doctor import ExaminedFile
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 def doctor(
     files: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             exists=True, dir_okay=False, readable=True, help="Judged files, in any format that uploads take."
         ),
-    ],
+    ] = None,
     test: Annotated[
         list[Path] | None,
         file_option("What models are to be judged on."),
@@ -30,6 +30,10 @@ def doctor(
     format: FormatOption = "auto",
     columns: ColumnsOption = None,
     query_sizes: QuerySizesOption = None,
+    storage: Annotated[
+        bool, typer.Option("--storage", help="Examine the stored bytes of the data folder instead of files.")
+    ] = False,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
     json: Json = False,
 ) -> None:
     """Say what is wrong with judged files, and what to do; needs no service.
@@ -40,10 +44,20 @@ def doctor(
 
     LightGBM's query file is found beside its data file, as rank.train.query beside rank.train.
 
+    With --storage all stored artifacts are compared with their checksums. The exit code is 1 where one is
+    damaged or missing; orphaned files, which nothing on record needs, are listed. The service may be running.
+
     Example: `rankery doctor train.txt --test test.txt`
+
+    Example: `rankery doctor --storage --data-dir /srv/rankery`
 
     Example: `rankery doctor judged.csv --columns '{"label": "grade", "query": "search"}'`
     """
+    if storage == bool(files):
+        raise WrongUsage("give judged files, or --storage to examine the data folder")
+    if storage or not files:
+        _examine_storage(data_dir, json=json)
+        return
     from rankery.doctor import examine_files
 
     if query_sizes is not None and len(files) > 1:
@@ -59,6 +73,28 @@ def doctor(
             show(f"[bold]{plain(pair.train)}[/bold] beside [bold]{plain(pair.test)}[/bold]:", "")
             show(findings_table(pair.findings))
     if found.worst() == "error":
+        raise typer.Exit(FAILED)
+
+
+def _examine_storage(data_dir: Path, *, json: bool) -> None:
+    from rankery.doctor import examine_storage
+
+    found = examine_storage(data_dir)
+    if json:
+        show_json(asdict(found))
+    else:
+        listed = table("artifact", "state", wrap=("artifact",))
+        for state in ("damaged", "missing", "orphaned", "unverified"):
+            for key in getattr(found, state):
+                listed.add_row(plain(key), state)
+        if listed.row_count:
+            show(listed, "")
+        show(
+            f"{plain(found.artifacts)} artifacts: {plain(len(found.damaged))} damaged,"
+            f" {plain(len(found.missing))} missing, {plain(len(found.unverified))} without a checksum;"
+            f" {plain(len(found.orphaned))} orphaned files"
+        )
+    if found.damaged or found.missing:
         raise typer.Exit(FAILED)
 
 

@@ -1,5 +1,6 @@
 """Exports over HTTP: the file, the archive, the proof, and the catalogue of formats."""
 
+import hashlib
 import io
 import json
 import zipfile
@@ -229,6 +230,8 @@ def test_a_model_that_cannot_be_expressed_is_refused(
     text = store.artifacts.read_bytes(model_key(model.id)).decode()
     missing = text.replace("decision_type=2 2", "decision_type=8 8")  # NaN goes right
     store.artifacts.write_bytes(model_key(model.id), missing.encode())
+    with store.begin() as tx:
+        tx.models.get(model.id).sha256 = hashlib.sha256(missing.encode()).hexdigest()
     response = client.get("/v1/models/web/export?format=ranklib")
     assert (response.status_code, response.json()["type"]) == (422, "/problems/unfit-model")
     assert "'bm25' <=" in response.json()["detail"]

@@ -55,11 +55,13 @@ def test_the_same_bytes_come_out(trained: Workshop) -> None:
 
 
 def test_a_text_that_somebody_changed_is_not_equal(trained: Workshop) -> None:
-    """Though training gives what is on record."""
+    """Though training gives what is on record; which then takes its place."""
     with trained.store.read() as tx:
         key = model_key(tx.models.resolve("web").id)
-    trained.store.artifacts.write_bytes(key, trained.store.artifacts.read_bytes(key) + b"\n")
+    good = trained.store.artifacts.read_bytes(key)
+    trained.store.artifacts.write_bytes(key, good + b"\n")
     result = _reproduced(trained)
+    assert trained.store.artifacts.read_bytes(key) == good
     assert not result["equal"]
     assert result["sha256"] == result["expected_sha256"] != result["stored_sha256"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.compiling import left_to_compile
 
 WORK = """
-import json, pathlib, sys, warnings
+import hashlib, json, pathlib, sys, warnings
 import lightgbm
 import numpy as np
 from app import ApiSettings, create_app
@@ -26,7 +26,7 @@ with TestClient(application, base_url="http://127.0.0.1") as client:
         job = tx.jobs.add("import-model", {"name": "web"})
         model = tx.models.add(
             name="web", job_id=job.id, feature_names=["a", "b", "c"], best_iteration=2,
-            sha256="0" * 64, size_bytes=len(text),
+            sha256=hashlib.sha256(text).hexdigest(), size_bytes=len(text),
         )
     store.artifacts.write_bytes(model_key(model.id), text)
 

@@ -1,9 +1,11 @@
 """`rankery doctor` on files, without a service."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
 
+from rankery.keys import open_store
 from tests.rankery.cli.commands import JUDGED, run
 
 NOTHING_TO_LEARN = "".join(f"0 qid:{query} 1:{document}\n" for query in (1, 2) for document in (1, 2))
@@ -89,3 +91,33 @@ def test_what_cannot_be_read_is_one_sentence(
     assert (done.code, done.output) == (1, "")
     assert sentence in done.sentence
     assert len(done.errors.splitlines()) == 1
+
+
+def test_the_storage_of_a_data_folder(tmp_path: Path) -> None:
+    """Damaged artifacts are named and end the command with 1; good bytes in their place make it 0 again."""
+    data_dir = tmp_path / "data"
+    with open_store(data_dir) as store, store.begin() as tx:
+        dataset = tx.datasets.add("d", {"kind": "upload"})
+        key = "data/job_1-1/data.parquet"
+        tx.datasets.mark_ready(dataset.id, statistics={}, digest="d", data_key=key)
+        store.artifacts.write_bytes(key, b"good")
+        tx.digests.keep(key, hashlib.sha256(b"good").hexdigest(), 4)
+    stored = data_dir / "artifacts" / key
+    stored.write_bytes(b"evil")
+    done = run("doctor", "--storage", "--data-dir", data_dir, "--json")
+    assert done.code == 1
+    assert done.document["damaged"] == [key]
+    done = run("doctor", "--storage", "--data-dir", data_dir, NO_COLOR="1")
+    assert done.code == 1
+    assert "1 artifacts: 1 damaged, 0 missing" in done.output
+    assert key in done.output
+    stored.write_bytes(b"good")
+    assert run("doctor", "--storage", "--data-dir", data_dir).code == 0
+
+
+def test_files_or_the_storage(folder: Path) -> None:
+    """One of the two is looked at."""
+    for given in ((), (folder / "train.txt", "--storage")):
+        done = run("doctor", *given)
+        assert done.code == 2
+        assert "give judged files, or --storage" in done.errors

@@ -1,0 +1,55 @@
+"""SHA-256 of files, as they are written and as they are read."""
+
+import hashlib
+import io
+from typing import Any, BinaryIO
+
+_BLOCK_BYTES = 2**20
+
+
+class ChecksummedFile(io.BufferedIOBase):
+    """A file that is written from its start to its end, and the checksum of what was written.
+
+    Args:
+        file: Takes the bytes; closing it is left to its owner.
+
+    Attributes:
+        size_bytes: How much was written.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._checksum = hashlib.sha256()
+        self.size_bytes = 0
+
+    @property
+    def sha256(self) -> str:
+        """The checksum so far, in hexadecimal."""
+        return self._checksum.hexdigest()
+
+    def writable(self) -> bool:
+        """Tell that it can be written to."""
+        return True
+
+    def write(self, content: Any) -> int:
+        """Append bytes."""
+        written = self._file.write(content)
+        self._checksum.update(content)
+        self.size_bytes += written
+        return written
+
+    def tell(self) -> int:
+        """Return how much was written."""
+        return self.size_bytes
+
+    def flush(self) -> None:
+        """Pass on what is buffered."""
+        self._file.flush()
+
+
+def file_sha256(file: BinaryIO) -> str:
+    """Return the checksum of a file from here to its end, in hexadecimal."""
+    checksum = hashlib.sha256()
+    while block := file.read(_BLOCK_BYTES):
+        checksum.update(block)
+    return checksum.hexdigest()

@@ -1,0 +1,100 @@
+"""All stored bytes held against the rows."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from core.store import Model, Store, new_id
+from core.store.dataset_keys import queries_key, upload_key
+from core.store.inventory import Inventory, take_inventory
+from core.store.result_keys import checkpoint_key, model_key, run_key
+
+TEXT = b"tree\n"
+DATA_KEY = "data/job_1-1/data.parquet"
+HOURS_AGO = 3 * 3600
+
+
+@pytest.fixture
+def kept(store: Store, add_model: Callable[[str], Model]) -> dict[str, str]:
+    """A model and a dataset with good bytes; returns their keys."""
+    model = add_model("web")
+    keys = {"model": model_key(model.id), "data": DATA_KEY, "queries": queries_key(DATA_KEY)}
+    with store.begin() as tx:
+        dataset = tx.datasets.add("d", {"kind": "upload"})
+        tx.datasets.mark_ready(dataset.id, statistics={}, digest="d", data_key=DATA_KEY)
+        for key in keys.values():
+            store.artifacts.write_bytes(key, TEXT)
+            tx.digests.keep(key, hashlib.sha256(TEXT).hexdigest(), len(TEXT))
+    return keys
+
+
+def write_long_ago(store: Store, key: str) -> None:
+    """Write an artifact that was not touched for hours."""
+    store.artifacts.write_bytes(key, TEXT)
+    with store.artifacts.local(key) as path:
+        then = path.stat().st_mtime - HOURS_AGO
+        os.utime(path, (then, then))
+
+
+def test_a_sound_store(store: Store, kept: dict[str, str]) -> None:
+    """Nothing is wrong with it."""
+    found = take_inventory(store)
+    assert found == Inventory(artifacts=3)
+    assert found.is_sound
+
+
+@pytest.mark.parametrize("name", ["model", "data", "queries"])
+def test_damaged_and_missing_artifacts(store: Store, kept: dict[str, str], name: str) -> None:
+    """Each is named, and stays on record as damaged until its bytes are back."""
+    store.artifacts.write_bytes(kept[name], TEXT[:-1] + b"!")
+    assert take_inventory(store) == Inventory(artifacts=3, damaged=[kept[name]])
+    store.artifacts.delete(kept[name])
+    missing = take_inventory(store)
+    assert missing == Inventory(artifacts=3, missing=[kept[name]])
+    assert not missing.is_sound
+    with store.read() as tx:
+        assert tx.digests.damaged(9) == [kept[name]]
+    store.artifacts.write_bytes(kept[name], TEXT)
+    assert take_inventory(store).is_sound
+    with store.read() as tx:
+        assert tx.digests.damaged(9) == []
+
+
+def test_an_alteration_that_leaves_size_and_time_alone(store: Store, kept: dict[str, str]) -> None:
+    """All bytes are read, whatever was compared before."""
+    assert take_inventory(store).is_sound
+    if not store.artifacts.is_local:
+        pytest.skip("object stores set the time themselves")
+    with store.artifacts.local(kept["data"]) as path:
+        before = path.stat()
+        with path.open("r+b") as file:
+            file.write(b"T")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert take_inventory(store).damaged == [kept["data"]]
+
+
+def test_what_has_no_checksum_yet(store: Store, kept: dict[str, str]) -> None:
+    """From a release that kept none: it is there, and that is all that can be said."""
+    with store.begin() as tx:
+        tx.digests.forget("data/job_1-1")
+    assert take_inventory(store) == Inventory(artifacts=2, unverified=[DATA_KEY])
+
+
+@pytest.mark.embedded
+def test_orphaned_files(store: Store, kept: dict[str, str]) -> None:
+    """What nothing on record needs; not what is young, nor what belongs to a dataset or a job under way."""
+    with store.begin() as tx:
+        training = tx.jobs.add("train", {})
+        pending = tx.datasets.add("e", {"kind": "upload"}, new_id("ds_"))
+    write_long_ago(store, "models/mdl_gone/model.txt")
+    write_long_ago(store, run_key("run_gone"))
+    store.artifacts.write_bytes("models/mdl_young/model.txt", TEXT)
+    for key in (checkpoint_key(training.id, 1, 5), upload_key(pending.id), "data/job_1-1/features.json"):
+        write_long_ago(store, key)
+    found = take_inventory(store)
+    assert found.orphaned == ["models/mdl_gone/model.txt", run_key("run_gone")]
+    assert replace(found, orphaned=[]) == Inventory(artifacts=3)
+    assert found.is_sound

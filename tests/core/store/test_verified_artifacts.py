@@ -1,0 +1,157 @@
+"""Bytes compared with their checksums before anybody uses them."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.errors import ArtifactDamaged, NotFound
+from core.store import Store
+from core.store.checksums import ChecksummedFile
+
+KEY = "models/mdl_1/model.txt"
+CONTENT = json.dumps({"values": list(range(100))}).encode()
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+Read = Callable[[Store], bytes]
+
+
+def read_bytes(store: Store) -> bytes:
+    """Read by the checksum that another row holds."""
+    return store.verified.read_bytes(KEY, SHA256)
+
+
+def read_local(store: Store) -> bytes:
+    """Read as a file on this machine."""
+    with store.verified.local(KEY) as path:
+        content = Path(path).read_bytes()
+        json.loads(content)
+    return content
+
+
+def read_open(store: Store) -> bytes:
+    """Read parts of it."""
+    with store.verified.open(KEY) as file:
+        content = file.read()
+        json.loads(content)
+    return content
+
+
+READS = pytest.mark.parametrize("read", [read_bytes, read_local, read_open])
+OF_OWN = pytest.mark.parametrize("read", [read_local, read_open])
+
+
+@pytest.fixture
+def written(store: Store) -> Store:
+    """A store with an artifact that a worker has written."""
+    with store.artifacts.writing(KEY) as file:
+        checksummed = ChecksummedFile(file)
+        checksummed.write(CONTENT[:10])
+        checksummed.write(CONTENT[10:])
+    assert (checksummed.sha256, checksummed.size_bytes) == (SHA256, len(CONTENT))
+    with store.begin() as tx:
+        tx.digests.keep(KEY, checksummed.sha256, checksummed.size_bytes)
+    return store
+
+
+def damaged(store: Store) -> list[str]:
+    """List what is on record as damaged."""
+    with store.read() as tx:
+        return tx.digests.damaged(9)
+
+
+@READS
+def test_good_bytes_are_given(written: Store, read: Read) -> None:
+    """And nothing is said of them."""
+    assert read(written) == CONTENT
+    assert damaged(written) == []
+
+
+@READS
+@pytest.mark.parametrize("place", range(0, len(CONTENT), 97))
+def test_any_byte_counts(written: Store, read: Read, place: int) -> None:
+    """Whether the result can be read or not."""
+    altered = CONTENT[:place] + bytes([CONTENT[place] ^ 1]) + CONTENT[place + 1 :]
+    written.artifacts.write_bytes(KEY, altered)
+    with pytest.raises(ArtifactDamaged) as raised:
+        read(written)
+    assert raised.value.key == KEY
+    assert damaged(written) == [KEY]
+
+
+@READS
+def test_what_is_gone_is_damaged_where_it_is_on_record(written: Store, read: Read) -> None:
+    """The rows say that it was there."""
+    written.artifacts.delete(KEY)
+    with pytest.raises(ArtifactDamaged, match="it is missing"):
+        read(written)
+
+
+@OF_OWN
+def test_what_never_was_is_not_found(store: Store, read: Read) -> None:
+    """Nothing is on record of it, then or later."""
+    with pytest.raises(NotFound):
+        read(store)
+    assert damaged(store) == []
+
+
+@READS
+def test_good_bytes_in_their_place_end_the_damage(written: Store, read: Read) -> None:
+    """Whoever puts them there."""
+    written.artifacts.write_bytes(KEY, b"{}")
+    with pytest.raises(ArtifactDamaged):
+        read(written)
+    written.artifacts.write_bytes(KEY, CONTENT)
+    assert read(written) == CONTENT
+    assert damaged(written) == []
+
+
+@OF_OWN
+def test_an_artifact_without_a_checksum_gets_its_own(store: Store, read: Read) -> None:
+    """When it could be read; from then on it is compared."""
+    store.artifacts.write_bytes(KEY, CONTENT)
+    assert read(store) == CONTENT
+    with store.read() as tx:
+        row = tx.digests.find(KEY)
+    assert row is not None
+    assert (row.sha256, row.size_bytes) == (SHA256, len(CONTENT))
+    store.artifacts.write_bytes(KEY, b"[]")
+    with pytest.raises(ArtifactDamaged):
+        read(store)
+
+
+@OF_OWN
+def test_an_artifact_without_a_checksum_that_cannot_be_read(store: Store, read: Read) -> None:
+    """It is damaged, and what it has is not taken for good by the next reader."""
+    store.artifacts.write_bytes(KEY, CONTENT[:-1])
+    for _ in range(2):
+        with pytest.raises(ArtifactDamaged, match="cannot be read"):
+            read(store)
+        assert damaged(store) == [KEY]
+
+
+@OF_OWN
+def test_a_mistake_of_the_reader_is_no_damage(written: Store, read: Read) -> None:
+    """Good bytes that a reader stumbles over are its own affair."""
+    reader = written.verified.local if read is read_local else written.verified.open
+    with pytest.raises(ValueError, match="my mistake"), reader(KEY):
+        raise ValueError("my mistake")
+    assert damaged(written) == []
+
+
+def test_parts_are_read_without_all_of_it_being_compared_again(
+    written: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for each time that it was written."""
+    assert read_open(written) == CONTENT
+    compared = []
+    on_record = written.verified._on_record
+    monkeypatch.setattr(written.verified, "_on_record", lambda key: compared.append(key) or on_record(key))  # type: ignore[func-returns-value]
+    assert read_open(written) == CONTENT
+    assert compared == []
+    written.artifacts.write_bytes(KEY, CONTENT)
+    assert read_open(written) == CONTENT
+    assert compared == [KEY]
+    written.verified.check(KEY, again=True)
+    assert compared == [KEY, KEY]
