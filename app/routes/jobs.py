@@ -12,10 +12,11 @@ from app.idempotency import BodySha256, UseOnce
 from app.learning_curves import learning_curves
 from app.routes.route import JsonRoute, PolledRoute
 from app.schemas.base import Cursor, Id, Limit
-from app.schemas.job_requests import REQUEST_EXAMPLES, JobRequest
+from app.schemas.job_requests import BATCH_EXAMPLES, REQUEST_EXAMPLES, JobBatchRequest, JobRequest
 from app.schemas.jobs import (
     ORDER_WORDS,
     Job,
+    JobBatch,
     JobHistory,
     JobKind,
     JobOrder,
@@ -24,7 +25,7 @@ from app.schemas.jobs import (
     JobWithAttempts,
 )
 from app.services import UseServices
-from app.submission import submit
+from app.submission import submit, submit_all
 from core.store.leavings import leavings
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=JsonRoute)
@@ -58,6 +59,36 @@ def create_job(
         created = accepted(Job.model_validate(job), f"/v1/jobs/{job.id}")
         once.keep(tx, body_sha256, created)
     services.submitted(job)
+    return created
+
+
+@router.post(
+    "/batch",
+    summary="Submit several jobs",
+    status_code=ACCEPTED,
+    response_model=JobBatch,
+    responses=problems(404, 409, *BODY_PROBLEMS),
+)
+def create_jobs(
+    body: Annotated[JobBatchRequest, Body(openapi_examples=BATCH_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    once: UseOnce,
+    body_sha256: BodySha256,
+) -> Response:
+    """Queue all of several jobs, such as the trainings of a grid, or none of them.
+
+    Each is checked as if it came alone; what is wrong with any refuses them all, with its place in the list.
+    """
+    with services.store.begin() as tx:
+        if answer := once.earlier_answer(tx, body_sha256):
+            return answer
+        tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs, len(body.jobs))
+        jobs = submit_all(tx, body.jobs, caller.key_id)
+        created = accepted(JobBatch(jobs=[Job.model_validate(job) for job in jobs]), "/v1/jobs")
+        once.keep(tx, body_sha256, created)
+    for job in jobs:
+        services.submitted(job)
     return created
 
 

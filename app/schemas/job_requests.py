@@ -234,6 +234,15 @@ JobRequest = Annotated[
     Field(discriminator="kind"),
 ]
 
+MOST_JOBS_AT_ONCE = 256
+
+
+class JobBatchRequest(RequestModel):
+    """Several jobs, such as the trainings of a grid, of which all are queued or none."""
+
+    jobs: list[JobRequest] = Field(min_length=1, max_length=MOST_JOBS_AT_ONCE)
+
+
 REQUEST_EXAMPLES: dict[str, Any] = {
     "train": {
         "summary": "Train with NDCG-Loss2++ and stop early",
@@ -316,5 +325,12 @@ REQUEST_EXAMPLES: dict[str, Any] = {
     "rank": {
         "summary": "Rank a dataset with an aliased model",
         "value": {"kind": "rank", "model": "web@champion", "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3"},
+    },
+}
+
+BATCH_EXAMPLES: dict[str, Any] = {
+    "grid": {
+        "summary": "Train with two seeds",
+        "value": {"jobs": [{**REQUEST_EXAMPLES["train-split"]["value"], "seed": seed} for seed in (1, 2)]},
     },
 }

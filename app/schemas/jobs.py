@@ -145,6 +145,12 @@ class JobWithAttempts(Job):
         return cls.model_construct(**shown, attempts=[Attempt.model_validate(row) for row in attempts])
 
 
+class JobBatch(ResponseModel):
+    """Jobs that were queued together."""
+
+    jobs: list[Job] = Field(description="In the order in which they were asked for")
+
+
 class JobPage(ResponseModel):
     """A page of jobs, in the order asked for."""
 

@@ -1,5 +1,7 @@
 """What must hold before a job is queued, so that a worker never starts one that cannot end well."""
 
+from collections.abc import Sequence
+
 from app.schemas.job_requests import (
     CompareRequest,
     EvaluateRequest,
@@ -12,6 +14,7 @@ from app.submission.inspecting import inspection
 from app.submission.measuring import comparison, evaluation, ranking
 from app.submission.resolved import Resolved
 from app.submission.training import training
+from core.errors import InputProblem, InvalidInput
 from core.store import Job, Transaction
 
 Request = TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest
@@ -30,6 +33,29 @@ def submit(
         WrongState: When a dataset is not ready.
     """
     return enqueue(tx, _resolve(tx, request), key_id, PRIORITIES[request.priority])
+
+
+def submit_all(tx: Transaction, requests: Sequence[Request], key_id: str | None = None) -> list[Job]:
+    """Check all job requests of a key in full and queue them together.
+
+    Raises:
+        InvalidInput: For what is wrong with any of them, each below its place, `/jobs/0`.
+        NotFound: As `submit`.
+        WrongState: As `submit`.
+    """
+    resolved: list[Resolved] = []
+    problems: list[InputProblem] = []
+    for place, request in enumerate(requests):
+        try:
+            resolved.append(_resolve(tx, request))
+        except InvalidInput as invalid:
+            problems += invalid.below(f"/jobs/{place}").problems
+    if problems:
+        raise InvalidInput(*problems)
+    return [
+        enqueue(tx, one, key_id, PRIORITIES[request.priority])
+        for one, request in zip(resolved, requests, strict=True)
+    ]
 
 
 def enqueue(tx: Transaction, resolved: Resolved, key_id: str | None = None, priority: int = 0) -> Job:
@@ -55,4 +81,4 @@ def _resolve(tx: Transaction, request: Request) -> Resolved:
     return ranking(tx, request)
 
 
-__all__ = ["enqueue", "submit"]
+__all__ = ["enqueue", "submit", "submit_all"]

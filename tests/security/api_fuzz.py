@@ -116,12 +116,13 @@ def _config(target: Target, folder: Path, secret: str | None) -> str:
     for name, kinds in _KNOWN.items():
         values = json.dumps([target.ids[kind] for kind in kinds])
         lines += [f"[dictionaries.{name.replace('.', '_')}]", f"values = {values}"]
-    # GET and DELETE of /v1/datasets/synthetic reach the routes of /v1/datasets/{dataset_id}, as Allow says.
-    lines += [
-        "[[operations]]",
-        'include-path = "/v1/datasets/synthetic"',
-        "checks.allow_header_conformance.enabled = false",
-    ]
+    # GET of these reaches the routes of /v1/datasets/{dataset_id} and /v1/jobs/{job_id}, as Allow says.
+    for path in ("/v1/datasets/synthetic", "/v1/jobs/batch"):
+        lines += [
+            "[[operations]]",
+            f'include-path = "{path}"',
+            "checks.allow_header_conformance.enabled = false",
+        ]
     return "\n".join([*lines, ""])
 
 

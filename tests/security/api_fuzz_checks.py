@@ -89,6 +89,7 @@ MEANT: dict[str, dict[str, str]] = {
         "/test_dataset_id": "is another dataset than the one learnt from",
         "/validation": "is another dataset than the one learnt from, or a fold that there is",
     },
+    "POST /v1/jobs/batch": {**_KEY, "/jobs": "are each as they are alone"},
     "POST /v1/keys": {"/expires_at": "lies in the future"},
     "POST /v1/models": {**_KEY, "/tags": "is JSON within a text"},
     "PATCH /v1/models/{ref}": {"/tags": "are bounded together with those that it has"},

@@ -283,6 +283,18 @@ class AsyncJobCalls(AsyncCalls):
         """
         return self._bound(AsyncJob, await self.transport.create("/v1/jobs", dict(job)))
 
+    async def submit_all(self, jobs: Sequence[Mapping[str, Any]]) -> Listing[AsyncJob]:
+        """Submit several jobs, such as the trainings of a grid: all of them, or none where one is refused.
+
+        Args:
+            jobs: Each as `submit` takes it.
+
+        Raises:
+            RankeryApiError: The service refused one; the sentence names it by its place, `/jobs/0`.
+        """
+        answer = await self.transport.create("/v1/jobs/batch", {"jobs": [dict(job) for job in jobs]})
+        return Listing(self._bound(AsyncJob, job) for job in answer["jobs"])
+
     def jobs(self, *, kind: str | None = None, status: str | None = None) -> AsyncPages[AsyncJob]:
         """List jobs, newest first.
 

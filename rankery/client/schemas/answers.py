@@ -1258,6 +1258,13 @@ class Job(Answer):
     finished_at: AwareDatetime | None = None
 
 
+class JobBatch(Answer):
+    """Jobs that were queued together."""
+
+    jobs: list[Job]
+    """In the order in which they were asked for"""
+
+
 class JobPage(Answer):
     """A page of jobs, in the order asked for."""
 

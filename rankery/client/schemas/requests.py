@@ -1001,3 +1001,9 @@ class TrainRequest(TypedDict):
 
     allow_absent_features: NotRequired[bool]
     """Go on where a dataset lacks more than half of the features that a model uses; otherwise the job fails"""
+
+
+class JobBatchRequest(TypedDict):
+    """Several jobs, such as the trainings of a grid, of which all are queued or none."""
+
+    jobs: list[TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest]

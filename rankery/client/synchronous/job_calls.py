@@ -286,6 +286,18 @@ class JobCalls(Calls):
         """
         return self._bound(Job, self.transport.create("/v1/jobs", dict(job)))
 
+    def submit_all(self, jobs: Sequence[Mapping[str, Any]]) -> Listing[Job]:
+        """Submit several jobs, such as the trainings of a grid: all of them, or none where one is refused.
+
+        Args:
+            jobs: Each as `submit` takes it.
+
+        Raises:
+            RankeryApiError: The service refused one; the sentence names it by its place, `/jobs/0`.
+        """
+        answer = self.transport.create("/v1/jobs/batch", {"jobs": [dict(job) for job in jobs]})
+        return Listing(self._bound(Job, job) for job in answer["jobs"])
+
     def jobs(self, *, kind: str | None = None, status: str | None = None) -> Pages[Job]:
         """List jobs, newest first.
 

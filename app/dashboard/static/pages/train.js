@@ -60,7 +60,7 @@ async function readEarlier() {
 async function send() {
   const { size, requests } = gridOf(form);
   if (size > MOST) throw new Problem(422, { title: "Too many trainings", detail: `The grid has ${count(size)} points; at most ${MOST} trainings are submitted at once.` });
-  const jobs = await createAll(requests().map((request) => ({ kind: "train", ...request })), (done) => size > 1 && setText(words, `${done} of ${size} submitted`));
+  const jobs = await createAll(requests().map((request) => ({ kind: "train", ...request })));
   if (jobs.length === 1) location.assign(jobPage(jobs[0].id));
   else if (jobs.length <= MOST_COMPARED) location.assign(compareJobs(jobs.map(({ id }) => id)));
   else location.assign(`/jobs?kind=train&text=${encodeURIComponent(`${form.querySelector('[data-pointer="/model_name"]').value}-`)}`);

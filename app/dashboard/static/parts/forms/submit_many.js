@@ -1,24 +1,26 @@
 /**
- * Submitting several jobs, each once, however often a lost connection makes the user press the button.
+ * Submitting several jobs together: all of them, or none where one is refused.
  * @module
  */
-import { creator } from "../page/api.js";
+import { creator, Problem } from "../page/api.js";
 
-/** @returns {(requests: Record<string, any>[], told: (done: number) => void) => Promise<any[]>} */
+const PLACE = /^\/jobs\/\d+/;
+
+/** @returns {(requests: Record<string, any>[]) => Promise<any[]>} */
 export function manyCreator() {
-  /** @type {Map<string, {create: ReturnType<typeof creator>, job: any}>} by what was asked for */
-  const known = new Map();
-  return async (requests, told) => {
-    const jobs = [];
-    for (const request of requests) {
-      const key = JSON.stringify(request);
-      if (!known.has(key)) known.set(key, { create: creator(), job: null });
-      const entry = known.get(key);
-      entry.job ??= await entry.create("/v1/jobs", request);
-      jobs.push(entry.job);
-      told(jobs.length);
+  const create = creator();
+  return async (requests) => {
+    if (requests.length === 1) return [await create("/v1/jobs", requests[0])];
+    try {
+      return (await create("/v1/jobs/batch", { jobs: requests })).jobs;
+    } catch (error) {
+      throw error instanceof Problem ? ofTheForm(error) : error;
     }
-    known.clear();
-    return jobs;
   };
+}
+
+/** The problem with each mistake once, at its place in the form that all the jobs come from. @param {Problem} problem */
+function ofTheForm({ status, title, message, errors }) {
+  const said = new Map(errors.map(({ pointer, detail }) => ({ pointer: pointer.replace(PLACE, ""), detail })).map((error) => [error.pointer + error.detail, error]));
+  return new Problem(status, { title, detail: message, errors: [...said.values()] });
 }
