@@ -9,6 +9,7 @@ from rich.table import Table
 
 from rankery.cli.completion import of_service
 from rankery.cli.endings import FAILED
+from rankery.cli.findings import findings_table
 from rankery.cli.options import Limit
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service
@@ -67,7 +68,9 @@ def show_job(session: Session, job: _Job) -> None:
     Example: `rankery jobs show job_01k9x2z4q7c8v5n3b6r1`
     """
     found = session.client.job(job)
-    session.show(found, facts(_properties(found)))
+    findings = [finding.model_dump(mode="json") for finding in found.findings or ()]
+    told = ["", findings_table(findings)] if findings else []
+    session.show(found, facts(_properties(found)), *told)
 
 
 @jobs.command("wait")

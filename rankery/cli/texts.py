@@ -51,14 +51,45 @@ def settings(texts: Sequence[str] | None, option: str) -> dict[str, Any]:
 def grid(texts: Sequence[str] | None, option: str) -> dict[str, list[Any]]:
     """Read `name=value,value` texts, the values that a grid goes through.
 
+    Commas within brackets, braces and quotes belong to a value.
+
     Example:
-        >>> grid(["num_leaves=31,63"], "--grid")
-        {'num_leaves': [31, 63]}
+        >>> grid(["num_leaves=31,63", "loss.gain=[0,1,3],[0,1,7]"], "--grid")
+        {'num_leaves': [31, 63], 'loss.gain': [[0, 1, 3], [0, 1, 7]]}
 
     Raises:
-        NotUnderstood: As `assigned`.
+        NotUnderstood: As `assigned`; or a value is empty, comes twice, or has a bracket that stays open.
     """
-    return {name: [_value(part) for part in text.split(",")] for name, text in _pairs(texts, option)}
+    return {name: _values(name, text, option) for name, text in _pairs(texts, option)}
+
+
+def _values(name: str, text: str, option: str) -> list[Any]:
+    parts = _between_commas(text)
+    if parts is None:
+        raise NotUnderstood(f"{option} {name} has a bracket or a quote without its partner: {text}")
+    values: list[Any] = []
+    for part in parts:
+        if not part:
+            raise NotUnderstood(f"{option} {name} has nothing between two commas, or after the last: {text}")
+        value = _value(part)
+        if value in values:
+            raise NotUnderstood(f"{option} {name} goes through {part} twice")
+        values.append(value)
+    return values
+
+
+def _between_commas(text: str) -> list[str] | None:
+    """Split at the commas outside brackets, braces and quotes; None where one of those stays open."""
+    parts, depth, quoted = [""], 0, False
+    for letter in text:
+        quoted ^= letter == '"'
+        if not quoted:
+            depth += (letter in "[{") - (letter in "]}")
+        if letter == "," and depth == 0 and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return None if depth or quoted else [part.strip() for part in parts]
 
 
 def _pairs(texts: Sequence[str] | None, option: str) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ from rankery.cli.service_options import on_service
 from rankery.cli.session import Session
 from rankery.cli.texts import NotUnderstood, settings
 from rankery.cli.texts import grid as values_of_grid
-from rankery.cli.training_results import documents, show_grid, show_training
+from rankery.cli.training_results import show_grid, show_submitted, show_training
 from rankery.cli.trainings import NONE, Sources, check_losses, job_of_file, model_name_of, points
 from rankery.errors import UserError
 
@@ -96,7 +96,8 @@ def train(
         typer.Option(
             metavar="NAME=VALUE,VALUE",
             help="A training for each value, and for each combination of several: num_leaves=31,63;"
-            " loss=lambdarank,ndcg-loss2++; loss.mu=1,5.",
+            " loss=lambdarank,ndcg-loss2++; loss.mu=1,5; seed=1,2,3. A list is in brackets:"
+            " loss.gain=[0,1,3],[0,1,7].",
         ),
     ] = None,
     from_json: Annotated[
@@ -112,7 +113,8 @@ def train(
     """Train a model: upload the data, wait until they are read, train, and print how good it is.
 
     A fifth of the queries is held out to pick the best iteration, unless --validation says otherwise. With
-    --no-watch the job is submitted and its id printed, which needs a service that goes on.
+    --no-watch the job is submitted and its id printed, which needs a service that goes on. A grid is checked
+    as a whole before its first training starts, and the best by the validation data is named at the end.
 
     Example: `rankery train train.txt --loss ndcg-loss2++ --test test.txt --watch`
 
@@ -164,18 +166,17 @@ def train(
 
 def _submitted(session: Session, bodies: list[dict[str, Any]], sources: Sources | None) -> "list[Job]":
     fields = {} if sources is None else sources.fields(session)
-    jobs = []
-    for body in bodies:
-        asked = {name: value for name, value in (body | fields).items() if value is not None}
-        jobs.append(session.client.submit(asked))
-        say(f"submitted {jobs[-1].id}, {asked['loss']['name']} for {asked.get('model_name')}")
-    return jobs
+    asked = [{name: value for name, value in (body | fields).items() if value is not None} for body in bodies]
+    client = session.client
+    jobs = [client.submit(asked[0])] if len(asked) == 1 else client.submit_all(asked)
+    for job in jobs:
+        say(f"submitted {job.id}, {job.spec['loss']['name']} for {job.about}")
+    return list(jobs)
 
 
 def _run(session: Session, jobs: "list[Job]", varied: list[str], *, watch: bool) -> None:
     if not watch:
-        waiting = session.command(f"jobs wait {' '.join(job.id for job in jobs)}")
-        session.show(documents(jobs), f"Wait for it with `{waiting}`.")
+        show_submitted(session, jobs)
     elif len(jobs) == 1:
         show_training(session, session.wait(jobs[0]))
     else:

@@ -1,6 +1,7 @@
 """What came out of trainings, and what to do with it next."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -12,79 +13,183 @@ from rankery.cli.findings import findings_table
 from rankery.cli.jobs import ending
 from rankery.cli.printing import number, plain, say, table, titled
 from rankery.cli.session import Session
+from rankery.errors import RankeryApiError
 
 if TYPE_CHECKING:
-    from rankery.client import Evaluation, Job, Model
+    from rankery.client import Dataset, Evaluation, Job, Model
+
+_GONE = 404
 
 
-def documents(jobs: "Sequence[Job]") -> Any:
-    """Return what programs are told of trainings: one document, or a list of those of a grid."""
-    made = [_document(job) for job in jobs]
-    return made[0] if len(made) == 1 else made
+@dataclass(frozen=True)
+class Trained:
+    """A training that has ended, or was only submitted.
+
+    Attributes:
+        job: The training.
+        model: What it made; None where it failed or goes on.
+        evaluation: Of the model on the test data; None without such.
+        is_best: Whether no other training of its grid is better by the validation data.
+    """
+
+    job: "Job"
+    model: "Model | None" = None
+    evaluation: "Evaluation | None" = None
+    is_best: bool | None = None
+
+    @property
+    def reference(self) -> str:
+        """What people call the model; how the job ended where there is none."""
+        return self.job.status if self.model is None else f"{self.model.name}:{self.model.version}"
+
+    def settings(self) -> dict[str, Any]:
+        """Return what a grid may go through, by its names there."""
+        spec = self.job.spec
+        loss = {f"loss.{name}": value for name, value in spec["loss"].items() if name != "name"}
+        return {"loss": spec["loss"]["name"], "seed": spec.get("seed"), **loss, **spec["hyperparameters"]}
+
+    def values(self, data: str) -> Mapping[str, float | None]:
+        """Return the means on the validation or test data, at the best iteration."""
+        if self.model is None:
+            return {}
+        return (self.model.metrics if data == "test" else (self.job.metrics or {}).get(data)) or {}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what programs are told of it."""
+        best = {} if self.is_best is None else {"best": self.is_best}
+        return {"job": self.job, "model": self.model, "evaluation": self.evaluation, **best}
+
+
+def show_submitted(session: Session, jobs: "Sequence[Job]") -> None:
+    """Print trainings that nobody waits for: one, or the list of a grid."""
+    for dataset in _datasets(session, jobs):
+        if _grave(dataset):
+            say(f"look at what is wrong with {dataset.name}: `{session.command(_doctor(dataset))}`")
+    made = [Trained(job).as_json() for job in jobs]
+    waiting = session.command(f"jobs wait {' '.join(job.id for job in jobs)}")
+    session.show(made[0] if len(made) == 1 else made, f"Wait for it with `{waiting}`.")
 
 
 def show_training(session: Session, job: "Job") -> None:
-    """Print how good a model is, and the next commands."""
-    model = job.model()
+    """Print what is wrong with the data of a training, how good its model is, and the next commands."""
     evaluation = job.evaluation() if (job.result or {}).get("evaluation_id") else None
-    session.show(_document(job, model, evaluation), *_pictures(session, job, model, evaluation))
+    trained = Trained(job, job.model(), evaluation)
+    examined = _datasets(session, [job])
+    document = trained.as_json() | {"datasets": [_examined(dataset) for dataset in examined]}
+    session.show(document, *_pictures(session, trained, examined))
 
 
 def show_grid(session: Session, jobs: "Sequence[Job]", varied: Sequence[str]) -> None:
-    """Print the models of a grid side by side; the exit code is 1 where a training failed.
+    """Print the models of a grid side by side and name the best; the exit code is 1 where a training failed.
 
     Args:
         session: Of the service.
         jobs: The trainings, which have ended.
         varied: What the grid goes through.
     """
-    models = {job.id: job.model() for job in jobs if job.status == "succeeded"}
-    judged = [(data, metric) for data in ("validation", "test") for metric in _metrics(jobs, models, data)]
-    headings = [f"{data} {metric}" for data, metric in judged]
-    shown = table("model", *varied, "trees", *headings, right=("trees", *headings))
-    for job in jobs:
-        model = models.get(job.id)
-        settings = [plain(_settings(job).get(name, "")) for name in varied]
-        if model is None:
-            say(ending(job))
-            shown.add_row(job.status, *settings)
-            continue
-        values = (number(_value(job, model, data, metric)) for data, metric in judged)
-        shown.add_row(f"{model.name}:{model.version}", *settings, plain(model.best_iteration), *values)
-    session.show([_document(job, models.get(job.id)) for job in jobs], shown)
-    if len(models) < len(jobs):
+    trained = [Trained(job, job.model() if job.status == "succeeded" else None) for job in jobs]
+    for one in trained:
+        if one.model is None:
+            say(ending(one.job))
+    metric = _deciding_metric(jobs[0])
+    winner = _best(session, trained, metric)
+    examined = _datasets(session, jobs)
+    pictures = [*_findings(examined, jobs), _side_by_side(trained, varied)]
+    if winner is None:
+        pictures.append("Without validation data no model is the best; a test value is no way to choose one.")
+    else:
+        chosen = ", ".join(f"{name}={winner.settings().get(name)}" for name in varied)
+        value = number(winner.values("validation").get(metric))
+        pictures.append(
+            f"[bold]{plain(winner.reference)}[/bold] is the best by validation {plain(metric)}, {value}:"
+            f" {plain(chosen)}"
+        )
+        pictures += _next(session, winner, examined)
+    session.show(
+        [
+            Trained(one.job, one.model, is_best=one is winner).as_json()
+            | {"datasets": [_examined(dataset) for dataset in examined]}
+            for one in trained
+        ],
+        *pictures,
+    )
+    if any(one.model is None for one in trained):
         raise typer.Exit(FAILED)
 
 
-def _document(
-    job: "Job", model: "Model | None" = None, evaluation: "Evaluation | None" = None
-) -> dict[str, Any]:
-    return {"job": job, "model": model, "evaluation": evaluation}
-
-
-def _pictures(
-    session: Session, job: "Job", model: "Model", evaluation: "Evaluation | None"
-) -> Iterator[RenderableType]:
-    reference = f"{model.name}:{model.version}"
+def _pictures(session: Session, trained: Trained, examined: "Sequence[Dataset]") -> Iterator[RenderableType]:
+    job, model = trained.job, trained.model
+    yield from _findings(examined, [job])
     seconds = (
         ""
         if job.started_at is None or job.finished_at is None
         else (f" in {(job.finished_at - job.started_at).total_seconds():.0f} s")
     )
-    yield f"[bold]{plain(reference)}[/bold]: {model.best_iteration:,} trees{seconds}"
-    warnings = [found.model_dump() for found in job.findings or () if found.severity != "info"]
-    if warnings:
-        yield from ("", findings_table(warnings))
-    yield from [_latest(job)] if evaluation is None else evaluation_tables(evaluation)
-    yield "Next:"
+    trees = "" if model is None else plain(model.best_iteration)
+    yield f"[bold]{plain(trained.reference)}[/bold]: {trees} trees{seconds}"
+    yield from [_latest(job)] if trained.evaluation is None else evaluation_tables(trained.evaluation)
+    yield from _next(session, trained, examined)
+
+
+def _next(session: Session, trained: Trained, examined: "Sequence[Dataset]") -> Iterator[RenderableType]:
+    """Name the commands that follow, those that look at what was found in the data first."""
+    reference, job = trained.reference, trained.job
+    doubtful = [_doctor(dataset) for dataset in examined if _grave(dataset)]
+    doubtful += [f"jobs show {job.id}"] if _grave(job) else []
+    if doubtful:
+        yield "Next, before you trust these numbers, look at what was found:"
+        yield from (f"  {plain(session.command(words))}" for words in doubtful)
+    yield "Then:" if doubtful else "Next:"
+    test = job.spec.get("test_dataset_id") or "test.txt"
+    name = reference.replace(":", "-")
     for words in (
         f"models show {reference}",
         f"rank {reference} documents.csv",
-        f"compare {reference} OTHER --dataset {(job.spec.get('test_dataset_id') or 'test.txt')}",
+        f"compare {reference} OTHER --dataset {test}",
         f"models promote {reference}",
-        f"export {reference} --format lightgbm -o {model.name}-{model.version}.model.txt",
+        f"export {reference} --format lightgbm -o {name}.model.txt",
     ):
         yield f"  {plain(session.command(words))}"
+
+
+def _datasets(session: Session, jobs: "Sequence[Job]") -> "list[Dataset]":
+    """Return the datasets that trainings use, each once; those that were deleted meanwhile are left out."""
+    ids: dict[str, None] = {}
+    for job in jobs:
+        held_out = (job.spec.get("validation") or {}).get("dataset_id")
+        named = (job.spec["dataset_id"], held_out, job.spec.get("test_dataset_id"))
+        ids |= dict.fromkeys(one for one in named if one)
+    found = []
+    for dataset_id in ids:
+        try:
+            found.append(session.client.dataset(dataset_id))
+        except RankeryApiError as error:
+            if error.status != _GONE:
+                raise
+    return found
+
+
+def _doctor(dataset: "Dataset") -> str:
+    return f"datasets doctor {dataset.id}"
+
+
+def _examined(dataset: "Dataset") -> dict[str, Any]:
+    return {"id": dataset.id, "name": dataset.name, "findings": dataset.findings or []}
+
+
+def _grave(examined: "Dataset | Job") -> list[dict[str, Any]]:
+    """Return the errors and warnings among the findings of a dataset, or of a job's datasets together."""
+    return [found.model_dump(mode="json") for found in examined.findings or () if found.severity != "info"]
+
+
+def _findings(datasets: "Sequence[Dataset]", jobs: "Sequence[Job]") -> Iterator[RenderableType]:
+    """Show what is wrong with each dataset, and with them together; the same of several jobs once."""
+    for dataset in datasets:
+        if found := _grave(dataset):
+            yield from (f"[bold]{plain(dataset.name)}[/bold]:", findings_table(found))
+    together = {found["title"]: found for job in jobs for found in _grave(job)}
+    if together:
+        yield from ("[bold]this training[/bold]:", findings_table(list(together.values())))
 
 
 def _latest(job: "Job") -> RenderableType:
@@ -98,19 +203,36 @@ def _latest(job: "Job") -> RenderableType:
     return titled("mean over queries, at the best iteration", shown)
 
 
-def _settings(job: "Job") -> dict[str, Any]:
-    loss = {f"loss.{name}": value for name, value in job.spec["loss"].items() if name != "name"}
-    return {"loss": job.spec["loss"]["name"], **loss, **job.spec["hyperparameters"]}
+def _side_by_side(trained: Sequence[Trained], varied: Sequence[str]) -> RenderableType:
+    judged = [
+        (data, metric)
+        for data in ("validation", "test")
+        for metric in dict.fromkeys(name for one in trained for name in one.values(data))
+    ]
+    headings = [f"{data} {metric}" for data, metric in judged]
+    shown = table("model", *varied, "trees", *headings, right=("trees", *headings))
+    for one in trained:
+        settings = [plain(one.settings().get(name, "")) for name in varied]
+        if one.model is None:
+            shown.add_row(one.reference, *settings)
+            continue
+        values = (number(one.values(data).get(metric)) for data, metric in judged)
+        shown.add_row(plain(one.reference), *settings, plain(one.model.best_iteration), *values)
+    return shown
 
 
-def _metrics(jobs: "Sequence[Job]", models: "Mapping[str, Model]", data: str) -> list[str]:
-    found = [_values(job, models[job.id], data) for job in jobs if job.id in models]
-    return list(dict.fromkeys(name for values in found for name in values))
+def _deciding_metric(job: "Job") -> str:
+    """Return what picks the best iteration of a training, and so the best training of a grid."""
+    stopping = job.spec.get("early_stopping")
+    return str(stopping["metric"] if stopping else job.spec["metrics"][0])
 
 
-def _values(job: "Job", model: "Model", data: str) -> Mapping[str, Any]:
-    return (model.metrics if data == "test" else (job.metrics or {}).get(data)) or {}
-
-
-def _value(job: "Job", model: "Model", data: str, metric: str) -> float | None:
-    return _values(job, model, data).get(metric)
+def _best(session: Session, trained: Sequence[Trained], metric: str) -> Trained | None:
+    """Return the training with the best validation value, the first of several; None without validation."""
+    values = [(one, value) for one in trained if (value := one.values("validation").get(metric)) is not None]
+    if not values:
+        return None
+    described = session.client.request("GET", "/v1/metrics").json()["items"]
+    name = metric.partition("@")[0]
+    less = any(one["name"] == name and not one["higher_is_better"] for one in described)
+    return max(values, key=lambda pair: -pair[1] if less else pair[1])[0]

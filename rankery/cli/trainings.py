@@ -16,6 +16,7 @@ from rankery.cli.texts import NotUnderstood
 
 NONE = "none"
 _LOSS = "loss"
+_SEED = "seed"
 _FIRST_LETTERS = re.compile(r"^[^a-z0-9]+|[^a-z0-9._-]+")
 
 
@@ -105,7 +106,8 @@ def points(spec: Mapping[str, Any], grid: Mapping[str, list[Any]]) -> Iterator[d
 
     Args:
         spec: The job.
-        grid: Values by hyperparameter; `loss` for losses by name, `loss.mu` for an option of the loss.
+        grid: Values by hyperparameter; `loss` for losses by name, `loss.mu` for an option of the loss, `seed`
+            for the seed of the job.
 
     Example:
         >>> [job["hyperparameters"] for job in points({"hyperparameters": {}}, {"num_leaves": [31, 63]})]
@@ -118,6 +120,8 @@ def points(spec: Mapping[str, Any], grid: Mapping[str, list[Any]]) -> Iterator[d
                 job["loss"] = {**job["loss"], "name": value}
             elif name.startswith(f"{_LOSS}."):
                 job["loss"] = {**job["loss"], name.removeprefix(f"{_LOSS}."): value}
+            elif name == _SEED:
+                job["seed"] = value
             else:
                 job["hyperparameters"] = {**job.get("hyperparameters", {}), name: value}
         yield job

@@ -78,7 +78,16 @@ def test_training_prints_numbers_and_the_next_commands(
         stack, "train", folder / "train.txt", "--test", folder / "test.txt", "--name", "told", *QUICK
     )
     assert done.code == 0, done.errors
-    assert "told:1: " in done.output
+    found, result = done.output.split("told:1: ")
+    train, test_data = (trained["job"]["spec"][name] for name in ("dataset_id", "test_dataset_id"))
+    assert found.startswith("train.txt:\nwarning")
+    assert "1 of 3 features orders documents almost as their labels do" in found
+    assert "\nNext, before you trust these numbers, look at what was found:\n" in result
+    assert f"  rankery datasets doctor {train} --data-dir {stack.data_dir}\n" in result
+    assert f"  rankery datasets doctor {test_data} --data-dir {stack.data_dir}\n" in result
+    assert "\nThen:\n" in result
+    examined = {one["id"]: {found["severity"] for found in one["findings"]} for one in trained["datasets"]}
+    assert examined == {train: {"warning", "info"}, test_data: {"warning", "info"}}
     assert "mean over queries with its 95% interval" in done.output
     assert (
         f"rankery export told:1 --format lightgbm -o told-1.model.txt --data-dir {stack.data_dir}"
@@ -96,11 +105,48 @@ def test_a_grid_submits_many(trained: dict[str, Any], stack: EmbeddedStack) -> N
     grid = ("--grid", "num_leaves=3,7", "--grid", "loss=lambdarank,mse")
     done = rankery(stack, "train", "train.txt", "--name", "grid", *QUICK, *grid)
     assert done.code == 0, done.errors
-    heading, _, *rows = [line.split() for line in done.output.splitlines() if line.strip()]
+    assert done.output.startswith("train.txt:\nwarning")
+    lines = [line.split() for line in done.output.splitlines()]
+    (heading,) = (line for line in lines if line[:1] == ["model"])
     assert heading[:3] == ["model", "num_leaves", "loss"]
+    rows = [line for line in lines if line and line[0].startswith("grid:") and line[1] in "37"]
     assert [(leaves, loss) for _, leaves, loss, *_ in rows] == [
         (leaves, loss) for leaves in ("3", "7") for loss in ("lambdarank", "mse")
     ]
+    value = max(float(row[4]) for row in rows)
+    best = next(row for row in rows if float(row[4]) == value)
+    sentence = (
+        f"{best[0]} is the best by validation ndcg@5, {value:.4f}: num_leaves={best[1]}, loss={best[2]}"
+    )
+    assert sentence in done.output
+    assert f"rankery models promote {best[0]}" in done.output
+
+
+def test_a_grid_goes_through_seeds(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """The best is marked for programs, too; none is where nothing picks it."""
+    grid = ("--grid", "seed=1,2", "--grid", "loss.mu=1,5", "--json")
+    done = rankery(stack, "train", "train.txt", "--name", "seeds", *QUICK, *grid).document
+    assert [(one["job"]["spec"]["seed"], one["job"]["spec"]["loss"]["mu"]) for one in done] == [
+        (seed, mu) for seed in (1, 2) for mu in (1.0, 5.0)
+    ]
+    values = [one["job"]["metrics"]["validation"]["ndcg@5"] for one in done]
+    assert [one["best"] for one in done].index(True) == values.index(max(values))
+    assert sum(one["best"] for one in done) == 1
+    options = ("--grid", "seed=1,2", "--validation", "none", "--name", "unjudged", *QUICK)
+    assert (
+        "Without validation data no model is the best"
+        in rankery(stack, "train", "train.txt", *options).output
+    )
+
+
+def test_a_grid_with_one_mistake_starts_nothing(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """All its points are checked before the first is queued."""
+    with Client(stack.url) as client:
+        before = [job.id for job in client.jobs()]
+        done = rankery(stack, "train", "train.txt", "--name", "half", *QUICK, "--grid", "num_leaves=7,1")
+        assert (done.code, done.output) == (1, "")
+        assert "/jobs/1/hyperparameters/num_leaves: must be greater than or equal to 2" in done.sentence
+        assert [job.id for job in client.jobs()] == before
 
 
 def test_a_job_can_be_given_whole_and_left_alone(

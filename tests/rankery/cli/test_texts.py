@@ -41,6 +41,35 @@ def test_a_grid_goes_through_every_combination() -> None:
     assert list(points(job, {})) == [job]
 
 
+def test_a_grid_goes_through_seeds_and_lists() -> None:
+    """The seed is that of the job; commas within brackets and quotes belong to a value."""
+    texts = ["seed=1,2", "loss.gain=[0,1,3],[0, 1, 7]", 'loss.name="a,b",c']
+    values = grid(texts, "--grid")
+    assert values == {"seed": [1, 2], "loss.gain": [[0, 1, 3], [0, 1, 7]], "loss.name": ["a,b", "c"]}
+    del values["loss.name"]
+    found = [
+        (one["seed"], one["loss"]["gain"], one["hyperparameters"])
+        for one in points({"seed": 0, "loss": {"name": "lambdarank"}, "hyperparameters": {}}, values)
+    ]
+    assert found == [(seed, gain, {}) for seed in (1, 2) for gain in ([0, 1, 3], [0, 1, 7])]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("loss.gain=[0,1", "has a bracket or a quote without its partner"),
+        ('loss.pair_selection="a,b', "has a bracket or a quote without its partner"),
+        ("seed=1,,2", "has nothing between two commas"),
+        ("seed=1,2,", "has nothing between two commas, or after the last"),
+        ("seed=1,2,1", "goes through 1 twice"),
+    ],
+)
+def test_what_is_no_grid_is_refused(text: str, sentence: str) -> None:
+    """With what is wrong with it."""
+    with pytest.raises(NotUnderstood, match=sentence):
+        grid([text], "--grid")
+
+
 @pytest.mark.parametrize(
     ("data", "name"),
     [("data/MSLR Fold1.txt.gz", "mslr-fold1"), ("ds_01k9", "ds_01k9"), ("_.csv", "model"), ("ä", "model")],
