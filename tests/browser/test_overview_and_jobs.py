@@ -94,6 +94,7 @@ def test_jobs_are_found_sorted_and_laid_side_by_side(visit: Visit) -> None:
     """Filters and ticks stand in the address; the page they lead to tells what differs, and which is best."""
     make_dataset(visit, "side by side", queries=120, seed=4)
     page = fill_training(visit, dataset="side by side", model="beside", iterations=FEW_ITERATIONS)
+    visit.refusals_expected = True
     page.get_by_label("Learning rate").fill("0.05, 0")
     page.get_by_role("button", name="Start 2 trainings").click()
     expect(page.get_by_label("Learning rate")).to_have_attribute("aria-invalid", "true")
