@@ -183,6 +183,7 @@ def test_the_bars_of_an_explanation_share_one_scale(visit: Visit, prepared: Prep
         hyperparameters={"num_iterations": 30, "num_leaves": 7},
     )
     page = visit.open("/models/explained:1#view=try")
+    expect(page.locator(".candidates tbody tr[data-document]")).to_have_count(20)
     page.locator("#try details summary").click()
     high = {"id": "high", "features": {f"f{j}": 9 for j in range(1, 13)}}
     page.get_by_label("Documents as JSON").fill(json.dumps({"queries": [{"id": "own", "documents": [high]}]}))

@@ -28,7 +28,10 @@ export async function tryView(model) {
   const [{ features }, datasets] = await Promise.all([get(modelApi(model.id, "/importance")), offerReady([dataset], kept("dataset") ?? model.dataset_id)]);
   const telling = features.filter(({ split }) => split > 0).slice(0, TELLING).map(({ feature }) => feature);
   const table = candidateTable(telling);
-  const text = candidateText(model, (candidates) => table.take(candidates));
+  const text = candidateText(model, (candidates) => {
+    turn += 1; // documents still on their way would replace these
+    table.take(candidates);
+  });
   const code = h("div", {});
   const form = /** @type {HTMLFormElement} */ (
     h(
@@ -41,6 +44,7 @@ export async function tryView(model) {
     )
   );
   let turn = 0;
+  let ranking = 0;
 
   onSubmit(form, async () => {
     text.apply();
@@ -48,8 +52,11 @@ export async function tryView(model) {
   });
 
   async function rank() {
+    const now = ++ranking;
     const asked = question(model, query.value.trim() || "q", table.candidates());
-    table.show(await scored(model.id, asked));
+    const found = await scored(model.id, asked);
+    if (now !== ranking) return; // the table holds other documents by now
+    table.show(found);
     text.show(asked);
     replace(code, scoringCode(reference, asked));
   }
