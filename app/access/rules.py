@@ -1,5 +1,6 @@
 """Which scope a path needs: one table, read from the top. A path that no line names is not there."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -53,7 +54,9 @@ class Rule:
 
 
 def _rule(paths: Sequence[str], *, reading: str | None, writing: str | None) -> Rule:
-    return Rule(tuple(compile_path(path)[0] for path in paths), reading, writing)
+    # A query's id may hold line breaks, which `.` does not match.
+    patterns = (compile_path(path)[0].pattern for path in paths)
+    return Rule(tuple(re.compile(pattern, re.DOTALL) for pattern in patterns), reading, writing)
 
 
 RULES = (

@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from app.access.caller import caller_in
+from app.convertors import any_text
 from app.dashboard.assets import plotly_url, templates
 from app.dashboard.own_files import files_url, modules_of
 
@@ -50,7 +51,7 @@ def dataset_page(request: Request, dataset_id: str) -> Response:
     return _page(request, "dataset", dataset_id, section="datasets")
 
 
-@router.get("/datasets/{dataset_id}/queries/{query_id:path}")
+@router.get("/datasets/{dataset_id}/queries/" + any_text("query_id"))
 def query_page(request: Request, dataset_id: str, query_id: str) -> Response:
     """Show one query's documents with labels and features."""
     return _page(request, "query", f"{query_id} · {dataset_id}", section="datasets")

@@ -8,12 +8,13 @@ from starlette.responses import Response
 
 from app.access.caller import UseCaller
 from app.answers import ACCEPTED, accepted
+from app.convertors import any_text
 from app.dataset_files import DatasetFiles
 from app.dataset_uploads import FILE, FILES, PARTS, TEXTS, DatasetUpload, Places
 from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.idempotency import BodySha256, Once, UseOnce
 from app.limits.expensive import Download
-from app.routes.route import JsonRoute
+from app.routes.route import QUERY_ID, JsonRoute
 from app.schemas.base import Cursor, DatasetName, Limit
 from app.schemas.datasets import Dataset, DatasetPage, SyntheticDatasetRequest
 from app.schemas.findings import FeatureProfiles
@@ -238,7 +239,7 @@ def list_queries(
 
 
 @router.get(
-    "/{dataset_id}/queries/{query_id:path}",
+    "/{dataset_id}/queries/" + any_text(QUERY_ID),
     summary="Show a query's documents",
     responses={**NOT_MODIFIED, **problems(404, 409, 422)},
 )

@@ -14,6 +14,9 @@ from app.conditional import conditional
 from app.services import services_of
 from app.settings import ApiSettings
 
+# The one parameter that is no key of the database, which PostgreSQL cannot even be asked for with a NUL.
+QUERY_ID = "query_id"
+
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -25,8 +28,8 @@ class JsonRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def handle_json(request: Request) -> Response:
-            if "\x00" in request.scope["path"]:
-                raise HTTPException(HTTPStatus.NOT_FOUND)  # PostgreSQL cannot even be asked for it
+            if any("\x00" in given for name, given in request.path_params.items() if name != QUERY_ID):
+                raise HTTPException(HTTPStatus.NOT_FOUND)
             json_request = self.bounded(request, services_of(request).settings)
             return conditional(request, await self.answer(json_request, handle))
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from core.names import INVISIBLE
 from core.store import MODEL_NAME
 
 MAX_PAGE = 200
@@ -67,12 +68,15 @@ ModelName = Annotated[
     ),
     AfterValidator(_model_name),
 ]
+# What people read in lists, logs and terminals.
+NAME_FOR_PEOPLE = rf"^[^{INVISIBLE}]+$"
+
 DatasetName = Annotated[
     str,
     Field(
         min_length=1,
         max_length=200,
-        pattern=r"^[^\x00-\x1f\x7f]+$",
+        pattern=NAME_FOR_PEOPLE,
         description="For people; need not be unique",
     ),
 ]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Field
 
-from app.schemas.base import NextCursor, RequestModel, ResponseModel
+from app.schemas.base import NAME_FOR_PEOPLE, NextCursor, RequestModel, ResponseModel
 
 KeyScope = Literal["read", "score", "write", "admin"]
 
@@ -46,7 +46,7 @@ class KeyRequest(RequestModel):
     name: str = Field(
         min_length=1,
         max_length=200,
-        pattern=r"^[^\x00-\x1f\x7f]+$",
+        pattern=NAME_FOR_PEOPLE,
         description="What people call it",
         examples=["nightly training"],
     )

@@ -6,13 +6,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from app.schemas.base import Json, ModelName, NextCursor, RequestModel, ResponseModel
+from core.names import INVISIBLE
 from core.store import Model as ModelRow
 from core.store.models import MAX_TAGS
 
 TAG_NAME = r"[a-z0-9][a-z0-9._/-]{0,63}"
-TAG_LINE = r"[^\x00-\x1f\x7f]*"
+TAG_LINE = rf"[^{INVISIBLE}]*"
 
-DESCRIPTION = r"^[^\x00]*$"
+DESCRIPTION = rf"^([^{INVISIBLE}]|[\t\n\r])*$"
 MAX_DESCRIPTION = 4000
 
 Description = Annotated[str, Field(max_length=MAX_DESCRIPTION, pattern=DESCRIPTION)]

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from core.errors import DatasetError, InputProblem, InvalidInput
+from core.names import is_visible
 
 FORMATS = ("auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels")
 CHOICES = MappingProxyType(
@@ -237,6 +238,8 @@ def _feature_names(values: Any) -> Mapping[str, str]:
         pointer = f"/feature_names/{_escaped(feature)}"
         if not isinstance(name, str) or not name:
             problems.append(InputProblem(pointer, "must be a name"))
+        elif not is_visible(name):
+            problems.append(InputProblem(pointer, "must hold no control or invisible characters"))
         elif name in owners:
             problems.append(
                 InputProblem(pointer, f"{name!r} is the name of feature {owners[name]!r} already")

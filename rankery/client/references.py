@@ -25,6 +25,11 @@ def address_of(thing: str | HasId) -> str:
     return quote(id_of(thing), safe="@:")
 
 
+def part_of_address(text: str) -> str:
+    """Return any text as one part of an address; dots alone would mean another folder."""
+    return quote(text, safe="") if text.strip(".") else text.replace(".", "%2E")
+
+
 def system_of(system: "str | HasId | ModelSystem | RankingSystem") -> dict[str, Any]:
     """Return a model or a ranking as comparisons are told of it; ids of rankings begin with `rnk_`."""
     if isinstance(system, Mapping):

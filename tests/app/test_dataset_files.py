@@ -12,6 +12,7 @@ from core.data.query_index import write_query_index
 from core.doctor import examine
 from core.store import Store
 from core.store.dataset_keys import features_key, queries_key
+from rankery.client.references import part_of_address
 from tests.app.conftest import TestClient
 
 QUERY_IDS = ("a", "shoes/red", "ärmel & co?", "..", " ")
@@ -96,6 +97,29 @@ def test_a_query_is_shown_as_it_was_read(client: TestClient, dataset_id: str, qu
     if query == 2:
         assert [document["label"] for document in shown["documents"]] == [None, 3.0, -1.0]
         assert shown["documents"][1]["features"] == [1.0, 1.1]
+
+
+def test_any_id_has_an_address(client: TestClient, store: Store) -> None:
+    """What a file may hold as an id can be asked for, over the API and as a page."""
+    ids = ["a\nb", "\n", "q\n", "a\r\n/b", "/a", "a//b/", ".", "...", "a?b#c", "\x00", "\u202e", " ", "\\"]
+    dataset = RankingDataset.from_arrays(
+        np.zeros((len(ids), 1), np.float32), np.zeros(len(ids)), np.arange(len(ids) + 1), query_ids=ids
+    )
+    key = "data/odd/data.parquet"
+    with store.begin() as tx:
+        row = tx.datasets.add("odd", {"kind": "upload", "filename": "x", "format": "parquet"})
+        tx.datasets.mark_ready(row.id, statistics={"features": 1}, digest="o", data_key=key)
+    with store.artifacts.writing(key) as file:
+        write_parquet(dataset, file)
+    with store.artifacts.writing(queries_key(key)) as file:
+        write_query_index(dataset, file)
+    listed = client.get(f"/v1/datasets/{row.id}/queries").json()["items"]
+    assert [query["query_id"] for query in listed] == ids
+    for query_id in ids:
+        address = f"datasets/{row.id}/queries/{part_of_address(query_id)}"
+        shown = client.get(f"/v1/{address}")
+        assert (shown.status_code, shown.json().get("query_id")) == (200, query_id)
+        assert client.get(f"/{address}").status_code == 200
 
 
 def test_a_long_query_is_shown_in_parts(client: TestClient, dataset_id: str) -> None:

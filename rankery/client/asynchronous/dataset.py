@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from typing import Self
-from urllib.parse import quote
 
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncResource
 from rankery.client.reading import read
+from rankery.client.references import part_of_address
 from rankery.client.schemas.answers import FeatureProfiles, QueryEntry
 from rankery.client.views.dataset import DatasetView
 from rankery.client.views.query import Query
@@ -82,7 +82,7 @@ class AsyncDataset(DatasetView, AsyncResource):
         Raises:
             RankeryApiError: There is no such query.
         """
-        path = f"{self._path}/queries/{quote(query_id, safe='')}"
+        path = f"{self._path}/queries/{part_of_address(query_id)}"
         return read(Query, await self._client.transport.get(path, offset=offset, limit=limit))
 
     async def features(self) -> FeatureProfiles:

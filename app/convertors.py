@@ -1,0 +1,25 @@
+"""Parts of an address that may hold anything."""
+
+from starlette.convertors import Convertor, register_url_convertor
+
+_TEXT = "text"
+
+
+class _TextConvertor(Convertor[str]):
+    """The rest of an address with its slashes and line breaks; Starlette's `path` ends at a line break."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor(_TEXT, _TextConvertor())
+
+
+def any_text(name: str) -> str:
+    """Return a path parameter that takes the rest of the address, whatever it holds."""
+    return f"{{{name}:{_TEXT}}}"
