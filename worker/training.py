@@ -16,7 +16,7 @@ from core.scoring.model_text import ModelText
 from core.store import System, new_id
 from core.store.result_keys import model_key
 from core.training import IterationReport, Snapshot, TrainedRanker, TrainingSpec, train, training_spec
-from core.training.findings import seed_findings
+from core.training.findings import growth_finding, seed_findings
 from worker.checkpoints import Checkpoints
 from worker.jobs import JobRun, Values, WorkerStopping
 from worker.lineage import lineage_of
@@ -87,6 +87,9 @@ def trained_as_asked(run: JobRun) -> Iterator[Trained]:
     )
     with watch.kept_on_stopping():
         watch.finish()
+        if ranker.growth is not None:
+            findings.append(growth_finding(ranker.growth).as_json())
+            run.report(findings=findings)
         yield Trained(spec, loaded, data, ranker, findings)
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import lightgbm
 import numpy as np
@@ -14,6 +15,7 @@ from core.jit import use_threads
 from core.metrics import parse_metric
 from core.training.binning import Binning, KeptBins
 from core.training.checkpoint import Checkpoint, prepend_trees
+from core.training.findings import ENOUGH, Growth
 from core.training.measure import Measure, present_scores
 from core.training.report import IterationReport
 from core.training.sampling import Sampling, fixed_seeds
@@ -21,6 +23,10 @@ from core.training.spec import TrainingSpec
 from core.types import Float32Array, Float64Array
 
 Snapshot = Callable[[], Checkpoint]
+# The bounds that may keep LightGBM from every split, the likeliest first, and where they bound nothing.
+_LOOSEST: Mapping[str, float] = MappingProxyType(
+    {"min_sum_hessian_in_leaf": 0.0, "min_data_in_leaf": 1, "min_gain_to_split": 0.0, "lambda_l1": 0.0}
+)
 
 
 @dataclass(frozen=True)
@@ -32,12 +38,14 @@ class TrainedRanker:
         best_iteration: Number of trees kept.
         feature_names: Names of the features in column order.
         history: One report an iteration.
+        growth: How far the training came, where that is suspiciously near; else None.
     """
 
     model_text: str
     best_iteration: int
     feature_names: tuple[str, ...]
     history: list[IterationReport] = field(repr=False)
+    growth: Growth | None = None
 
 
 def train(
@@ -105,6 +113,7 @@ class _Training:
         self._history: list[IterationReport] = list(resume.history) if resume else []
         self._best_iteration = resume.best_iteration if resume else 0
         self._best_value = resume.best_value if resume else -np.inf
+        self._is_exhausted = False
         parameters = spec.hyperparameters.lightgbm(spec.seed, threads) | fixed_seeds(spec.seed)
         binning = Binning(spec.hyperparameters, parameters, kept_bins)
         data = binning.training(train_dataset)
@@ -125,6 +134,7 @@ class _Training:
             if self._is_stalled():
                 break
             finished = self._booster.update(fobj=self._derivatives)
+            self._is_exhausted = finished
             if finished and iteration > 1:
                 break  # no split gains anything any more: LightGBM has added no tree
             if not finished:
@@ -137,8 +147,46 @@ class _Training:
         self._sampling.finish(self._booster)
         text = self._booster.model_to_string(num_iteration=best_iteration)
         return TrainedRanker(
-            _without_thread_count(text), best_iteration, self._dataset.feature_names, self._history
+            _without_thread_count(text),
+            best_iteration,
+            self._dataset.feature_names,
+            self._history,
+            self._growth(text, best_iteration),
         )
+
+    def _growth(self, model_text: str, trees: int) -> Growth | None:
+        single_leaf_trees = len(re.findall(r"^num_leaves=1$", model_text, re.MULTILINE))
+        if not single_leaf_trees and trees >= min(ENOUGH, self._total):
+            return None
+        _, hessian = self._objective(np.zeros(self._dataset.n_documents), 0)
+        queries = self._dataset.n_queries
+        mean_hessian_sum = float(hessian.sum(dtype=np.float64)) / queries
+        ended = self._ending(trees)
+        return Growth(trees, single_leaf_trees, self._total, ended, mean_hessian_sum, queries)
+
+    def _ending(self, trees: int) -> str:
+        """Say why no more trees were kept."""
+        if not self._is_exhausted:
+            return f"{self._spec.selection_metric} on the validation data was best after {trees:,}"
+        if not np.any(self._objective(present_scores(self._booster, "train"), len(self._history))[0]):
+            return "the loss has nothing left to change, its gradient is 0 for every document"
+        if bound := self._decisive_bound():
+            return f"{bound} = {getattr(self._spec.hyperparameters, bound):g} allows no split"
+        return "no split gains anything"
+
+    def _decisive_bound(self) -> str | None:
+        """Return the bound without which another tree would have been grown.
+
+        The booster may grow that tree, so nothing may be taken from it afterwards.
+        """
+        for name, loosest in _LOOSEST.items():
+            value = getattr(self._spec.hyperparameters, name)
+            if value > loosest:
+                self._booster.reset_parameter({name: loosest})
+                if not self._booster.update(fobj=self._derivatives):
+                    return name
+                self._booster.reset_parameter({name: value})
+        return None
 
     def _derivatives(self, scores: Float64Array, _: lightgbm.Dataset) -> tuple[Float32Array, Float32Array]:
         """Return what the next tree follows, in the form in which LightGBM asks for it."""

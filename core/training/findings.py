@@ -1,9 +1,58 @@
 """What a user should know of a training, apart from its data."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from core.doctor.report import Finding
 from core.training.spec import TrainingSpec
+
+ENOUGH = 5  # iterations of improvement, beyond which a training is not suspicious
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How far a training came.
+
+    Attributes:
+        trees: Trees that were kept.
+        single_leaf_trees: Those of them that have one leaf, and so the same score for all documents.
+        iterations: Iterations that were asked for.
+        ended: Why no more trees were kept, as a sentence without a full stop.
+        mean_hessian_sum: Sum of the loss's hessians over the documents of a query at the start, its mean over
+            the queries.
+        queries: Queries that were trained on.
+    """
+
+    trees: int
+    single_leaf_trees: int
+    iterations: int
+    ended: str
+    mean_hessian_sum: float
+    queries: int
+
+
+def growth_finding(growth: Growth) -> Finding:
+    """Report trees of one leaf, or a training that ended before a few iterations of improvement."""
+    hessians = (
+        f"The hessians of this loss on these data sum to {growth.mean_hessian_sum:.3g} a query at the start,"
+        f" {growth.mean_hessian_sum * growth.queries:.3g} in all; min_sum_hessian_in_leaf bounds that sum in"
+        " each leaf."
+    )
+    if growth.single_leaf_trees:
+        count, code = growth.single_leaf_trees, "single-leaf-trees"
+        title = "A tree has one leaf" if count == 1 else f"{count:,} trees have one leaf"
+    else:
+        count, code = growth.trees, "early-end"
+        title = f"Only {count:,} of {growth.iterations:,} iterations improved the model"
+    return Finding(
+        code=code,
+        severity="warning",
+        title=f"{title}: {growth.ended}",
+        advice=hessians,
+        count=count,
+        total=growth.trees if growth.single_leaf_trees else growth.iterations,
+        unit="trees" if growth.single_leaf_trees else "iterations",
+    )
 
 
 def seed_findings(spec: TrainingSpec, *, parts_are_random: bool) -> Iterator[Finding]:

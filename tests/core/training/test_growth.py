@@ -1,0 +1,107 @@
+"""Trainings that hardly grow anything say why."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.data import RankingDataset, split_queries, synthetic_dataset
+from core.losses import make_loss
+from core.training import TrainedRanker, train, training_spec
+from core.training.findings import Growth, growth_finding
+
+QUICK = {"num_iterations": 12, "num_leaves": 7, "min_data_in_leaf": 5}
+
+
+@pytest.fixture(scope="module")
+def dataset() -> RankingDataset:
+    """Queries that all losses learn from."""
+    return synthetic_dataset(40, seed=1, documents_per_query=20, n_features=6)
+
+
+def trained(dataset: RankingDataset, validation: RankingDataset | None = None, **parts: Any) -> TrainedRanker:
+    """Train quickly."""
+    hyperparameters = QUICK | parts.pop("hyperparameters", {})
+    spec = {
+        "loss": {"name": "lambdarank"},
+        "metrics": ["ndcg@5"],
+        "hyperparameters": hyperparameters,
+        **parts,
+    }
+    return train(training_spec(spec), dataset, validation)
+
+
+def test_a_bound_from_another_loss_is_named(dataset: RankingDataset) -> None:
+    """Hessians of pairs weighted by NDCG are small: a bound of 50 allows no split where few queries are."""
+    loss = {"name": "ndcg-loss2", "truncation_level": 5}
+    growth = trained(dataset, loss=loss, hyperparameters={"min_sum_hessian_in_leaf": 50}).growth
+    hessian = make_loss(**loss)(
+        np.zeros(dataset.n_documents), dataset.labels, dataset.query_boundaries
+    ).hessian
+    assert growth is not None
+    assert growth.ended == "min_sum_hessian_in_leaf = 50 allows no split"
+    assert (growth.trees, growth.single_leaf_trees, growth.iterations, growth.queries) == (1, 1, 12, 40)
+    assert growth.mean_hessian_sum == pytest.approx(hessian.sum() / 40, rel=1e-6)
+    finding = growth_finding(growth)
+    assert (finding.code, finding.severity) == ("single-leaf-trees", "warning")
+    assert finding.title == "A tree has one leaf: min_sum_hessian_in_leaf = 50 allows no split"
+    assert (
+        f"sum to {hessian.sum() / 40:.3g} a query at the start, {hessian.sum():.3g} in all" in finding.advice
+    )
+    # A bound by the same numbers, a leaf for every fourth query, lets it grow.
+    fit = {"min_sum_hessian_in_leaf": 4 * growth.mean_hessian_sum}
+    assert trained(dataset, loss=loss, hyperparameters=fit).growth is None
+
+
+@pytest.mark.parametrize("bound", [{"min_data_in_leaf": 500}, {"min_gain_to_split": 1e6}, {"lambda_l1": 1e6}])
+def test_other_bounds_are_named(dataset: RankingDataset, bound: dict[str, float]) -> None:
+    """The one without which a tree would have been grown."""
+    growth = trained(dataset, hyperparameters=bound).growth
+    assert growth is not None
+    ((name, value),) = bound.items()
+    assert growth.ended == f"{name} = {value:g} allows no split"
+
+
+def test_the_trial_leaves_the_model_as_it_was(dataset: RankingDataset) -> None:
+    """Looking for the bound grows trees, none of which is kept."""
+    ranker = trained(dataset, hyperparameters={"min_data_in_leaf": 500})
+    assert ranker.model_text.count("Tree=") == 1
+    assert "[min_data_in_leaf: 500]" in ranker.model_text
+    assert [report.iteration for report in ranker.history] == [1]
+
+
+def test_nothing_to_learn_is_named(dataset: RankingDataset) -> None:
+    """Labels that are all the same leave no pair."""
+    growth = trained(dataset.with_labels(np.zeros_like(dataset.labels))).growth
+    assert growth is not None
+    assert growth.ended == "the loss has nothing left to change, its gradient is 0 for every document"
+    assert growth.mean_hessian_sum == 0.0
+
+
+def test_an_early_end_is_reported(dataset: RankingDataset) -> None:
+    """Where validation stops a training before 5 iterations of improvement, and only there."""
+    training, validation = split_queries(dataset, 0.3, seed=1)
+    backwards = validation.with_labels(validation.labels.max() - validation.labels)
+    stopping = {
+        "early_stopping": {"metric": "ndcg@5", "rounds": 3},
+        "hyperparameters": {"num_iterations": 40},
+    }
+    ranker = trained(training, backwards, **stopping)
+    assert ranker.growth is not None
+    assert ranker.growth.trees == ranker.best_iteration < 5
+    assert ranker.growth.ended == f"ndcg@5 on the validation data was best after {ranker.best_iteration}"
+    assert growth_finding(ranker.growth).code == "early-end"
+    assert trained(training).growth is None
+    few = trained(training, hyperparameters={"num_iterations": 2})
+    assert few.growth is None, "as many as were asked for"
+
+
+def test_titles_count() -> None:
+    """In the singular and the plural."""
+    growth = Growth(3, 0, 100, "ndcg@5 on the validation data was best after 3", 0.25, 8)
+    assert growth_finding(growth).title == (
+        "Only 3 of 100 iterations improved the model: ndcg@5 on the validation data was best after 3"
+    )
+    many = dataclasses.replace(growth, single_leaf_trees=2)
+    assert growth_finding(many).title.startswith("2 trees have one leaf: ")
