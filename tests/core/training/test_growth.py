@@ -34,7 +34,7 @@ def trained(dataset: RankingDataset, validation: RankingDataset | None = None, *
 
 def test_a_bound_from_another_loss_is_named(dataset: RankingDataset) -> None:
     """Hessians of pairs weighted by NDCG are small: a bound of 50 allows no split where few queries are."""
-    loss = {"name": "ndcg-loss2", "truncation_level": 5}
+    loss: dict[str, Any] = {"name": "ndcg-loss2", "truncation_level": 5}
     growth = trained(dataset, loss=loss, hyperparameters={"min_sum_hessian_in_leaf": 50}).growth
     hessian = make_loss(**loss)(
         np.zeros(dataset.n_documents), dataset.labels, dataset.query_boundaries
