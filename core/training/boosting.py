@@ -156,7 +156,8 @@ class _Training:
 
     def _growth(self, model_text: str, trees: int) -> Growth | None:
         single_leaf_trees = len(re.findall(r"^num_leaves=1$", model_text, re.MULTILINE))
-        if not single_leaf_trees and trees >= min(ENOUGH, self._total):
+        is_short = trees < min(ENOUGH, self._total) and (self._is_exhausted or self._total >= 2 * ENOUGH)
+        if not single_leaf_trees and not is_short:
             return None
         _, hessian = self._objective(np.zeros(self._dataset.n_documents), 0)
         queries = self._dataset.n_queries

@@ -275,3 +275,15 @@ def test_a_model_tells_what_it_was_made_of(workshop: Workshop, dataset: RankingD
     assert lineage["spec"] == {name: value for name, value in job.spec.items() if name != "limits"}
     assert (lineage["job_id"], lineage["seed"]) == (job.id, 7)
     assert lineage["libraries"]["numpy"] == np.__version__
+
+
+def test_a_training_that_hardly_grows_says_why(workshop: Workshop, dataset: RankingDataset) -> None:
+    """On the job, beside what else was found, with the loss's own scale."""
+    bounded = SMALL | {"min_sum_hessian_in_leaf": 1e6}
+    job = workshop.train(workshop.add(dataset, "d1"), hyperparameters=bounded)
+    assert job.status == "succeeded", job.problem
+    found = {finding["code"]: finding for finding in job.findings or ()}
+    assert set(found) == {"seed-without-effect", "single-leaf-trees"}
+    told = found["single-leaf-trees"]
+    assert told["title"] == "A tree has one leaf: min_sum_hessian_in_leaf = 1e+06 allows no split"
+    assert "a query at the start" in told["advice"]
