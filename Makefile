@@ -111,6 +111,10 @@ bench-scoring: develop ## microseconds to score documents with forests of two si
 bench-serving: develop .venv-mlserver/.installed ## requests a second of 100 documents, beside MLServer with the same model
 	$(BIN)/python -m benchmarks.serving
 
+.PHONY: bench-attacks
+bench-attacks: develop ## 300 scoring requests a second beside attacks on memory, threads, locks and hashes, each in turn
+	$(BIN)/python -m benchmarks.attacks
+
 # In an environment of its own: it wants other versions of what the service is made of.
 .venv-mlserver/.installed: requirements/mlserver.lock
 	$(PYTHON) -m venv .venv-mlserver

@@ -70,18 +70,43 @@ def _await(port: int, running: Sequence["subprocess.Popen[bytes]"]) -> None:
 
 
 @contextmanager
-def rankery(folder: Path, text: str) -> Iterator[list[int]]:
-    """Serve the model with processes of the API; yields their ports."""
+def rankery(
+    folder: Path,
+    models: Mapping[str, tuple[str, Sequence[str]]],
+    n_processes: int = PROCESSES,
+    **settings: str,
+) -> Iterator[list[int]]:
+    """Serve models, texts and feature names by name, with processes of the API; yields their ports."""
     store = Store.open(StoreSettings(data_dir=folder))
     store.migrate()
+    for name, (text, feature_names) in models.items():
+        _add_model(store, name, text, feature_names)
+    store.close()
+    ports = [free_port(HOST) for _ in range(n_processes)]
+    # As many requests as there can be.
+    environment = {
+        **os.environ,
+        "RANKERY_SCORES_PER_SECOND": "0",
+        "RANKERY_DATA_DIR": str(folder),
+        **settings,
+    }
+    commands = [[sys.executable, "-m", "rankery", "api", "--port", str(port)] for port in ports]
+    with (
+        (folder / "api.log").open("wb") as log,
+        processes(commands, ports, stderr=log, stdout=log, env=environment),
+    ):
+        yield ports
+
+
+def _add_model(store: Store, name: str, text: str, feature_names: Sequence[str]) -> None:
     with store.begin() as tx:
         dataset = tx.datasets.add("none", {"kind": "synthetic", "queries": 1, "seed": 0})
         job = tx.jobs.add("train", {})
         model = tx.models.add(
-            name="web",
+            name=name,
             job_id=job.id,
             dataset_id=dataset.id,
-            feature_names=NAMES,
+            feature_names=list(feature_names),
             loss={},
             hyperparameters={},
             best_iteration=500,
@@ -89,16 +114,6 @@ def rankery(folder: Path, text: str) -> Iterator[list[int]]:
             size_bytes=len(text),
         )
     store.artifacts.write_bytes(model_key(model.id), text.encode())
-    store.close()
-    ports = [free_port(HOST) for _ in range(PROCESSES)]
-    # As many requests as there can be.
-    environment = {**os.environ, "RANKERY_SCORES_PER_SECOND": "0", "RANKERY_DATA_DIR": str(folder)}
-    commands = [[sys.executable, "-m", "rankery", "api", "--port", str(port)] for port in ports]
-    with (
-        (folder / "api.log").open("wb") as log,
-        processes(commands, ports, stderr=log, stdout=log, env=environment),
-    ):
-        yield ports
 
 
 @contextmanager
@@ -187,7 +202,7 @@ def main() -> None:
         folder = Path(name)
         with console.status("starting the servers"):
             theirs = running.enter_context(mlserver(folder, text))
-            ours = running.enter_context(rankery(folder, text))
+            ours = running.enter_context(rankery(folder, {"web": (text, NAMES)}))
         rows = loads(ours, theirs)
         scores = [json.loads(ask(load))["outputs"][0]["data"] for load in rows[:2]]
         measured: list[list[Figures]] = [[] for _ in rows]

@@ -1,0 +1,136 @@
+"""Requests that once stopped the service: for its memory, its threads, its locks or its hashes."""
+
+import itertools
+import json
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.serving import ARROW
+
+WIDE_FEATURES = 1_000
+COLLIDING_FEATURES = 24_000
+REQUEST_BYTES = 455_000
+WRITERS, PROVERS, SENDERS = 40, 60, 4
+JSON = "application/json"
+
+Request = tuple[str, str, bytes, Mapping[str, str]]
+
+
+def _post(path: str, body: bytes, media_type: str, **headers: str) -> Request:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return "POST", path, body, {"Content-Type": media_type, **named}
+
+
+@cache
+def arrow_without_columns(_: int = 0) -> Request:
+    """A stream of a few hundred bytes that declares a hundred million rows."""
+    sink, few = pa.BufferOutputStream(), 7_777
+    batch = pa.RecordBatch.from_pydict({"x": np.zeros(few)}).select([])
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    content = bytes(sink.getvalue()).replace(struct.pack("<q", few), struct.pack("<q", 10**8))
+    return _post("/v1/models/web/rank", content, ARROW)
+
+
+@cache
+def small_tensors_of_a_wide_model(_: int = 0) -> Request:
+    """Two features of 150,000 documents each, a byte a value, for a model of a thousand."""
+    n_documents = 150_000
+    tensors = [
+        {
+            "name": f"f{feature}",
+            "shape": [n_documents],
+            "datatype": "INT8",
+            "parameters": {"binary_data_size": n_documents},
+        }
+        for feature in range(2)
+    ]
+    head = json.dumps({"inputs": tensors}).encode()
+    body = head + bytes(2 * n_documents)
+    path, length = "/v2/models/wide/infer", str(len(head))
+    return _post(path, body, "application/octet-stream", Inference_Header_Content_Length=length)
+
+
+@cache
+def absurd_shapes(number: int) -> Request:
+    """Tensors of no or of far too many values, which hold none."""
+    shapes = ([0, 2**62], [2**62, 0], [2**31, 2**31], [-1, 4], [2**63 - 1])
+    tensor = {"name": "features", "shape": shapes[number % len(shapes)], "datatype": "FP32", "data": []}
+    return _post("/v2/models/wide/infer", json.dumps({"inputs": [tensor]}).encode(), JSON)
+
+
+def tensors(number: int) -> Request:
+    """Both kinds in turn."""
+    return absurd_shapes(number // 2) if number % 2 else small_tensors_of_a_wide_model()
+
+
+@cache
+def colliding_names() -> list[str]:
+    """Names that FNV-1a with its usual basis puts into one place of a table of 65,536.
+
+    Modulo a power of two a state follows from the state before: of all blocks of three letters those are
+    taken that lead to the commonest state, and so on from there (A. Joux 2004, Multicollisions).
+    """
+    letters = np.array(
+        [ord(letter) for letter in "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOP"], np.uint32
+    )
+    blocks = np.array(list(itertools.product(letters, repeat=3)), np.uint32)
+    state, stages = 0xCBF29CE484222325 % 2**16, []
+    for _ in range(5):
+        states = np.full(len(blocks), state, np.uint32)
+        for column in blocks.T:
+            states = ((states ^ column) * np.uint32(0x1B3)) % 2**16
+        state = int(np.bincount(states).argmax())
+        stages.append([bytes(block).decode() for block in blocks[states == state].astype(np.uint8)])
+    return ["".join(parts) for parts in itertools.islice(itertools.product(*stages), COLLIDING_FEATURES)]
+
+
+@cache
+def colliding_features(_: int = 0) -> Request:
+    """One document that names the last of the colliding features again and again."""
+    last = [f'"{name}":1' for name in colliding_names()[-2:]]
+    members = ",".join(itertools.islice(itertools.cycle(last), REQUEST_BYTES // (len(last[0]) + 1)))
+    body = f'{{"queries":[{{"id":"q","documents":[{{"id":"d","features":{{{members}}}}}]}}]}}'
+    return _post("/v1/models/colliding/rank", body.encode(), JSON)
+
+
+def proofs(number: int) -> Request:
+    """Half of them equal, half of them all different."""
+    other = f"&model_name=m{number}" if number % 2 else ""
+    return "GET", f"/v1/models/web/export/parity?format=solr{other}", b"", {}
+
+
+def writes(number: int) -> Request:
+    """Something that waits for the database's lock."""
+    return _post("/v1/datasets/synthetic", json.dumps({"queries": 1, "seed": number}).encode(), JSON)
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What is sent meanwhile.
+
+    Attributes:
+        name: What the table calls it.
+        request: Makes the request of a number.
+        n_senders: How many send at once, one request after the other.
+        holds_lock: Whether somebody holds the database's lock most of the time.
+    """
+
+    name: str
+    request: Callable[[int], Request]
+    n_senders: int = SENDERS
+    holds_lock: bool = False
+
+
+ATTACKS = (
+    Attack("Arrow stream without columns, 10⁸ rows", arrow_without_columns),
+    Attack("INT8 tensors, 1,000 features; absurd shapes", tensors),
+    Attack("write lock held, 40 writers", writes, WRITERS, holds_lock=True),
+    Attack("60 parallel proofs of exports", proofs, PROVERS),
+    Attack("colliding feature names, 455 KB", colliding_features),
+)

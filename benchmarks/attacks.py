@@ -1,0 +1,216 @@
+"""Scoring requests at a steady rate beside attacks, each in turn, on one process of the API.
+
+The scoring requests form an open loop: each counts from the moment it was due, whatever became of the ones
+before, and fails where it is not answered 200 within ten seconds. The attackers are processes of their own,
+which share the machine with the server and with whoever measures.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import http.client
+import itertools
+import json
+import multiprocessing
+import sqlite3
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.attack_requests import (
+    ATTACKS,
+    COLLIDING_FEATURES,
+    JSON,
+    WIDE_FEATURES,
+    Attack,
+    colliding_names,
+)
+from benchmarks.scoring import N_FEATURES, model_text
+from benchmarks.serving import HOST, NAMES, rankery
+
+RATE = 300.0
+DOCUMENTS = 100
+TIMEOUT_SECONDS = 10.0
+TARGET_MS = 100.0
+HELD_SECONDS, FREE_SECONDS = 8.0, 0.5
+
+
+def attack(number: int, port: int, database: Path, seconds: float, outcomes: Any) -> None:
+    """Attack for some time; tells how it was answered. Runs in a process of its own."""
+    chosen, until = ATTACKS[number], time.monotonic() + seconds
+    found: Counter[str] = Counter()
+    numbers = itertools.count()
+    threads = [
+        threading.Thread(target=_send, args=(chosen, numbers, port, until, found))
+        for _ in range(chosen.n_senders)
+    ]
+    if chosen.holds_lock:
+        threads.append(threading.Thread(target=_hold_lock, args=(database, until)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    outcomes.put(found)
+
+
+def _send(chosen: Attack, numbers: Iterator[int], port: int, until: float, found: Counter[str]) -> None:
+    connection = http.client.HTTPConnection(HOST, port, timeout=60)
+    while time.monotonic() < until:
+        method, path, body, headers = chosen.request(next(numbers))
+        try:
+            connection.request(method, path, body, dict(headers))
+            answer = connection.getresponse()
+            answer.read()
+            found[str(answer.status)] += 1
+        except (OSError, http.client.HTTPException) as error:
+            found[type(error).__name__] += 1
+            connection.close()
+            time.sleep(0.1)
+
+
+def _hold_lock(database: Path, until: float) -> None:
+    with contextlib.closing(sqlite3.connect(database, timeout=60, isolation_level=None)) as holder:
+        while time.monotonic() < until:
+            holder.execute("BEGIN IMMEDIATE")
+            time.sleep(max(0.0, min(HELD_SECONDS, until - time.monotonic())))
+            holder.execute("ROLLBACK")
+            time.sleep(FREE_SECONDS)
+
+
+@dataclass
+class Scorer:
+    """Sends scoring requests when they are due, each over a connection that is free."""
+
+    port: int
+    message: bytes
+    milliseconds: list[float] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)
+    _free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = field(default_factory=list)
+
+    async def run(self, rate: float, seconds: float) -> None:
+        """Send at a rate, and wait for all answers."""
+        started = time.monotonic() + 0.1
+        async with asyncio.TaskGroup() as group:
+            for number in range(int(rate * seconds)):
+                due = started + number / rate
+                await asyncio.sleep(max(0.0, due - time.monotonic()))
+                group.create_task(self._ask(due))
+        for _, writer in self._free:
+            writer.close()
+
+    async def _ask(self, due: float) -> None:
+        try:
+            async with asyncio.timeout_at(asyncio.get_running_loop().time() + TIMEOUT_SECONDS):
+                status = await self._exchange()
+        except (OSError, EOFError, TimeoutError) as error:
+            status = type(error).__name__
+        self.milliseconds.append((time.monotonic() - due) * 1e3)
+        if status != "200":
+            self.failures[status] += 1
+
+    async def _exchange(self) -> str:
+        reader, writer = self._free.pop() if self._free else await asyncio.open_connection(HOST, self.port)
+        try:
+            writer.write(self.message)
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().split("\r\n")
+            headers = dict(line.split(": ", 1) for line in head[1:] if line)
+            await reader.readexactly(int(headers["content-length"]))
+        except BaseException:
+            writer.close()
+            raise
+        self._free.append((reader, writer))
+        return head[0].split()[1]
+
+
+def scoring_message() -> bytes:
+    """A hundred documents, their features as arrays."""
+    features = np.random.default_rng(1).normal(size=(DOCUMENTS, N_FEATURES)).round(4).tolist()
+    documents = [{"id": f"d{number}", "features": row} for number, row in enumerate(features)]
+    body = json.dumps({"queries": [{"id": "q", "documents": documents}]}).encode()
+    head = (
+        f"POST /v1/models/web/rank HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: {JSON}\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def small_model(n_features: int) -> str:
+    """Train two small trees on very many features."""
+    random = np.random.default_rng(0)
+    features = random.normal(size=(60, n_features)).astype(np.float32)
+    parameters = {"objective": "regression", "num_leaves": 4, "min_data_in_leaf": 5, "verbose": -1}
+    data = lightgbm.Dataset(features, features[:, 0])
+    return str(lightgbm.train(parameters, data, 2).model_to_string())
+
+
+def measured(
+    port: int, rate: float, seconds: float, beside: int | None, database: Path
+) -> tuple[Scorer, str]:
+    """Measure for some time beside an attack; returns what was measured and how the attack was answered."""
+    context, scorer = multiprocessing.get_context("spawn"), Scorer(port, scoring_message())
+    outcomes, attackers = context.Queue(), []
+    if beside is not None:
+        arguments = (beside, port, database, seconds + 2, outcomes)
+        attackers = [context.Process(target=attack, args=arguments, daemon=True)]
+    for attacker in attackers:
+        attacker.start()
+        time.sleep(2)  # until it has made its requests
+    asyncio.run(scorer.run(rate, seconds))
+    found = outcomes.get(timeout=120) if attackers else Counter[str]()
+    for attacker in attackers:
+        attacker.join()
+    return scorer, ", ".join(f"{number:,} × {status}" for status, number in found.most_common())
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
+    parser.add_argument("--rate", type=float, default=RATE, help="scoring requests a second")
+    parser.add_argument("--trees", type=int, default=500, help="of 64 leaves each, in the model that scores")
+    options = parser.parse_args()
+    console = Console()
+    with console.status("training"):
+        wide = [f"f{number}" for number in range(WIDE_FEATURES)]
+        models = {
+            "web": (model_text(options.trees, 64), NAMES),
+            "wide": (small_model(WIDE_FEATURES), wide),
+            "colliding": (small_model(COLLIDING_FEATURES), colliding_names()),
+        }
+    table = Table("beside", "requests", "failed", "p50 ms", "p99 ms", "the attack was answered")
+    with (
+        tempfile.TemporaryDirectory() as name,
+        # One caller sends everything, which no rate is to stop.
+        rankery(Path(name), models, 1, RANKERY_READS_PER_SECOND="0", RANKERY_WRITES_PER_SECOND="0") as ports,
+    ):
+        database = Path(name) / "rankery.db"
+        measured(ports[0], options.rate / 10, 3.0, None, database)  # until everything is warm
+        for beside in (None, *range(len(ATTACKS))):
+            label = "nothing" if beside is None else ATTACKS[beside].name
+            with console.status(f"measuring beside {label}"):
+                scorer, answers = measured(ports[0], options.rate, options.seconds, beside, database)
+            table.add_row(label, *_row(scorer), answers)
+            time.sleep(3)
+    console.print(table)
+
+
+def _row(scorer: Scorer) -> tuple[str, ...]:
+    median, p99 = np.quantile(scorer.milliseconds, (0.5, 0.99)).tolist()
+    failed = ", ".join(f"{number:,} × {status}" for status, number in scorer.failures.most_common()) or "0"
+    return f"{len(scorer.milliseconds):,}", failed, f"{median:.1f}", f"{p99:.1f}{' !' * (p99 > TARGET_MS)}"
+
+
+if __name__ == "__main__":
+    main()
