@@ -163,8 +163,8 @@ def _tensors(
 def _in_range(values: npt.NDArray[Any], tensor: InputTensor, place: str) -> FloatArray:
     """Make numbers of 32 or 64 bits, none of which float32 would round to infinity."""
     with np.errstate(over="ignore", invalid="ignore"):  # the latter for NaN that signals
-        # Copies, for bytes of the body cannot be written to, and kernels would be compiled for that.
-        floats: Float64Array = values.astype(np.float64)
+        # Bytes of the body cannot be written to, and kernels would be compiled for that.
+        floats: Float64Array = values.astype(np.float64, copy=not values.flags.writeable)
         rounded: Float32Array = floats.astype(np.float32)
     if np.isinf(rounded).any():
         raise InvalidInput.at(f"{place}/data", "has a value beyond the range of float32")
@@ -205,14 +205,15 @@ def _columns(
 ) -> list[int] | None:
     """Find the feature of each tensor, of which all have as many documents; None for one tensor of all."""
     n_features, first = len(model.feature_names), tensors[0]
-    columns = {name: column for column, name in enumerate(model.feature_names)}
-    is_column = first.shape[1:] in ((), (_COLUMN,)) and inputs[0].name in columns
-    if len(tensors) == 1 and first.ndim == _MATRIX and not is_column:
-        if first.shape[1] != n_features:
+    if len(tensors) == 1 and first.ndim == _MATRIX:
+        is_column = first.shape[1] == _COLUMN and inputs[0].name in model.feature_names
+        if first.shape[1] != n_features and not is_column:
             raise InvalidInput.at(
                 "/inputs/0/shape", f"is {list(first.shape)}; the model has {n_features} features"
             )
-        return None
+        if not is_column:
+            return None
+    columns = {name: column for column, name in enumerate(model.feature_names)}
     found: list[int] = []
     for number, (tensor, values) in enumerate(zip(inputs, tensors, strict=True)):
         place = f"/inputs/{number}"

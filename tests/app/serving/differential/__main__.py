@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--form", action="append", choices=names, help="only this one")
     options = parser.parse_args()
     outcomes = asyncio.run(_all(options.form, options.bodies, options.seed))
-    console = Console()
+    console = Console(width=120)
     console.print(_table(outcomes))
     for name, outcome in outcomes.items():
         for seed, difference in outcome.differences[:_SHOWN]:

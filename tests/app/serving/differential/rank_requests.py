@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from json import JSONDecodeError
 from typing import Any
 
@@ -20,7 +21,8 @@ from core.types import Float64Array
 from tests.app.serving.differential.mutations import mutated
 from tests.app.serving.differential.requests import NAMES, Answer, Reading, Refused, Sent, require
 
-MOST_LEVELS = 200  # of arrays and objects within each other
+MOST_LEVELS = 200  # of arrays and objects that a value stands in
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^\s\[\]{}":,]+')
 
 
 class RankRequests:
@@ -106,10 +108,16 @@ def parsed(content: bytes, most_containers: int) -> Any:
     """
     require(content.count(b"[") + content.count(b"{") <= most_containers)
     try:
-        value = json.loads(content.decode("utf-8"), parse_constant=_refuse)
-        _check_texts(value, 0)
+        text = content.decode("utf-8")
+        value = json.loads(text, parse_constant=_refuse, object_pairs_hook=_members)
     except (ValueError, RecursionError) as error:
         raise Refused from error
+    _check_texts(value)
+    level = 0
+    for token in _TOKENS.finditer(text):
+        level -= token[0] in "]}"
+        require(level <= MOST_LEVELS)
+        level += token[0] in "[{"
     return value
 
 
@@ -140,15 +148,24 @@ def _refuse(constant: str) -> Any:
     raise Refused(constant)
 
 
-def _check_texts(value: Any, level: int) -> None:
-    """Refuse halves of surrogate pairs, which UTF-8 has no bytes for, and what is nested too deeply."""
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object, of members of one name the last, when all of them were checked."""
+    for name, value in pairs:
+        _check_texts(name)
+        _check_texts(value)
+    return dict(pairs)
+
+
+def _check_texts(value: Any) -> None:
+    """Refuse halves of surrogate pairs, which UTF-8 has no bytes for; objects were checked before."""
     if isinstance(value, str):
-        value.encode()
-    elif isinstance(value, dict | list):
-        require(level < MOST_LEVELS)
-        for item in value.items() if isinstance(value, dict) else enumerate(value):
-            _check_texts(item[0], level)
-            _check_texts(item[1], level + 1)
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise Refused from error
+    elif isinstance(value, list):
+        for item in value:
+            _check_texts(item)
 
 
 def _document(generator: random.Random, number: int) -> dict[str, Any]:
