@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,7 @@ def _add_model(application: FastAPI, text: str) -> None:
             loss={"name": "lambdarank"},
             hyperparameters={},
             best_iteration=40,
-            sha256="0" * 64,
+            sha256=hashlib.sha256(text.encode()).hexdigest(),
             size_bytes=len(text),
         )
     store.artifacts.write_bytes(model_key(model.id), text.encode())
