@@ -112,8 +112,11 @@ def test_a_narrower_dataset_has_zeros_in_the_features_it_lacks(
     path.write_text("1 qid:1 1:0.5 2:0.1\n0 qid:1 1:0.2\n")
     narrow = client.upload_dataset(path).wait(timeout_seconds=LIMIT_SECONDS).id
     request = train_job(datasets | {"test": narrow}, model_name="narrow", num_iterations=2)
-    job = client.submit(request).wait(timeout_seconds=LIMIT_SECONDS)
+    with pytest.raises(JobFailed, match="lacks 48 of the 50 features"):
+        client.submit(request).wait(timeout_seconds=LIMIT_SECONDS)
+    job = client.submit({**request, "allow_absent_features": True}).wait(timeout_seconds=LIMIT_SECONDS)
     assert job.ranking().queries().first(1)[0].query_id == "1"
+    assert "features-absent" in {finding.code for finding in job.findings or ()}
 
 
 def test_a_running_training_is_cancelled_promptly(client: Client, datasets: dict[str, str]) -> None:
