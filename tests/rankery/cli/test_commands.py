@@ -249,8 +249,11 @@ def test_a_table_is_told_by_its_columns(trained: dict[str, Any], stack: Embedded
     assert "--columns is for files" in idle.errors
 
 
-def test_models_are_promoted_and_taken_back(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+def test_models_are_promoted_and_taken_back(
+    trained: dict[str, Any], stack: EmbeddedStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without a gate at once; with one, its verdict is printed, and a refusal is a failure."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it, and cells would be wrapped
     moved = rankery(stack, "models", "promote", "web:1", "--json")
     assert (moved.document["model"]["aliases"], moved.sentence) == (["champion"], "web@champion is web:1")
     with Client(stack.url) as client:

@@ -35,9 +35,10 @@ def test_a_pipe_gets_lines_as_they_are(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_control_characters_are_written_out_wherever_they_are_printed(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In sentences, in cells and headings, in what goes to standard error; other letters stay."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it, and cells would be cut
     text = f"Zürich {STEERING} 東京"
     cells = table(text, "count", right=("count",))
     cells.add_row(text, "1")
