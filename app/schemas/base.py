@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from core.names import INVISIBLE
+from core.names import INVISIBLE, is_visible
 from core.store import MODEL_NAME
 
 MAX_PAGE = 200
@@ -68,18 +68,21 @@ ModelName = Annotated[
     ),
     AfterValidator(_model_name),
 ]
-# What people read in lists, logs and terminals.
-NAME_FOR_PEOPLE = rf"^[^{INVISIBLE}]+$"
 
-DatasetName = Annotated[
+
+def _visible(name: str) -> str:
+    if not is_visible(name):
+        raise ValueError("must hold no control or invisible characters")
+    return name
+
+
+# What people read in lists, logs and terminals.
+NameForPeople = Annotated[
     str,
-    Field(
-        min_length=1,
-        max_length=200,
-        pattern=NAME_FOR_PEOPLE,
-        description="For people; need not be unique",
-    ),
+    Field(min_length=1, max_length=200, json_schema_extra={"pattern": rf"^[^{INVISIBLE}]+$"}),
+    AfterValidator(_visible),
 ]
+DatasetName = Annotated[NameForPeople, Field(description="For people; need not be unique")]
 Json = dict[str, Any]
 NextCursor = Annotated[
     str | None, Field(description="Pass it as `cursor` for the next page; null on the last", examples=[None])

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Field
 
-from app.schemas.base import NAME_FOR_PEOPLE, NextCursor, RequestModel, ResponseModel
+from app.schemas.base import NameForPeople, NextCursor, RequestModel, ResponseModel
 
 KeyScope = Literal["read", "score", "write", "admin"]
 
@@ -43,13 +43,7 @@ def _rfc3339(value: Any) -> Any:
 class KeyRequest(RequestModel):
     """A key to be made."""
 
-    name: str = Field(
-        min_length=1,
-        max_length=200,
-        pattern=NAME_FOR_PEOPLE,
-        description="What people call it",
-        examples=["nightly training"],
-    )
+    name: NameForPeople = Field(description="What people call it", examples=["nightly training"])
     scopes: Annotated[list[KeyScope], AfterValidator(_distinct)] = Field(
         min_length=1,
         max_length=4,

@@ -295,7 +295,6 @@ FILENAMES = (
     "наборы данных.csv",
     "数据.csv",
     "a;b=c.csv",
-    "\u202egnp.csv",
 )
 
 
