@@ -84,10 +84,10 @@ def ready_dataset(store: Store) -> Callable[[], str]:
 
 @pytest.fixture
 def add_model(store: Store, ready_dataset: Callable[[], str]) -> Callable[..., Model]:
-    """Record versions of a model whose score rises with `bm25` alone."""
+    """Record versions of a model, one whose score rises with `bm25` alone unless its text is given."""
     model_text = _model_text()
 
-    def add(name: str, dataset_id: str | None = None, **spec: str) -> Model:
+    def add(name: str, dataset_id: str | None = None, text: str = model_text, **spec: str) -> Model:
         dataset_id = dataset_id or ready_dataset()
         with store.begin() as tx:
             job = tx.jobs.add("train", {"model_name": name, **spec}, dataset_ids=[dataset_id])
@@ -99,10 +99,10 @@ def add_model(store: Store, ready_dataset: Callable[[], str]) -> Callable[..., M
                 loss={"name": "lambdarank"},
                 hyperparameters={"num_leaves": 4},
                 best_iteration=2,
-                sha256=hashlib.sha256(model_text.encode()).hexdigest(),
-                size_bytes=len(model_text),
+                sha256=hashlib.sha256(text.encode()).hexdigest(),
+                size_bytes=len(text),
             )
-        store.artifacts.write_bytes(model_key(model.id), model_text.encode())
+        store.artifacts.write_bytes(model_key(model.id), text.encode())
         return model
 
     return add

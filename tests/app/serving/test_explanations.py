@@ -11,8 +11,7 @@ from core.errors import ModelError
 from core.scoring import Contributions, Explainability, Forest
 from core.scoring.contributions import MAX_DEPTH
 from core.scoring.model_text import ModelText
-from core.store import Model, Store
-from core.store.result_keys import model_key
+from core.store import Model
 from tests.app.conftest import TestClient
 from tests.core.scoring.forests import chain_model_text, random_model_text
 
@@ -51,15 +50,14 @@ def test_too_many_explanations_are_refused(client: TestClient, add_model: Callab
 
 
 def test_explanations_that_take_too_many_steps_are_refused(
-    client: TestClient, store: Store, add_model: Callable[[str], Model]
+    client: TestClient, add_model: Callable[..., Model]
 ) -> None:
     """By what the model's trees cost: 10 leaves on 3 features take 1 + 4 + 9 + 8 · 16 steps a score."""
     documents = [{"id": str(i), "features": {}} for i in range(5)]
     body: dict[str, Any] = {"queries": [{"id": "q", "documents": documents}], "explain": True}
     affordable = {"light": 400 // 142, "heavy": 0}
     for name, n_leaves in {"light": 10, "heavy": 100}.items():
-        content = chain_model_text(n_leaves, 3).encode()
-        store.artifacts.write_bytes(model_key(add_model(name).id), content)
+        add_model(name, text=chain_model_text(n_leaves, 3))
         response = client.post(f"/v1/models/{name}/rank", json=body)
         assert response.status_code == 422
         assert f"enough for {affordable[name]} scores, not 5" in response.json()["detail"]
