@@ -153,5 +153,6 @@ def test_parts_are_read_without_all_of_it_being_compared_again(
     written.artifacts.write_bytes(KEY, CONTENT)
     assert read_open(written) == CONTENT
     assert compared == [KEY] or (compared == [] and not written.artifacts.is_local)
+    compared.clear()
     written.verified.check(KEY, again=True)
-    assert compared == [KEY, KEY]
+    assert compared == [KEY]
