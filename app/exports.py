@@ -22,6 +22,21 @@ _NO_DATA = (
 
 
 @dataclass(frozen=True)
+class ExportedFile:
+    """A download.
+
+    Attributes:
+        content: Its bytes.
+        media_type: What they are.
+        filename: Which browsers save it under.
+    """
+
+    content: bytes | str
+    media_type: str
+    filename: str
+
+
+@dataclass(frozen=True)
 class Proof:
     """An export with what it was held against.
 
@@ -56,7 +71,26 @@ def model_of(services: Services, reference: str) -> Model:
         return tx.models.resolve(reference)
 
 
-def exported(services: Services, model: Model, asked: ExportQuery) -> Export:
+def made_file(asked: ExportQuery, model: Model, store: Store) -> ExportedFile:
+    """Return the file that another engine reads; raises as `exported`."""
+    made = exported(store, model, asked)
+    return ExportedFile(
+        made.content, made.target.media_type, f"{model.name}-{model.version}-{made.target.filename}"
+    )
+
+
+def made_archive(asked: ParityQuery, model: Model, store: Store) -> ExportedFile:
+    """Return the file with its proof; raises as `proven`."""
+    filename = f"{model.name}-{model.version}-{asked.format}.zip"
+    return ExportedFile(proven(store, model, asked).packed(), "application/zip", filename)
+
+
+def made_parity(asked: ParityQuery, model: Model, store: Store) -> dict[str, Any]:
+    """Return the proof as it is shown; raises as `proven`."""
+    return proven(store, model, asked).view()
+
+
+def exported(store: Store, model: Model, asked: ExportQuery) -> Export:
     """Export a model.
 
     Raises:
@@ -64,7 +98,7 @@ def exported(services: Services, model: Model, asked: ExportQuery) -> Export:
         ModelError: The format cannot express the model.
     """
     return export_model(
-        services.store.verified.read_bytes(model_key(model.id), model.sha256),
+        store.verified.read_bytes(model_key(model.id), model.sha256),
         asked.format,
         tuple(model.feature_names),
         f"{model.name}-{model.version}",
@@ -72,7 +106,7 @@ def exported(services: Services, model: Model, asked: ExportQuery) -> Export:
     )
 
 
-def proven(services: Services, model: Model, asked: ParityQuery) -> Proof:
+def proven(store: Store, model: Model, asked: ParityQuery) -> Proof:
     """Export a model and hold what was written against it.
 
     Raises:
@@ -83,8 +117,8 @@ def proven(services: Services, model: Model, asked: ParityQuery) -> Proof:
         DatasetError: The dataset has no features.
         FeaturesAbsent: It lacks most of those of the model.
     """
-    export = exported(services, model, asked)
-    dataset_id, dataset = _documents(services.store, model, asked.dataset_id)
+    export = exported(store, model, asked)
+    dataset_id, dataset = _documents(store, model, asked.dataset_id)
     report = parity(export, dataset)
     if dataset is None:
         report = replace(report, notes=(*report.notes, _NO_DATA))

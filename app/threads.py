@@ -46,8 +46,10 @@ EXPLANATIONS = ThreadPool("explanations", 2)
 MODELS = ThreadPool("models", 4)
 # Keys that were good before, and references to models: reads of the database by their keys.
 LOOKUPS = ThreadPool("lookups", 8)
-# Exports, and what is inside a model. Most of it is Python, and each thread of it delays the event loop.
+# Reads of what is inside a model. Most of it is Python, and each thread of it delays the event loop.
 EXPENSIVE = ThreadPool("expensive", 2)
+# Exports: each thread waits for the one process that makes them.
+EXPORTS = ThreadPool("exports", 1)
 # Credentials that were never seen, mostly wrong ones: their crowd waits for itself.
 STRANGERS = ThreadPool("strangers", 2)
 # Uses of keys noted after their requests were answered: writes that wait for each other as it is.

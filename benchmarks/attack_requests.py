@@ -15,7 +15,8 @@ from benchmarks.serving import ARROW
 WIDE_FEATURES = 1_000
 COLLIDING_FEATURES = 24_000
 REQUEST_BYTES = 455_000
-WRITERS, PROVERS, SENDERS = 40, 60, 4
+WRITERS, PROVERS = 40, 60
+PACE_SECONDS = 0.1  # between two requests of an attack of which one stopped the service for seconds
 JSON = "application/json"
 
 Request = tuple[str, str, bytes, Mapping[str, str]]
@@ -118,12 +119,14 @@ class Attack:
         name: What the table calls it.
         request: Makes the request of a number.
         n_senders: How many send at once, one request after the other.
+        pace_seconds: From the beginning of one request of a sender to the next.
         holds_lock: Whether somebody holds the database's lock most of the time.
     """
 
     name: str
     request: Callable[[int], Request]
-    n_senders: int = SENDERS
+    n_senders: int = 1
+    pace_seconds: float = PACE_SECONDS
     holds_lock: bool = False
 
 

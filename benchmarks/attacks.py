@@ -1,7 +1,8 @@
-"""Scoring requests at a steady rate beside attacks, each in turn, on one process of the API.
+"""Scoring requests at a steady rate beside attacks, each in turn, on two processes of the API.
 
 The scoring requests form an open loop: each counts from the moment it was due, whatever became of the ones
-before, and fails where it is not answered 200 within ten seconds. The attackers are processes of their own,
+before, and fails where it is not answered 200 within ten seconds. They and the attacks go to the processes
+in turn, as a load balancer would send them. The attackers are processes of their own,
 which share the machine with the server and with whoever measures.
 """
 
@@ -17,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,17 +42,24 @@ from benchmarks.serving import HOST, NAMES, rankery
 RATE = 300.0
 DOCUMENTS = 100
 TIMEOUT_SECONDS = 10.0
+CONNECTIONS = 64
 TARGET_MS = 100.0
 HELD_SECONDS, FREE_SECONDS = 8.0, 0.5
+REST_SECONDS = 15.0  # until what an attack asked for is done
 
 
-def attack(number: int, port: int, database: Path, seconds: float, outcomes: Any) -> None:
+def attack(
+    number: int, ports: Sequence[int], database: Path, seconds: float, begun: Any, outcomes: Any
+) -> None:
     """Attack for some time; tells how it was answered. Runs in a process of its own."""
-    chosen, until = ATTACKS[number], time.monotonic() + seconds
+    chosen = ATTACKS[number]
+    chosen.request(0)  # made before, so that its cost is not measured
+    begun.set()
+    until = time.monotonic() + seconds
     found: Counter[str] = Counter()
     numbers = itertools.count()
     threads = [
-        threading.Thread(target=_send, args=(chosen, numbers, port, until, found))
+        threading.Thread(target=_send, args=(chosen, numbers, ports, until, found))
         for _ in range(chosen.n_senders)
     ]
     if chosen.holds_lock:
@@ -63,19 +71,23 @@ def attack(number: int, port: int, database: Path, seconds: float, outcomes: Any
     outcomes.put(found)
 
 
-def _send(chosen: Attack, numbers: Iterator[int], port: int, until: float, found: Counter[str]) -> None:
-    connection = http.client.HTTPConnection(HOST, port, timeout=60)
+def _send(
+    chosen: Attack, numbers: Iterator[int], ports: Sequence[int], until: float, found: Counter[str]
+) -> None:
+    connections = itertools.cycle([http.client.HTTPConnection(HOST, port, timeout=60) for port in ports])
     while time.monotonic() < until:
-        method, path, body, headers = chosen.request(next(numbers))
+        connection, (method, path, body, headers) = next(connections), chosen.request(next(numbers))
+        due = time.monotonic() + chosen.pace_seconds
         try:
             connection.request(method, path, body, dict(headers))
             answer = connection.getresponse()
             answer.read()
             found[str(answer.status)] += 1
+            due += float(answer.headers.get("Retry-After", 0))
         except (OSError, http.client.HTTPException) as error:
             found[type(error).__name__] += 1
             connection.close()
-            time.sleep(0.1)
+        time.sleep(max(0.0, min(due, until) - time.monotonic()))
 
 
 def _hold_lock(database: Path, until: float) -> None:
@@ -89,13 +101,17 @@ def _hold_lock(database: Path, until: float) -> None:
 
 @dataclass
 class Scorer:
-    """Sends scoring requests when they are due, each over a connection that is free."""
+    """Sends scoring requests when they are due, each as soon as a connection is free."""
 
-    port: int
+    ports: Sequence[int]
     message: bytes
     milliseconds: list[float] = field(default_factory=list)
     failures: Counter[str] = field(default_factory=Counter)
-    _free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = field(default_factory=list)
+    _free: dict[int, list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = field(init=False)
+    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CONNECTIONS))
+
+    def __post_init__(self) -> None:
+        self._free = {port: [] for port in self.ports}
 
     async def run(self, rate: float, seconds: float) -> None:
         """Send at a rate, and wait for all answers."""
@@ -104,22 +120,24 @@ class Scorer:
             for number in range(int(rate * seconds)):
                 due = started + number / rate
                 await asyncio.sleep(max(0.0, due - time.monotonic()))
-                group.create_task(self._ask(due))
-        for _, writer in self._free:
+                group.create_task(self._ask(due, self.ports[number % len(self.ports)]))
+        for _, writer in itertools.chain.from_iterable(self._free.values()):
             writer.close()
 
-    async def _ask(self, due: float) -> None:
+    async def _ask(self, due: float, port: int) -> None:
         try:
             async with asyncio.timeout_at(asyncio.get_running_loop().time() + TIMEOUT_SECONDS):
-                status = await self._exchange()
+                async with self._turns:
+                    status = await self._exchange(port)
         except (OSError, EOFError, TimeoutError) as error:
             status = type(error).__name__
         self.milliseconds.append((time.monotonic() - due) * 1e3)
         if status != "200":
             self.failures[status] += 1
 
-    async def _exchange(self) -> str:
-        reader, writer = self._free.pop() if self._free else await asyncio.open_connection(HOST, self.port)
+    async def _exchange(self, port: int) -> str:
+        free = self._free[port]
+        reader, writer = free.pop() if free else await asyncio.open_connection(HOST, port)
         try:
             writer.write(self.message)
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().split("\r\n")
@@ -128,7 +146,7 @@ class Scorer:
         except BaseException:
             writer.close()
             raise
-        self._free.append((reader, writer))
+        free.append((reader, writer))
         return head[0].split()[1]
 
 
@@ -154,17 +172,18 @@ def small_model(n_features: int) -> str:
 
 
 def measured(
-    port: int, rate: float, seconds: float, beside: int | None, database: Path
+    ports: Sequence[int], rate: float, seconds: float, beside: int | None, database: Path
 ) -> tuple[Scorer, str]:
     """Measure for some time beside an attack; returns what was measured and how the attack was answered."""
-    context, scorer = multiprocessing.get_context("spawn"), Scorer(port, scoring_message())
-    outcomes, attackers = context.Queue(), []
+    context, scorer = multiprocessing.get_context("spawn"), Scorer(ports, scoring_message())
+    begun, outcomes, attackers = context.Event(), context.Queue(), []
     if beside is not None:
-        arguments = (beside, port, database, seconds + 2, outcomes)
+        arguments = (beside, ports, database, seconds + 2, begun, outcomes)
         attackers = [context.Process(target=attack, args=arguments, daemon=True)]
     for attacker in attackers:
         attacker.start()
-        time.sleep(2)  # until it has made its requests
+        begun.wait()
+        time.sleep(1)
     asyncio.run(scorer.run(rate, seconds))
     found = outcomes.get(timeout=120) if attackers else Counter[str]()
     for attacker in attackers:
@@ -193,16 +212,16 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as name,
         # One caller sends everything, which no rate is to stop.
-        rankery(Path(name), models, 1, RANKERY_READS_PER_SECOND="0", RANKERY_WRITES_PER_SECOND="0") as ports,
+        rankery(Path(name), models, RANKERY_READS_PER_SECOND="0", RANKERY_WRITES_PER_SECOND="0") as ports,
     ):
         database = Path(name) / "rankery.db"
-        measured(ports[0], options.rate / 10, 3.0, None, database)  # until everything is warm
+        measured(ports, options.rate / 10, 3.0, None, database)  # until everything is warm
         for beside in (None, *range(len(ATTACKS))):
             label = "nothing" if beside is None else ATTACKS[beside].name
             with console.status(f"measuring beside {label}"):
-                scorer, answers = measured(ports[0], options.rate, options.seconds, beside, database)
+                scorer, answers = measured(ports, options.rate, options.seconds, beside, database)
             table.add_row(label, *_row(scorer), answers)
-            time.sleep(3)
+            time.sleep(REST_SECONDS)
     console.print(table)
 
 

@@ -1,10 +1,21 @@
 """What can go wrong in the field's words; the web layer maps each type to a status in one table."""
 
 from dataclasses import dataclass
+from typing import Any
 
 
 class RankeryError(Exception):
-    """Base of every error that a user can cause or must be told about."""
+    """Base of every error that a user can cause or must be told about; can be pickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Python would call the class with the message alone.
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[RankeryError], arguments: tuple[Any, ...], state: dict[str, Any]) -> RankeryError:
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(state)
+    return error
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.limits.callers import caller_of
-from app.threads import EXPENSIVE
+from app.threads import EXPENSIVE, ThreadPool
 
 _RETRY_SECONDS = 1
 
@@ -34,13 +34,16 @@ class ExpensiveReads:
         self._under_way: dict[Hashable, asyncio.Task[Any]] = {}
         self._of_caller: Counter[str] = Counter()
 
-    async def answer(self, caller: str, question: Hashable, work: Callable[[], Result]) -> Result:
+    async def answer(
+        self, caller: str, question: Hashable, work: Callable[[], Result], pool: ThreadPool = EXPENSIVE
+    ) -> Result:
         """Return what a piece of work gives, or what it gives to somebody who asked the same before.
 
         Args:
             caller: Who asks.
             question: What is asked: the same work for all that are equal.
             work: Runs in a thread.
+            pool: Has the thread.
 
         Raises:
             HTTPException: 429 where too much is under way for the caller.
@@ -48,7 +51,7 @@ class ExpensiveReads:
         task = self._under_way.get(question)
         if task is None:
             self._take(caller)
-            task = asyncio.create_task(self._made(caller, question, work))
+            task = asyncio.create_task(self._made(caller, question, work, pool))
             task.add_done_callback(_retrieve)
             self._under_way[question] = task
         # Whoever leaves takes nothing from the others.
@@ -68,9 +71,11 @@ class ExpensiveReads:
         finally:
             self._give_back(caller)
 
-    async def _made(self, caller: str, question: Hashable, work: Callable[[], Result]) -> Result:
+    async def _made(
+        self, caller: str, question: Hashable, work: Callable[[], Result], pool: ThreadPool
+    ) -> Result:
         try:
-            return await EXPENSIVE.run(work)
+            return await pool.run(work)
         finally:
             del self._under_way[question]
             self._give_back(caller)
@@ -108,9 +113,11 @@ class CallersReads:
     reads: ExpensiveReads
     caller: str
 
-    async def answer(self, question: Hashable, work: Callable[[], Result]) -> Result:
+    async def answer(
+        self, question: Hashable, work: Callable[[], Result], pool: ThreadPool = EXPENSIVE
+    ) -> Result:
         """Return what a piece of work gives; see `ExpensiveReads.answer`."""
-        return await self.reads.answer(self.caller, question, work)
+        return await self.reads.answer(self.caller, question, work, pool)
 
 
 class Download(StreamingResponse):

@@ -1,19 +1,26 @@
 """Models in the form that other engines read, and the proof that they say the same there."""
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Body, Query
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app.documentation import BODY_PROBLEMS, NOT_MODIFIED, problems
-from app.exports import exported, model_of, proven
+from app.exports import ExportedFile, made_archive, made_file, made_parity, model_of
 from app.limits.expensive import CallersReads
+from app.low_priority import LOW_PRIORITY
 from app.routes.models import Reference
 from app.routes.route import JsonRoute
 from app.schemas.exports import ExportParity, ExportQuery, ExportRequest, ParityQuery, ParityRequest
 from app.services import Services, UseExpensive, UseServices
-from core.store import Model
+from app.threads import EXPORTS
+from core.store import Model, Store, StoreSettings
+
+Made = TypeVar("Made")
+AskedFor = TypeVar("AskedFor", bound=ExportQuery)
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
 
@@ -133,36 +140,36 @@ async def export_named_parity(
 
 
 async def _file(services: Services, expensive: CallersReads, reference: str, asked: ExportQuery) -> Response:
-    model = await run_in_threadpool(model_of, services, reference)
-    made = await expensive.answer(_question("file", model, asked), lambda: exported(services, model, asked))
-    filename = f"{model.name}-{model.version}-{made.target.filename}"
-    return _download(made.content, made.target.media_type, filename)
+    return _download(await _made(made_file, services, expensive, reference, asked))
 
 
 async def _archive(
     services: Services, expensive: CallersReads, reference: str, asked: ParityQuery
 ) -> Response:
-    model = await run_in_threadpool(model_of, services, reference)
-    packed = await expensive.answer(
-        _question("archive", model, asked), lambda: proven(services, model, asked).packed()
-    )
-    return _download(packed, "application/zip", f"{model.name}-{model.version}-{asked.format}.zip")
+    return _download(await _made(made_archive, services, expensive, reference, asked))
 
 
 async def _parity(
     services: Services, expensive: CallersReads, reference: str, asked: ParityQuery
 ) -> ExportParity:
+    return ExportParity.model_validate(await _made(made_parity, services, expensive, reference, asked))
+
+
+async def _made(
+    make: Callable[[AskedFor, Model, Store], Made],
+    services: Services,
+    expensive: CallersReads,
+    reference: str,
+    asked: AskedFor,
+) -> Made:
     model = await run_in_threadpool(model_of, services, reference)
+    settings = StoreSettings(**services.settings.model_dump(include=set(StoreSettings.model_fields)))
+    question = (make.__name__, model.id, asked.model_dump_json())
     return await expensive.answer(
-        _question("parity", model, asked),
-        lambda: ExportParity.model_validate(proven(services, model, asked).view()),
+        question, lambda: LOW_PRIORITY.run(settings, partial(make, asked, model)), EXPORTS
     )
 
 
-def _question(kind: str, model: Model, asked: ExportQuery) -> tuple[str, str, str]:
-    return kind, model.id, asked.model_dump_json()
-
-
-def _download(content: bytes, media_type: str, filename: str) -> Response:
-    disposition = f'attachment; filename="{filename}"'
-    return Response(content, media_type=media_type, headers={"Content-Disposition": disposition})
+def _download(file: ExportedFile) -> Response:
+    disposition = f'attachment; filename="{file.filename}"'
+    return Response(file.content, media_type=file.media_type, headers={"Content-Disposition": disposition})
