@@ -12,8 +12,9 @@ from app.schemas.datasets import dataset_name
 from app.uploads import ReceivedFile, ReceivedUpload
 from core.data.options import reading_options
 from core.errors import InputProblem, InvalidInput
+from core.jobs.folders import upload_folder
 from core.store import Dataset, Transaction, new_id
-from core.store.dataset_keys import query_sizes_key, upload_folder, upload_key
+from core.store.dataset_keys import query_sizes_key, upload_key
 
 FILE = "file"
 PARTS = ("train", "validation", "test")

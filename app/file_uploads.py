@@ -90,7 +90,7 @@ def queue_reading(
                 return answer
             tx.quotas.allow_jobs(key_id, services.settings.max_active_jobs)
             job = queue(tx)
-            created = accepted(Job.model_validate(job), f"/v1/jobs/{job.id}")
+            created = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
             once.keep(tx, sha256, created)
         kept = True
     finally:

@@ -17,11 +17,11 @@ from app.pointers import input_problems
 from app.schemas.models import DESCRIPTION, MAX_DESCRIPTION, ImportedModel
 from app.services import Services
 from app.submission import enqueue
-from app.submission.resolved import Resolved
 from app.uploads import ReceivedFile, ReceivedUpload
 from core.errors import InputProblem, InvalidInput
+from core.jobs.folders import model_upload_folder
+from core.jobs.import_model import ImportModelJob
 from core.store import MODEL_NAME, Job, Transaction
-from core.store.result_keys import model_upload_folder
 
 # LightGBM's text takes some 60 bytes a split: a thousand trees of a thousand leaves stay far below.
 MAX_MODEL_BYTES = 2**28
@@ -116,18 +116,17 @@ class ModelUpload:
         content = json.dumps([self.file.filename, self.file.sha256, self.said.model_dump()], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> ImportModelJob:
         """Return the job that imports it."""
-        return {
-            "kind": "import-model",
-            "upload_id": self.upload_id,
-            "model_name": self.said.name,
-            "description": self.said.description,
-            "tags": self.said.tags,
-            "filename": self.file.filename,
-            "sha256": self.file.sha256,
-            "size_bytes": self.file.size_bytes,
-        }
+        return ImportModelJob(
+            upload_id=self.upload_id,
+            model_name=self.said.name,
+            description=self.said.description,
+            tags=self.said.tags,
+            filename=self.file.filename,
+            sha256=self.file.sha256,
+            size_bytes=self.file.size_bytes,
+        )
 
 
 def register_model(services: Services, key_id: str | None, once: Once, upload: ModelUpload) -> Response:
@@ -138,7 +137,7 @@ def register_model(services: Services, key_id: str | None, once: Once, upload: M
     """
 
     def queue(tx: Transaction) -> Job:
-        return enqueue(tx, Resolved(upload.spec(), []), key_id)
+        return enqueue(tx, upload.spec(), key_id)
 
     folder = model_upload_folder(upload.upload_id)
     return queue_reading(services, key_id, once, upload.sha256, folder, queue)

@@ -12,11 +12,13 @@ from starlette.responses import Response
 from app.file_uploads import missing_file, queue_reading
 from app.idempotency import Once
 from app.services import Services
+from app.submission import enqueue
 from app.submission.checks import require_ready
 from app.uploads import ReceivedUpload
 from core.errors import InputProblem, InvalidInput
+from core.jobs.folders import run_folder
+from core.jobs.import_run import ImportRunJob
 from core.store import Job, Transaction
-from core.store.result_keys import run_folder
 
 RUN_TEXTS: Mapping[str, int] = MappingProxyType({"dataset_id": 64, "name": 4_096})
 _MAX_NAME = 200
@@ -96,14 +98,11 @@ class RunUpload:
         sha256 = hashlib.sha256(content.encode()).hexdigest()
         return cls(upload_id, sha256, received.fields["dataset_id"], name, file.filename)
 
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> ImportRunJob:
         """Return the job that reads it."""
-        return {
-            "upload_id": self.upload_id,
-            "dataset_id": self.dataset_id,
-            "name": self.name,
-            "filename": self.filename,
-        }
+        return ImportRunJob(
+            upload_id=self.upload_id, dataset_id=self.dataset_id, name=self.name, filename=self.filename
+        )
 
 
 def register_run(services: Services, key_id: str | None, once: Once, upload: RunUpload) -> Response:
@@ -117,6 +116,6 @@ def register_run(services: Services, key_id: str | None, once: Once, upload: Run
 
     def queue(tx: Transaction) -> Job:
         require_ready(tx, [upload.dataset_id])
-        return tx.jobs.add("import", upload.spec(), dataset_ids=[upload.dataset_id], key_id=key_id)
+        return enqueue(tx, upload.spec(), key_id)
 
     return queue_reading(services, key_id, once, upload.sha256, run_folder(upload.upload_id), queue)

@@ -2,8 +2,8 @@
 
 import time
 from pathlib import Path
-from typing import Any
 
+from core.jobs import JobLimits
 from worker.settings import WorkerSettings
 
 _STATUS = Path("/proc/self/status")
@@ -34,17 +34,17 @@ class Bounds:
 
     Args:
         kind: What the job does.
-        asked: The job's own limits, `{"seconds", "memory_bytes"}`, each None where the worker's apply.
+        asked: The job's own limits, None where the worker's apply.
         settings: The worker's limits.
         spent_seconds: How long earlier attempts ran.
     """
 
     def __init__(
-        self, kind: str, asked: dict[str, Any] | None, settings: WorkerSettings, spent_seconds: float
+        self, kind: str, asked: JobLimits | None, settings: WorkerSettings, spent_seconds: float
     ) -> None:
-        asked = asked or {}
-        self.seconds = _least(asked.get("seconds"), settings.job_seconds)
-        self.memory_bytes = _least(asked.get("memory_bytes"), settings.memory_per_job(kind))
+        asked = asked or JobLimits()
+        self.seconds = _least(asked.seconds, settings.job_seconds)
+        self.memory_bytes = _least(asked.memory_bytes, settings.memory_per_job(kind))
         self._started_at = time.monotonic() - spent_seconds
         self._memory_before = memory_bytes() or 0
 

@@ -6,7 +6,8 @@ import time
 import structlog
 
 from core.errors import NotFound, StoreUnavailable
-from core.store.result_keys import checkpoint_folder, checkpoint_key
+from core.jobs.folders import checkpoint_folder
+from core.store.result_keys import checkpoint_key
 from core.training import Checkpoint, CheckpointError, Snapshot
 from worker.jobs import JobRun
 

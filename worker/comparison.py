@@ -7,17 +7,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.evaluation import Evaluation, compare_systems, evaluate
-from core.metrics import conventions
-from core.store import System, new_id
+from core.jobs import System
+from core.jobs.compare import CompareJob
+from core.jobs.measures import Measures
+from core.store import new_id
 from core.store.result_keys import comparison_key
 from core.types import Float64Array
 from worker.jobs import JobRun, Values
 from worker.labels import load_judged
 from worker.results import StoredRanking, store_ranking
-from worker.systems import Ranked, rank_by, system_of
+from worker.systems import Ranked, rank_by
 
 
-def run_comparison(run: JobRun) -> None:
+def run_comparison(run: JobRun, spec: CompareJob) -> None:
     """Rank a dataset by every system and compare all pairs; store the ranking that each model makes.
 
     Raises:
@@ -25,30 +27,28 @@ def run_comparison(run: JobRun) -> None:
         DatasetError: The dataset has no features.
         FeaturesAbsent: It lacks most of those that a model uses.
     """
-    spec = run.spec
     run.phase("loading")
-    dataset = load_judged(run, spec["dataset_id"])
-    systems = [system_of(system) for system in spec["systems"]]
+    dataset = load_judged(run, spec.dataset_id, spec.measures)
     made: list[tuple[System, StoredRanking | None]] = []
     evaluations: list[Evaluation] = []
     findings: list[Values] = []
-    for system in systems:
+    for system in spec.systems:
         run.phase(f"scoring by {system.name}")
-        ranked = rank_by(run, system, dataset)
-        evaluations.append(_evaluate(run, ranked))
+        ranked = rank_by(run, spec, system, dataset)
+        evaluations.append(_evaluate(run, spec.measures, ranked))
         stored = store_ranking(run, ranked) if system.model_id else None
         findings += ranked.findings_json or ()
         made.append((system, stored))
     run.phase("comparing")
     values = _by_metric(evaluations)
     directions = {name: metric.higher_is_better for name, metric in evaluations[0].metrics.items()}
-    names = [system.name for system in systems]
+    names = [system.name for system in spec.systems]
     comparison = compare_systems(
         names,
         values,
         directions,
-        permutations=spec["permutations"],
-        seed=spec["seed"],
+        permutations=spec.permutations,
+        seed=spec.measures.seed,
         threads=run.threads,
     )
     run.report(findings=findings or None)
@@ -58,31 +58,31 @@ def run_comparison(run: JobRun) -> None:
     with run.succeeding({"comparison_id": comparison_id}) as tx:
         for system, stored in made:
             if stored is not None:
-                stored.add(tx, run, system, spec["dataset_id"])
+                stored.add(tx, run, system, spec.dataset_id)
         tx.comparisons.add(
             comparison_id,
             job_id=run.id,
-            dataset_id=spec["dataset_id"],
+            dataset_id=spec.dataset_id,
             sentence=comparison.sentence,
             systems=[
                 _system_json(system, stored, evaluation)
                 for (system, stored), evaluation in zip(made, evaluations, strict=True)
             ],
-            metrics=spec["metrics"],
-            contract=conventions(spec["contract"]).as_json(),
-            permutations=spec["permutations"],
-            seed=spec["seed"],
+            metrics=list(spec.measures.metrics),
+            contract=spec.measures.contract.as_json(),
+            permutations=spec.permutations,
+            seed=spec.measures.seed,
             pairs=[pair.as_json(dataset.query_ids) for pair in comparison.pairs],
         )
 
 
-def _evaluate(run: JobRun, ranked: Ranked) -> Evaluation:
+def _evaluate(run: JobRun, measures: Measures, ranked: Ranked) -> Evaluation:
     return evaluate(
         ranked.scores,
         ranked.judgments,
-        run.spec["metrics"],
-        conventions(run.spec["contract"]),
-        seed=run.spec["seed"],
+        measures.metrics,
+        measures.contract,
+        seed=measures.seed,
         threads=run.threads,
     )
 

@@ -3,14 +3,14 @@
 from typing import Any
 
 from core.diagnostics import diagnose
-from core.losses import stored_loss
+from core.jobs.evaluate import EvaluateJob
 from worker.jobs import JobRun
 from worker.labels import load_judged
 from worker.results import store_evaluation, store_ranking
-from worker.systems import Ranked, rank_by, system_of
+from worker.systems import Ranked, rank_by
 
 
-def run_evaluation(run: JobRun) -> None:
+def run_evaluation(run: JobRun, spec: EvaluateJob) -> None:
     """Rank a dataset; store each query's metrics, what they say together, and the ranking of a model.
 
     Raises:
@@ -18,14 +18,14 @@ def run_evaluation(run: JobRun) -> None:
         DatasetError: The dataset has no features.
         FeaturesAbsent: It lacks most of those that the model uses.
     """
-    dataset_id, system = run.spec["dataset_id"], system_of(run.spec)
+    dataset_id, system = spec.dataset_id, spec.system
     run.phase("loading")
-    dataset = load_judged(run, dataset_id)
+    dataset = load_judged(run, dataset_id, spec.measures)
     run.phase("scoring")
-    ranked = rank_by(run, system, dataset)
-    evaluation = store_evaluation(run, ranked)
+    ranked = rank_by(run, spec, system, dataset)
+    evaluation = store_evaluation(run, spec.measures, ranked)
     ranking = store_ranking(run, ranked) if system.model_id else None
-    diagnostics = _diagnose(run, ranked)
+    diagnostics = _diagnose(run, spec, ranked)
     run.report(metrics={"test": evaluation.means}, findings=ranked.findings_json)
     result = {"evaluation_id": evaluation.id, "ranking_id": ranking.id if ranking else system.ranking_id}
     with run.succeeding(result) as tx:
@@ -34,17 +34,17 @@ def run_evaluation(run: JobRun) -> None:
             ranking.add(tx, run, system, dataset_id)
 
 
-def _diagnose(run: JobRun, ranked: Ranked) -> dict[str, Any] | None:
-    asked: dict[str, Any] | None = run.spec.get("diagnostics")
+def _diagnose(run: JobRun, spec: EvaluateJob, ranked: Ranked) -> dict[str, Any] | None:
+    asked = spec.diagnostics
     if asked is None:
         return None
     run.phase("diagnosing")
     values = diagnose(
-        stored_loss(**asked["loss"]),
+        asked.loss,
         ranked.scores,
         ranked.dataset.labels,
         ranked.dataset.query_boundaries,
-        cutoff=asked["cutoff"],
-        seed=run.spec["seed"],
+        cutoff=asked.cutoff,
+        seed=spec.measures.seed,
     )
-    return {**asked, "values": values}
+    return {**asked.to_json(), "values": values}

@@ -3,14 +3,16 @@
 from core.data.trec import join_run, read_run
 from core.errors import DatasetError, RunError
 from core.evaluation import rank_documents
-from core.store import System
-from core.store.result_keys import run_folder, run_key
+from core.jobs import System
+from core.jobs.folders import run_folder
+from core.jobs.import_run import ImportRunJob
+from core.store.result_keys import run_key
 from worker.datasets import load_dataset
 from worker.jobs import JobRun
 from worker.results import write_ranking
 
 
-def run_import(run: JobRun) -> None:
+def run_import(run: JobRun, spec: ImportRunJob) -> None:
     """Read a TREC run and store it as a ranking of a dataset's queries; what was sent then goes.
 
     Queries that the dataset does not have are left out.
@@ -19,19 +21,18 @@ def run_import(run: JobRun) -> None:
         RunError: With the line of what cannot be understood.
         InvalidInput: It shares no query with the dataset, or cannot be joined with it.
     """
-    spec = run.spec
-    run.consumes(run_folder(spec["upload_id"]))
+    run.consumes(run_folder(spec.upload_id))
     run.phase("reading")
-    with run.store.artifacts.local(run_key(spec["upload_id"])) as path:
+    with run.store.artifacts.local(run_key(spec.upload_id)) as path:
         try:
-            found = read_run(path, spec["filename"], run.limits)
+            found = read_run(path, spec.filename, run.limits)
         except DatasetError as error:
             raise RunError(*error.problems, more=error.more) from error
     run.phase("ranking")
-    dataset = load_dataset(run.store, run.caches, spec["dataset_id"]).dataset
+    dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
     joined = join_run(dataset, found)
     ranking = write_ranking(
         run, rank_documents(joined.scores, joined), dataset.n_queries - joined.queries_without_results
     )
     with run.succeeding({"ranking_id": ranking.id}) as tx:
-        ranking.add(tx, run, System(spec["name"]), spec["dataset_id"])
+        ranking.add(tx, run, System(spec.name), spec.dataset_id)

@@ -5,15 +5,10 @@ from core.data.query_index import write_query_index
 from core.data.result import Reading
 from core.doctor import examine
 from core.errors import ArtifactDamaged, NotFound
+from core.jobs.folders import claims_folders, upload_folder
+from core.jobs.ingest import IngestJob
 from core.store.columns import to_json
-from core.store.dataset_keys import (
-    claims_folders,
-    data_folder,
-    features_key,
-    new_data_key,
-    queries_key,
-    upload_folder,
-)
+from core.store.dataset_keys import data_folder, features_key, new_data_key, queries_key
 from worker.jobs import JobRun
 from worker.progress import counting
 from worker.sources import source_of
@@ -21,7 +16,7 @@ from worker.sources import source_of
 _PERCENT = 100
 
 
-def run_ingestion(run: JobRun) -> None:
+def run_ingestion(run: JobRun, spec: IngestJob) -> None:
     """Read or make a dataset, describe it, look it over and store it; what was sent then goes.
 
     A content that is stored already is taken over and not read again, unless its stored copy is damaged: then
@@ -31,7 +26,7 @@ def run_ingestion(run: JobRun) -> None:
     Raises:
         DatasetError: With the line and column of what cannot be understood.
     """
-    dataset_id: str = run.spec["dataset_id"]
+    dataset_id = spec.dataset_id
     run.consumes(upload_folder(dataset_id))
     for folder in claims_folders(run.id, run.token - 1):
         run.remove(folder)

@@ -13,19 +13,20 @@ from core.inspection import (
     partial_dependence,
     permutation_importance,
 )
-from core.metrics import conventions, parse_metric
+from core.jobs.inspect import InspectJob
+from core.metrics import parse_metric
 from core.store import new_id
 from worker.datasets import load_dataset
 from worker.jobs import JobRun
 from worker.labels import judged_for
 from worker.models import load_model
 from worker.progress import counting
-from worker.systems import absent_features, system_of
+from worker.systems import absent_features
 
 MOST_IMPORTANT = 10  # features whose partial dependence is drawn when none are named
 
 
-def run_inspection(run: JobRun) -> None:
+def run_inspection(run: JobRun, spec: InspectJob) -> None:
     """Shuffle the features of a dataset in turn, follow some of them, and store what a model makes of it.
 
     Raises:
@@ -33,32 +34,32 @@ def run_inspection(run: JobRun) -> None:
         DatasetError: The dataset has no features.
         FeaturesAbsent: It lacks most of those that the model uses.
     """
-    spec, asked = run.spec, run.spec["partial_dependence"]
+    asked, held, seed = spec.partial_dependence, spec.measures.contract, spec.measures.seed
+    model_id = str(spec.system.model_id)
     run.phase("loading")
-    model = load_model(run.store, spec["model_id"])
+    model = load_model(run.store, model_id)
     names = model.feature_names
-    loaded = load_dataset(run.store, run.caches, spec["dataset_id"]).dataset
-    found = absent_features(run, system_of(spec).name, model, loaded)
+    loaded = load_dataset(run.store, run.caches, spec.dataset_id).dataset
+    found = absent_features(spec, spec.system.name, model, loaded)
     findings = [finding.as_json() for finding in found] or None
     run.report(findings=findings)
-    dataset = fit_features(judged_for(spec, loaded, None, [spec["metric"]]), names)
-    held = conventions(spec["contract"])
+    dataset = fit_features(judged_for(spec.measures, loaded, None), names)
     run.phase("shuffling features")
     baseline, importance = permutation_importance(
         model.text,
         dataset,
-        spec["metric"],
+        spec.metric,
         held,
-        Permutations(spec["repeats"], spec["within"], spec["seed"]),
+        Permutations(spec.repeats, spec.within, seed),
         threads=run.threads,
         on_step=counting(run, "shuffling features"),
     )
     run.phase("following features", afresh=True)
     dependence = partial_dependence(
         model.forest,
-        _followed(asked["features"], names, importance),
+        _followed(asked.features, names, importance),
         dataset,
-        Grid(asked["grid"], asked["sample"], spec["seed"]),
+        Grid(asked.grid, asked.sample, seed),
         threads=run.threads,
         on_step=counting(run, "following features"),
     )
@@ -67,18 +68,18 @@ def run_inspection(run: JobRun) -> None:
         tx.inspections.add(
             id=inspection_id,
             job_id=run.id,
-            model_id=spec["model_id"],
-            dataset_id=spec["dataset_id"],
-            metric=spec["metric"],
+            model_id=model_id,
+            dataset_id=spec.dataset_id,
+            metric=spec.metric,
             contract=held.as_json(),
             baseline=_baseline(spec, baseline),
-            repeats=spec["repeats"],
-            within=spec["within"],
-            seed=spec["seed"],
+            repeats=spec.repeats,
+            within=spec.within,
+            seed=seed,
             importance=[each.as_json(names) for each in importance],
             partial_dependence=[each.as_json(names) for each in dependence],
             findings=findings,
-            sample=min(asked["sample"], dataset.n_documents),
+            sample=min(asked.sample, dataset.n_documents),
         )
 
 
@@ -91,6 +92,6 @@ def _followed(
     return [names.index(name) for name in asked]
 
 
-def _baseline(spec: dict[str, Any], summary: Summary) -> dict[str, Any]:
-    metric = parse_metric(spec["metric"], spec["contract"])
+def _baseline(spec: InspectJob, summary: Summary) -> dict[str, Any]:
+    metric = parse_metric(spec.metric, spec.measures.contract)
     return {**asdict(summary), "higher_is_better": metric.higher_is_better, "contract": metric.contract()}

@@ -10,6 +10,7 @@ import structlog
 
 from core.data.options import Limits
 from core.errors import JobCancelled, RankeryError, StoreUnavailable
+from core.jobs import JobLimits
 from core.store import Job, Store, Transaction
 from core.store.checksums import ChecksummedFile
 from worker.bounds import Bounds
@@ -35,8 +36,8 @@ class JobRun:
         token: The fencing number of this claim; a later claim has a greater one.
         attempt: Number of this claim among those that count.
         worker: What this worker is called.
-        kind: What to do, one of those in `core.store.lanes`.
-        spec: The job as it was submitted.
+        kind: What to do, see `core.jobs.JobKind`.
+        spec: The stored specification; runners get it parsed.
         key_id: The API key that submitted it, or None.
         checkpoint: Where an earlier attempt was, as `core.store.Jobs.keep_checkpoint` took it, or None.
         store: Where everything is kept.
@@ -69,7 +70,7 @@ class JobRun:
         )
         self.caches = Caches.of(settings)
         self.counts = JobCounts(self.caches)
-        self.bounds = Bounds(job.kind, job.spec.get("limits"), settings, spent_seconds)
+        self.bounds = Bounds(job.kind, JobLimits.of(job.spec), settings, spent_seconds)
         self.checkpoint_seconds = settings.checkpoint_seconds
         self.ending = "succeeded"
         self._settings = settings

@@ -7,7 +7,7 @@ import time
 
 import structlog
 
-from core.store import LANES
+from core.jobs import LANES
 from worker.application import prepare, run_lane
 from worker.pool import die_with_parent
 from worker.settings import WorkerSettings

@@ -5,34 +5,36 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from core.jobs.boosting import BoostingJob
+from core.jobs.import_model import ImportModelJob
 from core.store import Transaction
-from worker.jobs import Values
+from worker.jobs import JobRun, Values
 
 _LIBRARIES = ("lightgbm", "numba", "numpy")
 # What says how a job is queued, not what it makes.
 _QUEUEING = ("priority", "limits")
 
 
-def lineage_of(tx: Transaction, job_id: str, spec: Mapping[str, Any]) -> Values:
+def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob) -> Values:
     """Describe what a job makes here and now.
 
     Args:
         tx: Where its datasets are on record.
-        job_id: The job.
-        spec: What it was asked for, as resolved.
+        run: The job.
+        spec: Its specification.
 
     Returns:
         `{"job_id", "datasets": {"train": {"id", "digest", "sha256"}, …}, "spec", "seed", "rankery",
         "libraries": {"lightgbm", …}, "machine"}`.
     """
-    datasets = {role: tx.datasets.get(dataset_id) for role, dataset_id in _datasets_of(spec)}
+    datasets = {role: tx.datasets.get(dataset_id) for role, dataset_id in spec.dataset_ids.items()}
     return {
-        "job_id": job_id,
+        "job_id": run.id,
         "datasets": {
             role: {"id": row.id, "digest": row.digest, "sha256": row.sha256} for role, row in datasets.items()
         },
-        "spec": {name: value for name, value in spec.items() if name not in _QUEUEING},
-        "seed": spec.get("seed"),
+        "spec": {name: value for name, value in run.spec.items() if name not in _QUEUEING},
+        "seed": spec.training.seed if isinstance(spec, BoostingJob) else None,
         "rankery": _version_of("rankery"),
         "libraries": {
             **{name: _version_of(name) for name in _LIBRARIES},
@@ -61,16 +63,6 @@ def _deciding(lineage: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     yield "rankery", lineage["rankery"]
     yield from lineage["libraries"].items()
     yield "machine", lineage["machine"]
-
-
-def _datasets_of(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    validation = spec.get("validation") or {}
-    named = (
-        ("train", spec.get("dataset_id")),
-        ("validation", validation.get("dataset_id")),
-        ("test", spec.get("test_dataset_id")),
-    )
-    return ((role, dataset_id) for role, dataset_id in named if dataset_id)
 
 
 def _version_of(name: str) -> str | None:

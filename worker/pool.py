@@ -14,7 +14,8 @@ import pyarrow
 import structlog
 
 from core.jit import kernel_cache
-from core.store import LANES, Store
+from core.jobs import LANES
+from core.store import Store
 from core.warm_up import warm_up
 from worker.settings import WorkerSettings
 from worker.stopping import StopFlag

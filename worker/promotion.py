@@ -1,15 +1,16 @@
 """Moving an alias through its gate."""
 
 from core.errors import FeaturesAbsent
-from core.evaluation import GateDecision, GateRule, decide, measure, slices
-from core.metrics import conventions, parse_metric
-from core.store import Promotion, System
+from core.evaluation import GateDecision, decide, measure, slices
+from core.jobs.promote import PromoteJob
+from core.metrics import parse_metric
+from core.store import Promotion
 from worker.jobs import JobRun, Values
 from worker.labels import load_judged
-from worker.systems import rank_by, system_of
+from worker.systems import rank_by
 
 
-def run_promotion(run: JobRun) -> None:
+def run_promotion(run: JobRun, spec: PromoteJob) -> None:
     """Compare the version that an alias is to point at with the one that it points at, and move it or not.
 
     The alias moves, or the refusal is on record, exactly when the job ends.
@@ -19,18 +20,17 @@ def run_promotion(run: JobRun) -> None:
         DatasetError: The dataset has no features.
         WrongState: The alias was moved meanwhile.
     """
-    spec = run.spec
-    champion, challenger = (system_of(system) for system in spec["systems"])
     try:
-        decision, findings = _decide(run, champion, challenger)
+        decision, findings = _decide(run, spec)
     except FeaturesAbsent as absent:
         decision, findings = GateDecision(False, absent.problems[0].detail, None, []), []
-    told = {name: spec[name] for name in ("rule", "dataset_id", "contract")}
+    stored = spec.to_json()
+    told = {name: stored[name] for name in ("rule", "dataset_id", "contract")}
     promotion = Promotion(
-        name=spec["model_name"],
-        alias=spec["alias"],
-        champion_id=str(champion.model_id),
-        challenger_id=str(challenger.model_id),
+        name=spec.model_name,
+        alias=spec.alias,
+        champion_id=str(spec.champion.model_id),
+        challenger_id=str(spec.challenger.model_id),
         job_id=run.id,
         key_id=run.key_id,
         report={**decision.as_json(), **told, "findings": findings},
@@ -44,15 +44,15 @@ def run_promotion(run: JobRun) -> None:
             tx.aliases.refuse(promotion)
 
 
-def _decide(run: JobRun, champion: System, challenger: System) -> tuple[GateDecision, list[Values]]:
-    spec = run.spec
-    rule, contract = GateRule(**spec["rule"]), conventions(spec["contract"])
+def _decide(run: JobRun, spec: PromoteJob) -> tuple[GateDecision, list[Values]]:
+    rule, contract = spec.rule, spec.measures.contract
+    champion, challenger = spec.champion, spec.challenger
     run.phase("loading")
-    dataset = load_judged(run, spec["dataset_id"])
+    dataset = load_judged(run, spec.dataset_id, spec.measures)
     run.phase(f"scoring by {champion.name}")
-    before = rank_by(run, champion, dataset)
+    before = rank_by(run, spec, champion, dataset)
     run.phase(f"scoring by {challenger.name}")
-    after = rank_by(run, challenger, dataset)
+    after = rank_by(run, spec, challenger, dataset)
     findings = [found for ranked in (before, after) for found in ranked.findings_json or ()]
     run.report(findings=findings or None)
     run.phase("comparing")
@@ -66,8 +66,8 @@ def _decide(run: JobRun, champion: System, challenger: System) -> tuple[GateDeci
         (next(measured), next(measured)),
         slices(dataset, dataset, contract.relevance_threshold),
         higher_is_better=parse_metric(rule.metric, contract).higher_is_better,
-        permutations=spec["permutations"],
-        seed=spec["seed"],
+        permutations=spec.permutations,
+        seed=spec.measures.seed,
         threads=run.threads,
     )
     return decision, findings

@@ -1,24 +1,24 @@
 """Ranking a dataset's documents by a model."""
 
+from core.jobs.rank import RankJob
 from worker.datasets import load_dataset
 from worker.jobs import JobRun
 from worker.results import store_ranking
-from worker.systems import rank_by, system_of
+from worker.systems import rank_by
 
 
-def run_ranking(run: JobRun) -> None:
+def run_ranking(run: JobRun, spec: RankJob) -> None:
     """Score a dataset with a model and store the order of every query's documents.
 
     Raises:
         DatasetError: The dataset has no features.
         FeaturesAbsent: It lacks most of those that the model uses.
     """
-    dataset_id, system = run.spec["dataset_id"], system_of(run.spec)
     run.phase("loading")
-    dataset = load_dataset(run.store, run.caches, dataset_id).dataset
+    dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
     run.phase("scoring")
-    ranked = rank_by(run, system, dataset)
+    ranked = rank_by(run, spec, spec.system, dataset)
     ranking = store_ranking(run, ranked)
     run.report(findings=ranked.findings_json)
     with run.succeeding({"ranking_id": ranking.id}) as tx:
-        ranking.add(tx, run, system, dataset_id)
+        ranking.add(tx, run, spec.system, spec.dataset_id)

@@ -3,6 +3,7 @@
 import hashlib
 
 from core.errors import NotFound
+from core.jobs.reproduce import ReproduceJob
 from core.store.checksums import file_sha256
 from core.store.result_keys import model_key
 from worker.jobs import JobRun
@@ -11,7 +12,7 @@ from worker.models import heal_models
 from worker.training import trained_as_asked
 
 
-def run_reproduction(run: JobRun) -> None:
+def run_reproduction(run: JobRun, spec: ReproduceJob) -> None:
     """Carry out the training of a model again and compare the bytes; no model is made.
 
     A stored copy that is damaged or gone is replaced when the same text came out.
@@ -20,8 +21,8 @@ def run_reproduction(run: JobRun) -> None:
         InvalidInput: The specification does not fit the data any more.
         DatasetError: The datasets do not fit together any more.
     """
-    with trained_as_asked(run) as trained:
-        _compare(run, trained.ranker.model_text)
+    with trained_as_asked(run, spec) as trained:
+        _compare(run, spec, trained.ranker.model_text)
 
 
 def _stored_sha256(run: JobRun, key: str) -> str | None:
@@ -32,11 +33,11 @@ def _stored_sha256(run: JobRun, key: str) -> str | None:
         return None
 
 
-def _compare(run: JobRun, model_text: str) -> None:
+def _compare(run: JobRun, spec: ReproduceJob, model_text: str) -> None:
     sha256 = hashlib.sha256(model_text.encode()).hexdigest()
     with run.store.read() as tx:
-        model = tx.models.get(run.spec["model_id"])
-        now = lineage_of(tx, run.id, run.spec)
+        model = tx.models.get(spec.model_id)
+        now = lineage_of(tx, run, spec)
     stored_sha256 = _stored_sha256(run, model_key(model.id))
     if sha256 == model.sha256 != stored_sha256:
         heal_models(run.store, model_text.encode())

@@ -19,8 +19,10 @@ from core.evaluation import (
     slices,
     summarise_all,
 )
-from core.metrics import Conventions, conventions, parse_metric
-from core.store import System, Transaction, new_id
+from core.jobs import System
+from core.jobs.measures import Measures
+from core.metrics import Conventions, parse_metric
+from core.store import Transaction, new_id
 from core.store.result_keys import evaluation_key, ranking_key
 from core.types import Float64Array
 from worker.jobs import JobRun, Values
@@ -91,16 +93,17 @@ class StoredRanking:
         )
 
 
-def store_evaluation(run: JobRun, ranked: Ranked) -> StoredEvaluation:
-    """Evaluate scores by the metrics and the contract of a job, and store every query's values."""
+def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked) -> StoredEvaluation:
+    """Evaluate scores as a job measures, and store every query's values."""
     run.phase("evaluating")
-    metrics, seed = run.spec["metrics"], run.spec.get("seed", 0)
-    held = conventions(run.spec.get("contract"))
-    evaluation = evaluate(ranked.scores, ranked.judgments, metrics, held, seed=seed, threads=run.threads)
+    held = measures.contract
+    evaluation = evaluate(
+        ranked.scores, ranked.judgments, measures.metrics, held, seed=measures.seed, threads=run.threads
+    )
     columns = {
         "summaries": evaluation.as_json(),
         "contract": held.as_json(),
-        "baselines": _baselines(run, ranked, held, seed),
+        "baselines": _baselines(run, measures, ranked),
         "slices": _slices(run, ranked, held, evaluation),
         "findings": ranked.findings_json,
     }
@@ -125,7 +128,8 @@ def write_ranking(run: JobRun, table: pa.Table, queries: int) -> StoredRanking:
     return stored
 
 
-def _baselines(run: JobRun, ranked: Ranked, held: Conventions, seed: int) -> list[dict[str, Any]]:
+def _baselines(run: JobRun, measures: Measures, ranked: Ranked) -> list[dict[str, Any]]:
+    metrics, held, seed = measures.metrics, measures.contract, measures.seed
     measured: list[tuple[Baseline, Judgments]]
     if ranked.dataset.n_features:
         measured = [(baseline, ranked.dataset) for baseline in baselines(ranked.dataset, seed)]
@@ -135,7 +139,7 @@ def _baselines(run: JobRun, ranked: Ranked, held: Conventions, seed: int) -> lis
         {
             "name": baseline.name,
             "detail": baseline.detail,
-            "metrics": _intervals(run, measure(baseline.scores, judgments, run.spec["metrics"], held), seed),
+            "metrics": _intervals(run, measure(baseline.scores, judgments, metrics, held), seed),
         }
         for baseline, judgments in measured
     ]

@@ -5,9 +5,9 @@ from typing import Literal
 from pydantic import Field
 
 from core.data.options import MAX_BYTES, MAX_CELLS, MAX_DOCUMENTS, MAX_FEATURES, MAX_RATIO
+from core.jobs import Lane, lane_of
 from core.machine import available_cpus, available_memory_bytes
 from core.store import StoreSettings
-from core.store.lanes import TRAINING, lane_of
 
 GIBIBYTE = 2**30
 _MEMORY_SHARE = 0.85  # the rest is for the processes themselves and the system
@@ -103,4 +103,4 @@ class WorkerSettings(StoreSettings):
 
     def concurrency_of(self, lane: str) -> int:
         """Return how many jobs of a lane run at the same time."""
-        return self.worker_concurrency if lane == TRAINING else self.quick_concurrency
+        return self.worker_concurrency if lane == Lane.TRAINING else self.quick_concurrency

@@ -10,10 +10,10 @@ from typing import Any
 import structlog
 
 from core.errors import RankeryError
+from core.jobs import orphaned_artifacts
 from core.store import Job, Store, Transaction, WakeUps
 from core.store.clock import utc_now
 from core.store.leases import LeaseWatch
-from core.store.leavings import leavings
 from worker.settings import WorkerSettings
 
 # So many leases may go by before a worker that says nothing is taken to be gone.
@@ -101,7 +101,7 @@ class Sweeper:
                 _LOG.warning(
                     f"job.{job.status}", job_id=job.id, kind=job.kind, reason="its worker stopped answering"
                 )
-                _remove_leavings(store, job)
+                _remove_orphaned_artifacts(store, job)
         finally:
             store.close()
         self._swept = True
@@ -136,9 +136,9 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def _remove_leavings(store: Store, job: Job) -> None:
+def _remove_orphaned_artifacts(store: Store, job: Job) -> None:
     """Remove what a job that will not be carried out again was to read, and had written."""
-    for folder in leavings(job):
+    for folder in orphaned_artifacts(job):
         try:
             store.artifacts.delete(folder)
         except RankeryError:

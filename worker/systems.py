@@ -1,7 +1,6 @@
 """What ranks a dataset for a job: stored models, and rankings from elsewhere."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -11,7 +10,8 @@ from core.data.trec import Run, join_run
 from core.doctor.agreement import absent_feature_findings
 from core.doctor.report import Finding
 from core.evaluation import Judgments
-from core.store import Store, System
+from core.jobs import JobSpec, SubmittedJob, System
+from core.store import Store
 from core.store.result_keys import ranking_key
 from core.types import Float64Array
 from worker.jobs import JobRun, Values
@@ -43,15 +43,7 @@ class Ranked:
         return [finding.as_json() for finding in self.findings] or None
 
 
-def system_of(spec: dict[str, Any]) -> System:
-    """Return the system that a job names, its references resolved."""
-    if model_id := spec.get("model_id"):
-        # A job that was queued before systems were named knows the model alone.
-        return System(spec.get("system") or model_id, model_id=model_id)
-    return System(spec["system"], ranking_id=spec["ranking_id"])
-
-
-def rank_by(run: JobRun, system: System, dataset: RankingDataset) -> Ranked:
+def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset) -> Ranked:
     """Score a dataset.
 
     Raises:
@@ -61,23 +53,15 @@ def rank_by(run: JobRun, system: System, dataset: RankingDataset) -> Ranked:
     """
     if system.model_id is not None:
         model = load_model(run.store, system.model_id)
-        findings = absent_features(run, system.name, model, dataset)
+        findings = absent_features(spec, system.name, model, dataset)
         fitted = fit_features(dataset, model.feature_names)
         return Ranked(fitted, fitted, model.forest.score(fitted.features, run.threads), findings)
     joined = join_run(dataset, _stored_run(run.store, str(system.ranking_id)))
     return Ranked(dataset, joined, joined.scores)
 
 
-def allows_absent_features(run: JobRun) -> bool:
-    """Return whether a job goes on where most features are absent.
-
-    What was trained can be trained again, also from before this was asked.
-    """
-    return run.kind == "reproduce" or bool(run.spec.get("allow_absent_features"))
-
-
 def absent_features(
-    run: JobRun, name: str, model: LoadedModel, dataset: RankingDataset
+    spec: JobSpec, name: str, model: LoadedModel, dataset: RankingDataset
 ) -> tuple[Finding, ...]:
     """Report the features that a model uses and a dataset lacks.
 
@@ -85,8 +69,8 @@ def absent_features(
         FeaturesAbsent: They are more than half, and the job does not allow that.
     """
     absent = AbsentFeatures.of(dataset, model.used_features)
-    if dataset.n_features and not allows_absent_features(run):
-        advice = "" if run.kind == "promote" else ALLOW_ABSENT  # a gate makes no exception
+    if dataset.n_features and not spec.allows_absent_features:
+        advice = ALLOW_ABSENT if isinstance(spec, SubmittedJob) else ""  # a gate makes no exception
         absent.refuse_most("/dataset_id", "the dataset", name, advice=advice)
     return tuple(absent_feature_findings(absent, name))
 

@@ -3,10 +3,12 @@
 import time
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import structlog
 
 from core.errors import JobCancelled, LeaseLost, StoreUnavailable
+from core.jobs import JobKind, parse
 from core.store import Store
 from worker.bounds import LimitReached
 from worker.comparison import run_comparison
@@ -25,18 +27,19 @@ from worker.settings import WorkerSettings
 from worker.stopping import StopFlag
 from worker.training import run_training
 
-RUNNERS: Mapping[str, Callable[[JobRun], None]] = MappingProxyType(
+# Each takes the claimed job and its specification, which its kind in `core.jobs` parses.
+RUNNERS: Mapping[JobKind, Callable[[JobRun, Any], None]] = MappingProxyType(
     {
-        "ingest": run_ingestion,
-        "import": run_import,
-        "import-model": run_model_import,
-        "train": run_training,
-        "reproduce": run_reproduction,
-        "evaluate": run_evaluation,
-        "rank": run_ranking,
-        "compare": run_comparison,
-        "promote": run_promotion,
-        "inspect": run_inspection,
+        JobKind.TRAIN: run_training,
+        JobKind.REPRODUCE: run_reproduction,
+        JobKind.EVALUATE: run_evaluation,
+        JobKind.COMPARE: run_comparison,
+        JobKind.PROMOTE: run_promotion,
+        JobKind.INSPECT: run_inspection,
+        JobKind.RANK: run_ranking,
+        JobKind.INGEST: run_ingestion,
+        JobKind.IMPORT: run_import,
+        JobKind.IMPORT_MODEL: run_model_import,
     }
 )
 _LOOK_SECONDS = 0.1
@@ -80,9 +83,14 @@ def run_job(run: JobRun, settings: WorkerSettings, stop: StopFlag) -> str:
     return ending
 
 
+def perform(run: JobRun) -> None:
+    """Parse the specification of a claimed job and run it."""
+    RUNNERS[JobKind(run.kind)](run, parse(run.kind, run.spec))
+
+
 def _carry_out(run: JobRun) -> str:
     try:
-        RUNNERS[run.kind](run)
+        perform(run)
     except Exception as error:  # noqa: BLE001 - whatever it is, the job must end with it
         return settle(run, error)
     return run.ending

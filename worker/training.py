@@ -9,31 +9,34 @@ from typing import Any
 
 from core.data.fitting import AbsentFeatures
 from core.doctor.agreement import absent_feature_findings
+from core.jobs import System
+from core.jobs.boosting import BoostingJob
+from core.jobs.train import TrainJob
 from core.losses import loss_values
 from core.parameters import values_of
 from core.scoring import Explainability, Forest
 from core.scoring.model_text import ModelText
-from core.store import System, new_id
+from core.store import new_id
 from core.store.result_keys import model_key
-from core.training import IterationReport, Snapshot, TrainedRanker, TrainingSpec, train, training_spec
+from core.training import IterationReport, Snapshot, TrainedRanker, train
 from core.training.findings import growth_finding, seed_findings
 from worker.checkpoints import Checkpoints
 from worker.jobs import JobRun, Values, WorkerStopping
 from worker.lineage import lineage_of
 from worker.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
-from worker.systems import Ranked, allows_absent_features
-from worker.training_data import TrainingData, parts_are_random
+from worker.systems import Ranked
+from worker.training_data import TrainingData
 
 
-def run_training(run: JobRun) -> None:
+def run_training(run: JobRun, job: TrainJob) -> None:
     """Train as specified, store the model, and where there is a test set evaluate and rank it.
 
     Raises:
         InvalidInput: The specification does not fit the data.
         DatasetError: The datasets do not fit together.
     """
-    with trained_as_asked(run) as trained:
-        _store(run, trained)
+    with trained_as_asked(run, job) as trained:
+        _store(run, job, trained)
 
 
 @dataclass(frozen=True)
@@ -41,14 +44,12 @@ class Trained:
     """What a training comes to.
 
     Attributes:
-        spec: What was asked for.
         loaded: The datasets as they are.
         data: The datasets with the features of the training data.
         ranker: The model.
         findings: What is known of the datasets and the training.
     """
 
-    spec: TrainingSpec
     loaded: TrainingData
     data: TrainingData
     ranker: TrainedRanker
@@ -56,7 +57,7 @@ class Trained:
 
 
 @contextmanager
-def trained_as_asked(run: JobRun) -> Iterator[Trained]:
+def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
     """Train as a job's specification says; progress, learning curves and checkpoints are the job's.
 
     Where the worker stops while something is done with the model, the next attempt finds all trees grown.
@@ -66,18 +67,17 @@ def trained_as_asked(run: JobRun) -> Iterator[Trained]:
         FeaturesAbsent: A dataset lacks most features of the training data, and the job does not allow that.
         DatasetError: A dataset has no features.
     """
-    spec = training_spec(run.spec, stored=True)
     run.phase("loading")
-    loaded = TrainingData.load(run, spec)
-    if not allows_absent_features(run):
+    loaded = TrainingData.load(run, job)
+    if not job.allows_absent_features:
         loaded.require_features()
     data = loaded.fitted()
     run.phase("training")
     checkpoints = Checkpoints(run, run.checkpoint_seconds)
     findings: list[Values] = []
-    watch = _Watch(run, checkpoints, lambda: findings.extend(_report_findings(run, spec, loaded)))
+    watch = _Watch(run, checkpoints, lambda: findings.extend(_report_findings(run, job, loaded)))
     ranker = train(
-        spec,
+        job.training,
         data.training.dataset,
         data.validation.dataset if data.validation else None,
         on_iteration=watch.on_iteration,
@@ -90,23 +90,23 @@ def trained_as_asked(run: JobRun) -> Iterator[Trained]:
         if ranker.growth is not None:
             findings.append(growth_finding(ranker.growth).as_json())
             run.report(findings=findings)
-        yield Trained(spec, loaded, data, ranker, findings)
+        yield Trained(loaded, data, ranker, findings)
 
 
-def _report_findings(run: JobRun, spec: TrainingSpec, loaded: TrainingData) -> list[Values]:
-    of_seed = seed_findings(spec, parts_are_random=parts_are_random(run.spec))
+def _report_findings(run: JobRun, job: BoostingJob, loaded: TrainingData) -> list[Values]:
+    of_seed = seed_findings(job.training, parts_are_random=job.parts_are_random)
     findings = [*loaded.findings(run.threads), *(finding.as_json() for finding in of_seed)]
     run.report(findings=findings)
     return findings
 
 
-def _store(run: JobRun, trained: Trained) -> None:
-    spec, ranker = trained.spec, trained.ranker
+def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
+    spec, ranker = job.training, trained.ranker
     run.phase("storing")
     model_id, text = new_id("mdl_"), ranker.model_text.encode()
     with run.writing(model_key(model_id)) as file:
         file.write(text)
-    judged = _judge(run, trained)
+    judged = _judge(run, job, trained)
     metrics = _metrics_at_best(ranker) | ({"test": judged.evaluation.means} if judged else {})
     run.report(metrics=metrics)
     explainability = Explainability.of(ModelText.read(ranker.model_text))
@@ -114,9 +114,9 @@ def _store(run: JobRun, trained: Trained) -> None:
     with run.succeeding(result) as tx:
         model = tx.models.add(
             model_id,
-            name=run.spec["model_name"],
+            name=job.model_name,
             job_id=run.id,
-            dataset_id=run.spec["dataset_id"],
+            dataset_id=job.dataset_id,
             feature_names=ranker.feature_names,
             loss=loss_values(spec.loss),
             hyperparameters=values_of(spec.hyperparameters),
@@ -124,14 +124,13 @@ def _store(run: JobRun, trained: Trained) -> None:
             sha256=hashlib.sha256(text).hexdigest(),
             size_bytes=len(text),
             metrics=judged.evaluation.means if judged else None,
-            lineage=lineage_of(tx, run.id, run.spec),
+            lineage=lineage_of(tx, run, job),
             explanation=asdict(explainability),
         )
         if judged:
-            test_id = run.spec.get("test_dataset_id") or run.spec["dataset_id"]
             system = System(model.reference, model_id)
-            judged.evaluation.add(tx, run, system, test_id)
-            judged.ranking.add(tx, run, system, test_id)
+            judged.evaluation.add(tx, run, system, job.tested_on)
+            judged.ranking.add(tx, run, system, job.tested_on)
 
 
 @dataclass(frozen=True)
@@ -219,7 +218,7 @@ def _metrics_at_best(ranker: TrainedRanker) -> dict[str, Any]:
     return next((means for means in reversed(best) if means), {})
 
 
-def _judge(run: JobRun, trained: Trained) -> _Judged | None:
+def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     """Measure the model on the test data; one that lacks most of what the model uses is only reported."""
     if trained.loaded.test is None or trained.data.test is None:
         return None
@@ -230,9 +229,9 @@ def _judge(run: JobRun, trained: Trained) -> _Judged | None:
     if findings:
         told = [{**finding.as_json(), "role": "test"} for finding in findings]
         run.report(findings=[*trained.findings, *told])
-    if absent.are_most and not allows_absent_features(run):
+    if absent.are_most and not job.allows_absent_features:
         return None  # the model is not to blame, and hours of training are not thrown away
     run.phase("scoring")
     test = trained.data.test.dataset
     ranked = Ranked(test, test, Forest(text).score(test.features, run.threads), findings)
-    return _Judged(store_evaluation(run, ranked), store_ranking(run, ranked))
+    return _Judged(store_evaluation(run, job.measures, ranked), store_ranking(run, ranked))

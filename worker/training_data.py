@@ -1,19 +1,18 @@
 """What a training job trains, validates and tests on."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from core.data import RankingDataset
 from core.data.fitting import AbsentFeatures
-from core.data.hold_out import hold_out
+from core.data.hold_out import HoldOut
 from core.doctor import compare
 from core.doctor.columns import measure_columns
 from core.errors import InvalidInput
+from core.jobs.boosting import BoostingJob, HeldOutDataset
 from core.losses import Loss
-from core.training import KeptBins, TrainingSpec
+from core.training import KeptBins
 from worker.datasets import NamedDataset, load_dataset
 from worker.jobs import JobRun, Values
 from worker.labels import judged_for
@@ -35,7 +34,7 @@ class TrainingData:
     test: NamedDataset | None
 
     @classmethod
-    def load(cls, run: JobRun, spec: TrainingSpec) -> "TrainingData":
+    def load(cls, run: JobRun, job: BoostingJob) -> "TrainingData":
         """Load and part the datasets that a job names, in its labels.
 
         Parts are held out by the labels as they were judged: another map of labels parts alike.
@@ -43,14 +42,18 @@ class TrainingData:
         Raises:
             InvalidInput: Parts cannot be held out, or loss or metrics cannot use the labels.
         """
-        training = load_dataset(run.store, run.caches, run.spec["dataset_id"])
-        training, test = _apart(run, training, "test", spec.seed)
-        if test is None and (test_id := run.spec.get("test_dataset_id")):
+        spec = job.training
+        training = load_dataset(run.store, run.caches, job.dataset_id)
+        training, test = _apart(training, "test", job.test, spec.seed)
+        if test is None and (test_id := job.dataset_ids.get("test")):
             test = load_dataset(run.store, run.caches, test_id)
-        training, validation = _apart(run, training, "validation", spec.seed)
+        if isinstance(job.validation, HeldOutDataset):
+            validation: NamedDataset | None = load_dataset(run.store, run.caches, job.validation.dataset_id)
+        else:
+            training, validation = _apart(training, "validation", job.validation, spec.seed)
 
         def judged(part: NamedDataset, loss: Loss | None) -> NamedDataset:
-            return part.judged(judged_for(run.spec, part.dataset, loss, spec.followed_metrics))
+            return part.judged(judged_for(job.measures, part.dataset, loss))
 
         return cls(
             judged(training, spec.loss),
@@ -110,22 +113,13 @@ class TrainingData:
         ]
 
 
-def parts_are_random(spec: Mapping[str, Any]) -> bool:
-    """Return whether a job draws the queries that it validates or tests on."""
-    parts = [spec.get(role) for role in ("validation", "test")]
-    return any(hold_out(part).is_random for part in parts if part and "dataset_id" not in part)
-
-
 def _apart(
-    run: JobRun, training: NamedDataset, role: str, seed: int
+    training: NamedDataset, role: str, part: HoldOut | None, seed: int
 ) -> tuple[NamedDataset, NamedDataset | None]:
-    """Take out of the training data what a job asks for, or load the dataset that it names instead."""
-    wanted: Mapping[str, Any] | None = run.spec.get(role)
-    if wanted is None:
+    """Take a part out of the training data."""
+    if part is None:
         return training, None
-    if "dataset_id" in wanted:
-        return training, load_dataset(run.store, run.caches, wanted["dataset_id"])
     try:
-        return training.part(hold_out(wanted), seed)
+        return training.part(part, seed)
     except InvalidInput as invalid:
         raise invalid.below(f"/{role}") from invalid

@@ -9,6 +9,7 @@ from app.access.caller import caller_in
 from app.convertors import any_text
 from app.dashboard.assets import plotly_url, templates
 from app.dashboard.own_files import files_url, modules_of
+from core.jobs import JobKind, JobStatus
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -24,7 +25,7 @@ def overview_page(request: Request) -> Response:
 @router.get("/jobs")
 def jobs_page(request: Request) -> Response:
     """List the jobs with their progress, learning curves and metrics."""
-    return _page(request, "jobs", "Jobs")
+    return _page(request, "jobs", "Jobs", kinds=JobKind, statuses=JobStatus)
 
 
 @router.get("/jobs/compare")
@@ -117,7 +118,7 @@ def documentation_page(request: Request) -> Response:
     return _page(request, "docs", "Interface")
 
 
-def _page(request: Request, page: str, title: str, section: str | None = None) -> Response:
+def _page(request: Request, page: str, title: str, section: str | None = None, **context: object) -> Response:
     caller = caller_in(request.scope)
     return templates().TemplateResponse(
         request,
@@ -130,6 +131,7 @@ def _page(request: Request, page: str, title: str, section: str | None = None) -
             "modules": modules_of(page),
             "plotly_url": plotly_url(),
             "signed_in_with": caller.name if caller.session_sha256 else None,
+            **context,
         },
         headers={"cache-control": "no-cache"},
     )

@@ -11,7 +11,8 @@ from itertools import product
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 
-from core.store import LANES, Store
+from core.jobs import JobKind
+from core.store import Store
 from core.store.clock import utc_now
 from core.store.figures import ActiveJobs, Stored
 from core.store.job_states import QUEUED, RUNNING
@@ -27,7 +28,7 @@ from core.store.job_tallies import (
 )
 from core.store.tallies import Count
 
-_LANE_OF = {kind: lane for lane, kinds in LANES.items() for kind in kinds}
+_LANE_OF = {kind.value: kind.specification.lane.value for kind in JobKind}
 _PRIORITIES: Mapping[int, str] = {-1: "low", 0: "normal", 1: "high"}
 _LOST = "lost"
 

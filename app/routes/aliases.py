@@ -74,9 +74,10 @@ def set_alias(
         else:
             tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
             job = enqueue(tx, promotion(row, challenger, gate), caller.key_id)
+            queued = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
     if job is not None:
         services.submitted(job)
-        return accepted(Job.model_validate(job), f"/v1/jobs/{job.id}")
+        return queued
     services.models.forget_meanings()
     return model
 

@@ -20,8 +20,10 @@ from app.schemas.datasets import Dataset, DatasetPage, SyntheticDatasetRequest
 from app.schemas.findings import FeatureProfiles
 from app.schemas.queries import JudgedQuery, QueryPage
 from app.services import Services, UseServices
+from app.submission import enqueue
 from app.uploads import receive_upload, receiving, refuse_declared_size
 from core.data.options import FORMATS
+from core.jobs.ingest import IngestJob
 from core.store import Dataset as DatasetRow
 from core.store import Job, Transaction
 from core.store.artifacts import Artifacts
@@ -286,7 +288,6 @@ def _remove(artifacts: Artifacts, folders: list[str]) -> None:
 
 
 def _queue_ingestion(tx: Transaction, dataset: DatasetRow, key_id: str | None) -> Job:
-    spec = {"dataset_id": dataset.id, "name": dataset.name}
-    job = tx.jobs.add("ingest", spec, dataset_ids=[dataset.id], key_id=key_id)
+    job = enqueue(tx, IngestJob(dataset_id=dataset.id, name=dataset.name), key_id)
     tx.datasets.attach_job(dataset.id, job.id)
     return job

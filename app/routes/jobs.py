@@ -18,15 +18,13 @@ from app.schemas.jobs import (
     Job,
     JobBatch,
     JobHistory,
-    JobKind,
     JobOrder,
     JobPage,
-    JobStatus,
     JobWithAttempts,
 )
 from app.services import UseServices
 from app.submission import submit, submit_all
-from core.store.leavings import leavings
+from core.jobs import JobKind, JobStatus, orphaned_artifacts
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=JsonRoute)
 polled_router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=PolledRoute)
@@ -56,7 +54,7 @@ def create_job(
             return answer
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         job = submit(tx, body, caller.key_id)
-        created = accepted(Job.model_validate(job), f"/v1/jobs/{job.id}")
+        created = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
         once.keep(tx, body_sha256, created)
     services.submitted(job)
     return created
@@ -85,7 +83,7 @@ def create_jobs(
             return answer
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs, len(body.jobs))
         jobs = submit_all(tx, body.jobs, caller.key_id)
-        created = accepted(JobBatch(jobs=[Job.model_validate(job) for job in jobs]), "/v1/jobs")
+        created = accepted(JobBatch(jobs=Job.all_of(tx, jobs)), "/v1/jobs")
         once.keep(tx, body_sha256, created)
     for job in jobs:
         services.submitted(job)
@@ -114,16 +112,14 @@ def list_jobs(
     """List jobs, newest first where nothing else is asked for."""
     with services.store.read() as tx:
         page = tx.jobs.page(cursor, limit, status=status, kind=kind, dataset_id=dataset, text=text, sort=sort)
-    return JobPage.model_validate(page)
+        return JobPage(items=Job.all_of(tx, page.items), next_cursor=page.next_cursor)
 
 
 @polled_router.get("/{job_id}", summary="Show a job", responses={**NOT_MODIFIED, **problems(404)})
 def get_job(job_id: str, services: UseServices) -> JobWithAttempts:
     """Show a job's status, progress, latest metrics, attempts, and its result or problem once it ended."""
     with services.store.read() as tx:
-        job = tx.jobs.get(job_id)
-        attempts = tx.attempts.of(job_id)
-    return JobWithAttempts.of(job, attempts)
+        return JobWithAttempts.of(tx, tx.jobs.get(job_id))
 
 
 @polled_router.get(
@@ -154,8 +150,8 @@ def cancel_job(job_id: str, services: UseServices) -> Response:
     """Stop a job: at once while it is queued, within moments while it runs."""
     with services.store.begin() as tx:
         job = tx.jobs.request_cancel(job_id)
-        view = Job.model_validate(job)
-        left = leavings(job) if view.status == "cancelled" else []
+        view = Job.of(tx, job)
+        left = orphaned_artifacts(job) if view.status == JobStatus.CANCELLED else []
     for folder in left:
         services.store.artifacts.delete(folder)
     return accepted(view, f"/v1/jobs/{job_id}")

@@ -22,8 +22,9 @@ from app.schemas.jobs import Job
 from app.services import UseServices
 from app.submission import enqueue
 from app.submission.reproduction import reproduction
+from core.jobs.folders import model_upload_folder
 from core.store import new_id
-from core.store.result_keys import model_upload_folder, model_upload_key
+from core.store.result_keys import model_upload_key
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
 
@@ -80,7 +81,7 @@ def reproduce_model(
         resolved = reproduction(tx, tx.models.resolve(ref))
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         job = enqueue(tx, resolved, caller.key_id)
-        created = accepted(Job.model_validate(job), f"/v1/jobs/{job.id}")
+        created = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
         once.keep(tx, body_sha256, created)
     services.submitted(job)
     return created

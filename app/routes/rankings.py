@@ -22,9 +22,10 @@ from app.schemas.rankings import RankedDocument, Ranking, RankingItem, RankingPa
 from app.services import UseServices
 from core.data.trec import write_run
 from core.errors import NotFound
+from core.jobs.folders import run_folder
 from core.store import Ranking as RankingRow
 from core.store import new_id
-from core.store.result_keys import ranking_key, run_folder, run_key
+from core.store.result_keys import ranking_key, run_key
 
 router = APIRouter(prefix="/rankings", tags=["results"], route_class=JsonRoute)
 

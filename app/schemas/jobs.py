@@ -9,23 +9,11 @@ from pydantic import ConfigDict, Field, field_validator
 
 from app.schemas.base import FailureReason, Json, NextCursor, ResponseModel
 from app.schemas.findings import Finding
+from core.jobs import JobKind, JobStatus, main_metric_of, title_of
 from core.store import Job as JobRow
-from core.store import JobAttempt
+from core.store import Transaction
 
-JobKind = Literal[
-    "ingest",
-    "import",
-    "import-model",
-    "train",
-    "reproduce",
-    "evaluate",
-    "rank",
-    "compare",
-    "promote",
-    "inspect",
-]
 PRIORITIES: Mapping[str, int] = MappingProxyType({"low": -1, "normal": 0, "high": 1})
-JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 JobOrder = Literal["newest", "oldest", "longest", "metric"]
 ORDER_WORDS = (
     "`newest` or `oldest`; `longest` begins with what took the longest, among the jobs that have ended;"
@@ -61,6 +49,14 @@ class Attempt(ResponseModel):
     resumed_from: int | None = Field(description="Iteration of the checkpoint that it went on from")
 
 
+class MainMetric(ResponseModel):
+    """The metric to show first: what early stopping watches, else the first one asked for."""
+
+    name: str = Field(examples=["ndcg@10"])
+    data: Literal["test", "validation", "train"] = Field(description="What says most among what is measured")
+    value: float = Field(description="Latest mean over queries", examples=[0.4310])
+
+
 class Job(ResponseModel):
     """A piece of work for a worker."""
 
@@ -71,6 +67,8 @@ class Job(ResponseModel):
                 {
                     "id": "job_01k9x2z4q7c8v5n3b6r1",
                     "kind": "rank",
+                    "kind_label": "Ranking",
+                    "title": "web:3",
                     "status": "running",
                     "spec": {
                         "kind": "rank",
@@ -80,6 +78,8 @@ class Job(ResponseModel):
                     },
                     "progress": {"phase": "scoring", "iteration": 0, "total": 1, "eta_seconds": None},
                     "metrics": None,
+                    "main_metric": None,
+                    "dataset_names": {"ds_01k9x2m4q7c8v5n3b6r3": "web test"},
                     "result": None,
                     "problem": None,
                     "findings": None,
@@ -98,10 +98,17 @@ class Job(ResponseModel):
 
     id: str
     kind: JobKind
+    kind_label: str = Field("", description="The kind for people", examples=["Training"])
+    title: str = Field("", description="What it makes, measures or moves", examples=["web:3 for @champion"])
     status: JobStatus
     spec: Json = Field(description="What was asked for, all defaults and references spelled out")
     progress: Progress | None = Field(description="Null before it starts")
     metrics: dict[str, dict[str, float | None]] | None = Field(description="Latest values by data and metric")
+    main_metric: MainMetric | None = Field(None, description="Null before there is one")
+    dataset_names: dict[str, str] = Field(
+        {},
+        description="Names of the datasets that it reads or makes by id, without those that were deleted",
+    )
     result: Json | None = Field(
         description="Ids of what it made: dataset, model, evaluation, ranking, comparison, inspection;"
         " or what it found"
@@ -121,6 +128,18 @@ class Job(ResponseModel):
     started_at: datetime | None
     finished_at: datetime | None
 
+    @classmethod
+    def of(cls, tx: Transaction, row: JobRow) -> "Job":
+        """Show a job on record."""
+        (shown,) = cls.all_of(tx, [row])
+        return shown
+
+    @classmethod
+    def all_of(cls, tx: Transaction, rows: Sequence[JobRow]) -> list["Job"]:
+        """Show jobs on record, their datasets read in one statement."""
+        names = tx.datasets.names_by_job([row.id for row in rows])
+        return [Job.model_validate(_columns(row) | _described(row, names[row.id])) for row in rows]
+
     @field_validator("priority", mode="before")
     @classmethod
     def _in_a_word(cls, value: Any) -> Any:
@@ -139,10 +158,10 @@ class JobWithAttempts(Job):
     attempts: list[Attempt] = Field(description="Oldest first")
 
     @classmethod
-    def of(cls, job: JobRow, attempts: Sequence[JobAttempt]) -> "JobWithAttempts":
+    def of(cls, tx: Transaction, row: JobRow) -> "JobWithAttempts":
         """Show a job on record with its claims."""
-        shown = dict(Job.model_validate(job))
-        return cls.model_construct(**shown, attempts=[Attempt.model_validate(row) for row in attempts])
+        attempts = [Attempt.model_validate(attempt) for attempt in tx.attempts.of(row.id)]
+        return cls.model_construct(**dict(Job.of(tx, row)), attempts=attempts)
 
 
 class JobBatch(ResponseModel):
@@ -167,3 +186,19 @@ class JobHistory(ResponseModel):
     curves: dict[str, dict[str, list[float | None]]] = Field(
         examples=[{"train": {"ndcg@10": [0.31, 0.34, 0.36]}, "validation": {"ndcg@10": [0.30, 0.33, 0.32]}}]
     )
+
+
+def _columns(row: JobRow) -> Json:
+    return {column.key: getattr(row, column.key) for column in JobRow.__table__.columns}
+
+
+def _described(row: JobRow, dataset_names: Mapping[str, str]) -> Json:
+    label = JobKind(row.kind).specification.label
+    # Jobs from before their specification named what they read are known by their dataset.
+    title = title_of(row.kind, row.spec) or ", ".join(dataset_names.values()) or label
+    return {
+        "kind_label": label,
+        "title": title,
+        "main_metric": main_metric_of(row.kind, row.spec, row.metrics),
+        "dataset_names": dataset_names,
+    }

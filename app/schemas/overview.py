@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 
 from app.schemas.aliases import Alias
 from app.schemas.base import ResponseModel
-from app.schemas.jobs import JobKind, JobStatus
+from core.jobs import JobKind, JobStatus
 from core.store import Job, ModelAlias, Worker
 
 
@@ -16,8 +16,16 @@ class RunningJob(ResponseModel):
 
     id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
     kind: JobKind
+    kind_label: str = Field("", description="The kind for people", examples=["Training"])
     worker: str = Field(description="The worker and its process that has it", examples=["trainer-2:41/57"])
     started_at: datetime
+
+    @classmethod
+    def of(cls, job: Job) -> "RunningJob":
+        """Show a running job."""
+        return cls.model_validate(job).model_copy(
+            update={"kind_label": JobKind(job.kind).specification.label}
+        )
 
 
 class WorkerAtWork(ResponseModel):
@@ -37,6 +45,7 @@ class WorkerAtWork(ResponseModel):
                         {
                             "id": "job_01k9x2z4q7c8v5n3b6r1",
                             "kind": "train",
+                            "kind_label": "Training",
                             "worker": "trainer-2:41/57",
                             "started_at": "2026-01-05T10:01:40Z",
                         }
@@ -63,7 +72,7 @@ class WorkerAtWork(ResponseModel):
             processes=worker.processes,
             started_at=worker.started_at,
             seen_at=worker.seen_at,
-            jobs=[RunningJob.model_validate(job) for job in sorted(own, key=lambda job: job.id)],
+            jobs=[RunningJob.of(job) for job in sorted(own, key=lambda job: job.id)],
         )
 
 

@@ -12,9 +12,9 @@ from app.schemas.job_requests import (
 from app.schemas.jobs import PRIORITIES
 from app.submission.inspecting import inspection
 from app.submission.measuring import comparison, evaluation, ranking
-from app.submission.resolved import Resolved
 from app.submission.training import training
 from core.errors import InputProblem, InvalidInput
+from core.jobs import JobSpec, SubmittedJob
 from core.store import Job, Transaction
 
 Request = TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest
@@ -32,7 +32,7 @@ def submit(
         NotFound: When a dataset, model or ranking that it names does not exist.
         WrongState: When a dataset is not ready.
     """
-    return enqueue(tx, _resolve(tx, request), key_id, PRIORITIES[request.priority])
+    return enqueue(tx, _resolve(tx, request), key_id)
 
 
 def submit_all(tx: Transaction, requests: Sequence[Request], key_id: str | None = None) -> list[Job]:
@@ -43,7 +43,7 @@ def submit_all(tx: Transaction, requests: Sequence[Request], key_id: str | None 
         NotFound: As `submit`.
         WrongState: As `submit`.
     """
-    resolved: list[Resolved] = []
+    resolved: list[SubmittedJob] = []
     problems: list[InputProblem] = []
     for place, request in enumerate(requests):
         try:
@@ -52,24 +52,21 @@ def submit_all(tx: Transaction, requests: Sequence[Request], key_id: str | None 
             problems += invalid.below(f"/jobs/{place}").problems
     if problems:
         raise InvalidInput(*problems)
-    return [
-        enqueue(tx, one, key_id, PRIORITIES[request.priority])
-        for one, request in zip(resolved, requests, strict=True)
-    ]
+    return [enqueue(tx, spec, key_id) for spec in resolved]
 
 
-def enqueue(tx: Transaction, resolved: Resolved, key_id: str | None = None, priority: int = 0) -> Job:
+def enqueue(tx: Transaction, spec: JobSpec, key_id: str | None = None) -> Job:
     """Queue a job of a key."""
     return tx.jobs.add(
-        resolved.spec["kind"],
-        resolved.spec,
-        dataset_ids=resolved.dataset_ids,
-        priority=priority,
+        spec.kind,
+        spec.to_json(),
+        dataset_ids=spec.dataset_ids.values(),
+        priority=PRIORITIES[spec.priority] if isinstance(spec, SubmittedJob) else 0,
         key_id=key_id,
     )
 
 
-def _resolve(tx: Transaction, request: Request) -> Resolved:
+def _resolve(tx: Transaction, request: Request) -> SubmittedJob:
     if isinstance(request, TrainRequest):
         return training(tx, request)
     if isinstance(request, EvaluateRequest):

@@ -12,9 +12,9 @@ from app.submission.checks import (
     metric_without_differences,
     require_ready,
 )
-from app.submission.resolved import Resolved
 from core.errors import InputProblem, InvalidInput
 from core.evaluation import GateRule
+from core.jobs.promote import PromoteJob
 from core.store import AliasGate, Model, ModelAlias, Transaction
 
 _COMPARING = ("contract", "label_map", "permutations", "seed")
@@ -40,11 +40,10 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
     return {**request.model_dump(mode="json", exclude={"dataset_id"}), "contract": contract.as_json()}
 
 
-def promotion(row: ModelAlias, challenger: Model, gate: AliasGate) -> Resolved:
+def promotion(row: ModelAlias, challenger: Model, gate: AliasGate) -> PromoteJob:
     """Return the job that moves an alias if its gate, as it is now, lets the challenger pass."""
     rule = GateRule(**{name: value for name, value in gate.rule.items() if name not in _COMPARING})
     spec = {
-        "kind": "promote",
         "model_name": row.name,
         "alias": row.alias,
         "systems": [{"model_id": model.id, "system": model.reference} for model in (row.model, challenger)],
@@ -53,4 +52,4 @@ def promotion(row: ModelAlias, challenger: Model, gate: AliasGate) -> Resolved:
         "rule": asdict(rule),
         **{name: gate.rule[name] for name in _COMPARING},
     }
-    return Resolved(spec, [gate.dataset_id])
+    return PromoteJob.from_json(spec)

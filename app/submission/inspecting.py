@@ -11,12 +11,12 @@ from app.submission.checks import (
     require_ready,
 )
 from app.submission.measuring import check_features, model_named
-from app.submission.resolved import Resolved
 from core.errors import InputProblem, InvalidInput
+from core.jobs.inspect import InspectJob
 from core.store import Transaction
 
 
-def inspection(tx: Transaction, request: InspectRequest) -> Resolved:
+def inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
     """Check a request to inspect.
 
     Raises:
@@ -37,8 +37,7 @@ def inspection(tx: Transaction, request: InspectRequest) -> Resolved:
     (dataset,) = require_ready(tx, [request.dataset_id])
     check_features(dataset, [system])
     check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
-    spec = {**request.model_dump(mode="json"), **system, "contract": contract.as_json()}
-    return Resolved(spec, [request.dataset_id])
+    return InspectJob.from_json({**request.model_dump(mode="json"), **system, "contract": contract.as_json()})
 
 
 def _feature_problems(names: Sequence[str], known: Sequence[str]) -> Iterable[InputProblem]:

@@ -21,14 +21,16 @@ from app.submission.checks import (
     require_ready,
     unknown_metrics,
 )
-from app.submission.resolved import Resolved
 from core.errors import InputProblem, InvalidInput
+from core.jobs.compare import CompareJob
+from core.jobs.evaluate import EvaluateJob
+from core.jobs.rank import RankJob
 from core.losses import loss_values, make_loss, seeded
 from core.metrics import Conventions
 from core.store import Dataset, Transaction
 
 
-def evaluation(tx: Transaction, request: EvaluateRequest) -> Resolved:
+def evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob:
     """Check a request to evaluate.
 
     Raises:
@@ -53,10 +55,10 @@ def evaluation(tx: Transaction, request: EvaluateRequest) -> Resolved:
     if spec["diagnostics"] is not None:
         loss = make_loss(**spec["diagnostics"]["loss"])
         spec["diagnostics"]["loss"] = loss_values(seeded(loss, request.seed))
-    return Resolved(spec, [request.dataset_id])
+    return EvaluateJob.from_json(spec)
 
 
-def ranking(tx: Transaction, request: RankDatasetRequest) -> Resolved:
+def ranking(tx: Transaction, request: RankDatasetRequest) -> RankJob:
     """Check a request to rank.
 
     Raises:
@@ -66,10 +68,10 @@ def ranking(tx: Transaction, request: RankDatasetRequest) -> Resolved:
     system = model_named(tx, request.model)
     (dataset,) = require_ready(tx, [request.dataset_id])
     check_features(dataset, [system])
-    return Resolved({**request.model_dump(mode="json"), **system}, [request.dataset_id])
+    return RankJob.from_json({**request.model_dump(mode="json"), **system})
 
 
-def comparison(tx: Transaction, request: CompareRequest) -> Resolved:
+def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
     """Check a request to compare.
 
     Raises:
@@ -90,7 +92,7 @@ def comparison(tx: Transaction, request: CompareRequest) -> Resolved:
     _tell_apart(systems)
     _check_data(tx, request, contract, systems)
     spec = {**request.model_dump(mode="json"), "systems": systems, "contract": contract.as_json()}
-    return Resolved(spec, [request.dataset_id])
+    return CompareJob.from_json(spec)
 
 
 def _contract(request: EvaluateRequest | CompareRequest, problems: list[InputProblem]) -> Conventions:

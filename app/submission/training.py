@@ -14,15 +14,15 @@ from app.submission.checks import (
     repeated_metrics,
     require_ready,
 )
-from app.submission.resolved import Resolved
 from core.errors import InputProblem, InvalidInput
+from core.jobs.train import TrainJob
 from core.losses import loss_values
 from core.metrics import Conventions
 from core.store import Dataset, Transaction
 from core.training import TrainingSpec, training_spec
 
 
-def training(tx: Transaction, request: TrainRequest) -> Resolved:
+def training(tx: Transaction, request: TrainRequest) -> TrainJob:
     """Check a training request by itself and against its datasets.
 
     Raises:
@@ -48,7 +48,7 @@ def training(tx: Transaction, request: TrainRequest) -> Resolved:
         "metrics": list(parsed.followed_metrics),
         "contract": contract.as_json(),
     }
-    return Resolved(spec, dataset_ids)
+    return TrainJob.from_json(spec)
 
 
 def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:

@@ -2,12 +2,10 @@
 
 from core.store.aliases import Promotion
 from core.store.ids import new_id
-from core.store.lanes import LANES
 from core.store.models import MODEL_NAME
 from core.store.pages import Page
 from core.store.settings import StoreSettings
 from core.store.store import Store, Transaction
-from core.store.systems import System
 from core.store.tables import (
     AliasGate,
     AliasMove,
@@ -31,7 +29,6 @@ from core.store.tables import (
 from core.store.wakeups import RUN_JOB, WakeUps, queue_of
 
 __all__ = [
-    "LANES",
     "MODEL_NAME",
     "RUN_JOB",
     "AliasGate",
@@ -55,7 +52,6 @@ __all__ = [
     "Ranking",
     "Store",
     "StoreSettings",
-    "System",
     "Transaction",
     "WakeUps",
     "Worker",

@@ -1,9 +1,6 @@
 """Under which keys the artifacts of datasets are kept."""
 
-
-def upload_folder(dataset_id: str) -> str:
-    """Return where the bytes of a dataset are, as they were sent, until it was read."""
-    return f"datasets/{dataset_id}"
+from core.jobs.folders import claim_folder, upload_folder
 
 
 def upload_key(dataset_id: str) -> str:
@@ -18,12 +15,7 @@ def query_sizes_key(dataset_id: str) -> str:
 
 def new_data_key(job_id: str, token: int) -> str:
     """Return the key of the Parquet that one claim of a job writes; no other claim uses it."""
-    return f"data/{job_id}-{token}/data.parquet"
-
-
-def claims_folders(job_id: str, claims: int) -> list[str]:
-    """Return all that the first so many claims of a job may have written, for removal when they are lost."""
-    return [data_folder(new_data_key(job_id, token)) for token in range(1, claims + 1)]
+    return f"{claim_folder(job_id, token)}/data.parquet"
 
 
 def data_folder(data_key: str) -> str:

@@ -7,9 +7,10 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, WrongState
+from core.jobs.folders import upload_folder
 from core.store import ids
 from core.store.artifact_digests import ArtifactDigests
-from core.store.dataset_keys import data_folder, upload_folder
+from core.store.dataset_keys import data_folder
 from core.store.job_states import ACTIVE
 from core.store.pages import Page, Span, narrowed
 from core.store.tables import AliasGate, Dataset, Job, JobDataset
@@ -87,6 +88,18 @@ class Datasets:
         """List datasets, newest first, where asked those of one status, one name, or the same bytes."""
         rows = narrowed(select(Dataset), status=status, name=name, sha256=sha256)
         return Span(cursor, limit).take(self._session, rows, Dataset.id, ids.DATASET)
+
+    def names_by_job(self, job_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Return the names of the datasets of each of some jobs by id; one statement for a page."""
+        found: dict[str, dict[str, str]] = {job_id: {} for job_id in job_ids}
+        rows = select(JobDataset.job_id, Dataset.id, Dataset.name).join(
+            Dataset, Dataset.id == JobDataset.dataset_id
+        )
+        for job_id, dataset_id, name in self._session.execute(
+            rows.where(JobDataset.job_id.in_(found)).order_by(Dataset.id)
+        ):
+            found[job_id][dataset_id] = name
+        return found
 
     def attach_job(self, id: str, job_id: str) -> Dataset:
         """Name the job that ingests the dataset.

@@ -10,10 +10,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.errors import ArtifactDamaged, NotFound
+from core.jobs import orphaned_artifacts
+from core.jobs.folders import upload_folder
 from core.store.clock import utc_now
-from core.store.dataset_keys import data_folder, upload_folder
+from core.store.dataset_keys import data_folder
 from core.store.job_states import ACTIVE
-from core.store.leavings import leavings
 from core.store.result_keys import comparison_key, evaluation_key, model_key, ranking_key
 from core.store.tables import ArtifactDigest, Comparison, Dataset, Evaluation, Job, Model, Ranking
 
@@ -46,7 +47,7 @@ class NeededArtifacts:
     def folders(self) -> set[str]:
         """Return the folders in which anything may be: of datasets, and of jobs that have not ended."""
         active = self._session.scalars(select(Job).where(Job.status.in_(ACTIVE)))
-        folders = {folder for job in active for folder in leavings(job)}
+        folders = {folder for job in active for folder in orphaned_artifacts(job)}
         for dataset_id, data_key in self._session.execute(select(Dataset.id, Dataset.data_key)):
             folders |= {upload_folder(dataset_id)} | ({data_folder(data_key)} if data_key else set())
         return folders

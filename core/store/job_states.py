@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-QUEUED = "queued"
-RUNNING = "running"
-SUCCEEDED = "succeeded"
-FAILED = "failed"
-CANCELLED = "cancelled"
+from core.jobs import JobStatus
+
+QUEUED = JobStatus.QUEUED
+RUNNING = JobStatus.RUNNING
+SUCCEEDED = JobStatus.SUCCEEDED
+FAILED = JobStatus.FAILED
+CANCELLED = JobStatus.CANCELLED
 
 TRANSITIONS: Mapping[str, frozenset[str]] = MappingProxyType(
     {

@@ -10,11 +10,11 @@ from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from core.errors import LeaseLost, NotFound, WrongState
+from core.jobs import main_metric_of, specification_of, title_of
 from core.store import ids, job_states
 from core.store.attempts import Attempts
 from core.store.clock import utc_now
 from core.store.job_states import CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED
-from core.store.job_words import main_metric_of, title_of
 from core.store.pages import NEWEST_FIRST, Order, Page, Span, narrowed
 from core.store.tables import Dataset, Job, JobDataset, JobIteration
 
@@ -88,7 +88,7 @@ class Jobs:
             spec=spec,
             priority=priority,
             key_id=key_id,
-            title=title_of(spec),
+            title=title_of(kind, spec),
         )
         self._session.add(job)
         self._session.flush()
@@ -255,7 +255,8 @@ class Jobs:
         given = {"progress": progress, "metrics": metrics, "findings": findings}
         job = self._write(id, token, {name: value for name, value in given.items() if value is not None})
         if metrics is not None:
-            job.main_metric = main_metric_of(job.spec, metrics)
+            main = main_metric_of(job.kind, job.spec, metrics)
+            job.main_metric = None if main is None else main.value
         if iterations:
             self._replace_iterations(id, dict(iterations))
         return job.cancel_requested
@@ -410,7 +411,7 @@ class Jobs:
             values |= {"finished_at": utc_now(), "checkpoint": None}
         moved = update(Job).where(Job.id == id, Job.status == source, *guards).values(values).returning(Job)
         job = self._session.scalars(moved, execution_options=_FRESH).one_or_none()
-        if job is not None and job.kind == "ingest" and job.problem is not None:
+        if job is not None and job.problem is not None and specification_of(job.kind).makes_dataset:
             self._invalidate_dataset(job)
         return job
 

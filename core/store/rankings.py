@@ -6,9 +6,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound
+from core.jobs import System
 from core.store import ids
 from core.store.pages import Page, Span
-from core.store.systems import System
 from core.store.tables import Ranking
 
 

@@ -1,5 +1,7 @@
 """Under which keys the artifacts of results are kept."""
 
+from core.jobs.folders import checkpoint_folder, model_upload_folder, run_folder
+
 
 def evaluation_key(evaluation_id: str) -> str:
     """Return the key of an evaluation's values: `query_id`, and a column a metric."""
@@ -16,11 +18,6 @@ def ranking_key(ranking_id: str) -> str:
     return f"rankings/{ranking_id}/ranking.parquet"
 
 
-def run_folder(upload_id: str) -> str:
-    """Return where the bytes of a run are, as they were sent, until it was read."""
-    return f"runs/{upload_id}"
-
-
 def run_key(upload_id: str) -> str:
     """Return the key of a run as it was sent."""
     return f"{run_folder(upload_id)}/upload"
@@ -31,19 +28,9 @@ def model_key(model_id: str) -> str:
     return f"models/{model_id}/model.txt"
 
 
-def model_upload_folder(upload_id: str) -> str:
-    """Return where the bytes of a model from elsewhere are, as they were sent, until it was imported."""
-    return f"model-uploads/{upload_id}"
-
-
 def model_upload_key(upload_id: str) -> str:
     """Return the key of a model as it was sent."""
     return f"{model_upload_folder(upload_id)}/upload"
-
-
-def checkpoint_folder(job_id: str) -> str:
-    """Return where the checkpoints of a training are until it has ended."""
-    return f"checkpoints/{job_id}"
 
 
 def checkpoint_key(job_id: str, token: int, iteration: int) -> str:

@@ -39,7 +39,7 @@ class Job(Base):
     """One piece of work for a worker.
 
     Attributes:
-        kind: What to do, one of those in `core.store.lanes`.
+        kind: What to do, see `core.jobs.JobKind`.
         status: See `core.store.job_states`.
         spec: What to do, as submitted and resolved.
         progress: `{"phase", "iteration", "total", "eta_seconds"}` or None.

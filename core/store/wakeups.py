@@ -5,8 +5,8 @@ from typing import Any
 
 from celery import Celery
 
+from core.jobs import lane_of
 from core.store.faults import in_few_words
-from core.store.lanes import lane_of
 from core.store.settings import DEFAULT_BROKER_URL
 
 RUN_JOB = "rankery.run_job"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -10,6 +10,7 @@ from rich.table import Table
 from rankery.cli.completion import of_service
 from rankery.cli.endings import FAILED
 from rankery.cli.findings import findings_table
+from rankery.cli.job_names import JobKind, JobStatus
 from rankery.cli.options import Limit
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service
@@ -22,18 +23,6 @@ jobs = typer.Typer(help="Follow, wait for and cancel jobs.", no_args_is_help=Tru
 
 _Job = Annotated[str, typer.Argument(help="The job's id, job_…", autocompletion=of_service("jobs"))]
 _Jobs = Annotated[list[str], typer.Argument(help="Ids, job_…", autocompletion=of_service("jobs"))]
-JobKind = Literal[
-    "ingest",
-    "import",
-    "import-model",
-    "train",
-    "reproduce",
-    "evaluate",
-    "rank",
-    "compare",
-    "promote",
-    "inspect",
-]
 
 
 @jobs.command("list")
@@ -41,7 +30,7 @@ JobKind = Literal[
 def list_jobs(
     session: Session,
     status: Annotated[
-        Literal["queued", "running", "succeeded", "failed", "cancelled"] | None,
+        JobStatus | None,
         typer.Option(help="Only those in this status."),
     ] = None,
     kind: Annotated[JobKind | None, typer.Option(help="Only those of this kind.")] = None,
@@ -53,10 +42,10 @@ def list_jobs(
     """
     found = list(islice(session.client.jobs(kind=kind, status=status), limit))
     shown = table(
-        "id", "kind", "status", "about", "progress", "age", right=("age",), wrap=("about", "progress")
+        "id", "kind", "status", "title", "progress", "age", right=("age",), wrap=("title", "progress")
     )
     for job in found:
-        shown.add_row(job.id, job.kind, job.status, plain(job.about), _progress(job), age(job.created_at))
+        shown.add_row(job.id, job.kind, job.status, plain(job.title), _progress(job), age(job.created_at))
     session.show(found, shown)
 
 
@@ -150,7 +139,7 @@ def _properties(job: "Job") -> Iterator[tuple[str, Any]]:
     yield "id", job.id
     yield "kind", job.kind
     yield "status", job.status
-    yield "about", job.about or None
+    yield "title", job.title or None
     yield "progress", _progress(job) or None
     yield "problem", job.problem and (job.problem.detail or job.problem.title)
     for name, value in (job.result or {}).items():

@@ -170,7 +170,7 @@ def _submitted(session: Session, bodies: list[dict[str, Any]], sources: Sources 
     client = session.client
     jobs = [client.submit(asked[0])] if len(asked) == 1 else client.submit_all(asked)
     for job in jobs:
-        say(f"submitted {job.id}, {job.spec['loss']['name']} for {job.about}")
+        say(f"submitted {job.id}, {job.spec['loss']['name']} for {job.title}")
     return list(jobs)
 
 

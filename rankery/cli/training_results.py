@@ -91,7 +91,7 @@ def show_grid(session: Session, jobs: "Sequence[Job]", varied: Sequence[str]) ->
     for one in trained:
         if one.model is None:
             say(ending(one.job))
-    metric = _deciding_metric(jobs[0])
+    metric = _deciding_metric(jobs)
     winner = _best(session, trained, metric)
     examined = _datasets(session, jobs)
     pictures = [*_findings(examined, jobs), _side_by_side(trained, varied)]
@@ -221,10 +221,9 @@ def _side_by_side(trained: Sequence[Trained], varied: Sequence[str]) -> Renderab
     return shown
 
 
-def _deciding_metric(job: "Job") -> str:
+def _deciding_metric(jobs: "Sequence[Job]") -> str:
     """Return what picks the best iteration of a training, and so the best training of a grid."""
-    stopping = job.spec.get("early_stopping")
-    return str(stopping["metric"] if stopping else job.spec["metrics"][0])
+    return next((job.main_metric.name for job in jobs if job.main_metric), "")
 
 
 def _best(session: Session, trained: Sequence[Trained], metric: str) -> Trained | None:

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.evaluation import compare_systems
+from core.jobs import System
 from core.metrics import Conventions
-from core.store import Model, Store, System
+from core.store import Model, Store
 from core.store.result_keys import comparison_key, ranking_key
 from tests.app.conftest import TestClient
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from app.conditional import matches
+from core.jobs import System
 from core.metrics import Conventions
-from core.store import Model, Store, System
+from core.store import Model, Store
 from core.store.jobs import Jobs
 from tests.app.conftest import TestClient
 

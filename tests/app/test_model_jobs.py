@@ -9,6 +9,7 @@ from app import ApiSettings
 from core.store import Model, Store
 from core.store.result_keys import model_upload_key
 from tests.app.conftest import MAX_UPLOAD_BYTES, TestClient
+from tests.core.jobs.specifications import CURRENT
 from tests.servers.fixtures import artifact_keys
 
 AddModel = Callable[[str], Model]
@@ -88,7 +89,8 @@ def test_a_model_must_come_and_be_bounded(client: TestClient, settings: ApiSetti
 def test_a_training_is_queued_again(client: TestClient, store: Store, add_model: AddModel) -> None:
     """As it was asked for, without its test, and bound to the dataset; sent again, it is queued once."""
     model = add_model("web")
-    asked = {"kind": "train", "dataset_id": model.dataset_id, "test_dataset_id": "ds_gone", "seed": 7}
+    changed = {"dataset_id": model.dataset_id, "validation": None, "test_dataset_id": "ds_gone"}
+    asked = {**CURRENT["train"], **changed}
     with store.begin() as tx:
         tx.models.get(model.id).lineage = {
             "job_id": model.job_id,
@@ -104,13 +106,9 @@ def test_a_training_is_queued_again(client: TestClient, store: Store, add_model:
     assert first.json() == second.json()
     job = first.json()
     assert first.headers["location"] == f"/v1/jobs/{job['id']}"
-    assert job["spec"] == {
-        "kind": "reproduce",
-        "dataset_id": model.dataset_id,
-        "seed": 7,
-        "model_id": model.id,
-        "system": "web:1",
-    }
+    aside = {"model_name", "test_dataset_id", "diagnostics", "limits", "priority"}
+    deciding = {name: value for name, value in asked.items() if name not in aside}
+    assert job["spec"] == {**deciding, "kind": "reproduce", "model_id": model.id, "system": "web:1"}
     assert client.delete(f"/v1/datasets/{model.dataset_id}").status_code == 409
     assert client.get("/v1/models/web").json()["lineage"]["spec"] == asked
 
@@ -125,7 +123,7 @@ def test_what_cannot_be_trained_again_is_refused(
         row = tx.models.get(imported.id)
         row.dataset_id = row.loss = row.hyperparameters = None
         row.lineage = {
-            "spec": {"dataset_id": "ds_gone"},
+            "spec": {**CURRENT["train"], "dataset_id": "ds_gone"},
             "job_id": row.job_id,
             "datasets": {},
             "seed": None,

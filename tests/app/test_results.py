@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from app.result_files import BATCH_ROWS, ranking_batches, read_queries, read_rows
 from core.data.trec import write_run
+from core.jobs import System
 from core.metrics import Conventions
-from core.store import Model, Store, System
+from core.store import Model, Store
 from tests.app.conftest import TestClient
 
 # Scores of each query, best first, as a ranking job stores them.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 
-from core.store.lanes import LANES
+from core.jobs import LANES
 from tests.faults.broker import RedisServer
 from tests.faults.disk import Disk, LimitedProcesses, MountedDisk, mounted
 from tests.faults.parts import Part

@@ -19,7 +19,8 @@ RUNNING = {
     "status": "running",
     "progress": {"phase": "training", "iteration": 120, "total": 500, "eta_seconds": 41.4},
     "metrics": {"validation": {"loss": 0.7, "ndcg@5": 0.5, "ndcg@10": 0.45678}},
-    "spec": {"model_name": "<script>alert(1)</script>", "early_stopping": {"metric": "ndcg@10", "rounds": 3}},
+    "title": "<script>alert(1)</script>",
+    "main_metric": {"name": "ndcg@10", "data": "validation", "value": 0.45678},
 }
 
 
@@ -42,28 +43,8 @@ def test_a_name_is_text_wherever_it_is_shown(shown: Any) -> None:
     assert "<script>" not in html
     assert "&lt;script&gt;alert(1)" in html
     assert "alert(1)" in printed(shown)
-    bracketed = job_of(spec={"model_name": "[red]web[/red]"})
+    bracketed = job_of(title="[red]web[/red]")
     assert "[red]web[/red]" in printed(bracketed)
-
-
-@pytest.mark.parametrize(
-    ("spec", "words"),
-    [
-        ({"model_name": "web"}, "web"),
-        ({"name": "train.txt", "dataset_id": "ds_1"}, "train.txt"),
-        ({"model": "web@champion", "model_id": "mdl_1", "system": "web:3"}, "web:3"),
-        ({"systems": [{"model_id": "mdl_1", "system": "web:1"}, {"ranking_id": "rnk_1"}]}, "web:1, rnk_1"),
-        (
-            {"model_name": "web", "alias": "live", "systems": [{"system": "web:1"}, {"system": "web:2"}]},
-            "web:2 for @live",
-        ),
-        ({}, ""),
-    ],
-)
-def test_a_job_is_about_what_people_call_things(spec: dict[str, Any], words: str) -> None:
-    """Whatever its kind is."""
-    job = job_of(spec=spec)
-    assert (job.about, job.summary()["about"]) == (words, words)
 
 
 def test_a_job_is_one_line_until_it_is_looked_at() -> None:

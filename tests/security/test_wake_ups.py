@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import redis
 
+from core.jobs import LANES
 from core.store import RUN_JOB, queue_of
-from core.store.lanes import LANES
 from tests.security.target import Target, is_running
 
 RAN = Path("/tmp/rankery-was-here")

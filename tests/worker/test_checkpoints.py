@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from core.data import synthetic_dataset, write_parquet
+from core.jobs.folders import checkpoint_folder
 from core.store import Job, Store
-from core.store.result_keys import checkpoint_folder, model_key
+from core.store.result_keys import model_key
 from worker import WorkerSettings
 from worker.jobs import JobRun
 from worker.stopping import StopFlag

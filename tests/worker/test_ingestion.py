@@ -16,17 +16,16 @@ import pytest
 from core.data import read_parquet, synthetic_dataset, write_letor
 from core.data.query_index import QueryIndex
 from core.errors import JobCancelled
+from core.jobs import Lane
 from core.store import Dataset, Job, Store, new_id
 from core.store.dataset_keys import features_key, new_data_key, queries_key, query_sizes_key, upload_key
-from core.store.lanes import QUICK
 from tests.servers.fixtures import artifact_keys
 from worker import WorkerSettings
 from worker.caches import Caches
-from worker.ingestion import run_ingestion
 from worker.jobs import JobRun
 from worker.stopping import StopFlag
 from worker.sweeper import Sweeper
-from worker.tasks import RUNNERS, run_jobs
+from worker.tasks import RUNNERS, perform, run_jobs
 
 TEXT = "1 qid:1 1:2 2:7\n0 qid:1 1:1 2:7\n2 qid:2 1:3 2:8\n"
 BAD_TEXT = "1 qid:1 1:2\n0 qid:1 1:?\n0 qid:1 2:!\n"
@@ -195,7 +194,7 @@ def test_two_that_read_the_same_content_at_once_keep_one_copy(uploads: Uploads) 
     """The one that comes second takes over what the first stored, and removes its own."""
     sent = [uploads.send(TEXT) for _ in range(3)]
     runs = [uploads.claim(job_id) for _, job_id in sent]
-    threads = [threading.Thread(target=run_ingestion, args=(run,)) for run in runs]
+    threads = [threading.Thread(target=perform, args=(run,)) for run in runs]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -229,7 +228,7 @@ def test_a_cancelled_ingestion_leaves_nothing(uploads: Uploads) -> None:
     with uploads.store.begin() as tx:
         tx.jobs.request_cancel(job_id)
     with pytest.raises(JobCancelled):
-        run_ingestion(run)
+        perform(run)
     run.discard_artifacts()
     run.cancel()
     assert uploads.dataset(dataset_id).status == "invalid"
@@ -254,7 +253,7 @@ def test_a_cancel_while_storing_leaves_nothing(uploads: Uploads) -> None:
     run = CancelledWhileWriting.claim_next(uploads.store, uploads.settings, {"ingest"}, "w1")
     assert run is not None
     with pytest.raises(JobCancelled):
-        run_ingestion(run)
+        perform(run)
     run.discard_artifacts()
     run.cancel()
     assert uploads.artifacts == []
@@ -306,7 +305,7 @@ def die_while_storing(uploads: Uploads, job_id: str) -> None:
 def sweep_until_silent(settings: WorkerSettings) -> None:
     """Sweep, and again when no worker was heard of for a lease."""
     now = 0.0
-    sweeper = Sweeper(settings, "host:1", QUICK, lambda: now)
+    sweeper = Sweeper(settings, "host:1", Lane.QUICK, lambda: now)
     sweeper.sweep()
     now = settings.lease_seconds
     sweeper.sweep()

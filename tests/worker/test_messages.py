@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from celery import Celery
 
+from core.jobs import Lane
 from core.store import WakeUps
-from core.store.lanes import TRAINING
 from core.store.wakeups import queue_of
 from tests.faults.broker import RedisServer
 from tests.faults.installation import running_broker
@@ -30,7 +30,7 @@ def test_a_message_that_cannot_be_acknowledged_keeps_no_place(broker: RedisServe
     with celery.connection_for_read() as connection:
         channel = connection.default_channel
         channel.basic_qos(0, 1, False)
-        message = channel.basic_get(queue_of(TRAINING))
+        message = channel.basic_get(queue_of(Lane.TRAINING))
         assert not channel.qos.can_consume()
         broker.process.kill()
         with pytest.raises(connection.connection_errors):

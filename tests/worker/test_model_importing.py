@@ -15,9 +15,8 @@ from tests.core.scoring.forests import random_model_text
 from tests.servers.fixtures import artifact_keys
 from tests.worker.workshop import Workshop
 from worker.jobs import JobRun, WorkerStopping
-from worker.model_importing import run_model_import
 from worker.model_trials import try_model
-from worker.tasks import RUNNERS
+from worker.tasks import RUNNERS, perform
 
 DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
 
@@ -144,4 +143,4 @@ def test_a_stopped_job_does_not_wait_for_the_trial(workshop: Workshop, model_tex
     run.release()
     again = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w2")
     assert again is not None
-    run_model_import(again)
+    perform(again)

@@ -14,8 +14,7 @@ from core.errors import LeaseLost, WrongState
 from core.store import AliasMove, Job
 from tests.worker.workshop import SMALL, Workshop
 from worker.jobs import JobRun
-from worker.promotion import run_promotion
-from worker.tasks import RUNNERS, settle
+from worker.tasks import RUNNERS, perform, settle
 
 QUERIES, DOCUMENTS = 200, 15
 
@@ -131,7 +130,7 @@ def test_an_alias_that_was_moved_meanwhile_stays(registry: Registry) -> None:
     assert run.id == job_id
     registry.point(2)
     with pytest.raises(WrongState, match="alias web@champion is at version 2: it was moved") as moved:
-        run_promotion(run)
+        perform(run)
     assert settle(run, moved.value) == "failed"
     with registry.workshop.store.read() as tx:
         problem = tx.jobs.get(job_id).problem
@@ -151,7 +150,7 @@ def test_a_promotion_that_lost_its_lease_moves_nothing(registry: Registry) -> No
         tx.jobs.release(run.id, run.token)
         tx.jobs.claim(run.id, "w2", 30.0)
     with pytest.raises(LeaseLost):
-        run_promotion(run)
+        perform(run)
     assert (registry.champion(), registry.last_move().kind) == (1, "moved")
 
 

@@ -23,7 +23,7 @@ def test_a_job_from_before_ties_were_drawn_keeps_their_input_order(workshop: Wor
     assert trained() == trained(ties="input") != trained(ties="random")
     with workshop.store.begin() as tx:
         again = enqueue(tx, reproduction(tx, tx.models.resolve("web:1")), None)
-    assert "ties" not in again.spec["loss"]
+    assert again.spec["loss"]["ties"] == "input"
     job = workshop.carry_out(again.id)
     assert job.status == "succeeded", job.problem
     assert job.result is not None

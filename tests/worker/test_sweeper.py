@@ -5,8 +5,8 @@ import subprocess
 from collections.abc import Callable
 from datetime import timedelta
 
+from core.jobs import Lane
 from core.store import Store
-from core.store.lanes import TRAINING
 from worker import WorkerSettings
 from worker.jobs import JobRun
 from worker.sweeper import Sweeper
@@ -22,7 +22,7 @@ class Watched:
     def __init__(self, settings: WorkerSettings) -> None:
         self._lease_seconds = settings.lease_seconds
         self._now = 0.0
-        self._sweeper = Sweeper(settings, "host:1", TRAINING, lambda: self._now)
+        self._sweeper = Sweeper(settings, "host:1", Lane.TRAINING, lambda: self._now)
 
     def a_lease(self, heartbeat: Callable[[], object] = lambda: None) -> None:
         """Sweep, and again a lease later; a heartbeat comes in between."""
@@ -87,7 +87,7 @@ def test_a_dead_process_of_this_worker_need_not_be_waited_for(
     for worker in (f"host:1/{ended.pid}", f"host:1/{os.getpid()}", f"host:2/{ended.pid}"):
         jobs[worker] = queue_job()
         assert JobRun.claim_next(store, settings, RUNNERS, worker) is not None
-    Sweeper(settings, "host:1", TRAINING).sweep()
+    Sweeper(settings, "host:1", Lane.TRAINING).sweep()
     with store.read() as tx:
         found = [tx.jobs.get(job_id).status for job_id in jobs.values()]
     assert found == ["queued", "running", "running"]
@@ -111,12 +111,12 @@ def test_a_job_lost_too_often_fails(
 def test_a_sweep_survives_a_broken_database(settings: WorkerSettings) -> None:
     """A database that is away is left to the next sweep."""
     broken = settings.model_copy(update={"database_url": "sqlite:////nonexistent/folder/x.db"})
-    Sweeper(broken, "host:1", TRAINING).sweep()
+    Sweeper(broken, "host:1", Lane.TRAINING).sweep()
 
 
 def test_a_worker_says_that_it_is_there_until_it_leaves(store: Store, settings: WorkerSettings) -> None:
     """Once a lease, since when it runs, and no more after a shutdown."""
-    sweeper = Sweeper(settings.model_copy(update={"worker_concurrency": 3}), "host:1", TRAINING)
+    sweeper = Sweeper(settings.model_copy(update={"worker_concurrency": 3}), "host:1", Lane.TRAINING)
     sweeper.sweep()
     sweeper.sweep()
     with store.read() as tx:
@@ -132,11 +132,11 @@ def test_workers_that_reported_before_the_clock_was_set_back(store: Store, setti
     """A dead one is not taken to be there for an hour more; a living one is, as soon as it reports."""
     with store.begin() as tx:
         for name in ("dead", "alive"):
-            tx.workers.report(name, TRAINING, 1, 24.0)
+            tx.workers.report(name, Lane.TRAINING, 1, 24.0)
         for worker in tx.workers.present():
             worker.seen_at += timedelta(seconds=HOUR)
             worker.expires_at += timedelta(seconds=HOUR)
     with store.begin() as tx:
         assert tx.workers.present() == []
-        tx.workers.report("alive", TRAINING, 1, 24.0)
+        tx.workers.report("alive", Lane.TRAINING, 1, 24.0)
         assert [worker.name for worker in tx.workers.present()] == ["alive"]

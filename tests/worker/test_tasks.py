@@ -3,13 +3,12 @@
 import logging
 import time
 from collections.abc import Callable
-from typing import get_args
 
 import pytest
 
-from app.schemas.jobs import JobKind
 from core.errors import StoreFull
-from core.store import LANES, Store
+from core.jobs import JobKind, JobSpec
+from core.store import Store
 from worker import WorkerSettings, tasks
 from worker.jobs import JobRun
 from worker.stopping import StopFlag
@@ -38,7 +37,7 @@ def upload(store: Store, queue_job: Queue, text: str) -> tuple[str, str]:
 
 def test_every_kind_of_job_has_its_runner() -> None:
     """The kinds that the API accepts are the kinds that the worker knows."""
-    assert set(RUNNERS) == {kind for kinds in LANES.values() for kind in kinds} == set(get_args(JobKind))
+    assert set(RUNNERS) == set(JobKind)
 
 
 def test_a_job_that_is_gone_or_ended_is_left_alone(
@@ -100,7 +99,7 @@ def test_an_unknown_error_tells_the_user_a_reference_and_the_log_the_rest(
     store: Store, settings: WorkerSettings, queue_job: Queue, caplog: pytest.LogCaptureFixture
 ) -> None:
     """No text of an exception we did not write reaches the user."""
-    job_id = queue_job("ingest", secret="the spec lacks what every ingestion has")
+    job_id = queue_job("ingest", dataset_id={"secret": "no id at all"})
     with caplog.at_level(logging.ERROR):
         ending = outcome(store, settings, job_id)
     problem = ending["problem"]
@@ -116,12 +115,14 @@ def test_a_job_that_is_put_off_is_not_tried_again_at_once(
     """A disk that is full for some seconds does not use up all attempts; the pause grows with each."""
     begun: list[float] = []
 
-    def find_the_disk_full(_: JobRun) -> None:
+    def find_the_disk_full(_: JobRun, spec: JobSpec) -> None:
         begun.append(time.monotonic())
         raise StoreFull("there is no room")
 
     monkeypatch.setattr(tasks, "RUNNERS", dict.fromkeys(RUNNERS, find_the_disk_full))
-    found = outcome(store, settings.model_copy(update={"retry_seconds": 0.2}), queue_job())
+    found = outcome(
+        store, settings.model_copy(update={"retry_seconds": 0.2}), queue_job("ingest", dataset_id="ds_1")
+    )
     first, second, third = begun
     assert second - first >= 0.2
     assert third - second >= 0.4
@@ -135,12 +136,12 @@ def test_a_shutdown_ends_the_pause(
     """A worker that waits for its store to come back leaves at once all the same."""
     stop = StopFlag()
 
-    def find_the_disk_full(_: JobRun) -> None:
+    def find_the_disk_full(_: JobRun, spec: JobSpec) -> None:
         stop.set()
         raise StoreFull("there is no room")
 
     monkeypatch.setattr(tasks, "RUNNERS", dict.fromkeys(RUNNERS, find_the_disk_full))
-    job_id = queue_job()
+    job_id = queue_job("ingest", dataset_id="ds_1")
     run_jobs(store, settings.model_copy(update={"retry_seconds": 3600.0}), stop, "w1", RUNNERS)
     with store.read() as tx:
         assert tx.jobs.get(job_id).status == "queued"

@@ -14,8 +14,7 @@ from tests.worker.workshop import SMALL, Workshop
 from worker import WorkerSettings
 from worker.jobs import JobRun
 from worker.models import load_model
-from worker.tasks import RUNNERS
-from worker.training import run_training
+from worker.tasks import RUNNERS, perform
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +216,7 @@ def test_the_first_iteration_is_told_at_once(workshop: Workshop, dataset: Rankin
         tx.jobs.add("train", {**spec, "loss": {"name": "mse"}})
     run = Watched.claim_next(workshop.store, settings, RUNNERS, "w1")
     assert isinstance(run, Watched)
-    run_training(run)
+    perform(run)
     assert run.seen[: SMALL["num_iterations"]] == (1,) * SMALL["num_iterations"]  # the others wait
 
 

@@ -14,7 +14,6 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from rankery.client.display.texts import about
 from rankery.client.schemas.answers import Job
 from rankery.control_characters import visible
 
@@ -96,7 +95,7 @@ def _nothing(*_: object) -> None:
 
 
 def _name(job: Job) -> str:
-    return f"{job.kind} {visible(about(job.spec), one_line=True) or job.id}"
+    return f"{job.kind} {visible(job.title, one_line=True) or job.id}"
 
 
 def _steps(job: Job) -> tuple[int, int | None]:
@@ -126,13 +125,9 @@ def _stage(job: Job) -> str:
 
 
 def _followed(job: Job) -> tuple[str, float | None]:
-    """Return the validation metric that decides when to stop, or else the first one, and its latest value."""
-    values = {
-        name: value for name, value in (job.metrics or {}).get("validation", {}).items() if name != "loss"
-    }
-    decisive = (job.spec.get("early_stopping") or {}).get("metric")
-    metric = decisive if decisive in values else next(iter(values), "")
-    return metric, values.get(metric)
+    """Return the main metric and its latest value on the validation data."""
+    metric = job.main_metric.name if job.main_metric else ""
+    return metric, (job.metrics or {}).get("validation", {}).get(metric)
 
 
 def _goes_on(jobs: Sequence[Job]) -> str:

@@ -1,11 +1,7 @@
-"""Numbers, times and jobs as people read them."""
+"""Numbers and times as people read them."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
-
-# What a job makes or is about, what people call it first.
-_NAMES = ("model_name", "name", "system", "model", "ranking_id")
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -53,22 +49,3 @@ def loss(spec: dict[str, Any] | None) -> str:
         return ""
     chosen = [f"{name}={value}" for name, value in spec.items() if name != "name" and value is not None]
     return f"{spec.get('name')} ({', '.join(chosen)})" if chosen else str(spec.get("name"))
-
-
-def about(spec: Mapping[str, Any]) -> str:
-    """Return what a job makes, measures or moves; empty where its spec does not name it.
-
-    Example:
-        >>> about({"systems": [{"system": "web:1"}, {"system": "bm25"}]})
-        'web:1, bm25'
-        >>> about({"systems": [{"system": "web:1"}, {"system": "web:2"}], "alias": "champion"})
-        'web:2 for @champion'
-    """
-    systems = [_named(one) for one in spec.get("systems") or ()]
-    if systems and spec.get("alias"):
-        return f"{systems[-1]} for @{spec['alias']}"
-    return ", ".join(systems) or _named(spec)
-
-
-def _named(spec: Mapping[str, Any]) -> str:
-    return next((str(spec[name]) for name in _NAMES if spec.get(name)), "")

@@ -727,6 +727,17 @@ class LossDiagnostics(Answer):
     """By name, see `diagnostics` of `GET /v1/metrics`"""
 
 
+class MainMetric(Answer):
+    """The metric to show first: what early stopping watches, else the first one asked for."""
+
+    name: str
+    data: Literal["test", "validation", "train"]
+    """What says most among what is measured"""
+
+    value: float
+    """Latest mean over queries"""
+
+
 class MetricDescription(Answer):
     """A metric in the catalogue."""
 
@@ -832,7 +843,7 @@ class MetricSummary(Answer):
     skipped: int
     """Queries where the metric is undefined"""
 
-    higher_is_better: bool | None = True
+    higher_is_better: bool = True
     """Whether more is better"""
 
     contract: dict[str, Any]
@@ -1212,18 +1223,28 @@ class Job(Answer):
 
     id: str
     kind: Literal[
-        "ingest",
-        "import",
-        "import-model",
         "train",
         "reproduce",
         "evaluate",
-        "rank",
         "compare",
         "promote",
         "inspect",
+        "rank",
+        "ingest",
+        "import",
+        "import-model",
     ]
+    """What a job does."""
+
+    kind_label: str = ""
+    """The kind for people"""
+
+    title: str = ""
+    """What it makes, measures or moves"""
+
     status: Literal["queued", "running", "succeeded", "failed", "cancelled"]
+    """How far a job is."""
+
     spec: dict[str, Any]
     """What was asked for, all defaults and references spelled out"""
 
@@ -1232,6 +1253,12 @@ class Job(Answer):
 
     metrics: dict[str, dict[str, float | None]] | None = None
     """Latest values by data and metric"""
+
+    main_metric: MainMetric | None = None
+    """Null before there is one"""
+
+    dataset_names: dict[str, str] = {}
+    """Names of the datasets that it reads or makes by id, without those that were deleted"""
 
     result: dict[str, Any] | None = None
     """Ids of what it made: dataset, model, evaluation, ranking, comparison, inspection; or what it found"""
@@ -1278,18 +1305,28 @@ class JobWithAttempts(Answer):
 
     id: str
     kind: Literal[
-        "ingest",
-        "import",
-        "import-model",
         "train",
         "reproduce",
         "evaluate",
-        "rank",
         "compare",
         "promote",
         "inspect",
+        "rank",
+        "ingest",
+        "import",
+        "import-model",
     ]
+    """What a job does."""
+
+    kind_label: str = ""
+    """The kind for people"""
+
+    title: str = ""
+    """What it makes, measures or moves"""
+
     status: Literal["queued", "running", "succeeded", "failed", "cancelled"]
+    """How far a job is."""
+
     spec: dict[str, Any]
     """What was asked for, all defaults and references spelled out"""
 
@@ -1298,6 +1335,12 @@ class JobWithAttempts(Answer):
 
     metrics: dict[str, dict[str, float | None]] | None = None
     """Latest values by data and metric"""
+
+    main_metric: MainMetric | None = None
+    """Null before there is one"""
+
+    dataset_names: dict[str, str] = {}
+    """Names of the datasets that it reads or makes by id, without those that were deleted"""
 
     result: dict[str, Any] | None = None
     """Ids of what it made: dataset, model, evaluation, ranking, comparison, inspection; or what it found"""
@@ -1443,17 +1486,22 @@ class RunningJob(Answer):
 
     id: str
     kind: Literal[
-        "ingest",
-        "import",
-        "import-model",
         "train",
         "reproduce",
         "evaluate",
-        "rank",
         "compare",
         "promote",
         "inspect",
+        "rank",
+        "ingest",
+        "import",
+        "import-model",
     ]
+    """What a job does."""
+
+    kind_label: str = ""
+    """The kind for people"""
+
     worker: str
     """The worker and its process that has it"""
 

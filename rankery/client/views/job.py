@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from rankery.client.display.card import Card, Rows, Shown
-from rankery.client.display.texts import about, loss, moment, number
+from rankery.client.display.texts import loss, moment, number
 from rankery.client.schemas import answers
 from rankery.errors import NothingMade
 
@@ -20,11 +20,6 @@ class JobView(Shown, answers.Job):
     def has_ended(self) -> bool:
         """Whether it succeeded, failed or was cancelled."""
         return self.status in ENDED
-
-    @property
-    def about(self) -> str:
-        """What it makes, measures or moves, as people call it."""
-        return about(self.spec)
 
     @property
     def iteration(self) -> int:
@@ -53,7 +48,7 @@ class JobView(Shown, answers.Job):
             "id": self.id,
             "kind": self.kind,
             "status": self.status,
-            "about": self.about,
+            "title": self.title,
             "progress": self._steps(),
             "created": moment(self.created_at),
         }
@@ -64,7 +59,7 @@ class JobView(Shown, answers.Job):
         facts = {
             "status": self.status,
             "why": reason,
-            "about": self.about,
+            "title": self.title,
             "loss": loss(self.spec.get("loss")),
             "progress": self._steps(),
             "made": ", ".join(

@@ -11,9 +11,9 @@ from starlette.exceptions import HTTPException
 
 from app import ApiSettings
 from app.limits.expensive import ExpensiveReads
+from core.jobs import System
 from core.store import Model, Store
 from core.store.result_keys import ranking_key
-from core.store.systems import System
 from tests.app.conftest import TestClient
 
 PATIENCE_SECONDS = 30.0

@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from core.errors import LeaseLost, NotFound, WrongState
-from core.store import LANES, Dataset, Job, Store, Transaction
+from core.jobs import LANES
+from core.store import Dataset, Job, Store, Transaction
 from core.store.clock import utc_now
 from core.store.jobs import Jobs, Settled
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from core.errors import NotFound
-from core.store import Job, Model, Store, System, new_id
+from core.jobs import System
+from core.store import Job, Model, Store, new_id
 
 
 def test_evaluations(store: Store, job: Job, add_model: Callable[[str], Model]) -> None:

@@ -14,7 +14,8 @@ from sqlalchemy.exc import IntegrityError
 
 import core
 from core.errors import StoreUnavailable
-from core.store import Store, StoreSettings, System, Transaction
+from core.jobs import System
+from core.store import Store, StoreSettings, Transaction
 from core.store.engines import open_engine, sqlite_path
 
 WRITE_FOR_EVER = """

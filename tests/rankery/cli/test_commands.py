@@ -338,7 +338,7 @@ def test_a_model_is_ranked_with_measured_compared_and_exported(
     )
     assert (first_system, second_system) == ("web:1,", "web.run")
     shown = rankery(stack, "jobs", "show", compare).output
-    assert ["about", "web:1,", "web.run"] in [line.split() for line in shown.splitlines()]
+    assert ["title", "web:1,", "web.run"] in [line.split() for line in shown.splitlines()]
 
     exported = tmp_path / "model.c"
     options = ("--format", "c", "--model-name", "shop", "-o", exported, "--dataset", "test.txt")

@@ -9,13 +9,12 @@ from typing import get_args
 
 import pytest
 
-from app.schemas import jobs
-from core import data
+from core import data, jobs
 from core.export import FORMATS
 from core.losses import LOSSES
 from core.metrics import METRICS, PRESETS
 from rankery.cli import names
-from rankery.cli.jobs import JobKind
+from rankery.cli.job_names import JobKind, JobStatus
 from rankery.cli.options import DataFormat
 from tests.rankery.cli.commands import all_commands, run
 
@@ -59,7 +58,8 @@ def test_the_names_that_are_completed_are_those_that_there_are() -> None:
     assert tuple(PRESETS) == names.PRESETS
     assert tuple(FORMATS) == names.EXPORT_FORMATS
     assert get_args(DataFormat) == data.FORMATS
-    assert set(get_args(JobKind)) == set(get_args(jobs.JobKind))
+    assert get_args(JobKind) == tuple(kind.value for kind in jobs.JobKind)
+    assert get_args(JobStatus) == tuple(status.value for status in jobs.JobStatus)
 
 
 def test_bash_completes(tmp_path: Path) -> None:

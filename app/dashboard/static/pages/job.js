@@ -11,9 +11,8 @@ import { timeElement } from "../parts/page/format.js";
 import { jobActions } from "../parts/jobs/job_actions.js";
 import { jobDetail } from "../parts/jobs/job_detail.js";
 import { jobLog } from "../parts/jobs/job_log.js";
-import { foundWords, isActive, KINDS, limitWords, marks, resultPage, statusWord, title, trains } from "../parts/jobs/job_words.js";
+import { foundWords, isActive, limitWords, marks, resultLink, statusWord, trains } from "../parts/jobs/job_words.js";
 import { showMissing } from "../parts/page/missing_page.js";
-import { showTitle } from "../parts/page/names.js";
 import { poll } from "../parts/page/poll.js";
 import { progressBar } from "../parts/figures/progress_bar.js";
 import { isSubmitted } from "../parts/jobs/request_of.js";
@@ -31,25 +30,25 @@ const again = poll(refresh, (problem) =>
 
 async function refresh() {
   const job = await read(`/v1/jobs/${encodeURIComponent(id)}`);
-  if (location.hash === "#result" && resultPage(job)) location.replace(resultPage(job));
+  const found = resultLink(job);
+  if (location.hash === "#result" && found) location.replace(found.href);
   view ??= await build(job);
   await view(job);
-  if (lastStatus && lastStatus !== job.status) announce(`${title(job)}: ${job.status}.`);
+  if (lastStatus && lastStatus !== job.status) announce(`${job.title}: ${job.status}.`);
   lastStatus = job.status;
   return isActive(job);
 }
 
 /** Draws the frame once and returns how to fill it. */
 async function build(first) {
-  const heading = h("h1");
-  showTitle(heading, first);
+  const heading = h("h1", {}, first.title);
   const status = h("span", { class: "status" });
   const unusual = h("span", { class: "job-marks" });
   const meta = h("p", { class: "job-meta" });
   const bar = progressBar();
   const detail = jobDetail(first);
   const actions = jobActions(() => again(), { page: false });
-  const asked = await specification(first);
+  const [asked, submitted] = await Promise.all([specification(first), isSubmitted(first.kind).catch(() => false)]);
   const attempts = attemptsPanel();
   const log = jobLog();
   const inside = h("div", { class: "panel" }, detail.node);
@@ -65,15 +64,15 @@ async function build(first) {
     found,
     asked,
     log.node,
-    isSubmitted(first.kind) && asCode(first),
+    submitted && asCode(first),
   );
   return async (job) => {
-    document.title = `${title(job)}: ${job.status} · Rankery`;
+    document.title = `${job.title}: ${job.status} · Rankery`;
     setText(status, statusWord(job));
     setAttribute(status, "data-status", job.status);
     replace(
       meta,
-      `${KINDS[job.kind] || job.kind} · `,
+      `${job.kind_label} · `,
       timeElement(job.created_at),
       limitWords(job) && ` · ${limitWords(job)}`,
       " · ",

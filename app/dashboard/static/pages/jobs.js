@@ -6,7 +6,7 @@ import { conditionalReader } from "../parts/page/api.js";
 import { emptyState, h, problemBox, replace } from "../parts/page/dom.js";
 import { jobCard } from "../parts/jobs/job_card.js";
 import { FILTERS, isFiltered, showFilters } from "../parts/jobs/job_filters.js";
-import { isActive, title, trains } from "../parts/jobs/job_words.js";
+import { isActive, trains } from "../parts/jobs/job_words.js";
 import { keyedList } from "../parts/lists/keyed_list.js";
 import { apiAddress, onFirstPage, showPager } from "../parts/lists/pager.js";
 import { poll } from "../parts/page/poll.js";
@@ -47,7 +47,7 @@ async function refresh() {
 /** A card, beside it the box that chooses a training for a comparison. */
 function row(job) {
   const card = jobCard(job, () => again());
-  return { ...card, card: card.node, node: h("div", { class: "job-row" }, trains(job) ? ticked.box(job.id, `${title(job)}, ${job.id}`) : h("span"), card.node) };
+  return { ...card, card: card.node, node: h("div", { class: "job-row" }, trains(job) ? ticked.box(job.id, `${job.title}, ${job.id}`) : h("span"), card.node) };
 }
 
 /** Opens the newest running job, else the newest training that has begun; never against what the user chose. */

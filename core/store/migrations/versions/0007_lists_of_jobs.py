@@ -3,10 +3,11 @@
 All that is added may be left out by an INSERT, so that a worker of the release before can finish its job.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
-
-from core.store.job_words import main_metric_of, title_of
 
 revision = "0007"
 down_revision = "0006"
@@ -15,6 +16,12 @@ depends_on = None
 
 _COLUMNS = ("title", "main_metric", "took_seconds")
 _BATCH = 500
+
+# Titles and main metrics as this revision filled them in; `core.jobs` has today's.
+_MAX_TITLE = 255
+_NAMES = ("model_name", "name", "system", "model", "model_id")
+_PARTS = ("test", "validation", "train")
+_LOSS = "loss"
 
 
 def upgrade() -> None:
@@ -69,8 +76,8 @@ def _fill() -> None:
                 sa.update(jobs)
                 .where(jobs.c.id == row.id)
                 .values(
-                    title=title_of(row.spec),
-                    main_metric=main_metric_of(row.spec, row.metrics),
+                    title=_title(row.spec),
+                    main_metric=_main_metric(row.spec, row.metrics),
                     took_seconds=took,
                 )
             )
@@ -79,3 +86,19 @@ def _fill() -> None:
 
 def _ran(row: "sa.Row[tuple[object, ...]]") -> bool:
     return row.started_at is not None and row.finished_at is not None
+
+
+def _title(spec: Mapping[str, Any]) -> str | None:
+    if systems := spec.get("systems"):
+        names = [s.get("system") or s.get("model") or s.get("ranking_id") or "" for s in systems]
+        return ", ".join(names)[:_MAX_TITLE]
+    found = next((spec[name] for name in _NAMES if spec.get(name)), None)
+    return None if found is None else str(found)[:_MAX_TITLE]
+
+
+def _main_metric(spec: Mapping[str, Any], metrics: Mapping[str, Any] | None) -> float | None:
+    parts = [part for name in _PARTS if (part := (metrics or {}).get(name))]
+    known = [name for part in parts for name in part if name != _LOSS]
+    wanted = [(spec.get("early_stopping") or {}).get("metric"), *(spec.get("metrics") or ()), *known]
+    name = next((name for name in wanted if name in known), None)
+    return next((part[name] for part in parts if part.get(name) is not None), None)

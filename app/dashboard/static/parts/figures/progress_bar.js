@@ -3,7 +3,7 @@
  * @module
  */
 import { h, setAttribute, setText } from "../page/dom.js";
-import { isCounting, outcomeWords, progressWords, title } from "../jobs/job_words.js";
+import { isCounting, outcomeWords, progressWords } from "../jobs/job_words.js";
 
 /** @returns {{node: HTMLElement, update: (job: import("../jobs/job_words.js").Job) => void}} */
 export function progressBar() {
@@ -14,7 +14,7 @@ export function progressBar() {
   function update(job) {
     const { status, progress } = job;
     setAttribute(node, "data-status", status);
-    setAttribute(bar, "aria-label", `Progress of ${title(job)}`);
+    setAttribute(bar, "aria-label", `Progress of ${job.title}`);
     if (status === "succeeded") setRange(bar, 1, 1);
     else if (status === "running" && !isCounting(job)) bar.removeAttribute("value");
     else if (progress?.total > 0) setRange(bar, progress.iteration, progress.total);

@@ -46,7 +46,7 @@ function settingColumn({ name, values }) {
   const known = [...values.values()].filter((value) => value !== undefined);
   const number = known.every((value) => typeof value === "number");
   const value = ({ job }) => values.get(job.id) ?? null;
-  return { key: name, label: plainName(name), number, value: (row) => (number ? value(row) : value(row) && String(value(row))), cell: (row) => (value(row) === null ? "–" : shown(name, value(row))) };
+  return { key: name, label: plainName(name), number, value: (row) => (number ? value(row) : value(row) && String(value(row))), cell: (row) => (value(row) === null ? "–" : shown(name, value(row), row.job)) };
 }
 
 function metricColumn(name) {

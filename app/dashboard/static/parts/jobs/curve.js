@@ -4,7 +4,7 @@
  */
 import { h, replace, setAttribute, setText } from "../page/dom.js";
 import { lossValue, metric } from "../page/format.js";
-import { LOSS, mainMetric } from "./job_words.js";
+import { LOSS } from "./job_words.js";
 import { baseAxis, baseLayout, loadPlotly, onThemeChange, theme } from "../figures/plotly.js";
 
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
@@ -33,7 +33,7 @@ export function learningCurve() {
       setText(note, job.status === "running" || job.status === "queued" ? "Waiting for the first iteration." : "No iteration was recorded.");
       return;
     }
-    const name = names.includes(chosen) ? chosen : names.includes(mainMetric(job)) ? mainMetric(job) : names[0];
+    const name = names.includes(chosen) ? chosen : names.includes(job.main_metric?.name) ? job.main_metric.name : names[0];
     showPicker(names, name);
     const turn = ++drawn;
     try {

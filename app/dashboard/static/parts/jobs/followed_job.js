@@ -5,7 +5,7 @@
 import { get } from "../page/api.js";
 import { announce, h, problemBox, replace } from "../page/dom.js";
 import { jobActions } from "./job_actions.js";
-import { isActive, KINDS } from "./job_words.js";
+import { isActive } from "./job_words.js";
 import { poll } from "../page/poll.js";
 import { progressBar } from "../figures/progress_bar.js";
 
@@ -26,7 +26,7 @@ export function followJob(place, job) {
       bar.update(now);
       actions.update(now);
       if (isActive(now)) return true;
-      announce(`${KINDS[now.kind] || now.kind}: ${now.status}.`);
+      announce(`${now.kind_label}: ${now.status}.`);
       resolve(now);
       return null;
     }, reject);
@@ -34,7 +34,7 @@ export function followJob(place, job) {
 }
 
 /** What is to be said of a job that found nothing. @param {import("./job_words.js").Job} job */
-export function unfinished({ kind, status, problem }) {
+export function unfinished({ kind_label: label, status, problem }) {
   if (status === "succeeded") return null;
-  return problem ? problemBox(problem) : h("p", { class: "hint" }, `${KINDS[kind] || kind} was cancelled.`);
+  return problem ? problemBox(problem) : h("p", { class: "hint" }, `${label} was cancelled.`);
 }

@@ -5,7 +5,7 @@
 import { Problem, request } from "../page/api.js";
 import { compareWith, datasetPage, jobPage, modelPage } from "../page/addresses.js";
 import { announce, h, replace } from "../page/dom.js";
-import { isActive, resultPage, title } from "./job_words.js";
+import { isActive, resultLink } from "./job_words.js";
 
 /**
  * @param {() => void} changed called after the job was changed
@@ -33,9 +33,9 @@ export function jobActions(changed, { page }) {
 function results(job) {
   const { model_id: model, ranking_id: ranking } = job.result || {};
   const link = (href, words, attributes = {}) => h("a", { class: "button quiet", href, ...attributes }, words);
-  const found = resultPage(job);
+  const found = resultLink(job);
   return [
-    found && h("a", { class: job.kind === "train" ? "button quiet" : "button primary", href: found }, { compare: "Comparison", inspect: "Inspection", rank: "Ranking", import: "Ranking" }[job.kind] || "Evaluation"),
+    found && h("a", { class: job.kind === "train" ? "button quiet" : "button primary", href: found.href }, found.label),
     job.kind === "import" && ranking && link(compareWith([ranking], job.spec.dataset_id), "Compare it"),
     model && link(modelPage(model), "Model"),
     model && link(`/v1/models/${encodeURIComponent(model)}/export?format=lightgbm`, "Model file", { download: "" }),
@@ -51,7 +51,7 @@ function cancelButton(job, changed) {
     button.disabled = true;
     try {
       await request(`/v1/jobs/${encodeURIComponent(job.id)}/cancel`, { method: "POST" });
-      announce(`${title(job)} is being cancelled.`);
+      announce(`${job.title} is being cancelled.`);
     } catch (error) {
       button.disabled = false;
       announce(error.message);

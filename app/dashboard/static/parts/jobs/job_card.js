@@ -6,8 +6,7 @@ import { announce, h, replace, setAttribute, setText } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 import { jobActions } from "./job_actions.js";
 import { jobDetail } from "./job_detail.js";
-import { datasetOf, headline, KINDS, marks, statusWord, title } from "./job_words.js";
-import { datasetName, showTitle } from "../page/names.js";
+import { datasetOf, marks, statusWord } from "./job_words.js";
 import { progressBar } from "../figures/progress_bar.js";
 
 /**
@@ -40,19 +39,19 @@ export function jobCard(first, changed) {
   function showLine() {
     setText(status, statusWord(job));
     setAttribute(status, "data-status", job.status);
-    showTitle(name, job);
+    setText(name, job.title);
     bar.update(job);
-    const main = headline(job);
-    replace(figure, main && h("strong", {}, metric(main.value)), main && h("small", {}, `${main.name} ${main.part}`));
+    const main = job.main_metric;
+    replace(figure, main && h("strong", {}, metric(main.value)), main && h("small", {}, `${main.name} ${main.data}`));
   }
 
   function showMeta() {
     const dataset = datasetOf(job);
     replace(
       meta,
-      KINDS[job.kind] || job.kind,
+      job.kind_label,
       job.spec?.loss?.name && ` · ${job.spec.loss.name}`,
-      job.kind !== "ingest" && dataset && [" · ", datasetName(dataset)],
+      job.kind !== "ingest" && dataset && ` · ${job.dataset_names[dataset] ?? dataset}`,
       " · ",
       timeElement(job.created_at),
       ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
@@ -66,7 +65,7 @@ export function jobCard(first, changed) {
       const changedStatus = job && job.status !== newJob.status;
       const redraw = !job || JSON.stringify(job) !== JSON.stringify(newJob);
       job = newJob;
-      if (changedStatus) announce(`${title(job)}: ${job.status}.`);
+      if (changedStatus) announce(`${job.title}: ${job.status}.`);
       if (redraw) showLine();
       if (redraw) showMeta();
       actions.update(job);

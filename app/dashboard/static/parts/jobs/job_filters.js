@@ -3,20 +3,10 @@
  * @module
  */
 import { get } from "../page/api.js";
-import { h, replace } from "../page/dom.js";
+import { h, replace, setAttribute } from "../page/dom.js";
 
 export const FILTERS = ["kind", "status", "text", "dataset", "sort"];
 
-const TABS = [
-  ["", "All"],
-  ["train", "Training"],
-  ["evaluate", "Evaluation"],
-  ["compare", "Comparison"],
-  ["promote", "Promotion"],
-  ["inspect", "Inspection"],
-  ["rank", "Ranking"],
-  ["ingest", "Data"],
-];
 const LEFT_OUT = { longest: "Jobs that have not ended are left out.", metric: "Jobs that have measured nothing are left out." };
 
 /** The address with some of its values changed, from the first page on; empty ones are left out. */
@@ -40,11 +30,15 @@ export function isFiltered() {
 export function showFilters(form, kinds, order) {
   const here = new URLSearchParams(location.search);
   const kind = here.get("kind") || "";
-  // Anew each time it is followed: what is ticked meanwhile goes along.
-  const follow = (event) => {
-    event.target.href = changed({ kind: event.target.dataset.kind });
-  };
-  replace(kinds, ...TABS.map(([value, label]) => h("a", { href: changed({ kind: value }), "data-kind": value, "aria-current": value === kind && "page", click: follow }, label)));
+  for (const link of kinds.querySelectorAll("a")) {
+    const follow = () => {
+      link.href = changed({ kind: link.dataset.kind });
+    };
+    follow();
+    // Anew each time it is followed: what is ticked meanwhile goes along.
+    link.addEventListener("click", follow);
+    if (link.dataset.kind === kind) setAttribute(link, "aria-current", "page");
+  }
   for (const control of form.querySelectorAll("[name]")) control.value = here.get(control.name) || "";
   order.textContent = LEFT_OUT[here.get("sort")] || "";
   order.hidden = !order.textContent;

@@ -5,8 +5,7 @@
 import { jobPage } from "../page/addresses.js";
 import { h, replace, setAttribute, setText } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
-import { KINDS, statusWord } from "./job_words.js";
-import { showTitle } from "../page/names.js";
+import { statusWord } from "./job_words.js";
 import { progressBar } from "../figures/progress_bar.js";
 
 /** @param {import("./job_words.js").Job} first */
@@ -22,8 +21,8 @@ export function jobLine(first) {
     update(job) {
       setText(status, statusWord(job));
       setAttribute(status, "data-status", job.status);
-      showTitle(name, job);
-      replace(meta, KINDS[job.kind] || job.kind, " · ", job.started_at ? "begun " : "submitted ", timeElement(job.started_at || job.created_at));
+      setText(name, job.title);
+      replace(meta, job.kind_label, " · ", job.started_at ? "begun " : "submitted ", timeElement(job.started_at || job.created_at));
       bar.update(job);
     },
   };

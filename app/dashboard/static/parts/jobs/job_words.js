@@ -1,5 +1,5 @@
 /**
- * What a job is called, and how far it is, in words.
+ * How far a job is, in words.
  * @module
  */
 import { modelPage, rankingPage } from "../page/addresses.js";
@@ -8,11 +8,15 @@ import { count, duration, percent, size } from "../page/format.js";
 /**
  * @typedef {object} Job
  * @property {string} id
- * @property {"ingest" | "import" | "import-model" | "train" | "reproduce" | "evaluate" | "rank" | "compare" | "promote" | "inspect"} kind
+ * @property {string} kind
+ * @property {string} kind_label the kind for people
+ * @property {string} title what it makes, measures or moves
  * @property {"queued" | "running" | "succeeded" | "failed" | "cancelled"} status
  * @property {Record<string, any>} spec
  * @property {{phase: string, iteration: number, total: number, eta_seconds: number | null} | null} progress
  * @property {Record<string, Record<string, number | null>> | null} metrics
+ * @property {{name: string, data: string, value: number} | null} main_metric
+ * @property {Record<string, string>} dataset_names by id, without those that were deleted
  * @property {Record<string, any> | null} result
  * @property {{title: string, detail: string} | null} problem
  * @property {number} attempt
@@ -26,19 +30,6 @@ import { count, duration, percent, size } from "../page/format.js";
  * @property {string | null} finished_at
  */
 
-export const KINDS = {
-  train: "Training",
-  reproduce: "Training again",
-  evaluate: "Evaluation",
-  rank: "Ranking",
-  ingest: "Reading data",
-  import: "Reading a run",
-  "import-model": "Importing a model",
-  compare: "Comparison",
-  promote: "Promotion",
-  inspect: "Inspection",
-};
-
 /** @param {Job} job */
 export function isActive(job) {
   return job.status === "queued" || job.status === "running";
@@ -49,26 +40,13 @@ export function trains(job) {
   return job.kind === "train" || job.kind === "reproduce";
 }
 
-/** @param {Job} job */
-export function title(job) {
-  const spec = job.spec || {};
-  if (job.kind === "promote") return `${spec.systems[1].system} for @${spec.alias}`;
-  if (spec.systems) return systemWords(spec.systems);
-  return spec.model_name || spec.name || spec.system || spec.model || spec.model_id || KINDS[job.kind] || job.kind;
-}
-
-/** "web:3, bm25". @param {{system?: string, model?: string, ranking_id?: string}[]} systems */
-export function systemWords(systems) {
-  return systems.map(({ system, model, ranking_id: ranking }) => system || model || ranking).join(", ");
-}
-
-/** Where what the job found is shown, for those that find something. @param {Job} job */
-export function resultPage(job) {
+/** Where what the job found is shown, null where it found nothing yet. @param {Job} job @returns {{href: string, label: string} | null} */
+export function resultLink(job) {
   const { comparison_id: comparison, evaluation_id: evaluation, inspection_id: inspection, ranking_id: ranking } = job.result || {};
-  if (comparison) return `/comparisons/${encodeURIComponent(comparison)}`;
-  if (inspection) return `${modelPage(job.spec.model_id)}#by=permutation&inspection=${encodeURIComponent(inspection)}`;
-  if (evaluation) return `/evaluations/${encodeURIComponent(evaluation)}`;
-  return ranking ? rankingPage(ranking) : null;
+  if (comparison) return { href: `/comparisons/${encodeURIComponent(comparison)}`, label: "Comparison" };
+  if (inspection) return { href: `${modelPage(job.spec.model_id)}#by=permutation&inspection=${encodeURIComponent(inspection)}`, label: "Inspection" };
+  if (evaluation) return { href: `/evaluations/${encodeURIComponent(evaluation)}`, label: "Evaluation" };
+  return ranking ? { href: rankingPage(ranking), label: "Ranking" } : null;
 }
 
 /** What a job found that makes nothing to look at. @param {Job} job @returns {string | null} */
@@ -160,20 +138,3 @@ export function outcomeWords(job) {
 
 /** The training loss stands among the metrics of the training data under this name; it is not a metric. */
 export const LOSS = "loss";
-
-/** What metrics are measured on, where it says most first. */
-const PARTS = ["test", "validation", "train"];
-
-/** The metric to show first: what early stopping watched, else the first asked for. @param {Job} job */
-export function mainMetric(job) {
-  const known = PARTS.flatMap((part) => Object.keys(job.metrics?.[part] || {})).filter((name) => name !== LOSS);
-  const wanted = [job.spec?.early_stopping?.metric, ...(job.spec?.metrics || [])];
-  return wanted.find((name) => known.includes(name)) || known[0] || null;
-}
-
-/** Its latest value where it says most: test, else validation, else training. @param {Job} job */
-export function headline(job) {
-  const name = mainMetric(job);
-  const part = PARTS.find((each) => typeof job.metrics?.[each]?.[name] === "number");
-  return part ? { name, part, value: job.metrics[part][name] } : null;
-}

@@ -5,7 +5,6 @@
 import { jobPage, modelPage } from "../page/addresses.js";
 import { h } from "../page/dom.js";
 import { counted, metric, timeElement } from "../page/format.js";
-import { KINDS, title } from "./job_words.js";
 
 /** @param {import("./job_words.js").Job[]} jobs */
 export function failureList(jobs) {
@@ -14,9 +13,9 @@ export function failureList(jobs) {
     h(
       "li",
       {},
-      h("a", { class: "job-title quiet-link", href: jobPage(job.id) }, title(job)),
+      h("a", { class: "job-title quiet-link", href: jobPage(job.id) }, job.title),
       h("p", { class: "reason" }, job.problem?.detail || job.problem?.title || "No reason is on record."),
-      h("p", { class: "job-meta" }, KINDS[job.kind] || job.kind, " · ", timeElement(job.finished_at || job.created_at)),
+      h("p", { class: "job-meta" }, job.kind_label, " · ", timeElement(job.finished_at || job.created_at)),
     );
   return h("ul", { class: "plain-list" }, ...jobs.map(entry));
 }
@@ -37,7 +36,7 @@ export function championList(aliases) {
   return h("ul", { class: "plain-list" }, ...aliases.map(entry));
 }
 
-/** @param {{name: string, lane: string, processes: number, started_at: string, jobs: {id: string, kind: string, worker: string, started_at: string}[]}[]} workers */
+/** @param {{name: string, lane: string, processes: number, started_at: string, jobs: {id: string, kind_label: string, worker: string, started_at: string}[]}[]} workers */
 export function workerList(workers) {
   if (!workers.length) {
     return h("p", { class: "problem", role: "status" }, h("strong", {}, "No worker is there"), h("span", {}, "Jobs wait until one starts: ", h("code", {}, "rankery worker"), " on this or another machine."));
@@ -52,8 +51,8 @@ function worker({ name, lane, processes, started_at: started, jobs }) {
     { class: "worker", "data-worker": name },
     h("p", {}, h("strong", {}, lane === "training" ? "Trainings" : "Short jobs"), " ", h("code", {}, name)),
     h("p", { class: "job-meta" }, counted(processes, "job"), " at a time · started ", timeElement(started)),
-    ...jobs.map(({ id, kind, worker: process, started_at: began }) =>
-      h("p", {}, h("a", { href: jobPage(id), title: `In the process ${process}` }, KINDS[kind] || kind), " begun ", timeElement(began)),
+    ...jobs.map(({ id, kind_label: label, worker: process, started_at: began }) =>
+      h("p", {}, h("a", { href: jobPage(id), title: `In the process ${process}` }, label), " begun ", timeElement(began)),
     ),
     free > 0 && h("p", { class: "hint" }, jobs.length ? `${free} more can run` : "waits for work"),
   );

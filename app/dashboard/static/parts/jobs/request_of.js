@@ -4,12 +4,14 @@
  */
 import { get } from "../page/api.js";
 
-/** The schemas of the requests, by the kind of job. */
-const REQUESTS = { train: "TrainRequest", evaluate: "EvaluateRequest", rank: "RankDatasetRequest", compare: "CompareRequest", inspect: "InspectRequest" };
+/** References to the schemas of the requests that `/v1/jobs` takes, by the kind of job. */
+function requestsOf({ paths }) {
+  return paths["/v1/jobs"].post.requestBody.content["application/json"].schema.discriminator.mapping;
+}
 
 /** Whether jobs of this kind are submitted to `/v1/jobs`. @param {string} kind */
-export function isSubmitted(kind) {
-  return kind in REQUESTS;
+export async function isSubmitted(kind) {
+  return kind in requestsOf(await get("/openapi.json"));
 }
 
 /**
@@ -17,10 +19,10 @@ export function isSubmitted(kind) {
  * @returns {Promise<Record<string, any>>}
  */
 export async function requestOf({ kind, spec }) {
-  const [{ components }, { presets }] = await Promise.all([get("/openapi.json"), get("/v1/metrics")]);
-  const shrink = shrinker(components.schemas);
+  const [document, { presets }] = await Promise.all([get("/openapi.json"), get("/v1/metrics")]);
+  const shrink = shrinker(document.components.schemas);
   const asked = { ...pinned(spec), ...unseeded(spec), contract: named(spec.contract, presets) };
-  const { kind: _, ...rest } = shrink(asked, components.schemas[REQUESTS[kind]]);
+  const { kind: _, ...rest } = shrink(asked, { $ref: requestsOf(document)[kind] });
   return { kind, ...rest };
 }
 

@@ -7,8 +7,6 @@ import { datasetPage } from "../page/addresses.js";
 import { contractWords } from "../forms/contract_words.js";
 import { h } from "../page/dom.js";
 import { counted, duration, short, size } from "../page/format.js";
-import { systemWords } from "./job_words.js";
-import { datasetName } from "../page/names.js";
 
 /** @param {import("./job_words.js").Job} job */
 export async function specification(job) {
@@ -22,16 +20,17 @@ export async function specification(job) {
     "section",
     { class: "panel" },
     h("h2", {}, "Specification"),
-    facts(special),
-    usual.length > 0 && h("details", { class: "more" }, h("summary", {}, `${counted(usual.length, "setting")} at the default`), facts(usual)),
+    facts(special, job),
+    usual.length > 0 && h("details", { class: "more" }, h("summary", {}, `${counted(usual.length, "setting")} at the default`), facts(usual, job)),
     h("details", { class: "more" }, h("summary", {}, "As JSON"), h("pre", {}, JSON.stringify({ kind: job.kind, ...spec }, null, 2))),
   );
 }
 
-function facts(entries) {
+/** @param {import("./job_words.js").Job} job */
+function facts(entries, job) {
   const named = { "limits seconds": "time limit", "limits memory_bytes": "memory limit" };
   const words = (name) => named[name] || plainName(name);
-  return h("dl", { class: "facts" }, ...entries.map(([name, content]) => h("div", {}, h("dt", {}, words(name)), h("dd", {}, shown(name, content)))));
+  return h("dl", { class: "facts" }, ...entries.map(([name, content]) => h("div", {}, h("dt", {}, words(name)), h("dd", {}, shown(name, content, job)))));
 }
 
 /** "loss truncation level". @param {string} name as `flatten` gives it */
@@ -39,10 +38,10 @@ export function plainName(name) {
   return name.replace(/dataset_id$/, "dataset").replace(/ name$/, "").replaceAll("_", " ");
 }
 
-/** A value as it is read. */
-export function shown(name, content) {
-  if (/dataset_id$/.test(name)) return h("a", { href: datasetPage(content) }, datasetName(content));
-  if (name === "systems") return systemWords(content);
+/** A value as it is read. @param {import("./job_words.js").Job} job that it is of */
+export function shown(name, content, job) {
+  if (/dataset_id$/.test(name)) return h("a", { href: datasetPage(content), title: content }, job.dataset_names[content] ?? content);
+  if (name === "systems") return content.map(({ system }) => system).join(", ");
   if (name === "limits seconds") return duration(content);
   if (name === "limits memory_bytes") return size(content);
   if (name === "contract" && typeof content === "object") return contractWords(content);

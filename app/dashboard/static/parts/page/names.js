@@ -1,10 +1,9 @@
 /**
- * Names of datasets, read from the list: a job may outlive its dataset, so asking for one by id may fail.
+ * Names of datasets, read from the list: a result may outlive its dataset, so asking for one by id may fail.
  * @module
  */
 import { get } from "./api.js";
 import { h, setText } from "./dom.js";
-import { datasetOf, title } from "../jobs/job_words.js";
 
 const PAGE = 200;
 const MOST_PAGES = 5;
@@ -24,13 +23,6 @@ export function datasetName(id) {
   return node;
 }
 
-/** A job's title; reading data is best told by the dataset that it makes. */
-export function showTitle(node, job) {
-  const dataset = job.kind === "ingest" && datasetOf(job);
-  if (!dataset) setText(node, title(job));
-  else if (!node.hasChildNodes()) node.append(datasetName(dataset));
-}
-
 async function find(id) {
   await reading?.catch(() => {});
   if (!names.has(id)) {
@@ -43,7 +35,7 @@ async function find(id) {
   return names.get(id);
 }
 
-/** Reads pages until the dataset is found; a job's dataset is usually a recent one. */
+/** Reads pages until the dataset is found; that of a result is usually a recent one. */
 async function readNames(wanted) {
   let cursor = "";
   for (let page = 0; page < MOST_PAGES && !names.has(wanted); page += 1) {

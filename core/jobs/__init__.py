@@ -1,0 +1,36 @@
+"""The kinds of jobs, one a file: what each is asked to do, and all that is known of it without running it."""
+
+from core.jobs.base import JobSpec, Lane, MainMetric, SubmittedJob
+from core.jobs.registry import (
+    LANES,
+    MAX_TITLE,
+    JobKind,
+    lane_of,
+    main_metric_of,
+    orphaned_artifacts,
+    parse,
+    specification_of,
+    title_of,
+)
+from core.jobs.status import JobStatus
+from core.jobs.stored import JobLimits
+from core.jobs.systems import System
+
+__all__ = [
+    "LANES",
+    "MAX_TITLE",
+    "JobKind",
+    "JobLimits",
+    "JobSpec",
+    "JobStatus",
+    "Lane",
+    "MainMetric",
+    "SubmittedJob",
+    "System",
+    "lane_of",
+    "main_metric_of",
+    "orphaned_artifacts",
+    "parse",
+    "specification_of",
+    "title_of",
+]

@@ -1,0 +1,190 @@
+"""What every kind of job declares: its lane, title, main metric, artifacts to clean up, and specification."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar, Protocol, Self
+
+from core.jobs.stored import JobLimits, Json, Stored, required
+
+# What metrics are measured on, the most telling first.
+_DATA = ("test", "validation", "train")
+# It is kept among the metrics of the training data and is none.
+_LOSS = "loss"
+
+
+class Lane(StrEnum):
+    """Which workers run a job: short jobs must not wait behind long trainings."""
+
+    TRAINING = "training"
+    QUICK = "quick"
+
+
+@dataclass(frozen=True)
+class MainMetric:
+    """The metric that a list shows for a job.
+
+    Attributes:
+        name: Spelling of the metric, `ndcg@10`.
+        data: What it was measured on: `test`, `validation` or `train`.
+        value: Its latest mean over queries.
+    """
+
+    name: str
+    data: str
+    value: float
+
+
+class UnfinishedJob(Protocol):
+    """The columns of a job that decide which artifacts it may have left."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+
+    @property
+    def token(self) -> int:
+        """How often it was claimed."""
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """Its stored specification."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSpec(ABC):
+    """What a job is to do, complete and resolved.
+
+    The class methods `title_of`, `main_metric_of` and `orphaned_artifacts` take the stored JSON: a job whose
+    specification cannot be parsed is listed and cleaned up all the same.
+
+    Attributes:
+        kind: Name of the kind in the database and in the API.
+        label: Name of the kind for people.
+        titled_by: Entries of the specification that name what it is about, best first.
+        lane: Which workers run it.
+        makes_dataset: Whether its dataset becomes invalid when it fails.
+    """
+
+    kind: ClassVar[str]
+    label: ClassVar[str]
+    titled_by: ClassVar[tuple[str, ...]] = ()
+    lane: ClassVar[Lane] = Lane.QUICK
+    makes_dataset: ClassVar[bool] = False
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, stored: Stored) -> Self:
+        """Parse the JSON that this or an earlier release stored.
+
+        Raises:
+            InvalidInput: With a pointer for what is missing or unfit.
+        """
+
+    @abstractmethod
+    def to_json(self) -> Json:
+        """Return the JSON to store; `from_json` reads it back to an equal specification."""
+
+    @property
+    def dataset_ids(self) -> Mapping[str, str]:
+        """Return the datasets that it reads or makes, by role."""
+        return {}
+
+    @property
+    def allows_absent_features(self) -> bool:
+        """Return whether it goes on where a dataset lacks most features of a model."""
+        return False
+
+    @classmethod
+    def title_of(cls, stored: Stored) -> str | None:
+        """Return what the job makes, measures or moves, None where the JSON does not name it."""
+        return next((str(stored[name]) for name in cls.titled_by if stored.get(name)), None)
+
+    @classmethod
+    def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:  # noqa: ARG003 - for kinds that leave some
+        """Return the folders of artifacts to remove when the job ends without success."""
+        return []
+
+    @classmethod
+    def deciding_metrics(cls, stored: Stored) -> list[str]:
+        """Return the metrics that were asked for, the most important first."""
+        return list(stored.get("metrics") or ())
+
+    @classmethod
+    def main_metric_of(cls, stored: Stored, metrics: Stored | None) -> MainMetric | None:
+        """Return the most important metric with its latest value.
+
+        Args:
+            stored: The stored specification.
+            metrics: Latest means by data and metric, `{"validation": {"ndcg@10": 0.4}}`.
+        """
+        measured = {data: values for data in _DATA if (values := (metrics or {}).get(data))}
+        known = [name for values in measured.values() for name in values if name != _LOSS]
+        name = next((name for name in (*cls.deciding_metrics(stored), *known) if name in known), None)
+        return next(
+            (
+                MainMetric(name, data, values[name])
+                for data, values in measured.items()
+                if name is not None and values.get(name) is not None
+            ),
+            None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetJob(JobSpec):
+    """A job on one dataset.
+
+    Attributes:
+        dataset_id: The dataset.
+    """
+
+    dataset_id: str
+
+    @property
+    def dataset_ids(self) -> Mapping[str, str]:
+        """Return the dataset that it reads or makes."""
+        return {"data": self.dataset_id}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmittedJob(DatasetJob):
+    """A job that clients submit to `POST /v1/jobs`.
+
+    Attributes:
+        priority: `low`, `normal` or `high`.
+        limits: How much it may take, or None.
+        allow_absent_features: Whether it goes on where a dataset lacks most features of a model.
+    """
+
+    priority: str = "normal"
+    limits: JobLimits | None = None
+    allow_absent_features: bool = False
+
+    @property
+    def allows_absent_features(self) -> bool:
+        """Return whether it goes on where a dataset lacks most features of a model."""
+        return self.allow_absent_features
+
+    @staticmethod
+    def _shared(stored: Stored) -> dict[str, Any]:
+        return {
+            "dataset_id": required(stored, "dataset_id"),
+            "priority": stored.get("priority") or "normal",
+            "limits": JobLimits.of(stored),
+            "allow_absent_features": bool(stored.get("allow_absent_features")),
+        }
+
+    def _shared_json(self) -> Json:
+        return {
+            "kind": self.kind,
+            "priority": self.priority,
+            "dataset_id": self.dataset_id,
+            "limits": self.limits and self.limits.to_json(),
+            "allow_absent_features": self.allow_absent_features,
+        }

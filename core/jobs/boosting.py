@@ -1,0 +1,116 @@
+"""What training a model and training it again have in common."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from core.errors import InvalidInput
+from core.jobs.base import Lane, SubmittedJob, UnfinishedJob
+from core.jobs.folders import checkpoint_folder
+from core.jobs.measures import Measures
+from core.jobs.stored import Json, Stored
+
+if TYPE_CHECKING:
+    from core.data.hold_out import HoldOut
+    from core.training import TrainingSpec
+
+
+@dataclass(frozen=True)
+class HeldOutDataset:
+    """Another dataset to validate on: `{"dataset_id": "ds_…"}`."""
+
+    dataset_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoostingJob(SubmittedJob):
+    """A job that grows trees.
+
+    Attributes:
+        dataset_id: What it learns from.
+        validation: What picks the best iteration, or None.
+        test: Part of the dataset that is taken out before `validation`, or None.
+        label_map: Labels to replace, as they were asked for.
+        training: Everything else that decides the model.
+    """
+
+    lane: ClassVar[Lane] = Lane.TRAINING
+
+    validation: "HeldOutDataset | HoldOut | None" = None
+    test: "HoldOut | None" = None
+    label_map: Mapping[str, float]
+    training: "TrainingSpec"
+
+    @property
+    def measures(self) -> Measures:
+        """Return how the model is measured."""
+        spec = self.training
+        return Measures(spec.followed_metrics, spec.conventions, self.label_map, spec.seed)
+
+    @property
+    def dataset_ids(self) -> Mapping[str, str]:
+        """Return the datasets that decide the model."""
+        held_out = self.validation
+        other = {"validation": held_out.dataset_id} if isinstance(held_out, HeldOutDataset) else {}
+        return {"train": self.dataset_id, **other}
+
+    @property
+    def parts_are_random(self) -> bool:
+        """Return whether the queries to validate or test on are drawn."""
+        parts = (part for part in (self.validation, self.test) if not isinstance(part, HeldOutDataset))
+        return any(part.is_random for part in parts if part is not None)
+
+    @classmethod
+    def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
+        """Return the checkpoints."""
+        return [checkpoint_folder(job.id)]
+
+    @classmethod
+    def deciding_metrics(cls, stored: Stored) -> list[str]:
+        """Return the metric that stops early, then those that were asked for."""
+        watched = (stored.get("early_stopping") or {}).get("metric")
+        return [*([watched] if watched else []), *super().deciding_metrics(stored)]
+
+    @classmethod
+    def _shared(cls, stored: Stored) -> dict[str, Any]:
+        from core.training import training_spec
+
+        return SubmittedJob._shared(stored) | {
+            "validation": _part(stored, "validation"),
+            "test": _part(stored, "test"),
+            "label_map": dict(stored.get("label_map") or {}),
+            "training": training_spec(stored, stored=True),
+        }
+
+    def _shared_json(self) -> Json:
+        from core.losses import loss_values
+        from core.parameters import values_of
+
+        spec = self.training
+        return super()._shared_json() | {
+            "validation": self.validation and asdict(self.validation),
+            "test": self.test and asdict(self.test),
+            "label_map": dict(self.label_map),
+            "loss": loss_values(spec.loss),
+            "hyperparameters": values_of(spec.hyperparameters),
+            "metrics": list(spec.metrics),
+            "early_stopping": spec.early_stopping and asdict(spec.early_stopping),
+            "contract": spec.conventions.as_json(),
+            "diagnostics": spec.diagnostics and asdict(spec.diagnostics),
+            "seed": spec.seed,
+            "metric_interval": spec.metric_interval,
+        }
+
+
+def _part(stored: Stored, role: str) -> "HeldOutDataset | HoldOut | None":
+    from core.data.hold_out import hold_out
+
+    asked = stored.get(role)
+    if asked is None:
+        return None
+    if "dataset_id" in asked:
+        return HeldOutDataset(asked["dataset_id"])
+    try:
+        return hold_out(asked)
+    except InvalidInput as invalid:
+        raise invalid.below(f"/{role}") from invalid

@@ -1,0 +1,68 @@
+"""Importing a model that was trained elsewhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.jobs.base import JobSpec, UnfinishedJob
+from core.jobs.folders import model_upload_folder
+from core.jobs.stored import Json, Stored, required
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportModelJob(JobSpec):
+    """Read an uploaded LightGBM model and make it the next version of a name.
+
+    Attributes:
+        upload_id: Under which its bytes are kept.
+        model_name: Of which it is the next version.
+        filename: The file's name, for messages.
+        sha256: Checksum of its text as it was sent.
+        size_bytes: Length of its text.
+        description: What its owners say of it, or None.
+        tags: What they mark it with, or None.
+    """
+
+    kind: ClassVar[str] = "import-model"
+    label: ClassVar[str] = "Importing a model"
+    titled_by: ClassVar[tuple[str, ...]] = ("model_name",)
+
+    upload_id: str
+    model_name: str
+    filename: str
+    sha256: str
+    size_bytes: int
+    description: str | None = None
+    tags: Mapping[str, str] | None = None
+
+    @classmethod
+    def from_json(cls, stored: Stored) -> "ImportModelJob":
+        """Parse the stored JSON."""
+        return cls(
+            upload_id=required(stored, "upload_id"),
+            model_name=required(stored, "model_name"),
+            filename=required(stored, "filename"),
+            sha256=required(stored, "sha256"),
+            size_bytes=required(stored, "size_bytes"),
+            description=stored.get("description"),
+            tags=stored.get("tags"),
+        )
+
+    def to_json(self) -> Json:
+        """Return the JSON to store."""
+        return {
+            "kind": self.kind,
+            "upload_id": self.upload_id,
+            "model_name": self.model_name,
+            "description": self.description,
+            "tags": None if self.tags is None else dict(self.tags),
+            "filename": self.filename,
+            "sha256": self.sha256,
+            "size_bytes": self.size_bytes,
+        }
+
+    @classmethod
+    def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
+        """Return the upload."""
+        upload_id = job.spec.get("upload_id")
+        return [model_upload_folder(upload_id)] if upload_id else []

@@ -1,0 +1,40 @@
+"""Reading or making a dataset."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.jobs.base import DatasetJob, UnfinishedJob
+from core.jobs.folders import claims_folders, upload_folder
+from core.jobs.stored import Json, Stored, required
+
+
+@dataclass(frozen=True, kw_only=True)
+class IngestJob(DatasetJob):
+    """Read an uploaded dataset, or make a synthetic one.
+
+    Attributes:
+        dataset_id: The dataset, which has its source on record.
+        name: Its name; None in jobs from before names were kept.
+    """
+
+    kind: ClassVar[str] = "ingest"
+    label: ClassVar[str] = "Reading data"
+    titled_by: ClassVar[tuple[str, ...]] = ("name",)
+    makes_dataset: ClassVar[bool] = True
+
+    name: str | None = None
+
+    @classmethod
+    def from_json(cls, stored: Stored) -> "IngestJob":
+        """Parse the stored JSON."""
+        return cls(dataset_id=required(stored, "dataset_id"), name=stored.get("name"))
+
+    def to_json(self) -> Json:
+        """Return the JSON to store."""
+        return {"dataset_id": self.dataset_id, "name": self.name}
+
+    @classmethod
+    def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
+        """Return the upload, and what each claim may have written."""
+        dataset_id = job.spec.get("dataset_id")
+        return [upload_folder(dataset_id), *claims_folders(job.id, job.token)] if dataset_id else []

@@ -1,0 +1,75 @@
+"""Moving an alias to another version, if its gate lets the version pass."""
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from core.jobs.base import DatasetJob
+from core.jobs.measures import Measures
+from core.jobs.stored import Json, Stored, required
+from core.jobs.systems import System, system_name
+
+if TYPE_CHECKING:
+    from core.evaluation import GateRule
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromoteJob(DatasetJob):
+    """Compare the version that an alias points at with another, and move the alias or refuse.
+
+    Attributes:
+        model_name: The name that has the alias.
+        alias: The alias.
+        champion: The version that it points at.
+        challenger: The version that it is to point at.
+        dataset_id: What both rank.
+        rule: What is asked of the challenger.
+        measures: How both are measured.
+        permutations: Random assignments of Fisher's randomisation test.
+    """
+
+    kind: ClassVar[str] = "promote"
+    label: ClassVar[str] = "Promotion"
+
+    model_name: str
+    alias: str
+    champion: System
+    challenger: System
+    rule: "GateRule"
+    measures: Measures
+    permutations: int
+
+    @classmethod
+    def from_json(cls, stored: Stored) -> "PromoteJob":
+        """Parse the stored JSON."""
+        from core.evaluation import GateRule
+
+        champion, challenger = map(System.from_json, required(stored, "systems"))
+        return cls(
+            model_name=required(stored, "model_name"),
+            alias=required(stored, "alias"),
+            champion=champion,
+            challenger=challenger,
+            dataset_id=required(stored, "dataset_id"),
+            rule=GateRule(**required(stored, "rule")),
+            measures=Measures.from_json(stored),
+            permutations=required(stored, "permutations"),
+        )
+
+    def to_json(self) -> Json:
+        """Return the JSON to store."""
+        return {
+            "kind": self.kind,
+            "model_name": self.model_name,
+            "alias": self.alias,
+            "systems": [self.champion.to_json(), self.challenger.to_json()],
+            "dataset_id": self.dataset_id,
+            "rule": asdict(self.rule),
+            **self.measures.to_json(),
+            "permutations": self.permutations,
+        }
+
+    @classmethod
+    def title_of(cls, stored: Stored) -> str | None:
+        """Return the challenger and the alias: `web:4 for @champion`."""
+        names = list(filter(None, map(system_name, stored.get("systems") or ())))
+        return f"{names[-1]} for @{stored.get('alias')}" if names else None

@@ -1,0 +1,87 @@
+"""Every kind of job."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Self
+
+from core.jobs.base import JobSpec, Lane, MainMetric, UnfinishedJob
+from core.jobs.compare import CompareJob
+from core.jobs.evaluate import EvaluateJob
+from core.jobs.import_model import ImportModelJob
+from core.jobs.import_run import ImportRunJob
+from core.jobs.ingest import IngestJob
+from core.jobs.inspect import InspectJob
+from core.jobs.promote import PromoteJob
+from core.jobs.rank import RankJob
+from core.jobs.reproduce import ReproduceJob
+from core.jobs.stored import Stored
+from core.jobs.train import TrainJob
+
+MAX_TITLE = 255
+
+
+# The one list of all kinds, each with the class of its specification.
+class JobKind(StrEnum):
+    """What a job does."""
+
+    specification: type[JobSpec]
+
+    def __new__(cls, name: str, specification: type[JobSpec] = JobSpec) -> Self:
+        """Make a member of the name, with the class of its specification beside it."""
+        kind = str.__new__(cls, name)
+        kind._value_ = name
+        kind.specification = specification
+        return kind
+
+    TRAIN = TrainJob.kind, TrainJob
+    REPRODUCE = ReproduceJob.kind, ReproduceJob
+    EVALUATE = EvaluateJob.kind, EvaluateJob
+    COMPARE = CompareJob.kind, CompareJob
+    PROMOTE = PromoteJob.kind, PromoteJob
+    INSPECT = InspectJob.kind, InspectJob
+    RANK = RankJob.kind, RankJob
+    INGEST = IngestJob.kind, IngestJob
+    IMPORT = ImportRunJob.kind, ImportRunJob
+    IMPORT_MODEL = ImportModelJob.kind, ImportModelJob
+
+
+LANES: Mapping[str, tuple[JobKind, ...]] = MappingProxyType(
+    {lane: tuple(kind for kind in JobKind if kind.specification.lane is lane) for lane in Lane}
+)
+_KINDS = frozenset(JobKind)
+
+
+def specification_of(kind: str) -> type[JobSpec]:
+    """Return the class of a kind; `JobSpec` for one of a later release, which is being installed."""
+    return JobKind(kind).specification if kind in _KINDS else JobSpec
+
+
+def parse(kind: str, stored: Stored) -> JobSpec:
+    """Parse the stored specification of a job.
+
+    Raises:
+        InvalidInput: With a pointer for what is missing or unfit.
+    """
+    return JobKind(kind).specification.from_json(stored)
+
+
+def lane_of(kind: str) -> Lane:
+    """Return the lane of a kind of job."""
+    return JobKind(kind).specification.lane
+
+
+def title_of(kind: str, stored: Stored) -> str | None:
+    """Return the title of a job, None where its specification does not name what it is about."""
+    title = specification_of(kind).title_of(stored)
+    return None if title is None else title[:MAX_TITLE]
+
+
+def main_metric_of(kind: str, stored: Stored, metrics: Stored | None) -> MainMetric | None:
+    """Return the main metric of a job with its latest value, None before it is measured."""
+    return specification_of(kind).main_metric_of(stored, metrics)
+
+
+def orphaned_artifacts(job: UnfinishedJob) -> list[str]:
+    """Return the folders that an unsuccessful job was to read, and that its lost claims may have written."""
+    return specification_of(job.kind).orphaned_artifacts(job)

@@ -1,0 +1,45 @@
+"""Training a model again, to see whether the same bytes come out."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.jobs.boosting import BoostingJob
+from core.jobs.stored import Json, Stored, required
+from core.jobs.systems import SYSTEM
+
+# What decides how a training was queued and what was measured beside it, but not the model.
+_ASIDE = frozenset({"diagnostics", "limits", "priority"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReproduceJob(BoostingJob):
+    """Train a model again as it was trained, from the specification of its training.
+
+    Attributes:
+        model_id: The model to compare with.
+        system: What people call it: `web:3`.
+    """
+
+    kind: ClassVar[str] = "reproduce"
+    label: ClassVar[str] = "Training again"
+    titled_by: ClassVar[tuple[str, ...]] = SYSTEM
+
+    model_id: str
+    system: str
+
+    @classmethod
+    def from_json(cls, stored: Stored) -> "ReproduceJob":
+        """Parse the stored JSON."""
+        deciding = {name: value for name, value in stored.items() if name not in _ASIDE}
+        model_id = required(stored, "model_id")
+        return cls(model_id=model_id, system=stored.get("system") or model_id, **cls._shared(deciding))
+
+    def to_json(self) -> Json:
+        """Return the JSON to store."""
+        deciding = {name: value for name, value in self._shared_json().items() if name not in _ASIDE}
+        return deciding | {"model_id": self.model_id, "system": self.system}
+
+    @property
+    def allows_absent_features(self) -> bool:
+        """Return True: what was trained can be trained again, also from before this was asked."""
+        return True

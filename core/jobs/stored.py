@@ -1,0 +1,45 @@
+"""Reading the JSON of stored specifications."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from core.errors import InvalidInput
+
+Json = dict[str, Any]
+Stored = Mapping[str, Any]
+
+
+def required(stored: Stored, name: str) -> Any:
+    """Return an entry that every release has stored.
+
+    Raises:
+        InvalidInput: It is absent or null.
+    """
+    value = stored.get(name)
+    if value is None:
+        raise InvalidInput.at(f"/{name}", "required")
+    return value
+
+
+@dataclass(frozen=True)
+class JobLimits:
+    """How much a job may take; the worker's own limits hold as well.
+
+    Attributes:
+        seconds: Running time over all attempts, or None.
+        memory_bytes: Memory that it takes in a worker, or None.
+    """
+
+    seconds: float | None = None
+    memory_bytes: int | None = None
+
+    @classmethod
+    def of(cls, stored: Stored) -> "JobLimits | None":
+        """Read the limits of a specification, None where it has none."""
+        asked = stored.get("limits")
+        return None if asked is None else cls(asked.get("seconds"), asked.get("memory_bytes"))
+
+    def to_json(self) -> Json:
+        """Return what `of` reads below `limits`."""
+        return asdict(self)

@@ -1,0 +1,49 @@
+"""What ranks documents."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.jobs.stored import required
+
+# The entries that name a system, best first; old jobs kept the id alone.
+SYSTEM = ("system", "model", "model_id", "ranking_id")
+
+
+@dataclass(frozen=True)
+class System:
+    """A stored model, or a ranking from elsewhere.
+
+    Attributes:
+        name: What people call it: `web:3`, or the name of the ranking.
+        model_id: The model, or None.
+        ranking_id: The stored ranking that is measured, or None where a model ranks.
+        reference: The reference that the request named the model by, `web@champion`, or None.
+    """
+
+    name: str
+    model_id: str | None = None
+    ranking_id: str | None = None
+    reference: str | None = None
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "System":
+        """Read a system from the specification of a job, or from an entry of its `systems`.
+
+        Raises:
+            InvalidInput: It names neither a model nor a ranking.
+        """
+        if model_id := stored.get("model_id"):
+            # A job that was queued before systems were named knows the model alone.
+            return cls(stored.get("system") or model_id, model_id=model_id, reference=stored.get("model"))
+        return cls(required(stored, "system"), ranking_id=required(stored, "ranking_id"))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads."""
+        held = {"model": self.reference, "model_id": self.model_id, "ranking_id": self.ranking_id}
+        return {name: value for name, value in held.items() if value is not None} | {"system": self.name}
+
+
+def system_name(stored: Mapping[str, Any]) -> str | None:
+    """Return what people call an entry of the stored `systems`."""
+    return next((str(stored[name]) for name in SYSTEM if stored.get(name)), None)

@@ -1,0 +1,49 @@
+"""Training a model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.jobs.boosting import BoostingJob
+from core.jobs.stored import Json, Stored, required
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainJob(BoostingJob):
+    """Train the next version of a model.
+
+    Attributes:
+        model_name: Of which it is the next version.
+        test_dataset_id: Another dataset to measure the model on in the end, or None.
+    """
+
+    kind: ClassVar[str] = "train"
+    label: ClassVar[str] = "Training"
+    titled_by: ClassVar[tuple[str, ...]] = ("model_name",)
+
+    model_name: str
+    test_dataset_id: str | None = None
+
+    @classmethod
+    def from_json(cls, stored: Stored) -> "TrainJob":
+        """Parse the stored JSON."""
+        return cls(
+            model_name=required(stored, "model_name"),
+            test_dataset_id=stored.get("test_dataset_id"),
+            **cls._shared(stored),
+        )
+
+    def to_json(self) -> Json:
+        """Return the JSON to store."""
+        return self._shared_json() | {"model_name": self.model_name, "test_dataset_id": self.test_dataset_id}
+
+    @property
+    def dataset_ids(self) -> Mapping[str, str]:
+        """Return the datasets that it trains, validates and tests on."""
+        test = {"test": self.test_dataset_id} if self.test_dataset_id else {}
+        return {**super().dataset_ids, **test}
+
+    @property
+    def tested_on(self) -> str:
+        """Return the dataset with the queries that the model is measured on."""
+        return self.test_dataset_id or self.dataset_id

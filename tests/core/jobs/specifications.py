@@ -1,0 +1,172 @@
+"""Specifications as this release and earlier ones stored them, by the kind of job."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from core.losses import loss_values, make_loss, seeded
+from core.metrics import DEFAULT, PRESETS
+from core.parameters import values_of
+from core.training import Hyperparameters
+
+QUEUEING = {"priority": "high", "limits": {"seconds": 60.0, "memory_bytes": None}}
+MODEL = {"model": "web@champion", "model_id": "mdl_1", "system": "web:3"}
+MEASURES = {
+    "contract": PRESETS["trec_eval"].as_json(),
+    "label_map": {"-1": 0.0, "nan": 0.0},
+    "seed": 7,
+}
+TRAINING = {
+    "dataset_id": "ds_1",
+    "test": {"column": "split", "values": ["test"]},
+    "loss": loss_values(seeded(make_loss("listmle"), 7)),
+    "hyperparameters": values_of(Hyperparameters(num_leaves=7)),
+    "metrics": ["ndcg@5", "map"],
+    "early_stopping": {"metric": "map", "rounds": 3},
+    "metric_interval": 2,
+    "allow_absent_features": False,
+    **MEASURES,
+}
+
+# Every entry, as a request with nothing left out stores it.
+CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
+    {
+        "train": {
+            "kind": "train",
+            **QUEUEING,
+            **TRAINING,
+            "model_name": "web",
+            "validation": {"dataset_id": "ds_2"},
+            "test_dataset_id": None,
+            "diagnostics": {"interval": 10, "cutoff": 5},
+        },
+        "reproduce": {
+            "kind": "reproduce",
+            **TRAINING,
+            "validation": {"folds": 5, "fold": 1},
+            "model_id": "mdl_1",
+            "system": "web:3",
+        },
+        "evaluate": {
+            "kind": "evaluate",
+            **QUEUEING,
+            **MODEL,
+            "ranking_id": None,
+            "dataset_id": "ds_1",
+            "metrics": ["ndcg@10", "mrr"],
+            "diagnostics": {"loss": loss_values(seeded(make_loss("xe-ndcg"), 7)), "cutoff": 10},
+            "allow_absent_features": True,
+            **MEASURES,
+        },
+        "compare": {
+            "kind": "compare",
+            **QUEUEING,
+            "dataset_id": "ds_1",
+            "systems": [MODEL, {"ranking_id": "rnk_1", "system": "bm25"}],
+            "metrics": ["ndcg@10"],
+            "permutations": 10_000,
+            "allow_absent_features": False,
+            **MEASURES,
+        },
+        "promote": {
+            "kind": "promote",
+            "model_name": "web",
+            "alias": "champion",
+            "systems": [{"model_id": "mdl_1", "system": "web:3"}, {"model_id": "mdl_2", "system": "web:4"}],
+            "dataset_id": "ds_1",
+            "metrics": ["ndcg@10"],
+            "rule": {
+                "metric": "ndcg@10",
+                "require": "better",
+                "p": 0.01,
+                "max_slice_drop": 0.02,
+                "min_slice_queries": 30,
+            },
+            "permutations": 10_000,
+            **MEASURES,
+        },
+        "inspect": {
+            "kind": "inspect",
+            **QUEUEING,
+            **MODEL,
+            "dataset_id": "ds_1",
+            "metric": "ndcg@10",
+            "repeats": 5,
+            "within": "query",
+            "partial_dependence": {"features": ["bm25"], "grid": 32, "sample": 2_000},
+            "allow_absent_features": False,
+            **MEASURES,
+        },
+        "rank": {
+            "kind": "rank",
+            **QUEUEING,
+            **MODEL,
+            "dataset_id": "ds_1",
+            "allow_absent_features": False,
+        },
+        "ingest": {"dataset_id": "ds_1", "name": "train.txt"},
+        "import": {"upload_id": "run_1", "dataset_id": "ds_1", "name": "bm25", "filename": "bm25.run"},
+        "import-model": {
+            "kind": "import-model",
+            "upload_id": "mup_1",
+            "model_name": "web",
+            "description": "Trained by the nightly notebook",
+            "tags": {"team": "search"},
+            "filename": "model.txt",
+            "sha256": "0" * 64,
+            "size_bytes": 9,
+        },
+    }
+)
+
+# What the first release that had the kind stored, as far as it differs.
+EARLIER: Mapping[str, dict[str, Any]] = MappingProxyType(
+    {
+        "train": {
+            "kind": "train",
+            "model_name": "web",
+            "dataset_id": "ds_1",
+            "validation": {"fraction": 0.2},
+            "test_dataset_id": "ds_3",
+            "loss": {"name": "listmle"},
+            "hyperparameters": {"num_iterations": 5},
+            "metrics": ["ndcg@5"],
+            "early_stopping": None,
+            "seed": 42,
+        },
+        "reproduce": {
+            "kind": "reproduce",
+            "dataset_id": "ds_1",
+            "validation": None,
+            "loss": {"name": "lambdarank"},
+            "hyperparameters": {},
+            "metrics": ["ndcg@5"],
+            "early_stopping": None,
+            "seed": 42,
+            "model_id": "mdl_1",
+            "system": "web:1",
+        },
+        "evaluate": {
+            "kind": "evaluate",
+            "model": "web",
+            "model_id": "mdl_1",
+            "dataset_id": "ds_1",
+            "metrics": ["ndcg@5", "ndcg@10"],
+        },
+        "compare": {
+            "kind": "compare",
+            "dataset_id": "ds_1",
+            "systems": [
+                {"model": "web", "model_id": "mdl_1", "system": "web:1"},
+                {"ranking_id": "rnk_1", "system": "bm25"},
+            ],
+            "metrics": ["ndcg@5"],
+            "contract": DEFAULT.as_json(),
+            "permutations": 100_000,
+            "label_map": {},
+            "seed": 42,
+        },
+        "rank": {"kind": "rank", "model": "web", "model_id": "mdl_1", "dataset_id": "ds_1"},
+        "ingest": {"dataset_id": "ds_1"},
+    }
+)

@@ -1,0 +1,136 @@
+"""Specifications of jobs: what is stored is read back, whatever release stored it."""
+
+import json
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, fields
+from typing import Any
+
+import pytest
+
+from core.data.hold_out import HeldOutFraction
+from core.errors import InvalidInput
+from core.jobs import JobKind, JobLimits, JobSpec, System, parse
+from core.jobs.boosting import HeldOutDataset
+from core.jobs.evaluate import EvaluateJob
+from core.jobs.ingest import IngestJob
+from core.jobs.rank import RankJob
+from core.jobs.reproduce import ReproduceJob
+from core.jobs.train import TrainJob
+from core.losses import make_loss
+from core.metrics import DEFAULT
+from tests.core.jobs.specifications import CURRENT, EARLIER
+
+
+def as_stored(spec: JobSpec) -> dict[str, Any]:
+    """Return a specification as it comes back from the database."""
+    stored: dict[str, Any] = json.loads(json.dumps(spec.to_json()))
+    return stored
+
+
+def test_there_is_a_specification_of_every_kind() -> None:
+    """Those below are all."""
+    assert set(CURRENT) == set(JobKind)
+
+
+@pytest.mark.parametrize("kind", CURRENT)
+def test_a_specification_is_stored_as_it_was_submitted(kind: str) -> None:
+    """JSON to specification to JSON, nothing is lost and nothing added."""
+    assert as_stored(parse(kind, CURRENT[kind])) == json.loads(json.dumps(CURRENT[kind]))
+
+
+@pytest.mark.parametrize("kind", JobKind)
+@pytest.mark.parametrize("stored", [CURRENT, EARLIER], ids=["current", "earlier"])
+def test_a_specification_is_read_back_as_it_was_stored(kind: JobKind, stored: dict[str, Any]) -> None:
+    """Specification to JSON to specification, whatever release wrote the first JSON."""
+    if kind not in stored:
+        return
+    spec = parse(kind, stored[kind])
+    assert parse(kind, as_stored(spec)) == spec
+    assert type(spec) is kind.specification
+    with pytest.raises(FrozenInstanceError):
+        setattr(spec, fields(spec)[0].name, None)
+
+
+def test_what_the_first_release_stored_means_what_it_meant() -> None:
+    """What it did not store has the value that held then."""
+    spec = parse("train", EARLIER["train"])
+    assert isinstance(spec, TrainJob)
+    assert (spec.priority, spec.limits, spec.allow_absent_features, spec.label_map) == (
+        *("normal", None, False),
+        {},
+    )
+    assert (spec.validation, spec.test, spec.tested_on) == (HeldOutFraction(0.2), None, "ds_3")
+    assert (spec.training.metric_interval, spec.training.conventions) == (1, DEFAULT)
+    assert spec.training.loss == make_loss("listmle", ties="input", seed=42)
+    evaluation = parse("evaluate", EARLIER["evaluate"])
+    assert isinstance(evaluation, EvaluateJob)
+    assert evaluation.system == System("mdl_1", model_id="mdl_1", reference="web")
+    assert (evaluation.measures.contract, evaluation.measures.seed) == (DEFAULT, 0)
+    assert evaluation.diagnostics is None
+    ranking = parse("rank", EARLIER["rank"])
+    assert isinstance(ranking, RankJob)
+    assert ranking.system.model_id == "mdl_1"
+
+
+def test_a_reproduction_takes_the_specification_of_a_training() -> None:
+    """Without what decided how the training was queued and what was measured beside it."""
+    asked = {**CURRENT["train"], "model_id": "mdl_1", "system": "web:3"}
+    spec = parse("reproduce", asked)
+    assert isinstance(spec, ReproduceJob)
+    assert (spec.priority, spec.limits, spec.training.diagnostics) == ("normal", None, None)
+    assert dict(spec.dataset_ids) == {"train": "ds_1", "validation": "ds_2"}
+    assert spec.allows_absent_features
+    assert "model_name" not in spec.to_json()
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "pointer"),
+    [
+        ("ingest", {}, "/dataset_id"),
+        ("train", {"dataset_id": "ds_1", "loss": {"name": "mse"}}, "/model_name"),
+        ("train", {**EARLIER["train"], "validation": {"share": 1}}, "/validation"),
+        ("evaluate", {"dataset_id": "ds_1"}, "/system"),
+        ("evaluate", {**EARLIER["evaluate"], "contract": "none"}, ""),
+    ],
+)
+def test_what_cannot_be_parsed_is_named(kind: str, stored: dict[str, Any], pointer: str) -> None:
+    """The job fails with the place in its specification."""
+    with pytest.raises(InvalidInput) as invalid:
+        parse(kind, stored)
+    assert invalid.value.problems[0].pointer == pointer
+
+
+def test_limits_are_read_from_any_specification() -> None:
+    """They hold before it is parsed."""
+    assert JobLimits.of({}) is None
+    assert JobLimits.of({"limits": {"seconds": 3.0}}) == JobLimits(seconds=3.0)
+
+
+@pytest.mark.parametrize("kind", CURRENT)
+def test_a_job_names_its_datasets(kind: str) -> None:
+    """Those that must stay while it is active."""
+    held = {"train": {"ds_1", "ds_2"}, "import-model": set()}.get(kind, {"ds_1"})
+    assert set(parse(kind, CURRENT[kind]).dataset_ids.values()) == held
+
+
+def test_parts_are_told_apart_from_datasets() -> None:
+    """Queries are drawn where a part of the dataset is held out, and not for a column or another dataset."""
+    train, again = parse("train", CURRENT["train"]), parse("reproduce", CURRENT["reproduce"])
+    assert isinstance(train, TrainJob)
+    assert isinstance(again, ReproduceJob)
+    assert train.validation == HeldOutDataset("ds_2")
+    assert (train.parts_are_random, again.parts_are_random) == (False, True)
+
+
+def test_a_dataset_is_named_where_its_job_was_queued() -> None:
+    """Its name is the title of the job."""
+    spec = IngestJob(dataset_id="ds_1", name="train.txt")
+    assert IngestJob.title_of(spec.to_json()) == "train.txt"
+
+
+def test_lists_of_jobs_need_no_numeric_library() -> None:
+    """Administration of keys opens the store, and waits for neither Numba nor LightGBM."""
+    script = "import sys, core.jobs, core.store; print({'numba', 'lightgbm', 'numpy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
