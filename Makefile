@@ -76,7 +76,7 @@ fuzz-datasets: develop ## read 100,000 mutated files of every format; each is re
 
 .PHONY: fuzz-scoring
 fuzz-scoring: develop ## 20,000 mutated scoring requests of every form: our readers, Python's, Arrow's and LightGBM agree
-	$(BIN)/python -m tests.app.serving.differential --bodies 20000
+	$(BIN)/python -m tests.app.scoring.differential --bodies 20000
 
 .PHONY: bench-objectives
 bench-objectives: develop ## milliseconds of every loss beside LightGBM's objective, on three synthetic loads

@@ -8,50 +8,48 @@ from fastapi import APIRouter, FastAPI
 from fastapi.concurrency import run_in_threadpool
 from fastapi_offline import FastAPIOffline
 
-from app import dashboard, documentation, problems
-from app.access.doorkeeper import Doorkeeper
-from app.access.gate import Gate
-from app.access.headers import SecurityHeaders
-from app.access.keyring import Keyring
-from app.access.network import refuse_open_network
-from app.access.recorder import Recorder
-from app.access_log import AccessLog
+from app import dashboard
+from app.auth import routes as audit
+from app.auth import routes as keys
+from app.auth.audit import Recorder
+from app.auth.authenticator import Doorkeeper, refuse_open_network
+from app.auth.key_cache import Keyring
+from app.auth.middleware import Gate
+from app.auth.rate_limit import RateLimit
+from app.datasets import routes as datasets
+from app.evaluation import catalogue_routes as catalogue
+from app.evaluation import ranking_routes as rankings
+from app.evaluation import routes as comparisons
+from app.evaluation import routes as evaluations
 from app.guide import mount_guide
-from app.limits.expensive import ExpensiveReads
-from app.limits.heads import HeadLimit
-from app.limits.patience import BodyPatience
-from app.limits.rates import RateLimit
-from app.logs import configure_logging
+from app.http import openapi as documentation
+from app.http import problems
+from app.http.access_log import AccessLog
+from app.http.body_timeout import BodyPatience
+from app.http.caching import UnchangedAnswers
+from app.http.expensive_reads import ExpensiveReads
+from app.http.header_limits import HeadLimit
+from app.http.logs import configure_logging
+from app.http.probes import Probe
+from app.http.security_headers import SecurityHeaders
+from app.jobs import routes as jobs
 from app.metrics import Metrics, RequestMetrics
-from app.probes import Probe
-from app.routes import (
-    aliases,
-    audit,
-    catalogue,
-    comparisons,
-    datasets,
-    evaluations,
-    exports,
-    gates,
-    health,
-    inference,
-    inspections,
-    jobs,
-    keys,
-    model_jobs,
-    models,
-    monitoring,
-    overview,
-    rankings,
-    scoring,
-)
+from app.models import alias_routes as aliases
+from app.models import alias_routes as gates
+from app.models import export_routes as exports
+from app.models import inspection_routes as inspections
+from app.models import routes as model_jobs
+from app.models import routes as models
+from app.monitoring import routes as health
+from app.monitoring import routes as monitoring
+from app.monitoring import routes as overview
+from app.scoring import inference_routes as inference
+from app.scoring import routes as scoring
+from app.scoring.explanations import Explanations, ModelTexts
+from app.scoring.samples import Samples
+from app.scoring.served_models import ServedModels
 from app.services import Services
-from app.serving.explanations import Explanations
-from app.serving.model_texts import ModelTexts
-from app.serving.models import ServedModels
-from app.serving.samples import Samples
 from app.settings import ApiSettings
-from app.unchanged import UnchangedAnswers
 from core.json_values.warm_up import warm_up as warm_up_json_values
 from core.scoring.warm_up import warm_up as warm_up_scoring
 from core.store import Store, WakeUps

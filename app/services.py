@@ -7,17 +7,16 @@ from typing import Annotated
 import structlog
 from fastapi import Depends, Request
 
-from app.access.doorkeeper import Doorkeeper
-from app.limits.callers import caller_of
-from app.limits.expensive import CallersReads, ExpensiveReads
+from app.auth.authenticator import Doorkeeper
+from app.http.caching import UnchangedAnswers
+from app.http.caller import caller_of
+from app.http.expensive_reads import CallersReads, ExpensiveReads
+from app.http.probes import Probe
 from app.metrics import Metrics
-from app.probes import Probe
-from app.serving.explanations import Explanations
-from app.serving.model_texts import ModelTexts
-from app.serving.models import ServedModels
-from app.serving.samples import Samples
+from app.scoring.explanations import Explanations, ModelTexts
+from app.scoring.samples import Samples
+from app.scoring.served_models import ServedModels
 from app.settings import ApiSettings
-from app.unchanged import UnchangedAnswers
 from core.store import Job, Store
 from core.store.wakeups import WakeUps
 

@@ -21,7 +21,7 @@ from rich.progress import track
 from rich.table import Column, Table
 from sqlalchemy import Connection, create_engine, insert, select
 
-from core.store import ids
+from core.store.repositories import ids
 from core.store.tables import Evaluation, Job, JobIteration, Model, ModelAlias
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack

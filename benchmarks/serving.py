@@ -29,7 +29,7 @@ from rich.table import Table
 from benchmarks.http_load import Figures, Load, ask, measure
 from benchmarks.scoring import N_FEATURES, model_text
 from core.store import Store, StoreSettings
-from core.store.result_keys import model_key
+from core.store.artifacts.keys import model_key
 from core.types import Float64Array
 from rankery.embedded.ports import free_port
 

@@ -88,7 +88,7 @@ def examine_storage(data_dir: Path) -> ExaminedStorage:
     Raises:
         StoreUnusable: The database or the storage cannot be used.
     """
-    from core.store.inventory import take_inventory
+    from core.store.artifacts.inventory import take_inventory
 
     with open_store(data_dir) as store:
         return ExaminedStorage(**asdict(take_inventory(store)))

@@ -27,8 +27,8 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     import uvicorn
 
     from app import create_app
-    from app.limits.connections import server_options
-    from app.preparation import prepare
+    from app.dashboard.preparation import prepare
+    from app.http.connections import server_options
     from app.settings import ApiSettings
 
     with _readable_settings():

@@ -1,7 +1,7 @@
 """Carries out jobs: a Celery application whose one task claims a job in the store and runs it."""
 
 from worker.application import make_celery
-from worker.lanes import run
+from worker.process.lanes import run
 from worker.settings import WorkerSettings
 
 __all__ = ["WorkerSettings", "make_celery", "run"]

@@ -8,12 +8,12 @@ import structlog
 from celery import Celery, signals
 
 from core.store import RUN_JOB, Store, queue_of
-from worker.logs import configure_logging
-from worker.messages import TRANSPORT
-from worker.pool import PoolProcess
+from worker.process.logs import configure_logging
+from worker.process.messages import TRANSPORT
+from worker.process.pool import PoolProcess
+from worker.process.shutdown import StopFlag
+from worker.process.sweeper import Sweeper
 from worker.settings import WorkerSettings
-from worker.stopping import StopFlag
-from worker.sweeper import Sweeper
 
 # A message is only a wake-up, and the database knows what became of it: Redis must not deliver one again
 # while its job still runs.

@@ -5,10 +5,10 @@ from fastapi.responses import HTMLResponse
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from app.access.caller import caller_in
-from app.convertors import any_text
 from app.dashboard.assets import plotly_url, templates
 from app.dashboard.own_files import files_url, modules_of
+from app.http.caller import caller_in
+from app.http.path_parameters import any_text
 from core.jobs import JobKind, JobStatus
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)

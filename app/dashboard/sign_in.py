@@ -10,14 +10,13 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
-from app.access import refusals
-from app.access.caller import READ, Caller, let_in
-from app.access.credentials import Credential, clear_session, session_of, set_session
-from app.access.refusals import Refusal
-from app.access.rules import SIGN_IN, SIGN_OUT
-from app.bodies import too_large
+from app.auth import refusals
+from app.auth.credentials import Credential, clear_session, session_of, set_session
+from app.auth.refusals import Refusal
+from app.auth.scopes import SIGN_IN, SIGN_OUT
 from app.dashboard.assets import templates
-from app.limits.callers import caller_of
+from app.http.bodies import too_large
+from app.http.caller import READ, Caller, caller_of, let_in
 from app.services import Services, UseServices
 
 router = APIRouter(include_in_schema=False)

@@ -1,6 +1,6 @@
 """What Prometheus is told of the service."""
 
-from app.metrics.metrics import Metrics
-from app.metrics.requests import RequestMetrics
+from app.http.request_metrics import RequestMetrics
+from app.monitoring.metrics import Metrics
 
 __all__ = ["Metrics", "RequestMetrics"]

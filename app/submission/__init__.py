@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-from app.schemas.job_requests import (
+from app.jobs.requests import (
     CompareRequest,
     EvaluateRequest,
     InspectRequest,
     RankDatasetRequest,
     TrainRequest,
 )
-from app.schemas.jobs import PRIORITIES
-from app.submission.inspecting import inspection
-from app.submission.measuring import comparison, evaluation, ranking
-from app.submission.training import training
+from app.jobs.schemas import PRIORITIES
+from app.jobs.submission.inspecting import inspection
+from app.jobs.submission.measuring import comparison, evaluation, ranking
+from app.jobs.submission.training import training
 from core.errors import InputProblem, InvalidInput
 from core.jobs import JobSpec, SubmittedJob
 from core.store import Job, Transaction

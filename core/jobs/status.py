@@ -1,4 +1,4 @@
-"""The statuses of a job; `core.store.job_states` has the transitions between them."""
+"""The statuses of a job; `core.store.repositories.job_states` has the transitions between them."""
 
 from enum import StrEnum
 

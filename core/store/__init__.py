@@ -1,9 +1,9 @@
 """The one part of core that reads and writes: rows, artifacts, wake-ups."""
 
-from core.store.aliases import Promotion
-from core.store.ids import new_id
-from core.store.models import MODEL_NAME
-from core.store.pages import Page
+from core.store.repositories.aliases import Promotion
+from core.store.repositories.ids import new_id
+from core.store.repositories.models import MODEL_NAME
+from core.store.repositories.pages import Page
 from core.store.settings import StoreSettings
 from core.store.store import Store, Transaction
 from core.store.tables import (

@@ -11,8 +11,8 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from core.errors import StoreUnavailable
-from core.store.columns import to_json
 from core.store.faults import in_few_words
+from core.store.tables.columns import to_json
 
 LOCK_SECONDS = 30  # that a write waits for another's lock, where nobody waits for its answer
 PROBE_LOCK_SECONDS = 1

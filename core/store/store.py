@@ -11,32 +11,32 @@ from sqlalchemy.orm import Session
 
 from core.errors import StoreFull, StoreUnavailable
 from core.store import engines, schema
-from core.store.aliases import Aliases
-from core.store.api_keys import ApiKeys
-from core.store.artifact_digests import ArtifactDigests
-from core.store.artifacts import Artifacts
-from core.store.attempts import Attempts
-from core.store.audit import Audit
-from core.store.comparisons import Comparisons
-from core.store.datasets import Datasets
-from core.store.evaluations import Evaluations
+from core.store.artifacts.artifacts import Artifacts
+from core.store.artifacts.inventory import NeededArtifacts
+from core.store.artifacts.verified_artifacts import VerifiedArtifacts
 from core.store.faults import in_few_words
-from core.store.figures import Figures
 from core.store.forking import ForkGuard
-from core.store.gates import Gates
-from core.store.idempotency import Idempotency
-from core.store.inspections import Inspections
-from core.store.inventory import NeededArtifacts
-from core.store.jobs import Jobs
-from core.store.models import Models
-from core.store.quotas import Quotas
-from core.store.rankings import Rankings
-from core.store.revisions import Revisions
-from core.store.sessions import Sessions
+from core.store.repositories.aliases import Aliases
+from core.store.repositories.api_keys import ApiKeys
+from core.store.repositories.artifact_digests import ArtifactDigests
+from core.store.repositories.attempts import Attempts
+from core.store.repositories.audit import Audit
+from core.store.repositories.comparisons import Comparisons
+from core.store.repositories.datasets import Datasets
+from core.store.repositories.evaluations import Evaluations
+from core.store.repositories.figures import Figures
+from core.store.repositories.gates import Gates
+from core.store.repositories.idempotency import Idempotency
+from core.store.repositories.inspections import Inspections
+from core.store.repositories.jobs import Jobs
+from core.store.repositories.models import Models
+from core.store.repositories.quotas import Quotas
+from core.store.repositories.rankings import Rankings
+from core.store.repositories.revisions import Revisions
+from core.store.repositories.sessions import Sessions
+from core.store.repositories.tallies import Tallies
+from core.store.repositories.workers import Workers
 from core.store.settings import StoreSettings
-from core.store.tallies import Tallies
-from core.store.verified_artifacts import VerifiedArtifacts
-from core.store.workers import Workers
 
 
 class Transaction:

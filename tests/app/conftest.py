@@ -16,7 +16,7 @@ from starlette.exceptions import StarletteDeprecationWarning
 
 from app import ApiSettings, create_app
 from core.store import Model, Store
-from core.store.result_keys import model_key
+from core.store.artifacts.keys import model_key
 from tests.servers.fixtures import Places
 
 with warnings.catch_warnings():

@@ -5,8 +5,8 @@ from pathlib import Path
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from app import problems
 from app.guide import mount_guide
+from app.http import problems
 
 
 def of(site: Path) -> TestClient:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from app.access import refusals
-from app.problems import _HTTP_KINDS, KINDS, ProblemKind
+from app.auth import refusals
+from app.http.problems import _HTTP_KINDS, KINDS, ProblemKind
 from core.losses import LOSSES
 from guide import command_reference
 from rankery import cli

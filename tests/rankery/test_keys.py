@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.store import Store, StoreSettings
-from core.store.api_keys import secret_sha256
+from core.store.repositories.api_keys import secret_sha256
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import KeyRefused, RankeryApiError

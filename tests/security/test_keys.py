@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.access.caller import GRANTS
+from app.http.caller import GRANTS
 from tests.security.attack import Attack, exchange
 from tests.security.conftest import SCOPES, Send
 from tests.security.target import Target

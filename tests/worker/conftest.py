@@ -9,7 +9,7 @@ from core.store import Store
 from tests.servers.fixtures import Places
 from tests.worker.workshop import Workshop
 from worker import WorkerSettings
-from worker.jobs import JobRun
+from worker.job.run import JobRun
 
 
 @pytest.fixture

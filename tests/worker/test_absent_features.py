@@ -10,7 +10,7 @@ from core.data.fitting import fit_features
 from core.store import Job
 from tests.worker.test_inspection import ASKED as INSPECTION
 from tests.worker.workshop import SMALL, Workshop
-from worker.models import load_model
+from worker.job.systems import load_model
 
 N_FEATURES = 12
 NUMBERED = tuple(f"f{number}" for number in range(1, N_FEATURES + 1))

@@ -10,11 +10,11 @@ import pytest
 from core.data import synthetic_dataset, write_parquet
 from core.jobs.folders import checkpoint_folder
 from core.store import Job, Store
-from core.store.result_keys import model_key
+from core.store.artifacts.keys import model_key
 from worker import WorkerSettings
-from worker.jobs import JobRun
-from worker.stopping import StopFlag
-from worker.tasks import RUNNERS, run_jobs
+from worker.job.run import JobRun
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import RUNNERS, run_jobs
 
 ITERATIONS = 150
 SPEC = {
@@ -111,7 +111,7 @@ def test_a_shutdown_after_the_last_iteration_costs_no_training(
             time.sleep(0.01)
 
     with monkeypatch.context() as patched:
-        patched.setattr("worker.training._judge", shut_down)
+        patched.setattr("worker.runners.training._judge", shut_down)
         run_jobs(store, settings, stop, "w1", RUNNERS)
     job = look(store, job_id)
     assert job.checkpoint is not None

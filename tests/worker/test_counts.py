@@ -8,7 +8,7 @@ import pytest
 from core.errors import LeaseLost
 from core.store import Store
 from tests.worker.test_jobs import take_away
-from worker.jobs import JobRun
+from worker.job.run import JobRun
 
 Claim = Callable[..., JobRun]
 

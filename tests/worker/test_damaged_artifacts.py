@@ -7,8 +7,15 @@ import pytest
 
 from core.data import synthetic_dataset, write_letor
 from core.store import Dataset, Store, new_id
-from core.store.dataset_keys import data_folder, features_key, queries_key, upload_key
-from core.store.result_keys import model_key, model_upload_key, ranking_key
+from core.store.artifacts.keys import (
+    data_folder,
+    features_key,
+    model_key,
+    model_upload_key,
+    queries_key,
+    ranking_key,
+    upload_key,
+)
 from tests.servers.fixtures import artifact_keys
 from tests.worker.workshop import Workshop
 from worker import WorkerSettings

@@ -17,11 +17,11 @@ from core.errors import JobCancelled, LeaseLost, RankeryError
 from core.store import Store
 from core.store.clock import utc_now
 from core.store.leases import LeaseWatch
-from worker.bounds import LimitReached
-from worker.heartbeat import Heartbeat
-from worker.jobs import JobRun, WorkerStopping
-from worker.stopping import StopFlag
-from worker.tasks import settle
+from worker.job.limits import LimitReached
+from worker.job.run import JobRun, WorkerStopping
+from worker.process.heartbeat import Heartbeat
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import settle
 
 Claim = Callable[..., JobRun]
 
@@ -103,10 +103,10 @@ from core.store import Store
 from core.store.clock import utc_now
 from core.store.leases import LeaseWatch
 from worker import WorkerSettings
-from worker.heartbeat import Heartbeat
-from worker.jobs import JobRun
-from worker.stopping import StopFlag
-from worker.tasks import settle
+from worker.process.heartbeat import Heartbeat
+from worker.job.run import JobRun
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import settle
 
 settings = WorkerSettings(cancel_grace_seconds=0.2, **eval(sys.argv[1]))
 store = Store.open(settings)

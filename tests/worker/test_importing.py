@@ -4,7 +4,7 @@ import pytest
 
 from core.data import synthetic_dataset
 from core.store import Job
-from core.store.result_keys import run_key
+from core.store.artifacts.keys import run_key
 from tests.worker.workshop import Workshop
 
 DATASET = synthetic_dataset(3, seed=1, documents_per_query=4, n_features=2)

@@ -18,14 +18,14 @@ from core.data.query_index import QueryIndex
 from core.errors import JobCancelled
 from core.jobs import Lane
 from core.store import Dataset, Job, Store, new_id
-from core.store.dataset_keys import features_key, new_data_key, queries_key, query_sizes_key, upload_key
+from core.store.artifacts.keys import features_key, new_data_key, queries_key, query_sizes_key, upload_key
 from tests.servers.fixtures import artifact_keys
 from worker import WorkerSettings
-from worker.caches import Caches
-from worker.jobs import JobRun
-from worker.stopping import StopFlag
-from worker.sweeper import Sweeper
-from worker.tasks import RUNNERS, perform, run_jobs
+from worker.job.caches import Caches
+from worker.job.run import JobRun
+from worker.process.shutdown import StopFlag
+from worker.process.sweeper import Sweeper
+from worker.process.tasks import RUNNERS, perform, run_jobs
 
 TEXT = "1 qid:1 1:2 2:7\n0 qid:1 1:1 2:7\n2 qid:2 1:3 2:8\n"
 BAD_TEXT = "1 qid:1 1:2\n0 qid:1 1:?\n0 qid:1 2:!\n"

@@ -10,7 +10,7 @@ from core.inspection import Permutations, permutation_importance
 from core.metrics import conventions
 from core.store import Inspection
 from tests.worker.workshop import Workshop
-from worker.models import load_model
+from worker.job.systems import load_model
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import pytest
 from core.errors import JobCancelled, LeaseLost
 from core.store import Store
 from worker import WorkerSettings
-from worker.jobs import JobRun, WorkerStopping
-from worker.tasks import RUNNERS
+from worker.job.run import JobRun, WorkerStopping
+from worker.process.tasks import RUNNERS
 
 Claim = Callable[..., JobRun]
 

@@ -12,11 +12,11 @@ import structlog
 
 from core.store import Store
 from worker import WorkerSettings
-from worker.heartbeat import Heartbeat
-from worker.jobs import JobRun
-from worker.logs import configure_logging
-from worker.stopping import StopFlag
-from worker.tasks import run_job, settle
+from worker.job.run import JobRun
+from worker.process.heartbeat import Heartbeat
+from worker.process.logs import configure_logging
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import run_job, settle
 
 Claim = Callable[..., JobRun]
 Lines = Callable[[], list[dict[str, Any]]]

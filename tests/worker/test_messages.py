@@ -11,7 +11,7 @@ from core.store import WakeUps
 from core.store.wakeups import queue_of
 from tests.faults.broker import RedisServer
 from tests.faults.installation import running_broker
-from worker.messages import TRANSPORT
+from worker.process.messages import TRANSPORT
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ import pytest
 from core.data import synthetic_dataset
 from core.errors import ModelError
 from core.store import Job
-from core.store.result_keys import model_upload_key
+from core.store.artifacts.keys import model_upload_key
 from tests.core.scoring.forests import random_model_text
 from tests.servers.fixtures import artifact_keys
 from tests.worker.workshop import Workshop
-from worker.jobs import JobRun, WorkerStopping
-from worker.model_trials import try_model
-from worker.tasks import RUNNERS, perform
+from worker.job.model_trial import try_model
+from worker.job.run import JobRun, WorkerStopping
+from worker.process.tasks import RUNNERS, perform
 
 DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
 

@@ -2,7 +2,7 @@
 
 import core.errors
 from core.errors import DatasetError, DatasetProblem, InvalidInput, RankeryError
-from worker.problems import TITLES, problem_of
+from worker.process.problems import TITLES, problem_of
 
 
 def test_every_error_of_ours_has_a_title() -> None:

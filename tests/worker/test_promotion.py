@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.schemas.aliases import GateRequest
+from app.models.alias_schemas import GateRequest
+from app.models.promotion import gate_rule, promotion
 from app.submission import enqueue
-from app.submission.gates import gate_rule, promotion
 from core.data import RankingDataset, synthetic_dataset
 from core.errors import LeaseLost, WrongState
 from core.store import AliasMove, Job
 from tests.worker.workshop import SMALL, Workshop
-from worker.jobs import JobRun
-from worker.tasks import RUNNERS, perform, settle
+from worker.job.run import JobRun
+from worker.process.tasks import RUNNERS, perform, settle
 
 QUERIES, DOCUMENTS = 200, 15
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from app.models.reproduction import reproduction
 from app.submission import enqueue
-from app.submission.reproduction import reproduction
 from core.data import RankingDataset, synthetic_dataset
 from core.errors import WrongState
-from core.store.result_keys import model_key
+from core.store.artifacts.keys import model_key
 from tests.worker.workshop import Workshop
 
 DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from app.models.reproduction import reproduction
 from app.submission import enqueue
-from app.submission.reproduction import reproduction
 from core.data import synthetic_dataset
 from tests.worker.workshop import Workshop
 

@@ -8,9 +8,9 @@ from datetime import timedelta
 from core.jobs import Lane
 from core.store import Store
 from worker import WorkerSettings
-from worker.jobs import JobRun
-from worker.sweeper import Sweeper
-from worker.tasks import RUNNERS
+from worker.job.run import JobRun
+from worker.process.sweeper import Sweeper
+from worker.process.tasks import RUNNERS
 
 HOUR = 3600
 LEASES = 3

@@ -9,10 +9,11 @@ import pytest
 from core.errors import StoreFull
 from core.jobs import JobKind, JobSpec
 from core.store import Store
-from worker import WorkerSettings, tasks
-from worker.jobs import JobRun
-from worker.stopping import StopFlag
-from worker.tasks import RUNNERS, run_jobs
+from worker import WorkerSettings
+from worker.job.run import JobRun
+from worker.process import tasks
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import RUNNERS, run_jobs
 
 Queue = Callable[..., str]
 

@@ -12,9 +12,9 @@ from core.data.splits import fold_queries
 from core.training import train, training_spec
 from tests.worker.workshop import SMALL, Workshop
 from worker import WorkerSettings
-from worker.jobs import JobRun
-from worker.models import load_model
-from worker.tasks import RUNNERS, perform
+from worker.job.run import JobRun
+from worker.job.systems import load_model
+from worker.process.tasks import RUNNERS, perform
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import pathlib, sys
 from core.warm_up import warm_up
 from core.losses import LOSSES
 from core.store import Store
-from core.store.dataset_keys import query_sizes_key, upload_key
-from core.store.result_keys import run_key
+from core.store.artifacts.keys import query_sizes_key, upload_key
+from core.store.artifacts.keys import run_key
 from worker import WorkerSettings
-from worker.stopping import StopFlag
-from worker.tasks import RUNNERS, run_jobs
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import RUNNERS, run_jobs
 
 warm_up()
 warm_up_ends()

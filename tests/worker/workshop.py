@@ -7,10 +7,10 @@ import pyarrow.parquet as pq
 
 from core.data import RankingDataset, write_parquet
 from core.store import Job, Store
-from core.store.result_keys import model_key
+from core.store.artifacts.keys import model_key
 from worker import WorkerSettings
-from worker.stopping import StopFlag
-from worker.tasks import RUNNERS, run_jobs
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import RUNNERS, run_jobs
 
 SMALL = {"num_iterations": 5, "num_leaves": 7, "min_data_in_leaf": 5}
 

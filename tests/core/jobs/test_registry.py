@@ -25,8 +25,8 @@ from core.jobs import (
     title_of,
 )
 from tests.core.jobs.specifications import CURRENT, EARLIER
-from worker import tasks
-from worker.tasks import RUNNERS
+from worker.process import tasks
+from worker.process.tasks import RUNNERS
 
 SOURCES = Path(core.jobs.__file__).parents[2]
 METRICS = {"train": {"loss": 0.1, "map": 0.5, "ndcg@5": 0.6}, "validation": {"map": 0.4, "ndcg@5": 0.3}}

@@ -8,8 +8,8 @@ import pytest
 
 from core.errors import InvalidInput, NotFound
 from core.store import ApiKey, Store
-from core.store.api_keys import SCOPES, USE_NOTED_EVERY
 from core.store.clock import utc_now
+from core.store.repositories.api_keys import SCOPES, USE_NOTED_EVERY
 
 
 def sha256(text: str) -> str:

@@ -9,7 +9,7 @@ import fsspec
 import pytest
 
 from core.errors import NotFound, StoreUnavailable
-from core.store.artifacts import Artifacts
+from core.store.artifacts.artifacts import Artifacts
 
 KEY = "models/mdl_1/model.txt"
 

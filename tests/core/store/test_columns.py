@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from core.store import Job, Store
-from core.store.columns import UtcDateTime
 from core.store.engines import open_engine
+from core.store.tables.columns import UtcDateTime
 
 
 def test_times_come_back_aware(store: Store, job: Job) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import NotFound, WrongState
 from core.store import Dataset, Job, Store, new_id
-from core.store.datasets import Datasets
+from core.store.repositories.datasets import Datasets
 
 
 def test_a_new_dataset_is_pending(store: Store) -> None:

@@ -5,7 +5,7 @@ import re
 import threading
 import time
 
-from core.store import ids
+from core.store.repositories import ids
 
 
 def test_form() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import LeaseLost, WrongState
 from core.store import Job, Store, Transaction
-from core.store.job_states import ACTIVE, STATUSES, TERMINAL, TRANSITIONS, allows
+from core.store.repositories.job_states import ACTIVE, STATUSES, TERMINAL, TRANSITIONS, allows
 
 ALLOWED = {
     ("queued", "running"),

@@ -10,7 +10,7 @@ from core.errors import LeaseLost, NotFound, WrongState
 from core.jobs import LANES
 from core.store import Dataset, Job, Store, Transaction
 from core.store.clock import utc_now
-from core.store.jobs import Jobs, Settled
+from core.store.repositories.jobs import Jobs, Settled
 
 LATER = timedelta(minutes=1)
 

@@ -12,20 +12,20 @@ from pathlib import Path
 import pytest
 
 import core
-from core.store.local_cache import LocalCache
+from core.store.artifacts.local_cache import LocalCache
 
 KIB = 1024
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(core.__file__).parents[1])}
 DIE_WHILE_WRITING = """
 import os, pathlib, signal, sys
-from core.store.local_cache import LocalCache
+from core.store.artifacts.local_cache import LocalCache
 with LocalCache(pathlib.Path(sys.argv[1]), 10**6).adding("key") as folder:
     (folder / "content").write_bytes(bytes(1024))
     os.kill(os.getpid(), signal.SIGKILL)
 """
 WRITE_SLOWLY = """
 import pathlib, sys
-from core.store.local_cache import LocalCache
+from core.store.artifacts.local_cache import LocalCache
 with LocalCache(pathlib.Path(sys.argv[1]), 10**6).adding("slow") as folder:
     (folder / "content").write_bytes(b"slow")
     print("writing", flush=True)
@@ -33,7 +33,7 @@ with LocalCache(pathlib.Path(sys.argv[1]), 10**6).adding("slow") as folder:
 """
 READ_AND_WRITE = """
 import pathlib, random, sys, time
-from core.store.local_cache import LocalCache
+from core.store.artifacts.local_cache import LocalCache
 cache, generator = LocalCache(pathlib.Path(sys.argv[1]), 20 * 1024), random.Random(sys.argv[2])
 hits, until = 0, time.monotonic() + 2
 while time.monotonic() < until:

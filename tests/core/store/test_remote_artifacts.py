@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.errors import NotFound, StoreUnavailable
-from core.store.artifacts import Artifacts
+from core.store.artifacts.artifacts import Artifacts
 from tests.servers import Gate, S3Server
 
 KEY = "models/mdl_1/model.txt"

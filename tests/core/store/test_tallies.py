@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from core.store import Store
-from core.store.tallies import Count
+from core.store.repositories.tallies import Count
 
 
 def _all(store: Store) -> list[Count]:

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import ArtifactDamaged, NotFound
 from core.store import Store
-from core.store.checksums import ChecksummedFile
+from core.store.artifacts.checksums import ChecksummedFile
 
 KEY = "models/mdl_1/model.txt"
 CONTENT = json.dumps({"values": list(range(100))}).encode()

@@ -10,7 +10,7 @@ import pytest
 
 from core.data import RankingDataset, split_queries, synthetic_dataset
 from core.losses import LOSSES
-from core.store.local_cache import LocalCache
+from core.store.artifacts.local_cache import LocalCache
 from core.training import Hyperparameters, KeptBins, train, training_spec
 from core.training.binning import Binning
 

@@ -1,0 +1,93 @@
+"""The audit: who changed something, or tried to."""
+
+import time
+from http import HTTPStatus
+
+import structlog
+from fastapi.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.auth.rate_limit import Buckets
+from app.auth.scopes import rule_of
+from app.http.access_log import CLIENT_LEFT
+from app.http.addresses import address_of
+from app.http.caller import ANYBODY, READ, SCORE, caller_in, caller_of
+from core.errors import StoreUnavailable
+
+RECORDED = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.MISDIRECTED_REQUEST})
+# Of strangers, by address: their noise must not fill the database; all of it is in the log.
+_STRANGERS_PER_MINUTE = 60
+_ADDRESS_CHARACTERS = 255
+
+_log = structlog.stdlib.get_logger("rankery.audit")
+
+
+class Recorder:
+    """ASGI middleware that records each request that may change something, before its answer is sent.
+
+    A 503 is recorded after it: the database may be what is unavailable.
+    What needs no more than reading or scoring changes nothing; it is recorded only where it is refused.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._strangers = Buckets(_STRANGERS_PER_MINUTE / 60, _STRANGERS_PER_MINUTE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http" or scope["method"] not in RECORDED:
+            await self.app(scope, receive, send)
+            return
+        answered = unavailable = False
+
+        async def send_recorded(message: Message) -> None:
+            nonlocal answered, unavailable
+            if message["type"] == "http.response.start":
+                answered = True
+                # A database that is locked would keep the caller waiting a second time.
+                unavailable = message["status"] == HTTPStatus.SERVICE_UNAVAILABLE
+                if not unavailable:
+                    await self._record(scope, message["status"])
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_recorded)
+            if unavailable:
+                await self._record(scope, HTTPStatus.SERVICE_UNAVAILABLE)
+        except Exception as error:
+            if not answered:
+                left = isinstance(error, ClientDisconnect)
+                await self._record(scope, CLIENT_LEFT if left else HTTPStatus.INTERNAL_SERVER_ERROR)
+            raise
+
+    async def _record(self, scope: Scope, status: int) -> None:
+        if not self._is_recorded(scope, status):
+            return
+        try:
+            await run_in_threadpool(_add_entry, scope, int(status))
+        except StoreUnavailable:
+            _log.exception("not in the audit", method=scope["method"], path=scope["path"], status=status)
+
+    def _is_recorded(self, scope: Scope, status: int) -> bool:
+        rule = rule_of(scope["path"])
+        if rule is not None and rule.writing in (READ, SCORE) and status not in _REFUSED:
+            return False
+        caller = caller_in(scope)
+        stranger = caller is ANYBODY or (caller.key_id is None and status >= HTTPStatus.BAD_REQUEST)
+        return not stranger or self._strangers.take(caller_of(scope), time.monotonic()) == 0
+
+
+def _add_entry(scope: Scope, status: int) -> None:
+    address = address_of(scope)
+    with scope["app"].state.services.store.begin() as tx:
+        tx.audit.add(
+            method=scope["method"],
+            # As it was sent, percent-encoded: of printable characters alone.
+            path=(scope.get("raw_path") or scope["path"].encode()).decode("ascii", "backslashreplace"),
+            status=status,
+            request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
+            key_id=caller_in(scope).key_id,
+            address=address and address[:_ADDRESS_CHARACTERS],
+        )

@@ -1,0 +1,74 @@
+"""Identify callers by their credentials, and refuse an open network without keys."""
+
+import time
+
+from app.auth import refusals
+from app.auth.credentials import Credential
+from app.auth.key_cache import Keyring
+from app.auth.rate_limit import Buckets
+from app.http.caller import Caller
+from app.http.thread_pools import LOOKUPS, STRANGERS
+from core.loopback import is_loopback
+
+_MINUTE_SECONDS = 60.0
+
+
+class Doorkeeper:
+    """Knows callers by their credentials.
+
+    Wrong keys are counted by address, in this process alone: some may come at once, then as many a minute.
+    A key of 256 random bits is not found by trying; what is kept away is the noise. A valid key always
+    passes, for an address may stand for many: every key is looked up, those never seen in threads apart.
+
+    Attributes:
+        keyring: What it looks keys up in.
+    """
+
+    def __init__(self, keyring: Keyring, wrong_keys_per_minute: int) -> None:
+        self.keyring = keyring
+        self._wrong_keys = Buckets(wrong_keys_per_minute / _MINUTE_SECONDS, wrong_keys_per_minute)
+
+    async def keys_exist(self) -> bool:
+        """Tell whether a key was ever made, from when on nobody comes in without one.
+
+        Raises:
+            StoreUnavailable: The database does not answer.
+        """
+        known = self.keyring.keys_exist
+        return await LOOKUPS.run(self.keyring.ask_whether_keys_exist) if known is None else known
+
+    async def identify(self, credential: Credential, address: str) -> Caller:
+        """Tell whose a credential is.
+
+        Raises:
+            Refusal: It is unknown, expired or revoked; 429 where too many wrong keys came from the address.
+            StoreUnavailable: The database does not answer.
+        """
+        if caller := self.keyring.fresh(credential):
+            return caller
+        threads = LOOKUPS if self.keyring.was_good(credential) else STRANGERS
+        caller = await threads.run(lambda: self.keyring.ask(credential))
+        if caller is not None:
+            return caller
+        if credential.kind == "session":
+            raise refusals.unauthenticated(refusals.SESSION_ENDED)
+        if wait_seconds := self._wrong_keys.take(address, time.monotonic()):
+            raise refusals.too_many_wrong_keys(wait_seconds)
+        raise refusals.unauthenticated(refusals.BAD_KEY)
+
+
+class OpenNetwork(Exception):
+    """The service would be open to everybody who reaches this machine."""
+
+
+async def refuse_open_network(host: str, doorkeeper: Doorkeeper) -> None:
+    """Let a service without keys start on loopback alone.
+
+    Raises:
+        OpenNetwork: The address that it listens on is another one, and there is no key.
+    """
+    if not is_loopback(host) and not await doorkeeper.keys_exist():
+        raise OpenNetwork(
+            f"without an API key the service listens on loopback only, not on {host};"
+            " make one with `rankery keys create NAME --scope admin`"
+        )

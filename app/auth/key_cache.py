@@ -1,0 +1,124 @@
+"""Whose a key or a session is, without asking the database at every request."""
+
+import threading
+import time
+from dataclasses import dataclass
+
+from app.auth.credentials import Credential
+from app.http.caller import Caller
+from core.errors import StoreUnavailable
+from core.store import Store
+from core.store.repositories.api_keys import USE_NOTED_EVERY
+
+FRESH_SECONDS = 1.0
+MOST_REMEMBERED = 1_000
+
+
+@dataclass(frozen=True)
+class _Answer:
+    caller: Caller
+    asked_at: float
+
+
+class Keyring:
+    """The keys and sessions that are let in, remembered for a second; safe between threads.
+
+    What is revoked elsewhere is refused here within that second. Only good credentials are remembered.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._answers: dict[Credential, _Answer] = {}
+        self._noted_at: dict[str, float] = {}
+        self._lock = threading.Lock()
+        self._keys_exist = False
+        self._asked_at = float("-inf")
+
+    @property
+    def keys_exist(self) -> bool | None:
+        """Whether a key was ever made; None where the database must be asked again."""
+        fresh = self._keys_exist or time.monotonic() - self._asked_at < FRESH_SECONDS
+        return self._keys_exist if fresh else None
+
+    def ask_whether_keys_exist(self) -> bool:
+        """Ask the database. Once there is a key this stays so.
+
+        Raises:
+            StoreUnavailable: It does not answer.
+        """
+        asked_at = time.monotonic()
+        with self._store.read() as tx:
+            self._keys_exist = tx.api_keys.any_exists() or self._keys_exist
+        self._asked_at = asked_at
+        return self._keys_exist
+
+    def fresh(self, credential: Credential) -> Caller | None:
+        """Return whose a credential is, where that was asked within the last second."""
+        answer = self._answers.get(credential)
+        return answer.caller if answer and time.monotonic() - answer.asked_at < FRESH_SECONDS else None
+
+    def was_good(self, credential: Credential) -> bool:
+        """Tell whether a credential was good when the database was asked last."""
+        return credential in self._answers
+
+    def ask(self, credential: Credential) -> Caller | None:
+        """Ask the database whose a credential is; None for unknown, expired and revoked ones.
+
+        Raises:
+            StoreUnavailable: It does not answer.
+        """
+        asked_at = time.monotonic()
+        with self._store.read() as tx:
+            if credential.kind == "key":
+                key, session_sha256 = tx.api_keys.find(credential.sha256), None
+            else:
+                key, session_sha256 = tx.sessions.find(credential.sha256), credential.sha256
+        caller = None if key is None else Caller.of(key, session_sha256)
+        self._remember(credential, caller, asked_at)
+        return caller
+
+    def key_made(self) -> None:
+        """Ask at the next request whether keys exist, for one was made here."""
+        self._asked_at = float("-inf")
+
+    def key_revoked(self, key_id: str) -> None:
+        """Forget a key that was revoked here, with the sessions that began with it."""
+        with self._lock:
+            self._answers = {
+                credential: answer
+                for credential, answer in self._answers.items()
+                if answer.caller.key_id != key_id
+            }
+
+    def session_ended(self, session: Credential) -> None:
+        """Forget a session that was ended here."""
+        with self._lock:
+            self._answers.pop(session, None)
+
+    def begin_note(self, key_id: str) -> bool:
+        """Tell whether the caller must note a use of the key: once a minute, whatever became of the note."""
+        noted_at, now = self._noted_at.get(key_id), time.monotonic()
+        if noted_at is not None and now - noted_at < USE_NOTED_EVERY.total_seconds():
+            return False
+        with self._lock:
+            if len(self._noted_at) >= MOST_REMEMBERED:
+                self._noted_at.clear()
+            self._noted_at[key_id] = now
+        return True
+
+    def note_use(self, key_id: str) -> None:
+        """Note that the key was used; where the database cannot, that is no caller's concern."""
+        try:
+            with self._store.begin() as tx:
+                tx.api_keys.note_use(key_id)
+        except StoreUnavailable:
+            pass
+
+    def _remember(self, credential: Credential, caller: Caller | None, asked_at: float) -> None:
+        with self._lock:
+            self._answers.pop(credential, None)
+            if caller is None:
+                return
+            self._answers[credential] = _Answer(caller, asked_at)
+            if len(self._answers) > MOST_REMEMBERED:
+                del self._answers[next(iter(self._answers))]

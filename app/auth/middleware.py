@@ -1,0 +1,121 @@
+"""The gate that every request goes through: host, origin, caller, scope."""
+
+from http import HTTPStatus
+from urllib.parse import quote
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.auth import refusals
+from app.auth.authenticator import Doorkeeper
+from app.auth.credentials import credential_of
+from app.auth.origins import Hosts, is_foreign
+from app.auth.refusals import Refusal
+from app.auth.scopes import HEALTH, METRICS, SIGN_IN, rule_of
+from app.http.caller import ANYBODY, OWNER, Caller, caller_in, caller_of, let_in
+from app.http.problems import KINDS, http_problem, problem
+from app.http.thread_pools import USE_NOTES
+from app.settings import ApiSettings
+from core.errors import StoreUnavailable
+from core.loopback import is_loopback
+
+_log = structlog.stdlib.get_logger("rankery.access")
+
+
+class Gate:
+    """ASGI middleware that lets in whom it knows, and notes who it is as `request.state.key`.
+
+    What is refused is refused before any of its body is read.
+    """
+
+    def __init__(self, app: ASGIApp, settings: ApiSettings) -> None:
+        self.app = app
+        self._hosts = Hosts(settings.allowed_hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http" or scope["path"] in HEALTH:
+            await self.app(scope, receive, send)
+            return
+        doorkeeper: Doorkeeper = scope["app"].state.services.doorkeeper
+        answer = await self._refusal(Request(scope), doorkeeper)
+        await (answer or self.app)(scope, receive, send)
+        key_id = caller_in(scope).key_id
+        if key_id is not None and doorkeeper.keyring.begin_note(key_id):
+            await USE_NOTES.run(lambda: doorkeeper.keyring.note_use(key_id))
+
+    async def _refusal(self, request: Request, doorkeeper: Doorkeeper) -> Response | None:
+        try:
+            return await self._admit(request, doorkeeper)
+        except Refusal as refusal:
+            wants_page = refusal.kind is refusals.UNAUTHENTICATED and _is_page(request)
+            return _to_sign_in(request) if wants_page else refusal.answer()
+        except StoreUnavailable:
+            if _is_known_monitor(request, doorkeeper):
+                return None
+            # Its detail may name the database's address, which is not for strangers.
+            _log.exception("callers cannot be told apart")
+            return problem(KINDS[StoreUnavailable], None)
+
+    async def _admit(self, request: Request, doorkeeper: Doorkeeper) -> Response | None:
+        keys_exist = await doorkeeper.keys_exist()
+        if not self._hosts.are_named(request.headers, by_address=keys_exist):
+            raise refusals.foreign_host()
+        if is_foreign(request.headers, request.method):
+            raise refusals.foreign_origin()
+        rule = rule_of(request.scope["path"])
+        needed = rule.scope(request.method) if rule else None
+        if rule is not None and needed is None:
+            let_in(request.scope, ANYBODY)
+            return None
+        caller = await _identified(request, doorkeeper) if keys_exist else _owner(request)
+        let_in(request.scope, caller)
+        if needed is None:
+            return http_problem(HTTPStatus.NOT_FOUND)
+        if not caller.may(needed):
+            raise refusals.forbidden(caller, needed)
+        return None
+
+
+async def _identified(request: Request, doorkeeper: Doorkeeper) -> Caller:
+    credential = credential_of(request)
+    if credential is None:
+        raise refusals.unauthenticated(refusals.NO_KEY)
+    return await doorkeeper.identify(credential, caller_of(request.scope))
+
+
+def _owner(request: Request) -> Caller:
+    """Let everybody in who reached this machine from itself, by the address that took the connection."""
+    address = (request.scope.get("server") or ("", None))[0]
+    if not is_loopback(address):
+        raise refusals.unauthenticated(refusals.NO_KEY_YET)
+    return OWNER
+
+
+def _is_known_monitor(request: Request, doorkeeper: Doorkeeper) -> bool:
+    """Tell whether one who was let in before asks for the metrics, which say that the database is away."""
+    credential = credential_of(request)
+    return (
+        request.method == "GET"
+        and request.scope["path"] == METRICS
+        and credential is not None
+        and doorkeeper.keyring.was_good(credential)
+    )
+
+
+def _is_page(request: Request) -> bool:
+    """Tell whether a person waits for a page, rather than a program for an answer."""
+    return (
+        request.method in ("GET", "HEAD")
+        and not request.scope["path"].startswith("/v1/")
+        and "text/html" in request.headers.get("accept", "")
+    )
+
+
+def _to_sign_in(request: Request) -> Response:
+    # As they were sent: percent-encoded.
+    path, query = request.scope.get("raw_path") or b"/", request.scope["query_string"]
+    wanted = path + (b"?" + query if query else b"")
+    return RedirectResponse(f"{SIGN_IN}?next={quote(wanted, safe='')}", HTTPStatus.SEE_OTHER)

@@ -1,0 +1,85 @@
+"""Host names, origins and networks from which requests are accepted."""
+
+import ipaddress
+import re
+import socket
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+
+from core.loopback import is_loopback
+
+_AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?", re.IGNORECASE)
+
+
+class Hosts:
+    """The names of this service.
+
+    Args:
+        allowed: Names beyond loopback and the machine's own, without a port.
+    """
+
+    def __init__(self, allowed: Iterable[str]) -> None:
+        self._names = {name.rstrip(".").lower() for name in (*allowed, socket.gethostname())}
+
+    def are_named(self, headers: Headers, *, by_address: bool) -> bool:
+        """Tell whether a request asks for this service.
+
+        Args:
+            headers: Of the request.
+            by_address: Whether any IP address is as good as a name, which no DNS server can forge. Not so
+                while everybody is let in: then only this machine may ask.
+        """
+        found = [_AUTHORITY.fullmatch(host) for host in headers.getlist("host")]
+        if len(found) != 1 or found[0] is None:
+            return False
+        name = found[0][1].strip("[]").rstrip(".").lower()
+        return name in self._names or is_loopback(name) or (by_address and _is_address(name))
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+_OWN_SITES = frozenset({"same-origin", "none"})  # none: typed in, or a bookmark
+
+
+def is_foreign(headers: Headers, method: str) -> bool:
+    """Tell whether a page of another origin asks, other than by a link that the user follows.
+
+    `Origin` and `Sec-Fetch-Site` are set by the browser and out of a page's reach. Programs send neither.
+    """
+    if any(not _names_host(origin, headers) for origin in headers.getlist("origin")):
+        return True
+    site = headers.get("sec-fetch-site")
+    return site is not None and site not in _OWN_SITES and not _is_followed_link(headers, method)
+
+
+def is_same_origin(headers: Headers) -> bool:
+    """Tell whether the browser says that a page of this very origin asks."""
+    origins = headers.getlist("origin")
+    if origins:
+        return all(_names_host(origin, headers) for origin in origins)
+    return headers.get("sec-fetch-site") == "same-origin"
+
+
+def _names_host(origin: str, headers: Headers) -> bool:
+    # Without the scheme: a proxy that ends TLS asks us in plain HTTP for pages of an https origin.
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and parts.netloc.lower() == headers.get("host", "").lower()
+
+
+def _is_followed_link(headers: Headers, method: str) -> bool:
+    return (
+        method in ("GET", "HEAD")
+        and headers.get("sec-fetch-mode") == "navigate"
+        and headers.get("sec-fetch-dest") == "document"
+    )

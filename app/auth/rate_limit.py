@@ -1,0 +1,107 @@
+"""Rate limits per caller, as token buckets in each API process."""
+
+import math
+import time
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.auth.scopes import HEALTH, rule_of
+from app.http.caller import SCORE, caller_of
+from app.http.problems import http_problem
+from app.settings import ApiSettings
+
+MOST_CALLERS = 10_000
+
+
+class Buckets:
+    """A token bucket a caller: so many requests at once, and so many a second in the long run.
+
+    The generic cell rate algorithm (ITU-T I.371): all that is kept of a caller is the moment at which its
+    bucket will be full again. The callers seen last are remembered; one that is forgotten begins with a
+    full bucket, so that a crowd of addresses costs no memory and locks nobody out.
+
+    Args:
+        per_second: Tokens that a bucket gains a second.
+        burst: Tokens in a full bucket, at least 1.
+        most_callers: Callers remembered.
+    """
+
+    def __init__(self, per_second: float, burst: float, most_callers: int = MOST_CALLERS) -> None:
+        self.per_second = per_second
+        self._interval = 1.0 / per_second
+        self._tolerance_seconds = (max(burst, 1.0) - 1.0) / per_second
+        self._most_callers = most_callers
+        self._full_at: dict[str, float] = {}  # in the order in which they were last seen
+
+    def take(self, caller: str, now: float) -> float:
+        """Take a token.
+
+        Args:
+            caller: Whose bucket.
+            now: Seconds of a clock that never goes back.
+
+        Returns:
+            Seconds until there is a token, 0 where one was taken.
+        """
+        full_at = max(self._full_at.pop(caller, now), now)
+        wait_seconds = full_at - now - self._tolerance_seconds
+        self._full_at[caller] = full_at if wait_seconds > 0 else full_at + self._interval
+        if len(self._full_at) > self._most_callers:
+            del self._full_at[next(iter(self._full_at))]
+        return max(wait_seconds, 0.0)
+
+    def wait_seconds(self, caller: str, now: float) -> float:
+        """Return the seconds until there is a token, 0 where there is one, without taking it."""
+        return max(self._full_at.get(caller, now) - now - self._tolerance_seconds, 0.0)
+
+
+READING, WRITING, SCORING = "read", "write", "score"
+# What a probe must not be told, or its process would be taken for dead.
+_EXEMPT = HEALTH
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class RateLimit:
+    """ASGI middleware that answers 429 to a caller who asks too often.
+
+    Callers are told apart by their key, or by their address where none is needed, and have a bucket each for
+    reads, for writes and for scoring. The buckets are this process's own: behind several API processes a
+    caller has as many times the rate.
+    """
+
+    def __init__(self, app: ASGIApp, settings: ApiSettings) -> None:
+        self.app = app
+        rates = {
+            READING: settings.reads_per_second,
+            WRITING: settings.writes_per_second,
+            SCORING: settings.scores_per_second,
+        }
+        self._buckets: Mapping[str, Buckets] = {
+            purpose: Buckets(rate, rate * settings.burst_seconds) for purpose, rate in rates.items() if rate
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http" or scope["path"] in _EXEMPT:
+            await self.app(scope, receive, send)
+            return
+        purpose = purpose_of(scope["method"], scope["path"])
+        buckets = self._buckets.get(purpose)
+        wait_seconds = buckets.take(caller_of(scope), time.monotonic()) if buckets else 0.0
+        if buckets is None or not wait_seconds:
+            await self.app(scope, receive, send)
+            return
+        seconds = math.ceil(wait_seconds)
+        detail = f"you may {purpose} {buckets.per_second:g} times a second; try again in {seconds} s"
+        answer = http_problem(HTTPStatus.TOO_MANY_REQUESTS, detail, {"Retry-After": str(seconds)})
+        await answer(scope, receive, send)
+
+
+def purpose_of(method: str, path: str) -> str:
+    """Tell which of a caller's buckets a request takes from."""
+    if method in _READS:
+        return READING
+    rule = rule_of(path)
+    return SCORING if rule is not None and rule.scope(method) == SCORE else WRITING

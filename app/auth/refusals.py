@@ -1,0 +1,77 @@
+"""How callers are refused."""
+
+import math
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from starlette.responses import Response
+
+from app.http.caller import Caller
+from app.http.problems import ProblemKind, problem
+
+UNAUTHENTICATED = ProblemKind(HTTPStatus.UNAUTHORIZED, "unauthenticated", "An API key is needed")
+FORBIDDEN = ProblemKind(HTTPStatus.FORBIDDEN, "forbidden", "The API key may not do this")
+FOREIGN_ORIGIN = ProblemKind(HTTPStatus.FORBIDDEN, "foreign-origin", "A page of another site asks")
+FOREIGN_HOST = ProblemKind(
+    HTTPStatus.MISDIRECTED_REQUEST, "foreign-host", "The service does not go by this name"
+)
+TOO_MANY_WRONG_KEYS = ProblemKind(
+    HTTPStatus.TOO_MANY_REQUESTS, "too-many-wrong-keys", "Too many wrong API keys"
+)
+
+NO_KEY = "send an API key as `Authorization: Bearer rk_…`"
+BAD_KEY = "the API key is unknown, expired or revoked"
+SESSION_ENDED = "the session has ended; sign in again"
+NO_KEY_YET = "there is no API key yet; make one with `rankery keys create NAME --scope admin`"
+
+
+class Refusal(Exception):
+    """A request that is not let in.
+
+    Attributes:
+        kind: What kind of problem it is.
+        detail: Why, in a sentence.
+        headers: For the answer.
+    """
+
+    def __init__(self, kind: ProblemKind, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        self.kind = kind
+        self.detail = detail
+        self.headers = headers
+        super().__init__(detail)
+
+    def answer(self) -> Response:
+        """Build the problem for the caller."""
+        return problem(self.kind, self.detail, headers=self.headers)
+
+
+def unauthenticated(detail: str) -> Refusal:
+    """Refuse a request that shows nothing, or nothing good."""
+    return Refusal(UNAUTHENTICATED, detail, {"WWW-Authenticate": "Bearer"})
+
+
+def forbidden(caller: Caller, scope: str) -> Refusal:
+    """Refuse a key that was not made for this."""
+    held = ", ".join(sorted(caller.scopes))
+    return Refusal(FORBIDDEN, f"this needs the scope {scope}; the key {caller.key_id} has {held}")
+
+
+def foreign_host() -> Refusal:
+    """Refuse a request for a service of another name."""
+    return Refusal(
+        FOREIGN_HOST,
+        "the name in the Host header is none of this service's; RANKERY_ALLOWED_HOSTS lists those beyond"
+        " this machine's own",
+    )
+
+
+def foreign_origin() -> Refusal:
+    """Refuse a request that a page of another site made a browser send."""
+    return Refusal(FOREIGN_ORIGIN, "by its Origin or Sec-Fetch-Site header a page of another site asks")
+
+
+def too_many_wrong_keys(wait_seconds: float) -> Refusal:
+    """Refuse an address that goes on showing wrong keys."""
+    seconds = max(1, math.ceil(wait_seconds))
+    detail = f"too many wrong API keys came from this address; try again in {seconds} s"
+    return Refusal(TOO_MANY_WRONG_KEYS, detail, {"Retry-After": str(seconds)})

@@ -1,0 +1,94 @@
+"""API keys and the audit log."""
+
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query
+from starlette.responses import Response
+
+from app.auth.schemas import AuditPage, Key, KeyPage, KeyRequest, NewKey
+from app.http.caller import UseCaller
+from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.route import JsonRoute
+from app.http.schemas import PRINTABLE, Cursor, Limit
+from app.services import UseServices
+
+audit_router = APIRouter(prefix="/audit", tags=["keys"], route_class=JsonRoute)
+
+
+@audit_router.get("", summary="List the audit", responses={**NOT_MODIFIED, **problems(422)})
+def list_audit(
+    services: UseServices,
+    key_id: Annotated[
+        str | None, Query(max_length=64, pattern=PRINTABLE, description="Only what came with this key")
+    ] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> AuditPage:
+    """List the requests that changed something, or tried to, newest first.
+
+    Those that were refused are listed with their status. Scoring changes nothing and is listed only where a
+    key was refused.
+    """
+    with services.store.read() as tx:
+        page = tx.audit.page(cursor, limit, key_id)
+    return AuditPage.model_validate(page)
+
+
+keys_router = APIRouter(prefix="/keys", tags=["keys"], route_class=JsonRoute)
+
+_EXAMPLES: Any = {
+    "worker": {
+        "summary": "Submits jobs and ranks documents, for three months",
+        "value": {
+            "name": "nightly training",
+            "scopes": ["write", "score"],
+            "expires_at": "2100-01-01T00:00:00Z",
+            "max_active_jobs": 20,
+        },
+    },
+    "reader": {"summary": "Looks, and nothing else", "value": {"name": "dashboard", "scopes": ["read"]}},
+}
+
+
+@keys_router.post(
+    "", summary="Make a key", status_code=HTTPStatus.CREATED, responses=problems(*BODY_PROBLEMS)
+)
+def create_key(
+    body: Annotated[KeyRequest, Body(openapi_examples=_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    response: Response,
+) -> NewKey:
+    """Make a key and show its secret, this once: only its hash is kept.
+
+    The first key closes the service to everybody without one. It takes no `Idempotency-Key`, since the answer
+    to repeat would have to be kept with the secret in it.
+    """
+    values = body.model_dump(exclude={"name", "scopes"})
+    with services.store.begin() as tx:
+        key, secret = tx.api_keys.create(body.name, body.scopes, created_by=caller.key_id, **values)
+    services.doorkeeper.keyring.key_made()
+    response.headers["Cache-Control"] = "no-store"
+    return NewKey(**Key.model_validate(key).model_dump(), secret=secret)
+
+
+@keys_router.get("", summary="List keys", responses={**NOT_MODIFIED, **problems(422)})
+def list_keys(services: UseServices, cursor: Cursor = None, limit: Limit = 50) -> KeyPage:
+    """List keys, newest first; the expired and revoked ones stay, for what they did."""
+    with services.store.read() as tx:
+        page = tx.api_keys.page(cursor, limit)
+    return KeyPage.model_validate(page)
+
+
+@keys_router.delete(
+    "/{key_id}", summary="Revoke a key", status_code=HTTPStatus.NO_CONTENT, responses=problems(404)
+)
+def revoke_key(key_id: str, services: UseServices) -> None:
+    """Let a key in no more, within a second, and end the sessions of browsers that signed in with it.
+
+    Its jobs go on. Revoking it again changes nothing.
+    """
+    with services.store.begin() as tx:
+        tx.api_keys.revoke(key_id)
+    services.doorkeeper.keyring.key_revoked(key_id)

@@ -1,0 +1,139 @@
+"""Requests and responses of API keys and the audit log."""
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Field
+
+from app.http.schemas import NameForPeople, NextCursor, RequestModel, ResponseModel
+
+
+class AuditEntry(ResponseModel):
+    """A request that would change something, and what became of it."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "aud_01k9x2m4q7c8v5n3b6r1",
+                    "at": "2026-01-05T09:30:00Z",
+                    "key_id": "key_01k9x2m4q7c8v5n3b6r1",
+                    "method": "POST",
+                    "path": "/v1/jobs",
+                    "status": 202,
+                    "request_id": "6f1c2a9e5b7d4c3a8e0f1d2c3b4a5968",
+                    "address": "192.0.2.7",
+                }
+            ]
+        },
+    )
+
+    id: str
+    at: datetime
+    key_id: str | None = Field(description="The key that it came with; null where there was none")
+    method: str
+    path: str = Field(description="As it was sent, percent-encoded")
+    status: int = Field(description="Status of the answer; 499 where the caller left before it")
+    request_id: str = Field(description="Its `X-Request-ID`, under which the log has more")
+    address: str | None = Field(description="Where it came from")
+
+
+class AuditPage(ResponseModel):
+    """Entries of the audit, newest first."""
+
+    items: list[AuditEntry]
+    next_cursor: NextCursor
+
+
+KeyScope = Literal["read", "score", "write", "admin"]
+
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+_LAST_MOMENT = datetime(9999, 1, 1, tzinfo=UTC)  # in every zone before the last that a datetime holds
+_KEY_EXAMPLE: dict[str, Any] = {
+    "id": "key_01k9x2m4q7c8v5n3b6r1",
+    "name": "nightly training",
+    "hint": "rk_Jx3aQ",
+    "scopes": ["write", "score"],
+    "created_at": "2026-01-05T09:30:00Z",
+    "created_by": None,
+    "expires_at": "2026-04-05T09:30:00Z",
+    "revoked_at": None,
+    "last_used_at": "2026-01-06T02:00:11Z",
+    "max_active_jobs": 20,
+    "max_stored_bytes": None,
+}
+
+
+def _distinct(scopes: list[KeyScope]) -> list[KeyScope]:
+    if len(set(scopes)) < len(scopes):
+        raise ValueError("must name each scope once")
+    return scopes
+
+
+def _rfc3339(value: Any) -> Any:
+    # pydantic alone would take numbers, and texts of numbers, for seconds since 1970.
+    if value is None or (isinstance(value, str) and _MOMENT.fullmatch(value)):
+        return value
+    raise ValueError("must be a date and time with its zone, such as 2100-01-01T00:00:00Z")
+
+
+class KeyRequest(RequestModel):
+    """A key to be made."""
+
+    name: NameForPeople = Field(description="What people call it", examples=["nightly training"])
+    scopes: Annotated[list[KeyScope], AfterValidator(_distinct)] = Field(
+        min_length=1,
+        max_length=4,
+        description="`read` shows all but keys and the audit; `write` also submits, uploads and deletes;"
+        " `score` ranks documents and nothing else; `admin` does everything",
+        json_schema_extra={"uniqueItems": True},
+    )
+    expires_at: Annotated[
+        Annotated[AwareDatetime, Field(strict=False, lt=_LAST_MOMENT)] | None, BeforeValidator(_rfc3339)
+    ] = Field(None, description="Until when it is accepted; null for as long as it is not revoked")
+    max_active_jobs: int | None = Field(
+        None, ge=0, le=2**31 - 1, description="Most jobs that wait or run; null for the service's own bound"
+    )
+    max_stored_bytes: int | None = Field(
+        None, ge=0, le=2**63 - 1, description="Most bytes of its datasets; null for the service's own bound"
+    )
+
+
+class Key(ResponseModel):
+    """A key, without its secret."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_KEY_EXAMPLE]})
+
+    id: str
+    name: str
+    hint: str = Field(description="How its secret begins")
+    scopes: list[KeyScope]
+    created_at: datetime
+    created_by: str | None = Field(description="The key that made it; null for the command line")
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None = Field(description="To the minute")
+    max_active_jobs: int | None
+    max_stored_bytes: int | None
+
+
+class NewKey(Key):
+    """A key just made, with its secret, which is shown this once."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={
+            "examples": [{**_KEY_EXAMPLE, "secret": "rk_Jx3aQ0vXq2mYpB7cTn5sKd8wEzRfGhLuA1iOy4VbC6M"}]
+        },
+    )
+
+    secret: str = Field(description="Send it as `Authorization: Bearer …`; it is kept nowhere")
+
+
+class KeyPage(ResponseModel):
+    """Keys, newest first."""
+
+    items: list[Key]
+    next_cursor: NextCursor

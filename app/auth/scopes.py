@@ -1,0 +1,104 @@
+"""Which scope a path needs: one table, read from the top. A path that no line names is not there."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from re import Pattern
+
+from starlette.routing import compile_path
+
+from app.http.caller import ADMIN, READ, SCORE, WRITE
+
+READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+# What a probe asks, from wherever it runs and by whatever name.
+HEALTH = frozenset({"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready"})
+METRICS = "/metrics"
+# What scores documents.
+SCORING = (
+    "/v1/models/{ref}/rank",
+    "/v2/models/{name}/infer",
+    "/v2/models/{name}/versions/{version}/infer",
+)
+SIGN_IN = "/sign-in"
+SIGN_OUT = "/sign-out"
+# All that the page to sign in loads.
+SIGN_IN_FILES = (
+    "/static/favicon.svg",
+    "/static/pages/sign_in.js",
+    "/static/styles/tokens.css",
+    "/static/styles/controls.css",
+    "/static/styles/forms.css",
+    "/static/styles/sign_in.css",
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The scopes that some paths need.
+
+    Attributes:
+        paths: Patterns of the paths.
+        reading: What GET and the other safe methods need; None lets everybody in.
+        writing: What all other methods need.
+    """
+
+    paths: tuple[Pattern[str], ...]
+    reading: str | None
+    writing: str | None
+
+    def scope(self, method: str) -> str | None:
+        """Return the scope that a method needs, None where everybody may."""
+        return self.reading if method in READING else self.writing
+
+
+def _rule(paths: Sequence[str], *, reading: str | None, writing: str | None) -> Rule:
+    # A query's id may hold line breaks, which `.` does not match.
+    patterns = (compile_path(path)[0].pattern for path in paths)
+    return Rule(tuple(re.compile(pattern, re.DOTALL) for pattern in patterns), reading, writing)
+
+
+RULES = (
+    _rule([*sorted(HEALTH), SIGN_IN, SIGN_OUT, *SIGN_IN_FILES], reading=None, writing=None),
+    _rule(["/v1/keys", "/v1/keys/{below:path}", "/v1/audit"], reading=ADMIN, writing=ADMIN),
+    _rule(list(SCORING), reading=READ, writing=SCORE),
+    # POST only because names of features are too many for an address.
+    _rule(
+        [f"/v1/models/{{ref}}/export{part}" for part in ("", "/archive", "/parity")],
+        reading=READ,
+        writing=READ,
+    ),
+    _rule(["/v2", "/v2/models/{below:path}"], reading=READ, writing=READ),
+    _rule(["/v1/{below:path}"], reading=READ, writing=WRITE),
+    _rule(["/openapi.json", "/docs", METRICS], reading=READ, writing=READ),
+    _rule(["/static/{file:path}", "/static-offline-docs/{file:path}"], reading=READ, writing=READ),
+    _rule(
+        [
+            "/",
+            "/jobs",
+            "/jobs/{job_id}",
+            "/datasets",
+            "/datasets/{below:path}",
+            "/train",
+            "/models",
+            "/models/{ref}",
+            "/evaluations",
+            "/evaluations/{evaluation_id}",
+            "/comparisons",
+            "/comparisons/{comparison_id}",
+            "/rankings",
+            "/rankings/{ranking_id}",
+            "/guide",
+            "/guide/{path:path}",
+        ],
+        reading=READ,
+        writing=READ,
+    ),
+)
+
+
+@lru_cache(maxsize=1_000)
+def rule_of(path: str) -> Rule | None:
+    """Return the first rule that names a path, None where none does."""
+    return next((rule for rule in RULES if any(pattern.match(path) for pattern in rule.paths)), None)

@@ -1,0 +1,140 @@
+"""A stored dataset's queries and features, read without reading the rest of it."""
+
+import functools
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from app.datasets.schemas import FeatureProfiles, JudgedDocument, JudgedQuery, QueryEntry, QueryPage, Value
+from app.http.parquet_pages import row_cursor
+from core.data import RankingDataset
+from core.data.parquet import read_judgments, read_rows
+from core.data.query_index import QueryIndex
+from core.data.trec import write_qrels
+from core.errors import WrongState
+from core.store import Dataset, Store
+from core.store.artifacts.keys import features_key, queries_key
+
+_INDEXES_KEPT = 8
+MAX_CELLS = 200_000  # of one answer: 2 to 4 MB of JSON
+
+
+class DatasetFiles:
+    """What was stored of one dataset.
+
+    Raises:
+        NotFound: There is no such dataset.
+        WrongState: It is not ready.
+    """
+
+    def __init__(self, store: Store, dataset_id: str) -> None:
+        with store.read() as tx:
+            self._dataset = tx.datasets.get(dataset_id)
+        self._store = store
+        self._data_key = _data_key(self._dataset)
+
+    def queries(self, prefix: str | None, cursor: str | None, limit: int) -> QueryPage:
+        """List queries in the dataset's order, those whose id starts with `prefix`.
+
+        Raises:
+            InvalidInput: The cursor is not one that a page carried.
+        """
+        index = _index(self._store, self._data_key)
+        if prefix:
+            index = index.with_prefix(prefix)
+        first = row_cursor(cursor, len(index))
+        entries = index.entries(first, limit)
+        stop = first + len(entries)
+        return QueryPage(
+            items=[QueryEntry.model_validate(entry) for entry in entries],
+            next_cursor=str(stop) if stop < len(index) else None,
+        )
+
+    def query(self, query_id: str, offset: int, limit: int) -> JudgedQuery:
+        """Read documents of one query, fewer than `limit` where they have very many features.
+
+        Raises:
+            NotFound: There is no query of this id.
+        """
+        entry = _index(self._store, self._data_key).find(query_id)
+        features: int = (self._dataset.statistics or {}).get("features", 1)
+        limit = max(1, min(limit, MAX_CELLS // max(features, 1)))
+        first = entry.first_row + min(offset, entry.documents)
+        last = min(first + limit, entry.first_row + entry.documents)
+        # The first row is read in any case: it knows the weight of the query and the features' names.
+        rows = read_rows_of(self._store, self._data_key, min(first, last - 1), last)
+        skipped = rows.n_documents - (last - first)
+        return JudgedQuery(
+            query_id=query_id,
+            weight=None if rows.query_weights is None else float(rows.query_weights[0]),
+            columns=dict(entry.columns),
+            total=entry.documents,
+            offset=first - entry.first_row,
+            feature_names=list(rows.feature_names),
+            documents=[_document(rows, row) for row in range(skipped, rows.n_documents)],
+        )
+
+    def first_queries(self, limit: int) -> RankingDataset:
+        """Read the queries from the first on that have up to `limit` documents together.
+
+        Of a first query that has more, its first documents.
+        """
+        entries = _index(self._store, self._data_key).entries(0, limit)
+        ends = [entry.first_row + entry.documents for entry in entries]
+        last = max((end for end in ends if end <= limit), default=limit)
+        return read_rows_of(self._store, self._data_key, 0, last)
+
+    def features(self) -> FeatureProfiles:
+        """Read what each feature is like."""
+        with self._store.verified.open(features_key(self._data_key)) as file:
+            profiles = json.load(file)
+        return FeatureProfiles(items=profiles)
+
+    def qrels(self) -> Iterator[str]:
+        """Write the judgments as TREC qrels, a block of lines at a time."""
+        self._store.verified.check(self._data_key)
+        return _qrels(self._store, self._data_key)
+
+
+def read_rows_of(store: Store, data_key: str, first: int, last: int) -> RankingDataset:
+    """Read the documents `first` to `last` of a stored dataset, and no other row group than theirs."""
+    with store.verified.open(data_key) as file:
+        return read_rows(file, first, last)
+
+
+def _qrels(store: Store, data_key: str) -> Iterator[str]:
+    with store.verified.open(data_key) as file:
+        yield from write_qrels(read_judgments(file))
+
+
+@functools.lru_cache(_INDEXES_KEPT)
+def _index(store: Store, data_key: str) -> QueryIndex:
+    with store.verified.open(queries_key(data_key)) as file:
+        return QueryIndex.read(file)
+
+
+def _data_key(dataset: Dataset) -> str:
+    if dataset.status != "ready" or dataset.data_key is None:
+        raise WrongState("dataset", dataset.id, dataset.status, "it can be looked at when it is ready")
+    return dataset.data_key
+
+
+def _document(rows: RankingDataset, row: int) -> JudgedDocument:
+    return JudgedDocument(
+        document_id=rows.document_ids[row],
+        label=_number(rows.labels[row]),
+        weight=None if rows.document_weights is None else float(rows.document_weights[row]),
+        columns={name: column[row] for name, column in rows.document_columns.items() if column[row]},
+        features=[_number(value) for value in rows.features[row]],
+    )
+
+
+def _number(value: Any) -> Value:
+    """Write a float32 for JSON: 0.1 rather than 0.10000000149011612."""
+    number = float(str(value))
+    if math.isnan(number):
+        return None
+    if math.isinf(number):
+        return "Infinity" if number > 0 else "-Infinity"
+    return number

@@ -1,0 +1,77 @@
+"""What jobs and exports may name: losses, metrics and formats, from their registries."""
+
+from fastapi import APIRouter
+
+from app.evaluation.metric_schemas import DiagnosticDescription, MetricCatalogue, MetricDescription
+from app.http.openapi import NOT_MODIFIED, problems
+from app.http.route import JsonRoute
+from app.jobs.contract_schemas import Conventions
+from app.jobs.parameter_schemas import LossCatalogue, LossDescription, describe
+from app.models.export_schemas import ExportFormat, ExportFormatCatalogue
+from core.diagnostics import DIAGNOSTICS
+from core.export import FORMATS
+from core.export.options import OPTIONS
+from core.losses import LOSSES
+from core.metrics import METRICS, PRESETS, parse_metric, trec_eval_spelling
+
+router = APIRouter(tags=["catalogue"], route_class=JsonRoute)
+
+
+@router.get("/losses", summary="List losses", responses={**NOT_MODIFIED, **problems()})
+def list_losses() -> LossCatalogue:
+    """List the losses that a training job may name, with their hyperparameters and bounds."""
+    return LossCatalogue(
+        items=[
+            LossDescription(
+                name=name,
+                summary=loss.summary,
+                formula=loss.formula,
+                source=loss.source,
+                choose=loss.choose,
+                parameters=describe(loss),
+            )
+            for name, loss in LOSSES.items()
+        ]
+    )
+
+
+@router.get("/metrics", summary="List metrics", responses={**NOT_MODIFIED, **problems()})
+def list_metrics() -> MetricCatalogue:
+    """List the metrics that jobs may name, and the contracts that reproduce other tools' numbers."""
+    return MetricCatalogue(
+        items=[
+            MetricDescription(
+                name=name,
+                summary=metric.summary,
+                formula=metric.formula,
+                source=metric.source,
+                higher_is_better=metric.higher_is_better,
+                examples=list(metric.examples()),
+                trec_eval=trec_eval_spelling(name),
+                conventions=list(parse_metric(name).contract()),
+                contract=parse_metric(name).contract(),
+            )
+            for name, metric in METRICS.items()
+        ],
+        presets={name: Conventions.model_validate(preset) for name, preset in PRESETS.items()},
+        diagnostics=[DiagnosticDescription.model_validate(found) for found in DIAGNOSTICS.values()],
+    )
+
+
+@router.get("/export-formats", summary="List export formats", responses={**NOT_MODIFIED, **problems()})
+def list_export_formats() -> ExportFormatCatalogue:
+    """List the formats that models are exported in, what reads them, and what they cannot express."""
+    return ExportFormatCatalogue(
+        items=[
+            ExportFormat(
+                name=name,
+                summary=target.summary,
+                reader=target.reader,
+                filename=target.filename,
+                media_type=target.media_type,
+                options=[option for option in OPTIONS if option in target.options],
+                limits=list(target.limits),
+            )
+            for name, target in FORMATS.items()
+        ]
+    )

@@ -1,0 +1,212 @@
+"""Comparisons as shown."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from app.datasets.schemas import Finding
+from app.evaluation.ranking_schemas import RankedDocument
+from app.evaluation.schemas import CONTRACT_EXAMPLE, SUMMARY_EXAMPLE, MetricSummary
+from app.http.schemas import NextCursor, ResponseModel
+from app.jobs.contract_schemas import NamedConventions
+
+Verdict = Literal["better", "worse", "no evidence"]
+
+
+class ComparedSystem(ResponseModel):
+    """A model or a ranking among others."""
+
+    name: str = Field(examples=["web:3"])
+    model_id: str | None
+    ranking_id: str = Field(description="The order that it gives the documents")
+    metrics: dict[str, MetricSummary]
+    findings: list[Finding] | None = Field(
+        None, description="What to know of the model on this dataset; null where there is nothing"
+    )
+
+
+class MetricDifference(ResponseModel):
+    """One metric of two systems, query by query; differences are B − A."""
+
+    mean_a: float
+    mean_b: float
+    difference: float
+    lower: float = Field(description="Lower end of the 95 % bootstrap interval of the difference")
+    upper: float = Field(description="Upper end of the interval")
+    t_test_p: float | None = Field(
+        description="Paired t-test, two-sided; null where all differences are equal"
+    )
+    randomisation_p: float = Field(description="Fisher's randomisation test, two-sided")
+    adjusted_p: float = Field(description="The same after Holm's correction over all pairs and metrics")
+    verdict: Verdict = Field(description="Of B against A, at 0.05 by the adjusted value")
+    wins: int = Field(description="Queries on which B has the larger value")
+    ties: int
+    losses: int = Field(description="Queries on which A has the larger value")
+    queries: int = Field(description="Queries that define the metric for both")
+    skipped: int
+    effect_size: float | None = Field(description="Difference over the standard deviation of the differences")
+    queries_needed: int | None = Field(
+        description="Queries that show a difference of this size with 80 % power; null for none"
+    )
+
+
+class ChangedQuery(ResponseModel):
+    """A query on which two systems differ, by the first metric."""
+
+    query_id: str
+    a: float
+    b: float
+    difference: float
+
+
+class Pair(ResponseModel):
+    """System B against system A, both by their place in `systems`, from 0."""
+
+    a: int
+    b: int
+    sentence: str = Field(description="What may be said")
+    verdict: Verdict = Field(description="Of B against A by the first metric")
+    metrics: dict[str, MetricDifference | None] = Field(
+        description="Null where no query defines the metric for both"
+    )
+    most_improved: list[ChangedQuery] = Field(description="Queries that gain most, the most first")
+    most_harmed: list[ChangedQuery] = Field(description="Queries that lose most, the most first")
+
+
+_SENTENCE = (
+    "web:4 is better than web:3: ndcg@10 goes from 0.4512 to 0.4635, +0.0123"
+    " (95% interval +0.0071 to +0.0175, p = 0.0003) over 6,099 queries."
+)
+
+
+class Comparison(ResponseModel):
+    """Systems compared on the queries of one dataset."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "cmp_01k9x3b1d5f8g2h4j6k9",
+                    "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+                    "dataset_id": "ds_01k9x2m4q7c8v5n3b6r7",
+                    "sentence": _SENTENCE,
+                    "metrics": ["ndcg@10"],
+                    "contract": CONTRACT_EXAMPLE,
+                    "permutations": 100_000,
+                    "seed": 42,
+                    "systems": [
+                        {
+                            "name": f"web:{version}",
+                            "model_id": f"mdl_01k9x3a7d5f8g2h4j6k{version}",
+                            "ranking_id": f"rnk_01k9x3a7d5f8g2h4j6k{version}",
+                            "metrics": {"ndcg@10": SUMMARY_EXAMPLE},
+                        }
+                        for version in (3, 4)
+                    ],
+                    "pairs": [
+                        {
+                            "a": 0,
+                            "b": 1,
+                            "sentence": _SENTENCE,
+                            "verdict": "better",
+                            "metrics": {
+                                "ndcg@10": {
+                                    "mean_a": 0.4512,
+                                    "mean_b": 0.4635,
+                                    "difference": 0.0123,
+                                    "lower": 0.0071,
+                                    "upper": 0.0175,
+                                    "t_test_p": 0.00028,
+                                    "randomisation_p": 0.0003,
+                                    "adjusted_p": 0.0003,
+                                    "verdict": "better",
+                                    "wins": 2811,
+                                    "ties": 1040,
+                                    "losses": 2248,
+                                    "queries": 6099,
+                                    "skipped": 207,
+                                    "effect_size": 0.0465,
+                                    "queries_needed": 3627,
+                                }
+                            },
+                            "most_improved": [{"query_id": "10032", "a": 0.2, "b": 0.9, "difference": 0.7}],
+                            "most_harmed": [{"query_id": "10047", "a": 0.8, "b": 0.3, "difference": -0.5}],
+                        }
+                    ],
+                    "created_at": "2026-01-05T10:02:12Z",
+                }
+            ]
+        },
+    )
+
+    id: str
+    job_id: str
+    dataset_id: str
+    sentence: str = Field(description="What may be said of all systems")
+    metrics: list[str] = Field(description="Spellings; the first one decides")
+    contract: NamedConventions
+    permutations: int
+    seed: int
+    systems: list[ComparedSystem]
+    pairs: list[Pair]
+    created_at: datetime
+
+
+class ComparisonEntry(ResponseModel):
+    """A comparison in a list."""
+
+    id: str
+    job_id: str
+    dataset_id: str
+    sentence: str
+    systems: list[str] = Field(description="Names", examples=[["web:3", "web:4"]])
+    created_at: datetime
+
+
+class ComparisonPage(ResponseModel):
+    """A page of comparisons, newest first."""
+
+    items: list[ComparisonEntry]
+    next_cursor: NextCursor
+
+
+class ComparedQuery(ResponseModel):
+    """One query: a value a system for each metric, null where it is undefined."""
+
+    query_id: str = Field(examples=["10032"])
+    values: dict[str, list[float | None]] = Field(examples=[{"ndcg@10": [0.2, 0.9]}])
+
+
+class ComparedQueryPage(ResponseModel):
+    """A page of queries, in the dataset's order."""
+
+    items: list[ComparedQuery]
+    next_cursor: NextCursor
+
+
+class Differences(ResponseModel):
+    """The differences B − A of all queries, to be drawn."""
+
+    queries: int = Field(description="Queries that define the metric for both", examples=[6099])
+    differences: list[float] = Field(
+        description="In ascending order, evenly picked where there are more than 501",
+        examples=[[-0.5, 0.0, 0.7]],
+    )
+
+
+class SystemRanking(ResponseModel):
+    """The top of one system's ranking of a query."""
+
+    name: str
+    values: dict[str, float | None] = Field(description="The query's metrics")
+    documents: int = Field(description="Documents that the system ranks for the query")
+    ranking: list[RankedDocument]
+
+
+class QueryRankings(ResponseModel):
+    """One query as every system ranks it."""
+
+    query_id: str
+    systems: list[SystemRanking]

@@ -1,0 +1,158 @@
+"""Rankings that jobs made, or that come from elsewhere: as pages, as a TREC run file, as Parquet."""
+
+import re
+from typing import Annotated, Any, BinaryIO, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from app.evaluation.ranking_schemas import RankedDocument, Ranking, RankingItem, RankingPage
+from app.evaluation.run_uploads import RUN_BODY, RUN_TEXTS, RunUpload, register_run
+from app.http.caller import UseCaller
+from app.http.expensive_reads import Download
+from app.http.idempotency import UseOnce
+from app.http.openapi import NOT_MODIFIED, UPLOAD_PROBLEMS, problems
+from app.http.parquet_pages import ranking_batches, read_queries, read_query
+from app.http.responses import ACCEPTED
+from app.http.route import JsonRoute
+from app.http.schemas import PRINTABLE, Cursor, Limit
+from app.jobs.file_uploads import receive_file
+from app.jobs.schemas import Job
+from app.services import UseServices
+from core.data.trec import write_run
+from core.errors import NotFound
+from core.jobs.folders import run_folder
+from core.store import Ranking as RankingRow
+from core.store import new_id
+from core.store.artifacts.keys import ranking_key, run_key
+
+router = APIRouter(prefix="/rankings", tags=["results"], route_class=JsonRoute)
+
+PARQUET = "application/vnd.apache.parquet"
+BLOCK_BYTES = 2**20
+_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A page of queries, or the whole ranking as a file",
+        "content": {
+            "text/plain": {
+                "schema": {"type": "string"},
+                "example": "10032 Q0 GX029-35-5894638 1 2.31 rankery-web-3\n",
+            },
+            PARQUET: {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+
+@router.post(
+    "",
+    summary="Upload a run",
+    status_code=ACCEPTED,
+    response_model=Job,
+    responses=problems(404, *UPLOAD_PROBLEMS),
+    openapi_extra={"requestBody": RUN_BODY},
+)
+async def upload_run(request: Request, services: UseServices, caller: UseCaller, once: UseOnce) -> Response:
+    """Store a TREC run, the ranking of any other system, and queue a job that reads it.
+
+    Its queries and documents are those of the dataset by their ids. Once the job has made a ranking of it, it
+    can be evaluated and compared like a model.
+    """
+    upload_id = new_id("run_")
+    key, folder = run_key(upload_id), run_folder(upload_id)
+    limit = services.settings.max_upload_bytes
+    upload = await receive_file(
+        request, services, key, folder, RUN_TEXTS, limit, lambda received: RunUpload.of(received, upload_id)
+    )
+    return await run_in_threadpool(register_run, services, caller.key_id, once, upload)
+
+
+@router.get("", summary="List rankings", responses={**NOT_MODIFIED, **problems(422)})
+def list_rankings(
+    services: UseServices,
+    dataset_id: Annotated[
+        str | None, Query(max_length=64, pattern=PRINTABLE, description="Only those of its queries")
+    ] = None,
+    uploaded: Annotated[
+        bool | None, Query(description="Only runs from elsewhere, or only the rankings of models")
+    ] = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> RankingPage:
+    """List the rankings of models and of uploaded runs, newest first."""
+    with services.store.read() as tx:
+        page = tx.rankings.page(cursor, limit, dataset_id=dataset_id, uploaded=uploaded)
+    return RankingPage.model_validate(page)
+
+
+@router.get(
+    "/{ranking_id}",
+    summary="Show a ranking",
+    response_model=Ranking,
+    responses={**_RESPONSES, **NOT_MODIFIED, **problems(404, 422)},
+)
+def get_ranking(
+    ranking_id: str,
+    services: UseServices,
+    format: Annotated[
+        Literal["json", "trec", "parquet"],
+        Query(description="`json` pages by queries; `trec` and `parquet` download everything"),
+    ] = "json",
+    query_id: Annotated[
+        str | None, Query(max_length=1024, description="Only this query, as `json`", examples=["10032"])
+    ] = None,
+    cursor: Cursor = None,
+    limit: Limit = 20,
+) -> Ranking | Response:
+    """Show a dataset's documents in the order that a model, or a run from elsewhere, gives them.
+
+    In the run file scores fall strictly within a query, lowered by the least amount where they would tie,
+    so that tools which sort by score keep the order.
+    """
+    with services.store.read() as tx:
+        ranking = tx.rankings.get(ranking_id)
+    key = ranking_key(ranking.id)
+    if format == "json":
+        with services.store.verified.open(key) as file:
+            queries, next_cursor = (
+                read_queries(file, cursor, limit) if query_id is None else (_only(file, query_id), None)
+            )
+        return _shown(ranking, queries, next_cursor)
+    services.store.verified.check(key)
+    file = services.store.artifacts.open(key)
+    if format == "trec":
+        lines = write_run(ranking_batches(file), _tag(ranking))
+        return Download(lines, file, "text/plain; charset=utf-8", f"{ranking.id}.run")
+    blocks = iter(lambda: file.read(BLOCK_BYTES), b"")
+    return Download(blocks, file, PARQUET, f"{ranking.id}.parquet")
+
+
+def _tag(ranking: RankingRow) -> str:
+    """Return the sixth column of a run file, which must hold no blank."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", ranking.system)
+    return f"rankery-{name}" if ranking.model_id else name
+
+
+def _only(file: BinaryIO, query_id: str) -> list[list[dict[str, Any]]]:
+    documents = read_query(file, query_id)
+    if not documents:
+        raise NotFound("query", query_id)
+    return [documents]
+
+
+def _shown(ranking: RankingRow, queries: list[list[dict[str, Any]]], next_cursor: str | None) -> Ranking:
+    return Ranking(
+        id=ranking.id,
+        system=ranking.system,
+        model_id=ranking.model_id,
+        dataset_id=ranking.dataset_id,
+        findings=ranking.findings,
+        items=[
+            RankingItem(
+                query_id=rows[0]["query_id"], documents=[RankedDocument.model_validate(row) for row in rows]
+            )
+            for rows in queries
+        ],
+        next_cursor=next_cursor,
+    )

@@ -1,0 +1,121 @@
+"""Uploads of runs: rankings of other systems, in TREC's format."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from starlette.responses import Response
+
+from app.http.idempotency import Once
+from app.http.uploads import ReceivedUpload
+from app.jobs.file_uploads import missing_file, queue_reading
+from app.jobs.submission.checks import require_ready
+from app.services import Services
+from app.submission import enqueue
+from core.errors import InputProblem, InvalidInput
+from core.jobs.folders import run_folder
+from core.jobs.import_run import ImportRunJob
+from core.store import Job, Transaction
+
+RUN_TEXTS: Mapping[str, int] = MappingProxyType({"dataset_id": 64, "name": 4_096})
+_MAX_NAME = 200
+RUN_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {
+            "schema": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["file", "dataset_id"],
+                "properties": {
+                    "file": {
+                        "type": "string",
+                        "format": "binary",
+                        "minLength": 1,
+                        "description": "Lines of `qid Q0 docno rank score tag`; plain, gzip or Zstandard",
+                    },
+                    "dataset_id": {"type": "string", "description": "A ready dataset with its queries"},
+                    "name": {
+                        "type": "string",
+                        "maxLength": _MAX_NAME,
+                        "description": "What people call the system; the file's name when left out",
+                    },
+                },
+            },
+            "examples": {
+                "run": {
+                    "summary": "A run of another engine",
+                    "value": {
+                        "file": "10032 Q0 GX029-35-5894638 1 2.31 bm25\n",
+                        "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+                        "name": "bm25",
+                    },
+                }
+            },
+        }
+    },
+}
+
+
+@dataclass(frozen=True)
+class RunUpload:
+    """A complete upload of a run.
+
+    Attributes:
+        upload_id: Under which its bytes are kept.
+        sha256: Checksum of all that was sent.
+        dataset_id: Whose queries it ranks.
+        name: What people call the system.
+        filename: The file's name, for messages.
+    """
+
+    upload_id: str
+    sha256: str
+    dataset_id: str
+    name: str
+    filename: str
+
+    @classmethod
+    def of(cls, received: ReceivedUpload, upload_id: str) -> "RunUpload":
+        """Check what has arrived.
+
+        Raises:
+            InvalidInput: With a pointer for each part that is missing or unfit.
+        """
+        problems = missing_file(received.files, "run")
+        if "dataset_id" not in received.fields:
+            problems.append(InputProblem("/dataset_id", "required: the dataset whose queries it ranks"))
+        if problems:
+            raise InvalidInput(*problems)
+        file = received.files["file"]
+        name = received.fields.get("name", file.filename).strip()
+        if not name.isprintable() or not 1 <= len(name) <= _MAX_NAME:
+            raise InvalidInput.at("/name", f"must be 1 to {_MAX_NAME} printable characters")
+        content = json.dumps([file.filename, file.sha256, received.fields], sort_keys=True)
+        sha256 = hashlib.sha256(content.encode()).hexdigest()
+        return cls(upload_id, sha256, received.fields["dataset_id"], name, file.filename)
+
+    def spec(self) -> ImportRunJob:
+        """Return the job that reads it."""
+        return ImportRunJob(
+            upload_id=self.upload_id, dataset_id=self.dataset_id, name=self.name, filename=self.filename
+        )
+
+
+def register_run(services: Services, key_id: str | None, once: Once, upload: RunUpload) -> Response:
+    """Queue the job that reads a run, for the key that it came with.
+
+    Raises:
+        JobQuotaExceeded: The key has too many jobs.
+        NotFound: There is no such dataset.
+        WrongState: It is not ready.
+    """
+
+    def queue(tx: Transaction) -> Job:
+        require_ready(tx, [upload.dataset_id])
+        return enqueue(tx, upload.spec(), key_id)
+
+    return queue_reading(services, key_id, once, upload.sha256, run_folder(upload.upload_id), queue)

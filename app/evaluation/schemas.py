@@ -1,0 +1,175 @@
+"""Evaluations as shown: summaries, and values of single queries."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from app.datasets.schemas import Finding
+from app.http.schemas import Json, NextCursor, ResponseModel
+from app.jobs.contract_schemas import NamedConventions
+
+
+class Interval(ResponseModel):
+    """A mean and how far it would move with other queries of the same kind."""
+
+    mean: float | None = Field(description="Mean over the queries where the metric is defined")
+    lower: float | None = Field(description="Lower end of the 95 % bootstrap interval of the mean")
+    upper: float | None = Field(description="Upper end of the interval")
+
+
+class MetricSummary(Interval):
+    """One metric over all queries of a dataset."""
+
+    quantiles: dict[str, float] | None = Field(
+        None, description="What that percentage of the queries does not exceed, `p05` to `p95`"
+    )
+    queries: int = Field(description="Queries counted")
+    skipped: int = Field(description="Queries where the metric is undefined")
+    higher_is_better: bool = Field(True, description="Whether more is better")
+    contract: dict[str, Any] = Field(description="The conventions that matter for the number")
+
+
+class Baseline(ResponseModel):
+    """A ranking that needs no training, on the same data."""
+
+    name: str = Field(examples=["best single feature"])
+    detail: str = Field(examples=["bm25, highest first"])
+    metrics: dict[str, Interval]
+
+
+class Slice(ResponseModel):
+    """Some of the queries."""
+
+    by: str = Field(description="What they have in common", examples=["documents a query"])
+    value: str = Field(description="Its value", examples=["11 to 20"])
+    queries: int
+    metrics: dict[str, Interval]
+
+
+class LossDiagnostics(ResponseModel):
+    """What the papers say of a loss at the scores of the model."""
+
+    loss: Json
+    cutoff: int
+    values: dict[str, float | None] = Field(description="By name, see `diagnostics` of `GET /v1/metrics`")
+
+
+_SUMMARY: Json = {"mean": 0.4512, "lower": 0.4467, "upper": 0.4559}
+SUMMARY_EXAMPLE: Json = {
+    **_SUMMARY,
+    "quantiles": {"p05": 0.0, "p25": 0.2241, "p50": 0.4488, "p75": 0.6713, "p95": 0.9216},
+    "queries": 6099,
+    "skipped": 207,
+    "higher_is_better": True,
+    "contract": {"gain": "exp2", "discount": "log2", "queries_without_relevant": "skip", "ties": "stable"},
+}
+CONTRACT_EXAMPLE: Json = {
+    "preset": "default",
+    "gain": "exp2",
+    "discount": "log2",
+    "relevance_threshold": 0.0,
+    "ties": "stable",
+    "queries_without_relevant": "skip",
+    "short_lists": "as_is",
+    "precision_sum_over": "relevant",
+    "max_label": 4,
+}
+
+
+class Evaluation(ResponseModel):
+    """A model or a ranking measured on a dataset."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "evl_01k9x3b1d5f8g2h4j6k9",
+                    "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+                    "system": "web:3",
+                    "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
+                    "ranking_id": None,
+                    "dataset_id": "ds_01k9x2m4q7c8v5n3b6r7",
+                    "contract": CONTRACT_EXAMPLE,
+                    "metrics": {"ndcg@10": SUMMARY_EXAMPLE},
+                    "baselines": [
+                        {
+                            "name": "best single feature",
+                            "detail": "bm25, highest first",
+                            "metrics": {"ndcg@10": {"mean": 0.3102, "lower": 0.3051, "upper": 0.3155}},
+                        }
+                    ],
+                    "slices": [
+                        {
+                            "by": "documents a query",
+                            "value": "11 to 20",
+                            "queries": 412,
+                            "metrics": {"ndcg@10": _SUMMARY},
+                        }
+                    ],
+                    "diagnostics": None,
+                    "findings": None,
+                    "created_at": "2026-01-05T10:02:12Z",
+                }
+            ]
+        },
+    )
+
+    id: str
+    job_id: str | None
+    system: str = Field(description="What ranks: `name:version` of the model, or the name of the ranking")
+    model_id: str | None = Field(description="Null where a ranking was measured")
+    ranking_id: str | None = Field(description="The ranking that was measured, null for a model")
+    dataset_id: str
+    contract: NamedConventions | None = Field(description="Conventions asked for; null before they were kept")
+    metrics: dict[str, MetricSummary] = Field(validation_alias="summaries")
+    baselines: list[Baseline] | None
+    slices: list[Slice] | None = Field(description="All slices of one kind stand together, in order")
+    diagnostics: LossDiagnostics | None
+    findings: list[Finding] | None = Field(
+        None, description="What to know of the model on this dataset; null where there is nothing"
+    )
+    created_at: datetime
+
+
+class EvaluationEntry(ResponseModel):
+    """An evaluation in a list."""
+
+    id: str = Field(examples=["evl_01k9x3b1d5f8g2h4j6k9"])
+    job_id: str | None = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
+    system: str = Field(description="What ranks", examples=["web:3"])
+    model_id: str | None = Field(
+        description="Null where a ranking was measured", examples=["mdl_01k9x3a7d5f8g2h4j6k9"]
+    )
+    ranking_id: str | None = Field(
+        description="The ranking that was measured, null for a model", examples=[None]
+    )
+    dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
+    metrics: dict[str, Interval] = Field(
+        description="In the order in which they were asked for",
+        validation_alias="summaries",
+        examples=[{"ndcg@10": _SUMMARY}],
+    )
+    created_at: datetime
+
+
+class EvaluationPage(ResponseModel):
+    """A page of evaluations, newest first."""
+
+    items: list[EvaluationEntry]
+    next_cursor: NextCursor
+
+
+class QueryValues(ResponseModel):
+    """The metrics of one query; null where a metric is undefined for it."""
+
+    query_id: str = Field(examples=["10032"])
+    values: dict[str, float | None] = Field(examples=[{"ndcg@10": 0.3126, "map": None}])
+
+
+class QueryValuesPage(ResponseModel):
+    """A page of queries, in the dataset's order."""
+
+    items: list[QueryValues]
+    next_cursor: NextCursor

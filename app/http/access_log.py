@@ -1,0 +1,74 @@
+"""Around every request: an id, one access line, and the last net for exceptions."""
+
+import re
+import time
+import uuid
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.http.addresses import address_of
+from app.http.problems import internal_error
+
+HEADER = "X-Request-ID"
+# Status that nginx made customary for a client which left before its answer; it is only ever logged.
+CLIENT_LEFT = 499
+_ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_log = structlog.stdlib.get_logger("rankery.access")
+
+
+class AccessLog:
+    """ASGI middleware that names each request, logs it once and turns a stray exception into a 500.
+
+    A caller's own `X-Request-ID` is kept when it is plain text of up to 128 characters, so that one id
+    follows a request through proxies; it is on every log line written while the request is handled, and so
+    is the id of the caller's key once that is known.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request_id = _request_id(Headers(scope=scope))
+        started = time.perf_counter()
+        status: int | None = None
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)[HEADER] = request_id
+            await send(message)
+
+        # What the request before left, such as its caller's key, is not this one's.
+        structlog.contextvars.clear_contextvars()
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            try:
+                await self.app(scope, receive, send_with_id)
+            except ClientDisconnect:
+                status = CLIENT_LEFT
+            except Exception:
+                _log.exception("unhandled exception", method=scope["method"], path=scope["path"])
+                if status is not None:
+                    raise  # too late for a problem: the server must cut the connection
+                await internal_error()(scope, receive, send_with_id)
+            finally:
+                _log.info(
+                    "request",
+                    method=scope["method"],
+                    path=scope["path"],
+                    status=status,
+                    address=address_of(scope),
+                    duration_ms=round((time.perf_counter() - started) * 1000, 1),
+                )
+
+
+def _request_id(headers: Headers) -> str:
+    offered = headers.get(HEADER, "")
+    return offered if _ACCEPTABLE_ID.fullmatch(offered) else uuid.uuid4().hex

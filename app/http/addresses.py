@@ -1,0 +1,39 @@
+"""Which address a request comes from: the same for rate limits, wrong keys, the audit and the access log."""
+
+import ipaddress
+from collections.abc import Sequence
+
+from starlette.types import Scope
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_IPV6_CUSTOMER = 64  # bits of the prefix that one customer is given
+
+
+def address_of(scope: Scope) -> str | None:
+    """Return the address that a request comes from, None where the connection has none.
+
+    It is the peer's, and behind a trusted proxy the last one in `X-Forwarded-For` that is not trusted; the
+    server writes it into the scope, as `app.http.connections.server_options` tells it to.
+    """
+    client = scope.get("client")
+    return str(client[0]) if client else None
+
+
+def customer_of(address: str) -> str:
+    """Return what stands for one customer: an address, and of IPv6 the network of 64 bits."""
+    if ":" not in address:
+        return address
+    try:
+        return str(ipaddress.ip_network((address, _IPV6_CUSTOMER), strict=False))
+    except ValueError:
+        return address
+
+
+def is_within(address: str, networks: Sequence[Network]) -> bool:
+    """Tell whether an address belongs to one of some networks."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return any(found in network for network in networks)

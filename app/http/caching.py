@@ -1,0 +1,71 @@
+"""Conditional GET with ETags, and a cache of responses that hold while nothing changes."""
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+
+def conditional(request: Request, response: Response) -> Response:
+    """Tag a successful GET by the hash of its body and answer 304 when `If-None-Match` names it.
+
+    `no-cache` lets browsers keep the body while asking each time, which is what makes polling cheap.
+    Streamed responses pass through: their body is not known yet.
+    """
+    if request.method != "GET" or response.status_code != 200 or not hasattr(response, "body"):
+        return response
+    etag = f'"{hashlib.sha256(response.body).hexdigest()[:32]}"'
+    headers = {"ETag": etag, "Cache-Control": "no-cache"}
+    if matches(request.headers.get("If-None-Match"), etag):
+        return Response(status_code=304, headers=headers)
+    response.headers.update(headers)
+    return response
+
+
+def matches(if_none_match: str | None, etag: str) -> bool:
+    """Compare weakly (RFC 9110, section 13.1.2): without `W/`, any of a list, and `*` matches anything."""
+    if if_none_match is None:
+        return False
+    candidates = (candidate.strip() for candidate in if_none_match.split(","))
+    return any(candidate == "*" or candidate.removeprefix("W/") == etag for candidate in candidates)
+
+
+MOST_ANSWERS = 512
+MOST_BYTES = 2**16
+
+Address = tuple[str, bytes]
+
+
+class UnchangedAnswers:
+    """The latest bodies by address, each with the revision of the store from before it was made.
+
+    Many pages that follow the same job ask the same questions, most of which have the same answer as before.
+    Large bodies are not kept, for their cost is in the sending. Not safe between threads.
+
+    Attributes:
+        turn: Held while an answer is made: whoever asked for the same meanwhile is given it, too, and answers
+            that are made one after the other are all there sooner than in many threads at once.
+    """
+
+    def __init__(self) -> None:
+        self.turn = asyncio.Lock()
+        self._bodies: OrderedDict[Address, tuple[str, bytes]] = OrderedDict()
+
+    def find(self, address: Address, revision: str) -> bytes | None:
+        """Return what was answered at an address, None where that may have changed since."""
+        kept_revision, body = self._bodies.get(address, ("", b""))
+        if kept_revision != revision:
+            return None
+        self._bodies.move_to_end(address)
+        return body
+
+    def keep(self, address: Address, revision: str, body: bytes) -> None:
+        """Keep an answer instead of the one that was asked for least lately."""
+        if len(body) > MOST_BYTES:
+            return
+        self._bodies[address] = (revision, body)
+        self._bodies.move_to_end(address)
+        if len(self._bodies) > MOST_ANSWERS:
+            self._bodies.popitem(last=False)

@@ -1,0 +1,83 @@
+"""The caller of a request, its scopes, and the name that its rate limits count under."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated
+
+import structlog
+from fastapi import Depends, Request
+from starlette.types import Scope
+from starlette.types import Scope as AsgiScope
+
+from app.http.addresses import address_of, customer_of
+from core.store import ApiKey
+
+READ, SCORE, WRITE, ADMIN = "read", "score", "write", "admin"
+
+# What holding a scope includes.
+GRANTS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        READ: frozenset({READ}),
+        SCORE: frozenset({SCORE}),
+        WRITE: frozenset({READ, WRITE}),
+        ADMIN: frozenset({READ, SCORE, WRITE, ADMIN}),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who sent a request.
+
+    Attributes:
+        key_id: The API key, None where none is needed.
+        name: What people call the key.
+        scopes: What the key was made for.
+        session_sha256: Hash of the session's token where a browser has signed in, else None.
+    """
+
+    key_id: str | None
+    name: str | None
+    scopes: frozenset[str]
+    session_sha256: str | None = None
+
+    @classmethod
+    def of(cls, key: ApiKey, session_sha256: str | None = None) -> "Caller":
+        """Speak for a key, or for a browser that signed in with it."""
+        return cls(key.id, key.name, frozenset(key.scopes), session_sha256)
+
+    def may(self, scope: str) -> bool:
+        """Tell whether the scopes include another."""
+        return any(scope in GRANTS.get(held, ()) for held in self.scopes)
+
+
+# On this machine alone, before there is any key.
+OWNER = Caller(None, None, frozenset({ADMIN}))
+# At a path that is open to all.
+ANYBODY = Caller(None, None, frozenset())
+
+
+def let_in(scope: AsgiScope, caller: Caller) -> None:
+    """Note who sent a request, as `request.state.key` and in the log lines of the request."""
+    scope.setdefault("state", {})["key"] = caller
+    if caller.key_id is not None:
+        structlog.contextvars.bind_contextvars(key_id=caller.key_id)
+
+
+def caller_in(scope: AsgiScope) -> Caller:
+    """Return who sent a request; before that is known, and without a gate, anybody."""
+    caller: Caller = scope.get("state", {}).get("key", ANYBODY)
+    return caller
+
+
+def _caller(request: Request) -> Caller:
+    return caller_in(request.scope)
+
+
+UseCaller = Annotated[Caller, Depends(_caller)]
+
+
+def caller_of(scope: Scope) -> str:
+    """Tell callers apart: by key, else by address, and of IPv6 by the network that one customer has."""
+    return caller_in(scope).key_id or customer_of(address_of(scope) or "unknown")

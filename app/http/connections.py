@@ -1,0 +1,168 @@
+"""Bounds on connections: how many there are, and how long one may keep the server waiting."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+import h11
+from starlette.responses import Response
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from app.http.addresses import Network, customer_of, is_within
+from app.http.problems import http_problem
+from app.settings import ApiSettings
+
+# Connections beyond the bounds that are still told why; more are cut without a word.
+_TOLD = 64
+_TOLD_EACH = 8  # of one address
+
+
+def server_options(settings: ApiSettings) -> dict[str, Any]:
+    """Return uvicorn's options that bound connections, its protocol among them.
+
+    Beyond `max_connections` requests are answered 503 by uvicorn itself, in plain text. Headers that name
+    another address than the connection's count from trusted proxies alone; uvicorn's default trusts loopback.
+    """
+
+    class Bounded(PatientProtocol):
+        head_seconds = settings.head_seconds
+        stall_seconds = settings.body_idle_seconds
+        most_connections = settings.max_connections + _TOLD
+        most_of_one_address = settings.max_connections_per_address
+        proxies = settings.trusted_proxies
+        by_address: ClassVar[Counter[str]] = Counter()
+
+    return {
+        "proxy_headers": bool(settings.trusted_proxies),
+        "forwarded_allow_ips": [str(network) for network in settings.trusted_proxies],
+        "http": Bounded,
+        "ws": "none",
+        "limit_concurrency": settings.max_connections + 1,  # uvicorn refuses the one that reaches it
+        "timeout_keep_alive": settings.keep_alive_seconds,
+    }
+
+
+class PatientProtocol(H11Protocol):
+    """uvicorn's protocol for HTTP/1.1 with an end to its patience.
+
+    uvicorn alone waits for ever for a request's head, for the rest of a body whose request it has answered,
+    and for a client to take an answer.
+
+    Attributes:
+        head_seconds: How long a client may take for a request's head, or for a body that nobody awaits.
+        stall_seconds: How long a client may take nothing of an answer.
+        most_connections: Connections beyond these are cut.
+        most_of_one_address: Requests on connections beyond these are answered 429; a few more are cut.
+        proxies: Networks whose addresses may have any number, for they stand for many.
+        by_address: How many connections each address has.
+    """
+
+    head_seconds: ClassVar[float]
+    stall_seconds: ClassVar[float]
+    most_connections: ClassVar[int]
+    most_of_one_address: ClassVar[int]
+    proxies: ClassVar[Sequence[Network]]
+    by_address: ClassVar[Counter[str]]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._deadline: asyncio.TimerHandle | None = None
+        self._stall: asyncio.TimerHandle | None = None
+        self._address: str | None = None  # where its connections are counted
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        beyond = self._count() - self.most_of_one_address
+        if len(self.connections) > self.most_connections or beyond > _TOLD_EACH:
+            transport.abort()
+            return
+        if beyond > 0:
+            self.app = _too_many(self.most_of_one_address)
+        self._await_client()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_waiting()
+        self._stop_watching()
+        if self._address is not None:
+            self.by_address[self._address] -= 1
+            if not self.by_address[self._address]:
+                del self.by_address[self._address]
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; none of them moves a deadline before which all had to be there."""
+        super().data_received(data)
+        if self._is_between_requests():
+            self._stop_waiting()
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+        elif self._owes_bytes():
+            self._await_client()
+        else:
+            self._stop_waiting()
+
+    def pause_writing(self) -> None:
+        """Watch a client that does not take its answer as fast as it is made."""
+        super().pause_writing()
+        self._await_reader(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        """Stop watching."""
+        super().resume_writing()
+        self._stop_watching()
+
+    def _count(self) -> int:
+        """Count the connection for its address; returns how many that has, 0 for a proxy."""
+        if self.client is None or is_within(self.client[0], self.proxies):
+            return 0
+        self._address = customer_of(self.client[0])
+        self.by_address[self._address] += 1
+        return self.by_address[self._address]
+
+    def _is_between_requests(self) -> bool:
+        """Tell whether the rest of a body has arrived whose request was answered before, and nothing more."""
+        idle = self.cycle is not None and self.cycle.response_complete and not self.conn.trailing_data[0]
+        return idle and self.conn.their_state is h11.IDLE and not self.transport.is_closing()
+
+    def _owes_bytes(self) -> bool:
+        """Tell whether the client's next bytes are awaited by nobody but this connection."""
+        if self.transport.is_closing():
+            return False
+        answered = self.cycle is None or self.cycle.response_complete
+        return self.conn.their_state is h11.IDLE or (self.conn.their_state is h11.SEND_BODY and answered)
+
+    def _await_client(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(self.head_seconds, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _await_reader(self, left_before: int) -> None:
+        self._stall = self.loop.call_later(self.stall_seconds, self._check_reader, left_before)
+
+    def _check_reader(self, left_before: int) -> None:
+        left = self.transport.get_write_buffer_size()
+        if left < left_before:
+            self._await_reader(left)
+        else:
+            self.transport.abort()
+
+    def _stop_watching(self) -> None:
+        if self._stall is not None:
+            self._stall.cancel()
+
+
+def _too_many(most: int) -> Response:
+    detail = (
+        f"at most {most} connections of one address are answered at a time; RANKERY_TRUSTED_PROXIES names"
+        " proxies, which may have more"
+    )
+    return http_problem(HTTPStatus.TOO_MANY_REQUESTS, detail, {"Connection": "close", "Retry-After": "1"})

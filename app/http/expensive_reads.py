@@ -1,0 +1,148 @@
+"""Bounds on reads that take seconds of work: exports, proofs, what is inside a model, downloads."""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, BinaryIO, TypeVar
+
+from starlette.exceptions import HTTPException
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from app.http.caller import caller_of
+from app.http.thread_pools import EXPENSIVE, ThreadPool
+
+_RETRY_SECONDS = 1
+
+Result = TypeVar("Result")
+
+
+class ExpensiveReads:
+    """Answers that cost seconds: made by few threads, once for all who ask the same meanwhile.
+
+    Made and used within one event loop.
+
+    Args:
+        most_each: Answers of one caller that are made, or wait for their turn, at a time.
+    """
+
+    def __init__(self, most_each: int) -> None:
+        self._most_each = most_each
+        self._under_way: dict[Hashable, asyncio.Task[Any]] = {}
+        self._of_caller: Counter[str] = Counter()
+
+    async def answer(
+        self, caller: str, question: Hashable, work: Callable[[], Result], pool: ThreadPool = EXPENSIVE
+    ) -> Result:
+        """Return what a piece of work gives, or what it gives to somebody who asked the same before.
+
+        Args:
+            caller: Who asks.
+            question: What is asked: the same work for all that are equal.
+            work: Runs in a thread.
+            pool: Has the thread.
+
+        Raises:
+            HTTPException: 429 where too much is under way for the caller.
+        """
+        task = self._under_way.get(question)
+        if task is None:
+            self._take(caller)
+            task = asyncio.create_task(self._made(caller, question, work, pool))
+            task.add_done_callback(_retrieve)
+            self._under_way[question] = task
+        # Whoever leaves takes nothing from the others.
+        result: Result = await asyncio.shield(task)
+        return result
+
+    @contextlib.contextmanager
+    def slot(self, caller: str) -> Iterator[None]:
+        """Count one read for a caller until the block ends.
+
+        Raises:
+            HTTPException: 429 where too much is under way for the caller.
+        """
+        self._take(caller)
+        try:
+            yield
+        finally:
+            self._give_back(caller)
+
+    async def _made(
+        self, caller: str, question: Hashable, work: Callable[[], Result], pool: ThreadPool
+    ) -> Result:
+        try:
+            return await pool.run(work)
+        finally:
+            del self._under_way[question]
+            self._give_back(caller)
+
+    def _take(self, caller: str) -> None:
+        if self._of_caller[caller] >= self._most_each:
+            raise HTTPException(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                f"{self._most_each} expensive reads of yours are under way; try again when one has ended",
+                {"Retry-After": str(_RETRY_SECONDS)},
+            )
+        self._of_caller[caller] += 1
+
+    def _give_back(self, caller: str) -> None:
+        self._of_caller[caller] -= 1
+        if not self._of_caller[caller]:
+            del self._of_caller[caller]
+
+
+def _retrieve(done: "asyncio.Task[Any]") -> None:
+    """Take note of an exception that all who waited for it have left behind."""
+    if not done.cancelled():
+        done.exception()
+
+
+@dataclass(frozen=True)
+class CallersReads:
+    """The expensive reads of one caller.
+
+    Attributes:
+        reads: Those of everybody.
+        caller: Who asks.
+    """
+
+    reads: ExpensiveReads
+    caller: str
+
+    async def answer(
+        self, question: Hashable, work: Callable[[], Result], pool: ThreadPool = EXPENSIVE
+    ) -> Result:
+        """Return what a piece of work gives; see `ExpensiveReads.answer`."""
+        return await self.reads.answer(self.caller, question, work, pool)
+
+
+class Download(StreamingResponse):
+    """A file that is written as it is sent, of which a caller has few at a time.
+
+    Args:
+        blocks: What is sent.
+        source: What the blocks are made of, closed at the end.
+        media_type: Of the file.
+        filename: Which browsers save it under.
+    """
+
+    def __init__(
+        self, blocks: Iterator[str] | Iterator[bytes], source: BinaryIO | None, media_type: str, filename: str
+    ) -> None:
+        headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
+        super().__init__(blocks, media_type=media_type, headers=headers)
+        self._source = source
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it.
+
+        Raises:
+            HTTPException: 429 where too much is under way for the caller.
+        """
+        reads: ExpensiveReads = scope["app"].state.services.expensive
+        with self._source or contextlib.nullcontext(), reads.slot(caller_of(scope)):
+            await super().__call__(scope, receive, send)

@@ -1,0 +1,49 @@
+"""Bounds on the line and the headers that a request begins with."""
+
+from http import HTTPStatus
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.http.problems import http_problem
+
+MAX_TARGET_BYTES = 2**13
+MAX_HEADERS = 100
+MAX_HEADER_BYTES = 2**14
+_SEPARATORS = 4  # bytes of ": " and the line's end
+# Together they leave open where a body ends, and a proxy may see one request where we see two.
+_FRAMING = {b"content-length", b"transfer-encoding"}
+
+
+class HeadLimit:
+    """ASGI middleware that refuses an address or headers beyond what anybody needs.
+
+    The server's parser has a bound of its own, on what has arrived of an unfinished head; a head that arrives
+    whole passes it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] == "http" and (refusal := _refusal(scope)):
+            status, detail = refusal
+            await http_problem(status, detail, {"Connection": "close"})(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+
+def _refusal(scope: Scope) -> tuple[HTTPStatus, str] | None:
+    target = len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"])
+    if target > MAX_TARGET_BYTES:
+        return HTTPStatus.REQUEST_URI_TOO_LONG, f"the longest address accepted is {MAX_TARGET_BYTES} bytes"
+    headers = scope["headers"]
+    if {name for name, _ in headers} >= _FRAMING:
+        return HTTPStatus.BAD_REQUEST, "send either Content-Length or Transfer-Encoding"
+    if len(headers) > MAX_HEADERS:
+        detail = f"at most {MAX_HEADERS} headers are accepted"
+        return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, detail
+    if sum(len(name) + len(value) + _SEPARATORS for name, value in headers) > MAX_HEADER_BYTES:
+        detail = f"headers of at most {MAX_HEADER_BYTES} bytes together are accepted"
+        return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, detail
+    return None

@@ -1,0 +1,155 @@
+"""A process of low priority for work that is mostly Python.
+
+A thread that runs Python takes the interpreter from the event loop, and with it half of the time that scoring
+needs. What takes seconds of it is done in one process beside, which the operating system lets wait.
+"""
+
+import atexit
+import contextlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar, cast
+
+from core.errors import RankeryError
+from core.store import Store, StoreSettings
+
+_NICE = 10
+_STOP_SECONDS = 2.0
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+_SOURCES = str(Path(__file__).parents[1])
+
+Result = TypeVar("Result")
+
+
+class LowPriorityProcess:
+    """Does one piece of work after the other in a process that starts with the first one.
+
+    It ends when its input does, however this process ends. Safe between threads.
+    """
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def run(self, settings: StoreSettings, work: Callable[[Store], Result]) -> Result:
+        """Have a piece of work done.
+
+        Args:
+            settings: Of the store that it is given.
+            work: Can be pickled, as a function of a module can, or a `functools.partial` of one.
+
+        Raises:
+            RankeryError: What the work raises.
+            RuntimeError: The work failed otherwise, or its process did not survive it.
+        """
+        with self._turn:
+            try:
+                outcome = self._exchange((settings, work))
+            except (EOFError, OSError, pickle.UnpicklingError) as error:
+                self._stop()
+                raise RuntimeError("the process of low priority has ended") from error
+        if isinstance(outcome, RankeryError):
+            raise outcome
+        if isinstance(outcome, _Failure):
+            raise RuntimeError(outcome.trace)
+        result: Result = outcome
+        return result
+
+    def stop(self) -> None:
+        """End the process; further work starts another one."""
+        with self._turn:
+            self._stop()
+
+    def _exchange(self, message: object) -> Any:
+        if self._process is None or self._process.poll() is not None:
+            self._stop()
+            self._process = _started()
+        requests, answers = (cast("BinaryIO", pipe) for pipe in (self._process.stdin, self._process.stdout))
+        pickle.dump(message, requests)
+        requests.flush()
+        return pickle.load(answers)  # noqa: S301 - our own process wrote it
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):  # it is gone, with what was written to it
+                if pipe is not None:
+                    pipe.close()
+        try:
+            process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+# One for all applications of this process: its start takes seconds, its libraries 200 MB.
+LOW_PRIORITY = LowPriorityProcess()
+atexit.register(LOW_PRIORITY.stop)
+
+
+class _Failure:
+    """What went wrong in the other process, as it is logged here."""
+
+    def __init__(self, trace: str) -> None:
+        self.trace = trace
+
+
+def _started() -> subprocess.Popen[bytes]:
+    paths = [_SOURCES, *filter(None, [os.environ.get("PYTHONPATH")])]
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "app.http.low_priority"],
+        env={**os.environ, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    # From here, for its imports alone take seconds.
+    os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
+    return process
+
+
+def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Do what is asked for until the other process closes its end."""
+    store, opened = None, None
+    while True:
+        try:
+            settings, work = pickle.load(requests)  # noqa: S301 - the process that started this one wrote it
+        except EOFError:
+            return
+        try:
+            if store is None or settings != opened:
+                if store is not None:
+                    store.close()
+                store, opened = Store.open(settings), settings
+            outcome = work(store)
+        except RankeryError as error:
+            outcome = error
+        except Exception:  # noqa: BLE001 - it is raised where the work was asked for
+            outcome = _Failure(traceback.format_exc())
+        pickle.dump(outcome, answers)
+        answers.flush()
+
+
+def main() -> None:
+    """Serve the process that started this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal, which is meant for the other one
+    # Libraries write to the standard output, too.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    with contextlib.suppress(BrokenPipeError):
+        _serve(sys.stdin.buffer, answers)
+
+
+if __name__ == "__main__":
+    # By its name, so that what is pickled here is known there.
+    from app.http.low_priority import main as serve
+
+    serve()

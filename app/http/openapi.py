@@ -1,0 +1,255 @@
+"""The OpenAPI document: problems on every operation, and neat operation ids."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from app.auth.credentials import SESSION_COOKIE
+from app.auth.scopes import HEALTH, rule_of
+from app.http.problems import MEDIA_TYPE
+
+DESCRIPTION = """\
+Train, evaluate and serve learning-to-rank models.
+
+Upload judged query-document data or make synthetic data, submit training jobs that name a loss, follow them,
+and put the resulting models to use. Everything slow is a job: the answer is `202 Accepted` at once, and the
+job's page tells how far it is. What is polled carries an `ETag`; send it back as `If-None-Match` and an
+unchanged answer costs a `304` without a body. Every `POST` that creates takes an `Idempotency-Key`, but for
+keys. Send an API key as `Authorization: Bearer rk_…`; until one is made, this machine alone needs none.
+Whoever asks too often is answered `429` with `Retry-After`. Of members of one name in a JSON object the last
+counts.
+Errors are `application/problem+json` (RFC 9457), with a JSON pointer to each mistake in a payload.
+"""
+TAGS = (
+    {"name": "datasets", "description": "Judged query-document data"},
+    {"name": "jobs", "description": "Training, evaluation and ranking as work for the workers"},
+    {"name": "models", "description": "Trained rankers, their versions and aliases; scoring and export"},
+    {
+        "name": "inference",
+        "description": "The Open Inference Protocol, version 2: models as KServe and Triton serve them",
+    },
+    {"name": "results", "description": "Evaluations and rankings that jobs made"},
+    {"name": "overview", "description": "Who works, how much there is, which models are in use"},
+    {"name": "keys", "description": "What lets callers in, and what they changed"},
+    {"name": "catalogue", "description": "What a job may name"},
+    {"name": "health", "description": "Whether the service is alive and ready"},
+)
+_PROBLEM_SCHEMA: dict[str, Any] = {
+    "title": "Problem",
+    "description": "An error, as RFC 9457 describes it.",
+    "type": "object",
+    "required": ["type", "title", "status"],
+    "properties": {
+        "type": {
+            "type": "string",
+            "format": "uri-reference",
+            "description": "Stable name of the kind of problem",
+        },
+        "title": {"type": "string", "description": "The kind of problem in words"},
+        "status": {"type": "integer", "description": "The HTTP status"},
+        "detail": {"type": "string", "description": "What happened this time"},
+        "errors": {
+            "type": "array",
+            "description": "Each mistake in the payload",
+            "items": {
+                "type": "object",
+                "required": ["pointer", "detail"],
+                "properties": {
+                    "pointer": {"type": "string", "description": "Where, as a JSON pointer (RFC 6901)"},
+                    "detail": {"type": "string", "description": "What is wrong and what would be right"},
+                },
+            },
+        },
+    },
+}
+_EXAMPLES: Mapping[int, dict[str, Any]] = {
+    401: {
+        "type": "/problems/unauthenticated",
+        "title": "An API key is needed",
+        "status": 401,
+        "detail": "the API key is unknown, expired or revoked",
+    },
+    403: {
+        "type": "/problems/forbidden",
+        "title": "The API key may not do this",
+        "status": 403,
+        "detail": "this needs the scope write; the key key_01k9x2m4q7c8v5n3b6r1 has read",
+    },
+    404: {
+        "type": "/problems/not-found",
+        "title": "Not found",
+        "status": 404,
+        "detail": "there is no job 'job_1'",
+    },
+    409: {
+        "type": "/problems/wrong-state",
+        "title": "The present state does not allow this",
+        "status": 409,
+        "detail": "dataset ds_01k9x2m4q7c8v5n3b6r1 is pending: a job needs it to be ready",
+    },
+    408: {
+        "type": "/problems/too-slow",
+        "title": "The request arrives too slowly",
+        "status": 408,
+        "detail": "nothing of the body has arrived for 30 s",
+    },
+    413: {
+        "type": "/problems/too-large",
+        "title": "The request is too large",
+        "status": 413,
+        "detail": "the largest size accepted here is 8589934592 bytes",
+    },
+    414: {
+        "type": "/problems/address-too-long",
+        "title": "The address is too long",
+        "status": 414,
+        "detail": "the longest address accepted is 8192 bytes",
+    },
+    415: {
+        "type": "/problems/unsupported-media-type",
+        "title": "The media type is not accepted",
+        "status": 415,
+        "detail": "send the body as application/json, not text/plain",
+    },
+    421: {
+        "type": "/problems/foreign-host",
+        "title": "The service does not go by this name",
+        "status": 421,
+        "detail": "the name in the Host header is none of this service's; RANKERY_ALLOWED_HOSTS lists those"
+        " beyond this machine's own",
+    },
+    422: {
+        "type": "/problems/invalid-input",
+        "title": "The request is not valid",
+        "status": 422,
+        "detail": "/loss/mu: must be greater than or equal to 0",
+        "errors": [{"pointer": "/loss/mu", "detail": "must be greater than or equal to 0"}],
+    },
+    429: {
+        "type": "/problems/too-many-requests",
+        "title": "There are too many requests",
+        "status": 429,
+        "detail": "you may read 500 times a second; try again in 1 s",
+    },
+    431: {
+        "type": "/problems/headers-too-large",
+        "title": "The headers are too large",
+        "status": 431,
+        "detail": "at most 100 headers are accepted",
+    },
+    507: {
+        "type": "/problems/insufficient-storage",
+        "title": "There is no room for this",
+        "status": 507,
+        "detail": "the disk that uploads go to is full",
+    },
+    503: {
+        "type": "/problems/store-unavailable",
+        "title": "Storage cannot be reached",
+        "status": 503,
+        "detail": "the database failed: connection refused",
+    },
+}
+_DESCRIPTIONS: Mapping[int, str] = {
+    401: "No API key, or none that is accepted; not while there is no key at all",
+    403: "The API key lacks the scope, or a page of another site asks",
+    404: "Something named does not exist",
+    409: "The present state does not allow it",
+    408: "The body arrives too slowly",
+    413: "The body is too large",
+    414: "The address is too long",
+    415: "The body is of the wrong media type",
+    421: "The service does not go by the name in the Host header",
+    422: "The request is not valid",
+    429: "The caller asks too often, or has too many jobs; `Retry-After` says when to try again",
+    431: "The headers are too large",
+    503: "A part of the service cannot be reached, or it has too many connections",
+    507: "There is no room to store it",
+}
+
+_SECURITY_SCHEMES: Mapping[str, dict[str, Any]] = {
+    "key": {"type": "http", "scheme": "bearer", "description": "An API key"},
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": SESSION_COOKIE,
+        "description": "Of a browser that signed in with an API key",
+    },
+}
+_FRAMEWORK_SCHEMAS = ("HTTPValidationError", "ValidationError")
+
+Responses = dict[int | str, dict[str, Any]]
+NOT_MODIFIED: Responses = {304: {"description": "Unchanged since the `ETag` in `If-None-Match`"}}
+# For a body of JSON on its way in.
+BODY_PROBLEMS = (408, 413, 415, 422)
+# For an upload on its way in.
+UPLOAD_PROBLEMS = (408, 409, 413, 422, 507)
+_ANYWHERE = (414, 429, 431, 503)
+
+
+def problems(*statuses: int) -> Responses:
+    """Document the problems that an operation may answer with, besides those which any may."""
+    return {
+        status: {
+            "description": _DESCRIPTIONS[status],
+            "content": {
+                MEDIA_TYPE: {
+                    "schema": {"$ref": "#/components/schemas/Problem"},
+                    "example": _EXAMPLES[status],
+                }
+            },
+        }
+        for status in (*statuses, *_ANYWHERE)
+    }
+
+
+def operation_id(route: APIRoute) -> str:
+    """Name an operation by its function: `create_job`."""
+    return route.name
+
+
+def install(application: FastAPI) -> None:
+    """Let the application describe itself with the Problem schema in place."""
+
+    def openapi() -> dict[str, Any]:
+        if application.openapi_schema is None:
+            document = get_openapi(
+                title=application.title,
+                version=application.version,
+                summary=application.summary,
+                description=application.description,
+                routes=application.routes,
+                tags=application.openapi_tags,
+            )
+            _drop_framework_errors(document)
+            _tell_access(document)
+            document["components"]["schemas"]["Problem"] = _PROBLEM_SCHEMA
+            application.openapi_schema = document
+        return application.openapi_schema
+
+    application.openapi = openapi  # type: ignore[method-assign] # FastAPI's documented extension point
+
+
+def _tell_access(document: dict[str, Any]) -> None:
+    """Tell of every operation which scope it needs, and how it is refused without."""
+    document["components"]["securitySchemes"] = _SECURITY_SCHEMES
+    for path, methods in document["paths"].items():
+        rule = rule_of(path)
+        for method, operation in methods.items():
+            scope = rule.scope(method.upper()) if rule else None
+            operation["security"] = [{name: [scope]} for name in _SECURITY_SCHEMES] if scope else []
+            if path not in HEALTH:
+                refused = {str(status): response for status, response in problems(401, 403, 421).items()}
+                operation["responses"] = {**refused, **operation["responses"]}
+
+
+def _drop_framework_errors(document: dict[str, Any]) -> None:
+    """Take out the 422 that FastAPI adds to every path with a parameter, where text of any kind is valid."""
+    for name in _FRAMEWORK_SCHEMAS:
+        document["components"]["schemas"].pop(name, None)
+    for operation in (op for methods in document["paths"].values() for op in methods.values()):
+        if "application/json" in operation["responses"].get("422", {}).get("content", {}):
+            del operation["responses"]["422"]

@@ -1,0 +1,218 @@
+"""Every error as an RFC 9457 problem: the one place that knows the status of an error of core."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any, cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Match
+
+from app.http.pointers import input_problems
+from core.errors import (
+    ArtifactDamaged,
+    ByteQuotaExceeded,
+    DatasetError,
+    FeaturesAbsent,
+    InputProblem,
+    InvalidInput,
+    JobCancelled,
+    JobQuotaExceeded,
+    LeaseLost,
+    ModelError,
+    NotFound,
+    RankeryError,
+    StoreFull,
+    StoreUnavailable,
+    WrongState,
+)
+
+MEDIA_TYPE = "application/problem+json"
+MAX_PROBLEMS = 100  # told of one request; the rest would only fill the answer
+OUT_OF_MEMORY = "there is not enough memory for this now; send less at once, or try again later"
+# A job ends in seconds or in hours; whoever waits may ask this often.
+_JOB_QUOTA_SECONDS = 5
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+@dataclass(frozen=True)
+class ProblemKind:
+    """A kind of problem as clients tell it apart.
+
+    Attributes:
+        status: HTTP status code.
+        slug: Last part of the stable `type` reference, `/problems/{slug}`.
+        title: Short summary that does not change between occurrences.
+    """
+
+    status: HTTPStatus
+    slug: str
+    title: str
+
+
+KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
+    {
+        InvalidInput: ProblemKind(
+            HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-input", "The request is not valid"
+        ),
+        FeaturesAbsent: ProblemKind(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "features-absent",
+            "Most features are absent",
+        ),
+        DatasetError: ProblemKind(
+            HTTPStatus.UNPROCESSABLE_ENTITY, "unreadable-dataset", "The dataset cannot be read"
+        ),
+        ModelError: ProblemKind(
+            HTTPStatus.UNPROCESSABLE_ENTITY, "unfit-model", "The model cannot be used for this"
+        ),
+        NotFound: ProblemKind(HTTPStatus.NOT_FOUND, "not-found", "Not found"),
+        WrongState: ProblemKind(HTTPStatus.CONFLICT, "wrong-state", "The present state does not allow this"),
+        LeaseLost: ProblemKind(HTTPStatus.CONFLICT, "lease-lost", "Another worker has taken the job over"),
+        JobCancelled: ProblemKind(HTTPStatus.CONFLICT, "job-cancelled", "The job was cancelled"),
+        JobQuotaExceeded: ProblemKind(
+            HTTPStatus.TOO_MANY_REQUESTS, "too-many-jobs", "Too many jobs wait or run"
+        ),
+        ByteQuotaExceeded: ProblemKind(HTTPStatus.CONFLICT, "quota-exceeded", "Too much is stored"),
+        ArtifactDamaged: ProblemKind(
+            HTTPStatus.INTERNAL_SERVER_ERROR, "artifact-damaged", "Stored bytes are damaged"
+        ),
+        StoreFull: ProblemKind(
+            HTTPStatus.INSUFFICIENT_STORAGE, "insufficient-storage", "There is no room for this"
+        ),
+        StoreUnavailable: ProblemKind(
+            HTTPStatus.SERVICE_UNAVAILABLE, "store-unavailable", "Storage cannot be reached"
+        ),
+    }
+)
+
+# For what goes wrong before core is reached. The titles are ours: Python's phrases differ by version.
+_HTTP_KINDS: Mapping[int, ProblemKind] = MappingProxyType(
+    {
+        kind.status: kind
+        for kind in (
+            ProblemKind(HTTPStatus.BAD_REQUEST, "bad-request", "The request cannot be understood"),
+            ProblemKind(HTTPStatus.NOT_FOUND, "no-such-path", "There is nothing at this path"),
+            ProblemKind(HTTPStatus.METHOD_NOT_ALLOWED, "method-not-allowed", "The path has no such method"),
+            ProblemKind(HTTPStatus.REQUEST_TIMEOUT, "too-slow", "The request arrives too slowly"),
+            ProblemKind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large"),
+            ProblemKind(HTTPStatus.REQUEST_URI_TOO_LONG, "address-too-long", "The address is too long"),
+            ProblemKind(
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "The media type is not accepted"
+            ),
+            ProblemKind(HTTPStatus.TOO_MANY_REQUESTS, "too-many-requests", "There are too many requests"),
+            ProblemKind(
+                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers-too-large", "The headers are too large"
+            ),
+            ProblemKind(HTTPStatus.INTERNAL_SERVER_ERROR, "internal-error", "Something failed on our side"),
+            ProblemKind(HTTPStatus.SERVICE_UNAVAILABLE, "not-ready", "The service is not ready"),
+        )
+    }
+)
+
+
+def install(application: FastAPI) -> None:
+    """Answer every exception that reaches the application with a problem."""
+    application.add_exception_handler(RankeryError, _on_rankery_error)
+    application.add_exception_handler(RequestValidationError, _on_validation_error)
+    application.add_exception_handler(HTTPException, _on_http_exception)
+    application.add_exception_handler(MemoryError, _on_memory_error)
+
+
+def problem(
+    kind: ProblemKind,
+    detail: str | None,
+    errors: Sequence[InputProblem] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Build the response for one problem."""
+    content: dict[str, Any] = {
+        "type": f"/problems/{kind.slug}",
+        "title": kind.title,
+        "status": int(kind.status),
+    }
+    if detail:
+        content["detail"] = detail
+    if errors:
+        content["errors"] = [{"pointer": error.pointer, "detail": error.detail} for error in errors]
+    return JSONResponse(
+        content, int(kind.status), headers=dict(headers) if headers else None, media_type=MEDIA_TYPE
+    )
+
+
+def internal_error() -> Response:
+    """Answer for a fault of ours, which says nothing about it; the log does."""
+    return http_problem(HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def not_ready(faults: Sequence[str]) -> Response:
+    """Answer that parts of the service are down, naming them."""
+    return http_problem(HTTPStatus.SERVICE_UNAVAILABLE, "; ".join(faults))
+
+
+def http_problem(
+    status: int, detail: str | None = None, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Build the problem for a plain HTTP status."""
+    known = HTTPStatus(status)
+    kind = _HTTP_KINDS.get(status) or ProblemKind(known, f"http-{status}", known.phrase)
+    return problem(kind, detail, headers=headers)
+
+
+def kind_of(error: RankeryError) -> ProblemKind | None:
+    """Look the error's type up in the table, its bases included."""
+    return next((KINDS[cls] for cls in type(error).__mro__ if cls in KINDS), None)
+
+
+def _on_rankery_error(_: Request, error: Exception) -> Response:
+    kind = kind_of(cast("RankeryError", error))
+    if kind is None:
+        raise error
+    if isinstance(error, InvalidInput):
+        return _invalid_input(error.problems, len(error.problems), kind)
+    waiting = isinstance(error, JobQuotaExceeded)
+    return problem(kind, str(error), headers={"Retry-After": str(_JOB_QUOTA_SECONDS)} if waiting else None)
+
+
+def _on_validation_error(_: Request, error: Exception) -> Response:
+    invalid = cast("RequestValidationError", error)
+    errors = invalid.errors()
+    # Translated up to a bound: a body of a few megabytes can be wrong in a million places.
+    problems = input_problems(errors[:MAX_PROBLEMS], invalid.body)
+    return _invalid_input(problems, max(len(problems), len(errors) if len(errors) > MAX_PROBLEMS else 0))
+
+
+def _on_memory_error(_request: Request, _error: Exception) -> Response:
+    return http_problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_MEMORY)
+
+
+def _on_http_exception(request: Request, error: Exception) -> Response:
+    http = cast("HTTPException", error)
+    detail = http.detail if http.detail != HTTPStatus(http.status_code).phrase else None
+    headers = dict(http.headers or {})
+    if http.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_allowed_methods(request))
+    return http_problem(http.status_code, detail, headers)
+
+
+def _allowed_methods(request: Request) -> list[str]:
+    # The router stops at the first route of the path, which knows its own method only.
+    scopes = {method: {**request.scope, "method": method} for method in _METHODS}
+    return [
+        method
+        for method, scope in scopes.items()
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+    ]
+
+
+def _invalid_input(
+    problems: Sequence[InputProblem], total: int, kind: ProblemKind = KINDS[InvalidInput]
+) -> Response:
+    first = f"{problems[0].pointer}: {problems[0].detail}" if problems[0].pointer else problems[0].detail
+    detail = first if total == 1 else f"{total} problems; the first is {first}"
+    return problem(kind, detail, problems[:MAX_PROBLEMS])

@@ -1,0 +1,73 @@
+"""What every route of the API does before and after its function runs."""
+
+from collections.abc import Callable, Coroutine
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import HTTPException, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.routing import APIRoute
+from starlette.responses import Response
+
+from app.http.bodies import JsonRequest
+from app.http.caching import conditional
+from app.services import services_of
+from app.settings import ApiSettings
+
+# The one parameter that is no key of the database, which PostgreSQL cannot even be asked for with a NUL.
+QUERY_ID = "query_id"
+
+Handle = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class JsonRoute(APIRoute):
+    """A route that reads JSON strictly within bounds and answers GET conditionally."""
+
+    def get_route_handler(self) -> Handle:
+        """Wrap FastAPI's handler."""
+        handle = super().get_route_handler()
+
+        async def handle_json(request: Request) -> Response:
+            if any("\x00" in given for name, given in request.path_params.items() if name != QUERY_ID):
+                raise HTTPException(HTTPStatus.NOT_FOUND)
+            json_request = self.bounded(request, services_of(request).settings)
+            return conditional(request, await self.answer(json_request, handle))
+
+        return handle_json
+
+    async def answer(self, request: JsonRequest, handle: Handle) -> Response:
+        """Have a request answered."""
+        if self.body_field is not None:
+            request.require_json()
+        return await handle(request)
+
+    def bounded(self, request: Request, settings: ApiSettings) -> JsonRequest:
+        """Bound the body that a request may have."""
+        return JsonRequest(request.scope, request.receive, settings.max_json_bytes)
+
+
+class PolledRoute(JsonRoute):
+    """A JSON route for GET whose answers are made of the address and what is on record, and of nothing else.
+
+    As long as nothing changes, they are given again.
+    """
+
+    async def answer(self, request: JsonRequest, handle: Handle) -> Response:
+        """Have a request answered where the answer may not be the same as before."""
+        services, address = services_of(request), (request.scope["path"], request.scope["query_string"])
+
+        async def find() -> tuple[str, bytes | None]:
+            store = services.store
+            revision = store.revision() if store.tells_at_once else await run_in_threadpool(store.revision)
+            return revision, services.unchanged.find(address, revision)
+
+        _, known = await find()
+        if known is None:
+            async with services.unchanged.turn:
+                revision, known = await find()
+                if known is None:
+                    response = await handle(request)
+                    if response.status_code == HTTPStatus.OK:
+                        services.unchanged.keep(address, revision, bytes(response.body))
+                    return response
+        return Response(known, media_type="application/json")

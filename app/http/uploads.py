@@ -1,0 +1,221 @@
+"""Uploads on their way from the socket to the artifact store, in constant memory."""
+
+import contextlib
+import hashlib
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from fastapi.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+
+from app.http.bodies import too_large
+from app.http.disk_space import require_room
+from app.http.multipart import UploadParser
+from core.errors import InvalidInput
+from core.store.artifacts.artifacts import Artifacts
+
+# One hop to a thread for this much, rather than for each chunk of 64 KiB that the server hands over.
+BLOCK_BYTES = 2**20
+# Boundaries, part headers and text fields around the files.
+ENVELOPE_BYTES = 2 * 2**20
+
+
+@dataclass(frozen=True)
+class ReceivedFile:
+    """A file that has fully arrived.
+
+    Attributes:
+        filename: Name that the client gave it, without folders.
+        size_bytes: Its length.
+        sha256: Hexadecimal digest of its bytes.
+    """
+
+    filename: str
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class ReceivedUpload:
+    """An upload that has fully arrived.
+
+    Attributes:
+        files: The files by the name of their part.
+        fields: The text fields by name.
+    """
+
+    files: dict[str, ReceivedFile]
+    fields: dict[str, str]
+
+
+class Reception:
+    """Writes the files of one upload as they arrive; all of them appear when the block ends well, or none.
+
+    Args:
+        artifacts: Where they go.
+        key_of: The key of each part's file.
+        max_bytes: The most bytes of all files together.
+        min_free_bytes: The space that stays free on the disk.
+    """
+
+    def __init__(
+        self, artifacts: Artifacts, key_of: Callable[[str], str], max_bytes: int, min_free_bytes: int = 0
+    ) -> None:
+        self._artifacts = artifacts
+        self._key_of = key_of
+        self._max_bytes = max_bytes
+        self._min_free_bytes = min_free_bytes
+        self._open_files = contextlib.ExitStack()
+        self._arriving: dict[str, _ArrivingFile] = {}
+        self._blocks: list[tuple[_ArrivingFile, bytearray]] = []
+        self._held_bytes = 0
+        self._received_bytes = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open_files.__exit__(kind, error, trace)
+
+    def begin(self, field: str, filename: str) -> None:
+        """Be told that the bytes from here on belong to another file."""
+        self._arriving[field] = _ArrivingFile(self._key_of(field), filename)
+        self._blocks.append((self._arriving[field], bytearray()))
+
+    def take(self, piece: bytes) -> None:
+        """Hold a piece of the present file until the next block is written.
+
+        Raises:
+            HTTPException: 413 when the upload has grown too large.
+        """
+        self._received_bytes += len(piece)
+        if self._received_bytes > self._max_bytes:
+            raise too_large(self._max_bytes)
+        self._blocks[-1][1].extend(piece)
+        self._held_bytes += len(piece)
+
+    async def flush(self, at_least: int = 0) -> None:
+        """Write what is held, in a thread, once it is worth it."""
+        if self._blocks and self._held_bytes >= at_least:
+            blocks, self._held_bytes = self._blocks, 0
+            self._blocks = [(blocks[-1][0], bytearray())]
+            await run_in_threadpool(self._write, blocks)
+
+    def files(self) -> dict[str, ReceivedFile]:
+        """Return what has arrived.
+
+        Raises:
+            InvalidInput: A file is empty.
+        """
+        for field, file in self._arriving.items():
+            if file.size_bytes == 0:
+                raise InvalidInput.at(f"/{field}", "is empty")
+        return {field: file.received() for field, file in self._arriving.items()}
+
+    def _write(self, blocks: "list[tuple[_ArrivingFile, bytearray]]") -> None:
+        for file, block in blocks:
+            require_room(self._artifacts, self._min_free_bytes, len(block))
+            if file.stream is None:
+                file.stream = self._open_files.enter_context(self._artifacts.writing(file.key))
+            file.write(block)
+
+
+class _ArrivingFile:
+    def __init__(self, key: str, filename: str) -> None:
+        self.key = key
+        self.stream: BinaryIO | None = None
+        self.size_bytes = 0
+        self._filename = filename
+        self._hash = hashlib.sha256()
+
+    def write(self, block: bytearray) -> None:
+        if self.stream is None:
+            raise RuntimeError("the file must be open")
+        self.size_bytes += len(block)
+        self._hash.update(block)
+        self.stream.write(block)
+
+    def received(self) -> ReceivedFile:
+        return ReceivedFile(self._filename, self.size_bytes, self._hash.hexdigest())
+
+
+@contextlib.contextmanager
+def receiving(
+    artifacts: Artifacts,
+    key_of: Callable[[str], str],
+    folders: Sequence[str],
+    max_bytes: int,
+    min_free_bytes: int = 0,
+) -> Iterator[Reception]:
+    """Keep what arrives; an interrupted upload leaves not even an empty folder.
+
+    Args:
+        artifacts: Where it goes.
+        key_of: The key of each part's file.
+        folders: All folders that these keys may lie in.
+        max_bytes: The most bytes of all files together.
+        min_free_bytes: The space that stays free on the disk.
+
+    Raises:
+        StoreFull: There is no room for it.
+    """
+    try:
+        with Reception(artifacts, key_of, max_bytes, min_free_bytes) as reception:
+            yield reception
+    except BaseException:
+        for folder in folders:
+            artifacts.delete(folder)
+        raise
+
+
+def refuse_declared_size(headers: Headers, max_bytes: int, artifacts: Artifacts, min_free_bytes: int) -> None:
+    """Refuse an upload whose Content-Length already says that it is too large, or has no room.
+
+    Raises:
+        HTTPException: 413.
+        StoreFull: There is no room for it.
+    """
+    declared = headers.get("content-length", "")
+    coming_bytes = int(declared) if declared.isdecimal() else 0
+    if coming_bytes > max_bytes + ENVELOPE_BYTES:
+        raise too_large(max_bytes)
+    require_room(artifacts, min_free_bytes, coming_bytes)
+
+
+async def receive_upload(
+    body: AsyncIterator[bytes],
+    content_type: str,
+    reception: Reception,
+    files: tuple[str, ...],
+    texts: Mapping[str, int],
+    max_bytes: int,
+) -> ReceivedUpload:
+    """Stream the files of a multipart body to where they are kept.
+
+    Args:
+        body: The request's body in pieces.
+        content_type: The request's Content-Type, which carries the boundary.
+        reception: Takes the files; writes happen off the event loop.
+        files: Names of the parts that may be files.
+        texts: Names of the text fields that may come with them, and their largest sizes in bytes.
+        max_bytes: The most bytes of all files together.
+
+    Raises:
+        InvalidInput: When the body is not multipart, is cut short, or holds a part that is unknown or empty.
+        HTTPException: 413 when the upload is larger than `max_bytes`.
+    """
+    parser = UploadParser(content_type, files, texts, reception)
+    received = 0
+    async for chunk in body:
+        received += len(chunk)
+        if received > max_bytes + ENVELOPE_BYTES:
+            raise too_large(max_bytes)
+        parser.feed(chunk)
+        await reception.flush(at_least=BLOCK_BYTES)
+    parser.finish()
+    await reception.flush()
+    return ReceivedUpload(reception.files(), parser.fields)

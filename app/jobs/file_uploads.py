@@ -1,0 +1,100 @@
+"""Uploads of one file that a job reads: both are kept, or neither."""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from fastapi import Request
+from fastapi.concurrency import contextmanager_in_threadpool
+from starlette.responses import Response
+
+from app.http.idempotency import Once
+from app.http.responses import accepted
+from app.http.uploads import ReceivedFile, ReceivedUpload, receive_upload, receiving, refuse_declared_size
+from app.jobs.schemas import Job
+from app.services import Services
+from core.errors import InputProblem
+from core.store import Job as JobRow
+from core.store import Transaction
+
+_FILE = "file"
+T = TypeVar("T")
+
+
+async def receive_file(
+    request: Request,
+    services: Services,
+    key: str,
+    folder: str,
+    texts: Mapping[str, int],
+    max_bytes: int,
+    check: Callable[[ReceivedUpload], T],
+) -> T:
+    """Stream the file of a multipart body to where it is kept.
+
+    Args:
+        request: The request.
+        services: Where it goes.
+        key: Under which it is kept.
+        folder: Of the key; nothing is left in it of an upload that was interrupted or is refused.
+        texts: Names of the text fields that may come with it, and their largest sizes in bytes.
+        max_bytes: The largest size of the file.
+        check: Makes what it is of what has arrived, or refuses it.
+
+    Raises:
+        InvalidInput: When the body is not multipart, is cut short, or holds a part that is unknown, empty or
+            unfit.
+        HTTPException: 413 when the file is larger than `max_bytes`.
+        StoreFull: There is no room for it.
+    """
+    artifacts, reserve = services.store.artifacts, services.settings.min_free_bytes
+    refuse_declared_size(request.headers, max_bytes, artifacts, reserve)
+    content_type = request.headers.get("content-type", "")
+    receiver = receiving(artifacts, lambda _: key, [folder], max_bytes, reserve)
+    async with contextmanager_in_threadpool(receiver) as reception:
+        received = await receive_upload(request.stream(), content_type, reception, (_FILE,), texts, max_bytes)
+        return check(received)
+
+
+def missing_file(files: Mapping[str, ReceivedFile], noun: str) -> list[InputProblem]:
+    """Find out whether the file is there."""
+    if _FILE in files:
+        return []
+    return [InputProblem(f"/{_FILE}", f"required: the {noun}, as a part with this name and a filename")]
+
+
+def queue_reading(
+    services: Services,
+    key_id: str | None,
+    once: Once,
+    sha256: str,
+    folder: str,
+    queue: Callable[[Transaction], JobRow],
+) -> Response:
+    """Queue the job that reads a file, for the key that it came with.
+
+    Args:
+        services: Where the file is.
+        key_id: The key, None where none is needed.
+        once: The promise to do so once.
+        sha256: Checksum of all that was sent.
+        folder: Of the file, which goes where the job is not queued.
+        queue: Checks what is asked for and queues the job.
+
+    Raises:
+        JobQuotaExceeded: The key has too many jobs.
+    """
+    kept = False
+    try:
+        with services.store.begin() as tx:
+            if answer := once.earlier_answer(tx, sha256):
+                return answer
+            tx.quotas.allow_jobs(key_id, services.settings.max_active_jobs)
+            job = queue(tx)
+            created = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
+            once.keep(tx, sha256, created)
+        kept = True
+    finally:
+        if not kept:
+            services.store.artifacts.delete(folder)
+    services.submitted(job)
+    return created

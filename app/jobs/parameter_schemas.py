@@ -1,0 +1,136 @@
+"""Schemas of losses and of declared parameters."""
+
+import types
+import typing
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, create_model
+from pydantic.fields import FieldInfo
+
+from app.http.schemas import RequestModel, ResponseModel
+from core.losses import LOSSES
+from core.parameters import Parameter, parameters_of
+
+_TYPE_NAMES = {float: "number", int: "integer", bool: "boolean", str: "text", list: "list", tuple: "list"}
+
+
+class ParameterDescription(ResponseModel):
+    """One hyperparameter: its type, default, bounds and meaning."""
+
+    name: str = Field(description="As written in requests", examples=["truncation_level"])
+    type: str = Field(description="number, integer, boolean, text or list", examples=["integer"])
+    optional: bool = Field(description="Whether null is allowed, for not used", examples=[True])
+    default: Any = Field(description="Value when left out", examples=[None])
+    minimum: float | None = Field(description="Lower bound", examples=[1])
+    exclusive_minimum: bool = Field(
+        description="Whether the lower bound itself is excluded", examples=[False]
+    )
+    maximum: float | None = Field(description="Inclusive upper bound", examples=[None])
+    choices: list[str] = Field(description="Allowed values of a text; empty for others", examples=[[]])
+    description: str = Field(
+        description="What it does", examples=["Keep pairs with a document in the top τ."]
+    )
+
+
+def request_model(model_name: str, cls: type, documentation: str, **extra: Any) -> type[RequestModel]:
+    """Derive the request model of a dataclass whose fields are `parameter()` declarations.
+
+    Args:
+        model_name: Name of the model, as it appears in the OpenAPI document.
+        cls: The dataclass.
+        documentation: The model's description.
+        **extra: Further fields, in pydantic's `(annotation, Field(...))` form, put first.
+    """
+    fields: dict[str, Any] = {p.name: (_annotation(p), _field(p)) for p in parameters_of(cls)}
+    model: type[RequestModel] = create_model(
+        model_name, __base__=RequestModel, __doc__=documentation, **{**extra, **fields}
+    )
+    return model
+
+
+def describe(cls: type) -> list[ParameterDescription]:
+    """Describe the hyperparameters of a dataclass for the catalogue."""
+    return [
+        ParameterDescription(
+            name=p.name,
+            type=" or ".join(dict.fromkeys(_type_name(member) for member in _members(p.type))),
+            optional=p.optional,
+            default=p.default,
+            minimum=p.minimum,
+            exclusive_minimum=p.above,
+            maximum=p.maximum,
+            choices=list(p.choices),
+            description=p.description,
+        )
+        for p in parameters_of(cls)
+    ]
+
+
+def _annotation(parameter: Parameter) -> Any:
+    members = tuple(_annotated(member, parameter) for member in _members(parameter.type))
+    annotation: Any = typing.Union[members]  # noqa: UP007 - built at run time
+    return annotation | None if parameter.optional else annotation
+
+
+def _annotated(member: Any, parameter: Parameter) -> Any:
+    if member is str and parameter.choices:
+        return Literal[parameter.choices]
+    if member in (int, float):
+        return Annotated[member, _bounds(parameter)]
+    if typing.get_origin(member) is tuple:  # JSON has arrays only
+        return list[typing.get_args(member)[0]]  # type: ignore[misc] # built at run time
+    return member
+
+
+def _bounds(parameter: Parameter) -> FieldInfo:
+    low, high = parameter.minimum, parameter.maximum
+    bounds: FieldInfo = Field(gt=low, le=high) if parameter.above else Field(ge=low, le=high)
+    return bounds
+
+
+def _field(parameter: Parameter) -> FieldInfo:
+    field: FieldInfo = Field(default=parameter.default, description=parameter.description)
+    return field
+
+
+def _members(type_: Any) -> tuple[Any, ...]:
+    if isinstance(type_, types.UnionType) or typing.get_origin(type_) is typing.Union:
+        return typing.get_args(type_)
+    return (type_,)
+
+
+def _type_name(type_: Any) -> str:
+    return _TYPE_NAMES.get(typing.get_origin(type_) or type_, "value")
+
+
+def _loss_request(name: str) -> type[RequestModel]:
+    loss = LOSSES[name]
+    tag = (Literal[name], Field(description=loss.summary))
+    return request_model(
+        f"{loss.__name__}Request", loss, f"{loss.summary}: {loss.formula}. {loss.source}.", name=tag
+    )
+
+
+_REQUESTS: tuple[type[RequestModel], ...] = tuple(_loss_request(name) for name in LOSSES)
+
+# Any of the losses, told apart by `name`.
+LossRequest: Any = Annotated[reduce(or_, _REQUESTS), Field(discriminator="name")]
+
+
+class LossDescription(ResponseModel):
+    """A loss in the catalogue."""
+
+    name: str = Field(description="As written in requests", examples=["ndcg-loss2++"])
+    summary: str = Field(description="One line", examples=["Tighter bound on the NDCG cost"])
+    formula: str = Field(description="The loss as computed", examples=["Σ w ln(1 + e^{−σ(s_i − s_j)})"])
+    source: str = Field(description="Where it was published", examples=["Wang et al. 2018, eq. 19"])
+    choose: str = Field(description="When to choose it", examples=["NDCG counts"])
+    parameters: list[ParameterDescription] = Field(description="Its hyperparameters")
+
+
+class LossCatalogue(ResponseModel):
+    """All losses that a training job may name."""
+
+    items: list[LossDescription]

@@ -1,0 +1,335 @@
+"""Jobs as submitted, a union told apart by `kind`."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from app.datasets.schemas import HoldOut, LabelMap, Validation
+from app.http.schemas import Id, ModelName, ModelReference, RequestModel
+from app.jobs.contract_schemas import Contract
+from app.jobs.parameter_schemas import LossRequest, request_model
+from core.training import Hyperparameters
+
+DEFAULT_METRICS = ("ndcg@5", "ndcg@10")
+MAX_METRICS = 32
+MAX_ROUNDS = 100_000
+
+HyperparametersRequest: Any = request_model(
+    "Hyperparameters", Hyperparameters, "How trees are grown, under LightGBM's own names."
+)
+MetricNames = Annotated[
+    list[Annotated[str, Field(max_length=64)]],
+    Field(
+        min_length=1,
+        max_length=MAX_METRICS,
+        description="Spellings as `GET /v1/metrics` lists them",
+        examples=[["ndcg@5", "ndcg@10", "map", "mrr"]],
+    ),
+]
+Permutations = Annotated[
+    int,
+    Field(
+        ge=1_000,
+        le=10_000_000,
+        description="Random assignments of Fisher's randomisation test; exact where few queries differ",
+    ),
+]
+Priority = Literal["low", "normal", "high"]
+Seed = Annotated[
+    int,
+    Field(
+        ge=0,
+        le=2**31 - 1,
+        description="Decides every random choice, also of a loss without a `seed`; same seed, same result",
+    ),
+]
+
+
+AllowAbsentFeatures = Annotated[
+    bool,
+    Field(
+        description="Go on where a dataset lacks more than half of the features that a model uses; otherwise"
+        " the job fails"
+    ),
+]
+
+
+class EarlyStoppingRequest(RequestModel):
+    """Stop when validation no longer improves."""
+
+    metric: str = Field(max_length=64, description="Watched on the validation data", examples=["ndcg@5"])
+    rounds: int = Field(ge=1, le=MAX_ROUNDS, description="Iterations without improvement", examples=[30])
+
+
+class DiagnosticsRequest(RequestModel):
+    """Follow what the papers say of a loss while it trains."""
+
+    interval: int = Field(ge=1, le=100_000, description="Iterations from one look to the next", examples=[10])
+    cutoff: int = Field(10, ge=1, le=10_000, description="k of the top k that is looked at")
+
+
+class LossDiagnosticsRequest(RequestModel):
+    """See what the papers say of a loss at the scores of a model."""
+
+    loss: LossRequest
+    cutoff: int = Field(10, ge=1, le=10_000, description="k of the top k that is looked at")
+
+
+class LimitsRequest(RequestModel):
+    """End the job as failed when it takes more than this; the workers' own limits hold as well."""
+
+    seconds: float | None = Field(
+        None, gt=0, le=31_536_000, description="Running time over all attempts", examples=[3600]
+    )
+    memory_bytes: int | None = Field(
+        None, ge=2**20, le=2**50, description="Memory that it takes in a worker", examples=[8_589_934_592]
+    )
+
+
+class QueuedRequest(RequestModel):
+    """What all jobs have in common."""
+
+    priority: Priority = Field(
+        "normal", description="Jobs of a higher one go first; among equals, keys take turns"
+    )
+    limits: LimitsRequest | None = None
+
+
+class TrainRequest(QueuedRequest):
+    """Train a new version of a model."""
+
+    kind: Literal["train"]
+    model_name: ModelName
+    dataset_id: Id = Field(description="A ready dataset to learn from")
+    validation: Validation | None = Field(None, description="What picks the best iteration; none when null")
+    test_dataset_id: Id | None = Field(None, description="A ready dataset to evaluate and rank at the end")
+    test: HoldOut | None = Field(
+        None, description="Instead of it, part of the training dataset, taken out before `validation`"
+    )
+    label_map: LabelMap = Field(default_factory=dict)
+    loss: LossRequest
+    hyperparameters: HyperparametersRequest = Field(default_factory=HyperparametersRequest)
+    metrics: MetricNames = Field(default_factory=lambda: list(DEFAULT_METRICS))
+    early_stopping: EarlyStoppingRequest | None = Field(None, description="Needs `validation`")
+    contract: Contract = "default"
+    diagnostics: DiagnosticsRequest | None = Field(
+        None, description="Computed on the training data; their values are curves of the history"
+    )
+    seed: Seed = 42
+    metric_interval: int = Field(
+        1, ge=1, le=100_000, description="Iterations from one measurement of loss and metrics to the next"
+    )
+    allow_absent_features: AllowAbsentFeatures = False
+
+
+class EvaluateRequest(QueuedRequest):
+    """Measure a model, or a ranking from elsewhere, on a dataset."""
+
+    kind: Literal["evaluate"]
+    model: ModelReference | None = Field(None, description="What ranks; or `ranking_id`")
+    ranking_id: Id | None = Field(
+        None, description="A stored ranking, joined with the dataset by query and document ids"
+    )
+    dataset_id: Id = Field(description="A ready dataset")
+    metrics: MetricNames = Field(default_factory=lambda: list(DEFAULT_METRICS))
+    contract: Contract = "default"
+    diagnostics: LossDiagnosticsRequest | None = Field(None, description="Needs `model`")
+    label_map: LabelMap = Field(default_factory=dict)
+    seed: Seed = 42
+    allow_absent_features: AllowAbsentFeatures = False
+
+
+class RankDatasetRequest(QueuedRequest):
+    """Order a dataset's documents by a model."""
+
+    kind: Literal["rank"]
+    model: ModelReference
+    dataset_id: Id = Field(description="A ready dataset")
+    allow_absent_features: AllowAbsentFeatures = False
+
+
+class ModelSystem(RequestModel):
+    """A model to compare."""
+
+    model: ModelReference
+
+
+class RankingSystem(RequestModel):
+    """A ranking to compare: an uploaded run, or one that an earlier job stored."""
+
+    ranking_id: Id = Field(examples=["rnk_…"])
+
+
+def _system_form(value: Any) -> str | None:
+    for name in ("model", "ranking_id"):
+        if (isinstance(value, dict) and name in value) or hasattr(value, name):
+            return name
+    return None
+
+
+SystemRequest = Annotated[
+    Annotated[ModelSystem, Tag("model")] | Annotated[RankingSystem, Tag("ranking_id")],
+    Discriminator(
+        _system_form,
+        custom_error_type="system_form",
+        custom_error_message='must be {"model": "web:3"} or {"ranking_id": "rnk_…"}',
+    ),
+]
+
+
+class CompareRequest(QueuedRequest):
+    """Compare models and rankings, query by query, on one dataset."""
+
+    kind: Literal["compare"]
+    dataset_id: Id = Field(description="A ready dataset")
+    systems: list[SystemRequest] = Field(
+        min_length=2, max_length=20, description="What to compare; each later one against each earlier one"
+    )
+    metrics: MetricNames = Field(
+        default_factory=lambda: list(DEFAULT_METRICS), description="The first one decides"
+    )
+    contract: Contract = "default"
+    permutations: Permutations = 100_000
+    label_map: LabelMap = Field(default_factory=dict)
+    seed: Seed = 42
+    allow_absent_features: AllowAbsentFeatures = False
+
+
+class PartialDependenceRequest(RequestModel):
+    """How a model's scores follow single features."""
+
+    features: list[Annotated[str, Field(max_length=1024)]] | None = Field(
+        None,
+        max_length=100,
+        description="Names; the ten that are most important by permutation when null",
+        examples=[["bm25", "pagerank"]],
+    )
+    grid: int = Field(32, ge=2, le=256, description="Values of each feature, its quantiles")
+    sample: int = Field(2_000, ge=1, le=100_000, description="Documents that the mean is taken over")
+
+
+class InspectRequest(QueuedRequest):
+    """Find out what a model looks at: permutation importance and partial dependence on a dataset."""
+
+    kind: Literal["inspect"]
+    model: ModelReference
+    dataset_id: Id = Field(description="A ready dataset")
+    metric: str = Field("ndcg@10", max_length=64, description="What is lost when a feature is shuffled")
+    contract: Contract = "default"
+    label_map: LabelMap = Field(default_factory=dict)
+    repeats: int = Field(5, ge=1, le=100, description="How often each feature is shuffled")
+    within: Literal["dataset", "query"] = Field(
+        "dataset",
+        description="Over the `dataset` a document gets the value of any other, so that features of the query"
+        " are judged, too; within the `query` what does not tell its documents apart counts for nothing",
+    )
+    partial_dependence: PartialDependenceRequest = Field(default_factory=PartialDependenceRequest)
+    seed: Seed = 42
+    allow_absent_features: AllowAbsentFeatures = False
+
+
+JobRequest = Annotated[
+    TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest,
+    Field(discriminator="kind"),
+]
+
+MOST_JOBS_AT_ONCE = 256
+
+
+class JobBatchRequest(RequestModel):
+    """Several jobs, such as the trainings of a grid, of which all are queued or none."""
+
+    jobs: list[JobRequest] = Field(min_length=1, max_length=MOST_JOBS_AT_ONCE)
+
+
+REQUEST_EXAMPLES: dict[str, Any] = {
+    "train": {
+        "summary": "Train with NDCG-Loss2++ and stop early",
+        "value": {
+            "kind": "train",
+            "model_name": "web",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "validation": {"dataset_id": "ds_01k9x2m4q7c8v5n3b6r2"},
+            "test_dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+            "loss": {"name": "ndcg-loss2++", "mu": 5.0, "truncation_level": 8},
+            "hyperparameters": {"learning_rate": 0.05, "num_leaves": 64, "num_iterations": 500},
+            "metrics": ["ndcg@5", "ndcg@10", "map", "mrr"],
+            "early_stopping": {"metric": "ndcg@5", "rounds": 30},
+            "seed": 42,
+        },
+    },
+    "train-split": {
+        "summary": "Train with a fifth of the queries held out",
+        "value": {
+            "kind": "train",
+            "model_name": "web",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "validation": {"fraction": 0.2},
+            "loss": {"name": "lambdarank"},
+        },
+    },
+    "train-fold": {
+        "summary": "Train on a dataset with a column that says which queries are for the test",
+        "value": {
+            "kind": "train",
+            "model_name": "web",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "validation": {"folds": 5, "fold": 1},
+            "test": {"column": "split", "values": ["test"]},
+            "label_map": {"-1": 0},
+            "loss": {"name": "lambdarank"},
+        },
+    },
+    "evaluate": {
+        "summary": "Evaluate the latest version of a model",
+        "value": {
+            "kind": "evaluate",
+            "model": "web",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+            "metrics": ["ndcg@10"],
+            "contract": "lightgbm",
+        },
+    },
+    "evaluate-run": {
+        "summary": "Evaluate an uploaded run as trec_eval would",
+        "value": {
+            "kind": "evaluate",
+            "ranking_id": "rnk_01k9x3b1d5f8g2h4j6m2",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+            "metrics": ["map", "mrr", "ndcg@10"],
+            "contract": "trec_eval",
+        },
+    },
+    "compare": {
+        "summary": "Is the new version better?",
+        "value": {
+            "kind": "compare",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+            "systems": [{"model": "web@champion"}, {"model": "web:4"}],
+            "metrics": ["ndcg@10", "mrr"],
+        },
+    },
+    "inspect": {
+        "summary": "What does the model look at?",
+        "value": {
+            "kind": "inspect",
+            "model": "web@champion",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+            "metric": "ndcg@10",
+            "repeats": 5,
+            "within": "query",
+            "partial_dependence": {"features": ["bm25", "pagerank"], "grid": 32, "sample": 2000},
+        },
+    },
+    "rank": {
+        "summary": "Rank a dataset with an aliased model",
+        "value": {"kind": "rank", "model": "web@champion", "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3"},
+    },
+}
+
+BATCH_EXAMPLES: dict[str, Any] = {
+    "grid": {
+        "summary": "Train with two seeds",
+        "value": {"jobs": [{**REQUEST_EXAMPLES["train-split"]["value"], "seed": seed} for seed in (1, 2)]},
+    },
+}

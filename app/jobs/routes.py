@@ -1,0 +1,157 @@
+"""Submitting, following and cancelling jobs."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query
+from starlette.responses import Response
+
+from app.http.caller import UseCaller
+from app.http.idempotency import BodySha256, UseOnce
+from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.responses import ACCEPTED, accepted
+from app.http.route import JsonRoute, PolledRoute
+from app.http.schemas import Cursor, Id, Limit
+from app.jobs.learning_curves import learning_curves
+from app.jobs.requests import BATCH_EXAMPLES, REQUEST_EXAMPLES, JobBatchRequest, JobRequest
+from app.jobs.schemas import (
+    ORDER_WORDS,
+    Job,
+    JobBatch,
+    JobHistory,
+    JobOrder,
+    JobPage,
+    JobWithAttempts,
+)
+from app.services import UseServices
+from app.submission import submit, submit_all
+from core.jobs import JobKind, JobStatus, orphaned_artifacts
+
+router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=JsonRoute)
+polled_router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=PolledRoute)
+
+
+@router.post(
+    "",
+    summary="Submit a job",
+    status_code=ACCEPTED,
+    response_model=Job,
+    responses=problems(404, 409, *BODY_PROBLEMS),
+)
+def create_job(
+    body: Annotated[JobRequest, Body(openapi_examples=REQUEST_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    once: UseOnce,
+    body_sha256: BodySha256,
+) -> Response:
+    """Queue a training, an evaluation, a ranking, a comparison or an inspection.
+
+    Everything is checked now: what names something that does not exist, is not ready or is out of bounds
+    is refused and never becomes a job.
+    """
+    with services.store.begin() as tx:
+        if answer := once.earlier_answer(tx, body_sha256):
+            return answer
+        tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
+        job = submit(tx, body, caller.key_id)
+        created = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
+        once.keep(tx, body_sha256, created)
+    services.submitted(job)
+    return created
+
+
+@router.post(
+    "/batch",
+    summary="Submit several jobs",
+    status_code=ACCEPTED,
+    response_model=JobBatch,
+    responses=problems(404, 409, *BODY_PROBLEMS),
+)
+def create_jobs(
+    body: Annotated[JobBatchRequest, Body(openapi_examples=BATCH_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    once: UseOnce,
+    body_sha256: BodySha256,
+) -> Response:
+    """Queue all of several jobs, such as the trainings of a grid, or none of them.
+
+    Each is checked as if it came alone; what is wrong with any refuses them all, with its place in the list.
+    """
+    with services.store.begin() as tx:
+        if answer := once.earlier_answer(tx, body_sha256):
+            return answer
+        tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs, len(body.jobs))
+        jobs = submit_all(tx, body.jobs, caller.key_id)
+        created = accepted(JobBatch(jobs=Job.all_of(tx, jobs)), "/v1/jobs")
+        once.keep(tx, body_sha256, created)
+    for job in jobs:
+        services.submitted(job)
+    return created
+
+
+@polled_router.get("", summary="List jobs", responses={**NOT_MODIFIED, **problems(422)})
+def list_jobs(
+    services: UseServices,
+    status: Annotated[JobStatus | None, Query(description="Only jobs in this status")] = None,
+    kind: Annotated[JobKind | None, Query(description="Only jobs of this kind")] = None,
+    dataset: Annotated[Id | None, Query(description="Only jobs that read or make this dataset")] = None,
+    text: Annotated[
+        str | None,
+        Query(
+            min_length=1,
+            max_length=200,
+            pattern=r"^[^\x00-\x1f\x7f]+$",
+            description="Only jobs with this in their name, or of this id",
+        ),
+    ] = None,
+    sort: Annotated[JobOrder, Query(description=ORDER_WORDS)] = "newest",
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> JobPage:
+    """List jobs, newest first where nothing else is asked for."""
+    with services.store.read() as tx:
+        page = tx.jobs.page(cursor, limit, status=status, kind=kind, dataset_id=dataset, text=text, sort=sort)
+        return JobPage(items=Job.all_of(tx, page.items), next_cursor=page.next_cursor)
+
+
+@polled_router.get("/{job_id}", summary="Show a job", responses={**NOT_MODIFIED, **problems(404)})
+def get_job(job_id: str, services: UseServices) -> JobWithAttempts:
+    """Show a job's status, progress, latest metrics, attempts, and its result or problem once it ended."""
+    with services.store.read() as tx:
+        return JobWithAttempts.of(tx, tx.jobs.get(job_id))
+
+
+@polled_router.get(
+    "/{job_id}/history", summary="Show learning curves", responses={**NOT_MODIFIED, **problems(404, 422)}
+)
+def get_job_history(
+    job_id: str,
+    services: UseServices,
+    after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Only iterations above this one")] = 0,
+) -> JobHistory:
+    """Show the metrics of every iteration so far; with `after`, only what a poller has not seen yet."""
+    with services.store.read() as tx:
+        job = tx.jobs.get(job_id)
+        iterations = tx.jobs.iterations(job_id, after=after)
+        model_id = (job.result or {}).get("model_id")
+        best_iteration = tx.models.get(model_id).best_iteration if model_id else None
+    return learning_curves(job_id, best_iteration, iterations)
+
+
+@router.post(
+    "/{job_id}/cancel",
+    summary="Cancel a job",
+    status_code=ACCEPTED,
+    response_model=Job,
+    responses=problems(404, 409),
+)
+def cancel_job(job_id: str, services: UseServices) -> Response:
+    """Stop a job: at once while it is queued, within moments while it runs."""
+    with services.store.begin() as tx:
+        job = tx.jobs.request_cancel(job_id)
+        view = Job.of(tx, job)
+        left = orphaned_artifacts(job) if view.status == JobStatus.CANCELLED else []
+    for folder in left:
+        services.store.artifacts.delete(folder)
+    return accepted(view, f"/v1/jobs/{job_id}")

@@ -1,0 +1,204 @@
+"""Jobs as shown."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field, field_validator
+
+from app.datasets.schemas import Finding
+from app.http.schemas import FailureReason, Json, NextCursor, ResponseModel
+from core.jobs import JobKind, JobStatus, main_metric_of, title_of
+from core.store import Job as JobRow
+from core.store import Transaction
+
+PRIORITIES: Mapping[str, int] = MappingProxyType({"low": -1, "normal": 0, "high": 1})
+JobOrder = Literal["newest", "oldest", "longest", "metric"]
+ORDER_WORDS = (
+    "`newest` or `oldest`; `longest` begins with what took the longest, among the jobs that have ended;"
+    " `metric` with the greatest latest value of the main metric, on the test data, else on the validation"
+    " data, among the jobs that measured one"
+)
+
+
+class Progress(ResponseModel):
+    """How far a running job is."""
+
+    model_config = ConfigDict(from_attributes=True, extra="allow")
+
+    phase: str = Field(description="What it is doing", examples=["training"])
+    iteration: int | None = Field(None, description="Steps of the phase done", examples=[120])
+    total: int | None = Field(None, description="Steps of the phase in all", examples=[500])
+    eta_seconds: float | None = Field(None, description="Estimated time to the end", examples=[41.5])
+
+
+class Attempt(ResponseModel):
+    """One claim of a job by a worker."""
+
+    number: int = Field(
+        validation_alias="attempt", description="1 for the first; one that was handed back does not count"
+    )
+    worker: str = Field(description="Machine and process", examples=["trainer-2:41/57"])
+    started_at: datetime
+    ended_at: datetime | None
+    ending: Literal["succeeded", "failed", "cancelled", "lost", "handed_back"] | None = Field(
+        description="Null while it runs"
+    )
+    detail: str | None = Field(description="Why it ended so, where there is something to say")
+    resumed_from: int | None = Field(description="Iteration of the checkpoint that it went on from")
+
+
+class MainMetric(ResponseModel):
+    """The metric to show first: what early stopping watches, else the first one asked for."""
+
+    name: str = Field(examples=["ndcg@10"])
+    data: Literal["test", "validation", "train"] = Field(description="What says most among what is measured")
+    value: float = Field(description="Latest mean over queries", examples=[0.4310])
+
+
+class Job(ResponseModel):
+    """A piece of work for a worker."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "job_01k9x2z4q7c8v5n3b6r1",
+                    "kind": "rank",
+                    "kind_label": "Ranking",
+                    "title": "web:3",
+                    "status": "running",
+                    "spec": {
+                        "kind": "rank",
+                        "model": "web@champion",
+                        "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
+                        "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+                    },
+                    "progress": {"phase": "scoring", "iteration": 0, "total": 1, "eta_seconds": None},
+                    "metrics": None,
+                    "main_metric": None,
+                    "dataset_names": {"ds_01k9x2m4q7c8v5n3b6r3": "web test"},
+                    "result": None,
+                    "problem": None,
+                    "findings": None,
+                    "priority": "normal",
+                    "key_id": "key_01k9x2m4q7c8v5n3b6r9",
+                    "attempt": 1,
+                    "resumable_from": None,
+                    "cancel_requested": False,
+                    "created_at": "2026-01-05T09:58:00Z",
+                    "started_at": "2026-01-05T09:58:01Z",
+                    "finished_at": None,
+                }
+            ]
+        },
+    )
+
+    id: str
+    kind: JobKind
+    kind_label: str = Field("", description="The kind for people", examples=["Training"])
+    title: str = Field("", description="What it makes, measures or moves", examples=["web:3 for @champion"])
+    status: JobStatus
+    spec: Json = Field(description="What was asked for, all defaults and references spelled out")
+    progress: Progress | None = Field(description="Null before it starts")
+    metrics: dict[str, dict[str, float | None]] | None = Field(description="Latest values by data and metric")
+    main_metric: MainMetric | None = Field(None, description="Null before there is one")
+    dataset_names: dict[str, str] = Field(
+        {},
+        description="Names of the datasets that it reads or makes by id, without those that were deleted",
+    )
+    result: Json | None = Field(
+        description="Ids of what it made: dataset, model, evaluation, ranking, comparison, inspection;"
+        " or what it found"
+    )
+    problem: FailureReason | None = Field(description="Why it failed")
+    findings: list[Finding] | None = Field(
+        description="What to know of a training, and of its datasets beside each other; null until known"
+    )
+    priority: Literal["low", "normal", "high"]
+    key_id: str | None = Field(description="The API key that submitted it; null where none was needed")
+    attempt: int = Field(description="How often a worker has claimed it")
+    resumable_from: int | None = Field(
+        validation_alias="checkpoint", description="Iteration that a later attempt would go on from"
+    )
+    cancel_requested: bool
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @classmethod
+    def of(cls, tx: Transaction, row: JobRow) -> "Job":
+        """Show a job on record."""
+        (shown,) = cls.all_of(tx, [row])
+        return shown
+
+    @classmethod
+    def all_of(cls, tx: Transaction, rows: Sequence[JobRow]) -> list["Job"]:
+        """Show jobs on record, their datasets read in one statement."""
+        names = tx.datasets.names_by_job([row.id for row in rows])
+        return [Job.model_validate(_columns(row) | _described(row, names[row.id])) for row in rows]
+
+    @field_validator("priority", mode="before")
+    @classmethod
+    def _in_a_word(cls, value: Any) -> Any:
+        words = {number: word for word, number in PRIORITIES.items()}
+        return words.get(value, value)
+
+    @field_validator("resumable_from", mode="before")
+    @classmethod
+    def _iteration(cls, value: Any) -> Any:
+        return value["iteration"] if isinstance(value, dict) else value
+
+
+class JobWithAttempts(Job):
+    """A job, and who has worked on it."""
+
+    attempts: list[Attempt] = Field(description="Oldest first")
+
+    @classmethod
+    def of(cls, tx: Transaction, row: JobRow) -> "JobWithAttempts":
+        """Show a job on record with its claims."""
+        attempts = [Attempt.model_validate(attempt) for attempt in tx.attempts.of(row.id)]
+        return cls.model_construct(**dict(Job.of(tx, row)), attempts=attempts)
+
+
+class JobBatch(ResponseModel):
+    """Jobs that were queued together."""
+
+    jobs: list[Job] = Field(description="In the order in which they were asked for")
+
+
+class JobPage(ResponseModel):
+    """A page of jobs, in the order asked for."""
+
+    items: list[Job]
+    next_cursor: NextCursor
+
+
+class JobHistory(ResponseModel):
+    """Learning curves: one value an iteration for each metric on each data."""
+
+    job_id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
+    best_iteration: int | None = Field(description="Set once the job has made its model", examples=[2])
+    iterations: list[int] = Field(description="1-based, in order", examples=[[1, 2, 3]])
+    curves: dict[str, dict[str, list[float | None]]] = Field(
+        examples=[{"train": {"ndcg@10": [0.31, 0.34, 0.36]}, "validation": {"ndcg@10": [0.30, 0.33, 0.32]}}]
+    )
+
+
+def _columns(row: JobRow) -> Json:
+    return {column.key: getattr(row, column.key) for column in JobRow.__table__.columns}
+
+
+def _described(row: JobRow, dataset_names: Mapping[str, str]) -> Json:
+    label = JobKind(row.kind).specification.label
+    # Jobs from before their specification named what they read are known by their dataset.
+    title = title_of(row.kind, row.spec) or ", ".join(dataset_names.values()) or label
+    return {
+        "kind_label": label,
+        "title": title,
+        "main_metric": main_metric_of(row.kind, row.spec, row.metrics),
+        "dataset_names": dataset_names,
+    }

@@ -1,0 +1,52 @@
+"""Requests to inspect a model."""
+
+from collections.abc import Iterable, Sequence
+
+from app.jobs.requests import InspectRequest
+from app.jobs.submission.checks import (
+    check_dataset_labels,
+    contract_of,
+    label_map_problems,
+    metric_without_differences,
+    require_ready,
+)
+from app.jobs.submission.measuring import check_features, model_named
+from core.errors import InputProblem, InvalidInput
+from core.jobs.inspect import InspectJob
+from core.store import Transaction
+
+
+def inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
+    """Check a request to inspect.
+
+    Raises:
+        InvalidInput: For what is wrong with the request.
+        NotFound: When the dataset or model does not exist.
+        WrongState: When the dataset is not ready.
+    """
+    problems = [*metric_without_differences("/metric", request.metric)]
+    contract = contract_of(request.contract, problems)
+    system = model_named(tx, request.model)
+    known = tx.models.get(system["model_id"]).feature_names
+    problems += [
+        *label_map_problems(request.label_map),
+        *_feature_problems(request.partial_dependence.features or [], known),
+    ]
+    if problems:
+        raise InvalidInput(*problems)
+    (dataset,) = require_ready(tx, [request.dataset_id])
+    check_features(dataset, [system])
+    check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
+    return InspectJob.from_json({**request.model_dump(mode="json"), **system, "contract": contract.as_json()})
+
+
+def _feature_problems(names: Sequence[str], known: Sequence[str]) -> Iterable[InputProblem]:
+    there = set(known)
+    for i, name in enumerate(names):
+        pointer = f"/partial_dependence/features/{i}"
+        if name not in there:
+            yield InputProblem(
+                pointer, f"the model has no feature {name[:40]!r}; its own list names them all"
+            )
+        elif name in names[:i]:
+            yield InputProblem(pointer, f"{name[:40]!r} is listed twice")

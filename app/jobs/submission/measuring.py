@@ -1,0 +1,163 @@
+"""Requests to evaluate, rank and compare."""
+
+from collections.abc import Iterable
+
+from app.http.schemas import Json
+from app.jobs.requests import (
+    CompareRequest,
+    EvaluateRequest,
+    ModelSystem,
+    RankDatasetRequest,
+    RankingSystem,
+)
+from app.jobs.submission.checks import (
+    check_dataset_labels,
+    contract_of,
+    idle_problems,
+    is_bare,
+    label_map_problems,
+    metric_without_differences,
+    repeated_metrics,
+    require_ready,
+    unknown_metrics,
+)
+from core.errors import InputProblem, InvalidInput
+from core.jobs.compare import CompareJob
+from core.jobs.evaluate import EvaluateJob
+from core.jobs.rank import RankJob
+from core.losses import loss_values, make_loss, seeded
+from core.metrics import Conventions
+from core.store import Dataset, Transaction
+
+
+def evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob:
+    """Check a request to evaluate.
+
+    Raises:
+        InvalidInput: For what is wrong with the request.
+        NotFound: When the dataset, model or ranking does not exist.
+        WrongState: When the dataset is not ready.
+    """
+    problems = []
+    if (request.model is None) == (request.ranking_id is None):
+        problems.append(InputProblem("/model", "name either a model or a ranking_id"))
+    if request.diagnostics is not None:
+        if request.model is None:
+            problems.append(InputProblem("/diagnostics", "needs a model; a ranking has no gradient"))
+        problems += _loss_problems(request.diagnostics.loss.model_dump(mode="json"))
+    contract = _contract(request, problems)
+    if request.model is not None:
+        system = model_named(tx, request.model)
+    else:
+        system = _ranking(tx, RankingSystem(ranking_id=str(request.ranking_id)))
+    _check_data(tx, request, contract, [system])
+    spec = {**request.model_dump(mode="json"), **system, "contract": contract.as_json()}
+    if spec["diagnostics"] is not None:
+        loss = make_loss(**spec["diagnostics"]["loss"])
+        spec["diagnostics"]["loss"] = loss_values(seeded(loss, request.seed))
+    return EvaluateJob.from_json(spec)
+
+
+def ranking(tx: Transaction, request: RankDatasetRequest) -> RankJob:
+    """Check a request to rank.
+
+    Raises:
+        NotFound: When the dataset or model does not exist.
+        WrongState: When the dataset is not ready.
+    """
+    system = model_named(tx, request.model)
+    (dataset,) = require_ready(tx, [request.dataset_id])
+    check_features(dataset, [system])
+    return RankJob.from_json({**request.model_dump(mode="json"), **system})
+
+
+def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
+    """Check a request to compare.
+
+    Raises:
+        InvalidInput: For what is wrong with the request.
+        NotFound: When the dataset, a model or a ranking does not exist.
+        WrongState: When the dataset is not ready.
+    """
+    problems: list[InputProblem] = []
+    contract = _contract(request, problems)
+    for i, metric in enumerate(request.metrics):
+        problems += metric_without_differences(f"/metrics/{i}", metric)
+    if problems:
+        raise InvalidInput(*problems)
+    systems = [
+        model_named(tx, system.model) if isinstance(system, ModelSystem) else _ranking(tx, system)
+        for system in request.systems
+    ]
+    _tell_apart(systems)
+    _check_data(tx, request, contract, systems)
+    spec = {**request.model_dump(mode="json"), "systems": systems, "contract": contract.as_json()}
+    return CompareJob.from_json(spec)
+
+
+def _contract(request: EvaluateRequest | CompareRequest, problems: list[InputProblem]) -> Conventions:
+    contract = contract_of(request.contract, problems)
+    problems += [
+        *repeated_metrics(request.metrics),
+        *unknown_metrics(request.metrics),
+        *label_map_problems(request.label_map),
+    ]
+    if problems:
+        raise InvalidInput(*problems)
+    return contract
+
+
+def _check_data(
+    tx: Transaction, request: EvaluateRequest | CompareRequest, contract: Conventions, systems: list[Json]
+) -> None:
+    (dataset,) = require_ready(tx, [request.dataset_id])
+    check_features(dataset, systems)
+    check_dataset_labels(dataset, request.label_map, None, request.metrics, contract)
+
+
+def check_features(dataset: Dataset, systems: list[Json]) -> None:
+    """Refuse a model on bare judgments.
+
+    Raises:
+        InvalidInput: The dataset has no features.
+    """
+    if is_bare(dataset) and any("model_id" in system for system in systems):
+        raise InvalidInput.at(
+            "/dataset_id", "has judgments without features, which no model can score; name rankings"
+        )
+
+
+def _loss_problems(loss: Json) -> Iterable[InputProblem]:
+    try:
+        made = make_loss(**loss)
+    except InvalidInput as invalid:
+        return invalid.below("/diagnostics/loss").problems
+    return idle_problems(made, "/diagnostics/loss")
+
+
+def model_named(tx: Transaction, ref: str) -> Json:
+    """Return what a job's spec says of a model.
+
+    Raises:
+        NotFound: The reference means none.
+    """
+    model = tx.models.resolve(ref)
+    return {"model": ref, "model_id": model.id, "system": model.reference}
+
+
+def _ranking(tx: Transaction, asked: RankingSystem) -> Json:
+    return {"ranking_id": asked.ranking_id, "system": tx.rankings.get(asked.ranking_id).system}
+
+
+def _tell_apart(systems: list[Json]) -> None:
+    """Refuse a system that is listed twice, and add the id to names that several rankings share."""
+    given = [system.get("model_id") or system["ranking_id"] for system in systems]
+    problems = [
+        InputProblem(f"/systems/{i}", "is listed before") for i, one in enumerate(given) if one in given[:i]
+    ]
+    if problems:
+        raise InvalidInput(*problems)
+    names = [system["system"] for system in systems]
+    for system, one, name in zip(systems, given, names, strict=True):
+        if names.count(name) > 1:
+            system["system"] = f"{name} ({one})"

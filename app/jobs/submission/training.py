@@ -1,0 +1,110 @@
+"""Requests to train."""
+
+from collections.abc import Iterable, Mapping
+
+from app.datasets.schemas import HeldOutColumn, HeldOutDataset, HeldOutFold
+from app.http.schemas import Json
+from app.jobs.requests import TrainRequest
+from app.jobs.submission.checks import (
+    check_dataset_labels,
+    contract_of,
+    idle_problems,
+    is_bare,
+    label_map_problems,
+    repeated_metrics,
+    require_ready,
+)
+from core.errors import InputProblem, InvalidInput
+from core.jobs.train import TrainJob
+from core.losses import loss_values
+from core.metrics import Conventions
+from core.store import Dataset, Transaction
+from core.training import TrainingSpec, training_spec
+
+
+def training(tx: Transaction, request: TrainRequest) -> TrainJob:
+    """Check a training request by itself and against its datasets.
+
+    Raises:
+        InvalidInput: For what is wrong with the request.
+        NotFound: When a dataset does not exist.
+        WrongState: When a dataset is not ready.
+    """
+    parsed, contract = _parsed(request)
+    dataset_ids = _dataset_ids(request)
+    datasets = require_ready(tx, dataset_ids)
+    if is_bare(datasets[0]):
+        raise InvalidInput.at(
+            "/dataset_id", "has judgments without features; rankings can be measured by it, not trained on it"
+        )
+    _check_parts(request, datasets[0])
+    for dataset in datasets:
+        loss = parsed.loss if dataset is datasets[0] else None
+        check_dataset_labels(dataset, request.label_map, loss, parsed.followed_metrics, contract)
+    # The metric that stops early is followed even where the request does not list it.
+    spec = {
+        **request.model_dump(mode="json"),
+        "loss": loss_values(parsed.loss),
+        "metrics": list(parsed.followed_metrics),
+        "contract": contract.as_json(),
+    }
+    return TrainJob.from_json(spec)
+
+
+def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
+    problems = [
+        *repeated_metrics(request.metrics),
+        *_data_problems(request),
+        *label_map_problems(request.label_map),
+    ]
+    contract = contract_of(request.contract, problems)
+    if request.early_stopping and request.validation is None:
+        problems.append(InputProblem("/early_stopping", "needs validation data to watch; set validation"))
+    try:
+        parsed = training_spec({**request.model_dump(mode="json"), "contract": contract.as_json()})
+    except InvalidInput as invalid:
+        raise InvalidInput(*problems, *invalid.problems) from invalid
+    problems += idle_problems(parsed.loss, "/loss")
+    if problems:
+        raise InvalidInput(*problems)
+    return parsed, contract
+
+
+def _dataset_ids(request: TrainRequest) -> list[str]:
+    named = [request.dataset_id, request.test_dataset_id]
+    if isinstance(request.validation, HeldOutDataset):
+        named.append(request.validation.dataset_id)
+    return [dataset_id for dataset_id in named if dataset_id is not None]
+
+
+def _data_problems(request: TrainRequest) -> Iterable[InputProblem]:
+    if isinstance(request.validation, HeldOutDataset) and request.validation.dataset_id == request.dataset_id:
+        yield InputProblem(
+            "/validation/dataset_id", "is the training dataset; validate on another, or on a fraction of it"
+        )
+    if request.test_dataset_id == request.dataset_id:
+        yield InputProblem("/test_dataset_id", "is the training dataset; test on data the model has not seen")
+    if request.test is not None and request.test_dataset_id is not None:
+        yield InputProblem("/test", "holds part of the training dataset out; leave test_dataset_id out then")
+    for name, part in (("validation", request.validation), ("test", request.test)):
+        if isinstance(part, HeldOutFold) and part.fold > part.folds:
+            yield InputProblem(f"/{name}/fold", f"must be at most folds, {part.folds}")
+
+
+def _check_parts(request: TrainRequest, dataset: Dataset) -> None:
+    """Refuse what cannot be held out of a dataset, as far as its statistics tell."""
+    statistics = dataset.statistics or {}
+    columns: Mapping[str, list[Json]] = statistics.get("query_columns") or {}
+    problems = []
+    for name, part in (("validation", request.validation), ("test", request.test)):
+        if isinstance(part, HeldOutFold) and part.folds > statistics.get("queries", part.folds):
+            problems.append(
+                InputProblem(f"/{name}/folds", f"the dataset has {statistics['queries']} queries")
+            )
+        if isinstance(part, HeldOutColumn) and part.column not in columns:
+            known = f"it has {', '.join(columns)}" if columns else "its queries have none"
+            problems.append(
+                InputProblem(f"/{name}/column", f"the dataset has no such column of queries; {known}")
+            )
+    if problems:
+        raise InvalidInput(*problems)

@@ -1,0 +1,190 @@
+"""Aliases and the gates that guard their moves."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Path
+from fastapi.responses import JSONResponse
+from starlette.responses import Response
+
+from app.http.caller import UseCaller
+from app.http.idempotency import BodySha256, UseOnce
+from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.responses import ACCEPTED, accepted
+from app.http.route import JsonRoute
+from app.http.schemas import Cursor, Limit
+from app.jobs.schemas import Job
+from app.models.alias_schemas import Alias, AliasHistory, AliasList, AliasRequest, Gate, GateRequest
+from app.models.promotion import gate_rule, promotion
+from app.models.schemas import Model
+from app.services import UseServices
+from app.submission import enqueue
+from core.store import ModelAlias, Transaction
+
+router = APIRouter(prefix="/models/{name}/aliases", tags=["models"], route_class=JsonRoute)
+
+Name = Annotated[str, Path(description="The model's name", examples=["web"])]
+AliasName = Annotated[str, Path(description="The alias", examples=["champion"])]
+_EXAMPLES: Any = {"promote": {"summary": "Point at version 3", "value": {"version": 3}}}
+_JOB_RESPONSE: dict[int | str, dict[str, Any]] = {
+    ACCEPTED: {"model": Job, "description": "The job that moves it, if its gate lets the version pass"}
+}
+
+
+@router.get("", summary="List aliases", responses={**NOT_MODIFIED, **problems(404)})
+def list_aliases(name: Name, services: UseServices) -> AliasList:
+    """List the aliases of a name."""
+    with services.store.read() as tx:
+        rows, gated = tx.aliases.of_name(name), tx.gates.aliases_of(name)
+    return AliasList(items=[Alias.of(row, row.alias in gated) for row in rows])
+
+
+@router.get("/{alias}", summary="Show an alias", responses={**NOT_MODIFIED, **problems(404)})
+def get_alias(name: Name, alias: AliasName, services: UseServices) -> Alias:
+    """Show which version an alias points at."""
+    with services.store.read() as tx:
+        return Alias.of(tx.aliases.get(name, alias), tx.gates.find(name, alias) is not None)
+
+
+@router.put(
+    "/{alias}",
+    summary="Set an alias",
+    response_model=Model,
+    responses={**_JOB_RESPONSE, **problems(404, *BODY_PROBLEMS)},
+)
+def set_alias(
+    name: Name,
+    alias: AliasName,
+    body: Annotated[AliasRequest, Body(openapi_examples=_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+) -> Model | Response:
+    """Let `name@alias` mean one version from now on; scoring follows at once, everywhere within a second.
+
+    An alias with a gate that points at another version is moved by a job, `202`, which compares the two
+    first: it fails with the reason where the gate, as it is now, does not let the version pass, or where the
+    alias was moved meanwhile.
+    """
+    job = None
+    with services.store.begin() as tx:
+        challenger = tx.models.resolve(f"{name}:{body.version}")
+        row = tx.aliases.find_in_turn(name, alias)
+        gate = tx.gates.find(name, alias)
+        if gate is None or row is None or row.model_id == challenger.id:
+            model = _model(tx, tx.aliases.move(name, alias, body.version, caller.key_id))
+        else:
+            tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
+            job = enqueue(tx, promotion(row, challenger, gate), caller.key_id)
+            queued = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
+    if job is not None:
+        services.submitted(job)
+        return queued
+    services.models.forget_meanings()
+    return model
+
+
+@router.delete("/{alias}", summary="Remove an alias", status_code=204, responses=problems(404))
+def remove_alias(name: Name, alias: AliasName, services: UseServices, caller: UseCaller) -> None:
+    """Let an alias point nowhere; its history and its gate stay."""
+    with services.store.begin() as tx:
+        tx.aliases.remove(name, alias, caller.key_id)
+    services.models.forget_meanings()
+
+
+@router.get(
+    "/{alias}/history", summary="Show what was done with it", responses={**NOT_MODIFIED, **problems(404, 422)}
+)
+def list_alias_moves(
+    name: Name, alias: AliasName, services: UseServices, cursor: Cursor = None, limit: Limit = 50
+) -> AliasHistory:
+    """List the moves of an alias and the refusals of its gate, newest first, with what the gate found."""
+    with services.store.read() as tx:
+        page = tx.aliases.history(name, alias, cursor, limit)
+    return AliasHistory.model_validate(page)
+
+
+@router.post(
+    "/{alias}/rollback", summary="Undo the last move", response_model=Model, responses=problems(404, 409, 422)
+)
+def roll_back_alias(
+    name: Name,
+    alias: AliasName,
+    services: UseServices,
+    caller: UseCaller,
+    once: UseOnce,
+    body_sha256: BodySha256,
+) -> Model | Response:
+    """Point an alias at the version before its last move, at once and past its gate.
+
+    Repeated, it goes further back, not to and fro. Refused promotions moved nothing and are passed over.
+    With an `Idempotency-Key` a request that is sent again goes back no further.
+    """
+    with services.store.begin() as tx:
+        if answer := once.earlier_answer(tx, body_sha256):
+            return answer
+        model = _model(tx, tx.aliases.roll_back(name, alias, caller.key_id))
+        once.keep(tx, body_sha256, JSONResponse(model.model_dump(mode="json")))
+    services.models.forget_meanings()
+    return model
+
+
+def _model(tx: Transaction, row: ModelAlias) -> Model:
+    return Model.of(row.model, tx.models.aliases_of([row.model_id])[row.model_id])
+
+
+gates_router = APIRouter(prefix="/models/{name}/aliases/{alias}/gate", tags=["models"], route_class=JsonRoute)
+
+_GATE_EXAMPLES: Any = {
+    "not-worse": {
+        "summary": "Not worse by NDCG@10, and no group of queries falls by more than 0.02",
+        "value": {
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+            "metric": "ndcg@10",
+            "require": "not_worse",
+            "max_slice_drop": 0.02,
+        },
+    },
+    "better": {
+        "summary": "Shown to be better",
+        "value": {
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+            "metric": "mrr",
+            "require": "better",
+            "p": 0.01,
+            "contract": "trec_eval",
+        },
+    },
+}
+
+
+@gates_router.get("", summary="Show the gate of an alias", responses={**NOT_MODIFIED, **problems(404)})
+def get_gate(name: Name, alias: AliasName, services: UseServices) -> Gate:
+    """Show what a version must show before the alias moves to it."""
+    with services.store.read() as tx:
+        return Gate.of(tx.gates.get(name, alias))
+
+
+@gates_router.put("", summary="Set the gate of an alias", responses=problems(404, 409, *BODY_PROBLEMS))
+def set_gate(
+    name: Name,
+    alias: AliasName,
+    body: Annotated[GateRequest, Body(openapi_examples=_GATE_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+) -> Gate:
+    """Ask every version from now on for a comparison with the one that the alias points at.
+
+    Its dataset cannot be deleted while the gate is there. Rollbacks pass by it, as does the first version
+    that the alias points at; whoever may write may also delete it. The history and the audit tell of each.
+    """
+    with services.store.begin() as tx:
+        tx.models.require_name(name)
+        rule = gate_rule(tx, body)
+        gate = tx.gates.put(name, alias, dataset_id=body.dataset_id, rule=rule, key_id=caller.key_id)
+    return Gate.of(gate)
+
+
+@gates_router.delete("", summary="Delete the gate of an alias", status_code=204, responses=problems(404))
+def delete_gate(name: Name, alias: AliasName, services: UseServices) -> None:
+    """Let the alias move freely; jobs that were queued before still judge by the gate as it was."""
+    with services.store.begin() as tx:
+        tx.gates.delete(name, alias)

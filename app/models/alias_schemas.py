@@ -1,0 +1,202 @@
+"""Aliases of models, their history, and the gates that they may have."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from app.datasets.schemas import LabelMap
+from app.http.schemas import Id, Json, NextCursor, RequestModel, ResponseModel
+from app.jobs.contract_schemas import Contract, NamedConventions
+from app.jobs.requests import Permutations, Seed
+from core.store import AliasGate, ModelAlias
+
+_GATE_EXAMPLE: Json = {
+    "name": "web",
+    "alias": "champion",
+    "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+    "metric": "ndcg@10",
+    "require": "not_worse",
+    "p": 0.05,
+    "max_slice_drop": 0.02,
+    "min_slice_queries": 30,
+    "contract": {
+        "preset": "default",
+        "gain": "exp2",
+        "discount": "log2",
+        "relevance_threshold": 0.0,
+        "ties": "stable",
+        "queries_without_relevant": "skip",
+        "short_lists": "as_is",
+        "precision_sum_over": "relevant",
+        "max_label": 4,
+    },
+    "label_map": {},
+    "permutations": 100_000,
+    "seed": 42,
+    "key_id": "key_01k9x2m4q7c8v5n3b6r9",
+    "updated_at": "2026-01-05T10:02:11Z",
+}
+
+
+class AliasRequest(RequestModel):
+    """Where an alias should point."""
+
+    version: int = Field(ge=1, le=2**31 - 1, description="An existing version of the name", examples=[3])
+
+
+class Alias(ResponseModel):
+    """A movable name for one version of a model."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "web",
+                    "alias": "champion",
+                    "version": 3,
+                    "model_id": "mdl_01k9x3a7d5f8g2h4j6k9",
+                    "gated": True,
+                    "updated_at": "2026-01-05T10:02:11Z",
+                }
+            ]
+        },
+    )
+
+    name: str
+    alias: str
+    version: int
+    model_id: str
+    gated: bool = Field(description="Whether it has a gate")
+    updated_at: datetime = Field(description="When it was moved last")
+
+    @classmethod
+    def of(cls, row: ModelAlias, gated: bool) -> "Alias":
+        """Show an alias on record."""
+        return cls(
+            name=row.name,
+            alias=row.alias,
+            version=row.model.version,
+            model_id=row.model_id,
+            gated=gated,
+            updated_at=row.updated_at,
+        )
+
+
+class AliasList(ResponseModel):
+    """The aliases of a name, in alphabetical order."""
+
+    items: list[Alias]
+
+
+class AliasMove(ResponseModel):
+    """Something that was done with an alias, or tried."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "mov_01k9x3a7d5f8g2h4j6k9",
+                    "kind": "refused",
+                    "from_version": 3,
+                    "to_version": 4,
+                    "key_id": "key_01k9x2m4q7c8v5n3b6r9",
+                    "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+                    "report": {
+                        "admitted": False,
+                        "sentence": "web:4 is worse than web:3 by ndcg@10: 0.4120 against 0.4310, p = 0.0030,"
+                        " over 600 queries",
+                    },
+                    "at": "2026-01-05T10:02:11Z",
+                }
+            ]
+        },
+    )
+
+    id: str
+    kind: Literal["moved", "promoted", "refused", "rolled_back", "removed"] = Field(
+        description="`promoted` and `refused` by a gate, the others past it"
+    )
+    from_version: int | None = Field(description="Where it pointed; null for nowhere")
+    to_version: int | None = Field(description="Where it was to point; null for nowhere")
+    key_id: str | None = Field(description="The API key that asked for it; null where none was needed")
+    job_id: str | None = Field(
+        description="The job that compared the two versions, where a gate asked for it"
+    )
+    report: Json | None = Field(
+        description="What the gate found: `admitted`, `sentence`, `paired` (means, difference, interval,"
+        " p-values; B is the challenger), `slices`, `findings`, and by what `rule`"
+    )
+    at: datetime
+
+
+class AliasHistory(ResponseModel):
+    """A page of what was done with an alias, newest first."""
+
+    items: list[AliasMove]
+    next_cursor: NextCursor
+
+
+class GateRequest(RequestModel):
+    """What a version must show before the alias moves to it."""
+
+    dataset_id: Id = Field(description="A ready dataset that the two versions are compared on")
+    metric: str = Field(
+        max_length=64, description="A spelling as `GET /v1/metrics` lists them", examples=["ndcg@10"]
+    )
+    require: Literal["not_worse", "better"] = Field(
+        "not_worse",
+        description="`better`: shown to be better than the version that the alias points at;"
+        " `not_worse`: not shown to be worse",
+    )
+    p: float = Field(
+        0.05,
+        gt=0,
+        le=1,
+        description="A difference is shown where Fisher's randomisation test gives a p-value below this",
+    )
+    max_slice_drop: float | None = Field(
+        None,
+        ge=0,
+        le=1_000_000,
+        description="How much worse the mean of a slice of the queries may get; null for any amount",
+        examples=[0.02],
+    )
+    min_slice_queries: int = Field(
+        30, ge=1, le=1_000_000_000, description="Smaller slices are not held against a version"
+    )
+    contract: Contract = "default"
+    label_map: LabelMap = Field(default_factory=dict)
+    permutations: Permutations = 100_000
+    seed: Seed = 42
+
+
+class Gate(ResponseModel):
+    """What a version must show before the alias moves to it."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_GATE_EXAMPLE]})
+
+    name: str
+    alias: str
+    dataset_id: str
+    metric: str
+    require: Literal["not_worse", "better"]
+    p: float
+    max_slice_drop: float | None
+    min_slice_queries: int
+    contract: NamedConventions
+    label_map: dict[str, float]
+    permutations: int
+    seed: int
+    key_id: str | None = Field(description="The API key that set it; null where none was needed")
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, row: AliasGate) -> "Gate":
+        """Show a gate on record."""
+        own: dict[str, Any] = {
+            name: getattr(row, name) for name in ("name", "alias", "dataset_id", "key_id", "updated_at")
+        }
+        return cls(**own, **row.rule)

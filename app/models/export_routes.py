@@ -1,0 +1,175 @@
+"""Models in the form that other engines read, and the proof that they say the same there."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Body, Query
+from fastapi.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from app.http.expensive_reads import CallersReads
+from app.http.low_priority import LOW_PRIORITY
+from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.route import JsonRoute
+from app.http.thread_pools import EXPORTS
+from app.models.export_schemas import ExportParity, ExportQuery, ExportRequest, ParityQuery, ParityRequest
+from app.models.exports import ExportedFile, made_archive, made_file, made_parity, model_of
+from app.models.routes import Reference
+from app.services import Services, UseExpensive, UseServices
+from core.store import Model, Store, StoreSettings
+
+Made = TypeVar("Made")
+AskedFor = TypeVar("AskedFor", bound=ExportQuery)
+
+router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
+
+_NAMES = {"bm25": "bm25(title)", "price": "attribute(price)"}
+_EXAMPLES: Any = {
+    "vespa": {
+        "summary": "Features as Vespa computes them",
+        "value": {"format": "vespa", "feature_names": _NAMES},
+    },
+    "solr": {
+        "summary": "For Solr's model store, no score below 0",
+        "value": {"format": "solr", "target_version": "9.6", "feature_set": "web", "score_shift": True},
+    },
+}
+_FILE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The model in the format asked for, as a file",
+        "content": {
+            "text/plain": {"schema": {"type": "string"}, "example": "tree\nversion=v4\n…"},
+            "application/json": {"schema": {"type": "object"}},
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+_ARCHIVE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "README.md with the commands, the model's files, parity.json and golden.jsonl",
+        "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+_WITHOUT_DATA, _WITH_DATA = (404, 422), (404, 409, 422)
+Asked = Annotated[ExportQuery, Query()]
+AskedWithData = Annotated[ParityQuery, Query()]
+Named = Annotated[ExportRequest, Body(openapi_examples=_EXAMPLES)]
+NamedWithData = Annotated[ParityRequest, Body(openapi_examples=_EXAMPLES)]
+
+
+@router.get(
+    "/{ref}/export",
+    summary="Export a model",
+    response_class=Response,
+    responses={**_FILE, **problems(*_WITHOUT_DATA)},
+)
+async def export(ref: Reference, services: UseServices, expensive: UseExpensive, asked: Asked) -> Response:
+    """Download a model in the form that another engine reads.
+
+    A model that the format, or the version of the engine, would not say the same of is refused.
+    """
+    return await _file(services, expensive, ref, asked)
+
+
+@router.get(
+    "/{ref}/export/archive",
+    summary="Export a model with its proof",
+    response_class=Response,
+    responses={**_ARCHIVE, **problems(*_WITH_DATA)},
+)
+async def export_archive(
+    ref: Reference, services: UseServices, expensive: UseExpensive, asked: AskedWithData
+) -> Response:
+    """Download the file, how to load it, the parity report, and golden vectors to replay in the engine."""
+    return await _archive(services, expensive, ref, asked)
+
+
+@router.get(
+    "/{ref}/export/parity",
+    summary="Prove an export",
+    responses={**NOT_MODIFIED, **problems(*_WITH_DATA)},
+)
+async def get_export_parity(
+    ref: Reference, services: UseServices, expensive: UseExpensive, asked: AskedWithData
+) -> ExportParity:
+    """Hold an export against its model, in the arithmetic of the engine.
+
+    What was written is read back and evaluated over documents, the first queries of up to 10,000, and over
+    the neighbours of every threshold.
+    """
+    return await _parity(services, expensive, ref, asked)
+
+
+@router.post(
+    "/{ref}/export",
+    summary="Export under other names",
+    response_class=Response,
+    responses={**_FILE, **problems(404, *BODY_PROBLEMS)},
+)
+async def export_named(
+    ref: Reference, services: UseServices, expensive: UseExpensive, body: Named
+) -> Response:
+    """Download a model as by GET, with its features called what the engine calls them."""
+    return await _file(services, expensive, ref, body)
+
+
+@router.post(
+    "/{ref}/export/archive",
+    summary="Export under other names, with proof",
+    response_class=Response,
+    responses={**_ARCHIVE, **problems(404, 409, *BODY_PROBLEMS)},
+)
+async def export_named_archive(
+    ref: Reference, services: UseServices, expensive: UseExpensive, body: NamedWithData
+) -> Response:
+    """Download an archive as by GET, with the features called what the engine calls them."""
+    return await _archive(services, expensive, ref, body)
+
+
+@router.post(
+    "/{ref}/export/parity",
+    summary="Prove an export under other names",
+    responses=problems(404, 409, *BODY_PROBLEMS),
+)
+async def export_named_parity(
+    ref: Reference, services: UseServices, expensive: UseExpensive, body: NamedWithData
+) -> ExportParity:
+    """Hold an export against its model as by GET, with the features called what the engine calls them."""
+    return await _parity(services, expensive, ref, body)
+
+
+async def _file(services: Services, expensive: CallersReads, reference: str, asked: ExportQuery) -> Response:
+    return _download(await _made(made_file, services, expensive, reference, asked))
+
+
+async def _archive(
+    services: Services, expensive: CallersReads, reference: str, asked: ParityQuery
+) -> Response:
+    return _download(await _made(made_archive, services, expensive, reference, asked))
+
+
+async def _parity(
+    services: Services, expensive: CallersReads, reference: str, asked: ParityQuery
+) -> ExportParity:
+    return ExportParity.model_validate(await _made(made_parity, services, expensive, reference, asked))
+
+
+async def _made(
+    make: Callable[[AskedFor, Model, Store], Made],
+    services: Services,
+    expensive: CallersReads,
+    reference: str,
+    asked: AskedFor,
+) -> Made:
+    model = await run_in_threadpool(model_of, services, reference)
+    settings = StoreSettings(**services.settings.model_dump(include=set(StoreSettings.model_fields)))
+    question = (make.__name__, model.id, asked.model_dump_json())
+    return await expensive.answer(
+        question, lambda: LOW_PRIORITY.run(settings, partial(make, asked, model)), EXPORTS
+    )
+
+
+def _download(file: ExportedFile) -> Response:
+    disposition = f'attachment; filename="{file.filename}"'
+    return Response(file.content, media_type=file.media_type, headers={"Content-Disposition": disposition})

@@ -1,0 +1,153 @@
+"""Stored models exported, and held against the data that is on record."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from app.datasets.browsing import DatasetFiles
+from app.models.export_schemas import ExportQuery, ParityQuery
+from app.services import Services
+from core.data import RankingDataset
+from core.data.fitting import AbsentFeatures, fit_features
+from core.errors import DatasetError, FeaturesAbsent, NotFound, WrongState
+from core.export import Export, ParityReport, archive, export_model, golden_vectors, parity
+from core.store import Model, Store
+from core.store.artifacts.keys import model_key
+
+MAX_DOCUMENTS = 10_000
+_MAX_CELLS = 20_000_000  # of documents times features: 80 MB
+_NO_DATA = (
+    "There was no dataset to compare over: the model's own are gone or cannot be read. The golden vectors are"
+    " made up; name a dataset_id to have them of yours."
+)
+
+
+@dataclass(frozen=True)
+class ExportedFile:
+    """A download.
+
+    Attributes:
+        content: Its bytes.
+        media_type: What they are.
+        filename: Which browsers save it under.
+    """
+
+    content: bytes | str
+    media_type: str
+    filename: str
+
+
+@dataclass(frozen=True)
+class Proof:
+    """An export with what it was held against.
+
+    Attributes:
+        export: The export.
+        report: What was found.
+        dataset: The documents, None where there were none.
+        about: What else `parity.json` says.
+    """
+
+    export: Export
+    report: ParityReport
+    dataset: RankingDataset | None
+    about: dict[str, Any]
+
+    def view(self) -> dict[str, Any]:
+        """Return the report as it is shown."""
+        return {**self.about, **asdict(self.report)}
+
+    def packed(self) -> bytes:
+        """Return the archive."""
+        return archive(self.export, self.report, self.about, golden_vectors(self.export, self.dataset))
+
+
+def model_of(services: Services, reference: str) -> Model:
+    """Return the model that a reference means.
+
+    Raises:
+        NotFound: It means none.
+    """
+    with services.store.read() as tx:
+        return tx.models.resolve(reference)
+
+
+def made_file(asked: ExportQuery, model: Model, store: Store) -> ExportedFile:
+    """Return the file that another engine reads; raises as `exported`."""
+    made = exported(store, model, asked)
+    return ExportedFile(
+        made.content, made.target.media_type, f"{model.name}-{model.version}-{made.target.filename}"
+    )
+
+
+def made_archive(asked: ParityQuery, model: Model, store: Store) -> ExportedFile:
+    """Return the file with its proof; raises as `proven`."""
+    filename = f"{model.name}-{model.version}-{asked.format}.zip"
+    return ExportedFile(proven(store, model, asked).packed(), "application/zip", filename)
+
+
+def made_parity(asked: ParityQuery, model: Model, store: Store) -> dict[str, Any]:
+    """Return the proof as it is shown; raises as `proven`."""
+    return proven(store, model, asked).view()
+
+
+def exported(store: Store, model: Model, asked: ExportQuery) -> Export:
+    """Export a model.
+
+    Raises:
+        InvalidInput: The format is unknown, or does not take an option.
+        ModelError: The format cannot express the model.
+    """
+    return export_model(
+        store.verified.read_bytes(model_key(model.id), model.sha256),
+        asked.format,
+        tuple(model.feature_names),
+        f"{model.name}-{model.version}",
+        asked.options(),
+    )
+
+
+def proven(store: Store, model: Model, asked: ParityQuery) -> Proof:
+    """Export a model and hold what was written against it.
+
+    Raises:
+        InvalidInput: As `exported`.
+        ModelError: As `exported`.
+        NotFound: There is no such dataset.
+        WrongState: The dataset is not ready.
+        DatasetError: The dataset has no features.
+        FeaturesAbsent: It lacks most of those of the model.
+    """
+    export = exported(store, model, asked)
+    dataset_id, dataset = _documents(store, model, asked.dataset_id)
+    report = parity(export, dataset)
+    if dataset is None:
+        report = replace(report, notes=(*report.notes, _NO_DATA))
+    about = {
+        "model": {"id": model.id, "name": model.name, "version": model.version},
+        "dataset_id": dataset_id,
+        "options": asked.model_dump(exclude={"format", "dataset_id"}, exclude_defaults=True),
+    }
+    return Proof(export, report, dataset, about)
+
+
+def _documents(
+    store: Store, model: Model, dataset_id: str | None
+) -> tuple[str | None, RankingDataset | None]:
+    """Read the documents to compare over: those named, else the first that can be had of the model's own."""
+    if dataset_id is not None:
+        return dataset_id, _read(store, model, dataset_id)
+    with store.read() as tx:
+        tested_on = tx.jobs.get(model.job_id).spec.get("test_dataset_id")
+    for own in filter(None, (tested_on, model.dataset_id)):
+        try:
+            return own, _read(store, model, own)
+        except (NotFound, WrongState, DatasetError, FeaturesAbsent):
+            continue
+    return None, None
+
+
+def _read(store: Store, model: Model, dataset_id: str) -> RankingDataset:
+    limit = max(1, min(MAX_DOCUMENTS, _MAX_CELLS // len(model.feature_names)))
+    dataset, names = DatasetFiles(store, dataset_id).first_queries(limit), tuple(model.feature_names)
+    AbsentFeatures.of(dataset, names).refuse_most("/dataset_id", f"dataset {dataset_id}", model.reference)
+    return fit_features(dataset, names)

@@ -1,0 +1,86 @@
+"""What models look at: their trees, and the inspections that jobs made."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from fastapi.concurrency import run_in_threadpool
+
+from app.http.openapi import NOT_MODIFIED, problems
+from app.http.route import JsonRoute
+from app.http.schemas import Cursor, Limit
+from app.models.exports import model_of
+from app.models.inspection_schemas import Inspection, InspectionPage, ModelImportance, ModelTree
+from app.models.routes import Reference
+from app.models.trees import InspectedModel
+from app.services import UseExpensive, UseServices
+from core.inspection import MOST_DEPTH
+
+router = APIRouter(route_class=JsonRoute)
+
+
+@router.get(
+    "/inspections/{inspection_id}",
+    summary="Show an inspection",
+    tags=["results"],
+    responses={**NOT_MODIFIED, **problems(404)},
+)
+def get_inspection(inspection_id: str, services: UseServices) -> Inspection:
+    """Show what a model loses when features are shuffled, and how its scores follow them."""
+    with services.store.read() as tx:
+        inspection = tx.inspections.get(inspection_id)
+    return Inspection.model_validate(inspection)
+
+
+@router.get(
+    "/models/{ref}/inspections",
+    summary="List a model's inspections",
+    tags=["models"],
+    responses={**NOT_MODIFIED, **problems(404, 422)},
+)
+def list_inspections(
+    ref: Reference, services: UseServices, cursor: Cursor = None, limit: Limit = 50
+) -> InspectionPage:
+    """List the inspections of one version of a model, newest first."""
+    with services.store.read() as tx:
+        model = tx.models.resolve(ref)
+        page = tx.inspections.page_of_model(model.id, cursor, limit)
+    return InspectionPage.model_validate(page)
+
+
+@router.get(
+    "/models/{ref}/importance",
+    summary="Show a model's features by gain",
+    tags=["models"],
+    responses={**NOT_MODIFIED, **problems(404)},
+)
+async def get_importance(ref: Reference, services: UseServices, expensive: UseExpensive) -> ModelImportance:
+    """Show how many splits each feature makes and what they gained in training, as LightGBM counts them.
+
+    Gains are of the training data and favour features with many values; an inspection measures on others.
+    """
+    model = await run_in_threadpool(model_of, services, ref)
+    return await expensive.answer(
+        ("importance", model.id), lambda: InspectedModel(services, model).importance()
+    )
+
+
+@router.get(
+    "/models/{ref}/trees/{index}",
+    summary="Show a tree of a model",
+    tags=["models"],
+    responses={**NOT_MODIFIED, **problems(404, 422)},
+)
+async def get_tree(
+    ref: Reference,
+    index: Annotated[int, Path(ge=0, le=2**31 - 1, description="Which tree, from 0", examples=[0])],
+    services: UseServices,
+    expensive: UseExpensive,
+    root: Annotated[int, Query(ge=0, le=2**31 - 1, description="The split to begin with")] = 0,
+    depth: Annotated[int, Query(ge=1, le=MOST_DEPTH, description="Levels of splits")] = 16,
+) -> ModelTree:
+    """Show the questions of one tree, nested, or those below one of its splits."""
+    model = await run_in_threadpool(model_of, services, ref)
+    return await expensive.answer(
+        ("tree", model.id, index, root, depth),
+        lambda: InspectedModel(services, model).tree(index, root, depth),
+    )

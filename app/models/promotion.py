@@ -1,0 +1,55 @@
+"""Gates of aliases, and the moves that they judge."""
+
+from dataclasses import asdict
+
+from app.http.schemas import Json
+from app.jobs.submission.checks import (
+    check_dataset_labels,
+    contract_of,
+    is_bare,
+    label_map_problems,
+    metric_without_differences,
+    require_ready,
+)
+from app.models.alias_schemas import GateRequest
+from core.errors import InputProblem, InvalidInput
+from core.evaluation import GateRule
+from core.jobs.promote import PromoteJob
+from core.store import AliasGate, Model, ModelAlias, Transaction
+
+_COMPARING = ("contract", "label_map", "permutations", "seed")
+
+
+def gate_rule(tx: Transaction, request: GateRequest) -> Json:
+    """Check a gate and return what is kept of it, its contract spelled out.
+
+    Raises:
+        InvalidInput: For what is wrong with it by itself, or with its labels.
+        NotFound: When the dataset does not exist.
+        WrongState: When the dataset is not ready.
+    """
+    problems: list[InputProblem] = [*metric_without_differences("/metric", request.metric)]
+    contract = contract_of(request.contract, problems)
+    problems += label_map_problems(request.label_map)
+    if problems:
+        raise InvalidInput(*problems)
+    (dataset,) = require_ready(tx, [request.dataset_id])
+    if is_bare(dataset):
+        raise InvalidInput.at("/dataset_id", "has judgments without features, which no model can score")
+    check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
+    return {**request.model_dump(mode="json", exclude={"dataset_id"}), "contract": contract.as_json()}
+
+
+def promotion(row: ModelAlias, challenger: Model, gate: AliasGate) -> PromoteJob:
+    """Return the job that moves an alias if its gate, as it is now, lets the challenger pass."""
+    rule = GateRule(**{name: value for name, value in gate.rule.items() if name not in _COMPARING})
+    spec = {
+        "model_name": row.name,
+        "alias": row.alias,
+        "systems": [{"model_id": model.id, "system": model.reference} for model in (row.model, challenger)],
+        "dataset_id": gate.dataset_id,
+        "metrics": [rule.metric],
+        "rule": asdict(rule),
+        **{name: gate.rule[name] for name in _COMPARING},
+    }
+    return PromoteJob.from_json(spec)

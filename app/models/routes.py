@@ -1,0 +1,200 @@
+"""Models: show, describe, import and reproduce them."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Path, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from pydantic import Field
+from starlette.responses import Response
+
+from app.http.caller import UseCaller
+from app.http.idempotency import BodySha256, UseOnce
+from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
+from app.http.responses import ACCEPTED, accepted
+from app.http.route import JsonRoute
+from app.http.schemas import PRINTABLE, Cursor, Limit
+from app.jobs.file_uploads import receive_file
+from app.jobs.schemas import Job
+from app.models.reproduction import reproduction
+from app.models.schemas import (
+    TAG_LINE,
+    TAG_NAME,
+    LatestVersion,
+    Model,
+    ModelChanges,
+    ModelPage,
+    NamedModel,
+    NamedModelPage,
+)
+from app.models.uploads import (
+    MAX_MODEL_BYTES,
+    MODEL_BODY,
+    MODEL_TEXTS,
+    ModelUpload,
+    register_model,
+)
+from app.services import UseServices
+from app.submission import enqueue
+from core.jobs.folders import model_upload_folder
+from core.store import new_id
+from core.store.artifacts.keys import model_upload_key
+
+router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
+names_router = APIRouter(tags=["models"], route_class=JsonRoute)
+
+Reference = Annotated[
+    str,
+    Path(
+        description="`mdl_…` id, `name` (its latest version), `name:version` or `name@alias`",
+        examples=["web@champion"],
+    ),
+]
+_CHANGE_EXAMPLES: Any = {
+    "describe": {
+        "summary": "Describe it, set one tag and take another away",
+        "value": {
+            "description": "Trained on clicks of the spring",
+            "tags": {"team": "search", "draft": None},
+        },
+    }
+}
+_WantedTag = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
+WantedTags = Annotated[
+    list[_WantedTag],
+    Query(max_length=8, description="Only those with this tag: `team`, or `team:search` with this value"),
+]
+
+
+@router.get("", summary="List models", responses={**NOT_MODIFIED, **problems(422)})
+def list_models(
+    services: UseServices,
+    name: Annotated[
+        str | None, Query(max_length=100, pattern=PRINTABLE, description="Only versions of this name")
+    ] = None,
+    tag: WantedTags = [],  # noqa: B006 - FastAPI copies it
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> ModelPage:
+    """List model versions, newest first; of several tags a model must have all."""
+    with services.store.read() as tx:
+        page = tx.models.page(cursor, limit, name=name, tags=_wanted(tag))
+        aliases = tx.models.aliases_of(model.id for model in page.items)
+    items = [Model.of(model, aliases[model.id]) for model in page.items]
+    return ModelPage(items=items, next_cursor=page.next_cursor)
+
+
+@names_router.get("/model-names", summary="List names of models", responses={**NOT_MODIFIED, **problems(422)})
+def list_model_names(
+    services: UseServices,
+    contains: Annotated[
+        str | None, Query(max_length=100, pattern=PRINTABLE, description="Only names that contain this")
+    ] = None,
+    tag: WantedTags = [],  # noqa: B006 - FastAPI copies it
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> NamedModelPage:
+    """List each name with its latest version, which has all of several tags, and where its aliases point.
+
+    Versions count up from 1, so that the latest one also tells how many there are.
+    """
+    with services.store.read() as tx:
+        page = tx.models.page_of_names(cursor, limit, containing=contains, tags=_wanted(tag))
+        aliases = tx.models.aliases_of_names(model.name for model in page.items)
+    items = [
+        NamedModel(name=model.name, aliases=aliases[model.name], latest=LatestVersion.model_validate(model))
+        for model in page.items
+    ]
+    return NamedModelPage(items=items, next_cursor=page.next_cursor)
+
+
+@router.get("/{ref}", summary="Show a model", responses={**NOT_MODIFIED, **problems(404)})
+def get_model(ref: Reference, services: UseServices) -> Model:
+    """Show one version of a model."""
+    with services.store.read() as tx:
+        model = tx.models.resolve(ref)
+        aliases = tx.models.aliases_of([model.id])
+    return Model.of(model, aliases[model.id])
+
+
+@router.patch("/{ref}", summary="Describe a model", responses=problems(404, *BODY_PROBLEMS))
+def change_model(
+    ref: Reference,
+    body: Annotated[ModelChanges, Body(openapi_examples=_CHANGE_EXAMPLES)],
+    services: UseServices,
+) -> Model:
+    """Change what is said of a model: its description, and those of its tags that are named."""
+    with services.store.begin() as tx:
+        model = tx.models.resolve(ref)
+        if "description" in body.model_fields_set:
+            model = tx.models.describe(model.id, body.description)
+        if body.tags:
+            model = tx.models.tag(model.id, body.tags)
+        aliases = tx.models.aliases_of([model.id])
+    return Model.of(model, aliases[model.id])
+
+
+def _wanted(tags: Sequence[str]) -> list[tuple[str, str | None]]:
+    parts = (tag.partition(":") for tag in tags)
+    return [(name, value if colon else None) for name, colon, value in parts]
+
+
+jobs_router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
+
+
+@jobs_router.post(
+    "",
+    summary="Import a model",
+    status_code=ACCEPTED,
+    response_model=Job,
+    responses=problems(*UPLOAD_PROBLEMS),
+    openapi_extra={"requestBody": MODEL_BODY},
+)
+async def import_model(request: Request, services: UseServices, caller: UseCaller, once: UseOnce) -> Response:
+    """Take in a model that LightGBM trained elsewhere, as the next version of a name.
+
+    A job reads the text, loads it into LightGBM in a process of its own and compares the scores of both on
+    random documents; where anything is wrong it fails with the reason and nothing is kept.
+    """
+    upload_id = new_id("mup_")
+    key, folder = model_upload_key(upload_id), model_upload_folder(upload_id)
+    limit = min(services.settings.max_upload_bytes, MAX_MODEL_BYTES)
+    upload = await receive_file(
+        request,
+        services,
+        key,
+        folder,
+        MODEL_TEXTS,
+        limit,
+        lambda received: ModelUpload.of(received, upload_id),
+    )
+    return await run_in_threadpool(register_model, services, caller.key_id, once, upload)
+
+
+@jobs_router.post(
+    "/{ref}/reproduce",
+    summary="Train a model again",
+    status_code=ACCEPTED,
+    response_model=Job,
+    responses=problems(404, 409, 422),
+)
+def reproduce_model(
+    ref: Reference, services: UseServices, caller: UseCaller, once: UseOnce, body_sha256: BodySha256
+) -> Response:
+    """Train a model again from its lineage and see whether the same bytes come out; no model is made.
+
+    The job's result is `{"model_id", "equal", "sha256", "expected_sha256", "stored_sha256", "differences"}`:
+    `equal` where the new text, the checksum on record and the stored text are the same, and what differs from
+    the lineage between then and now, `[{"what": "numpy", "then": "2.3.1", "now": "2.4.0"}]`; null where no
+    lineage was kept.
+    """
+    with services.store.begin() as tx:
+        if answer := once.earlier_answer(tx, body_sha256):
+            return answer
+        resolved = reproduction(tx, tx.models.resolve(ref))
+        tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
+        job = enqueue(tx, resolved, caller.key_id)
+        created = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
+        once.keep(tx, body_sha256, created)
+    services.submitted(job)
+    return created

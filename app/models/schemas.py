@@ -1,0 +1,203 @@
+"""Models as shown, and what may be said of them."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from app.http.schemas import Json, ModelName, NextCursor, RequestModel, ResponseModel
+from core.names import INVISIBLE
+from core.store import Model as ModelRow
+from core.store.repositories.models import MAX_TAGS
+
+TAG_NAME = r"[a-z0-9][a-z0-9._/-]{0,63}"
+TAG_LINE = rf"[^{INVISIBLE}]*"
+
+DESCRIPTION = rf"^([^{INVISIBLE}]|[\t\n\r])*$"
+MAX_DESCRIPTION = 4000
+
+Description = Annotated[str, Field(max_length=MAX_DESCRIPTION, pattern=DESCRIPTION)]
+Tag = Annotated[str, Field(pattern=f"^{TAG_NAME}$")]
+TagValue = Annotated[str, Field(max_length=256, pattern=f"^{TAG_LINE}$")]
+_Tags = BeforeValidator(lambda value: {} if value is None else value)
+_OTHER_TAGS: Any = {"additionalProperties": False}  # which the patterns of names alone do not say
+
+
+class LineageDataset(ResponseModel):
+    """A dataset that a training was given."""
+
+    id: str
+    digest: str | None = Field(description="What decides its content: the same for the same content")
+    sha256: str | None = Field(description="Checksum of the file as it was uploaded, if it was")
+
+
+class Lineage(ResponseModel):
+    """What a model was made of and by what: all that decides its bytes."""
+
+    job_id: str
+    datasets: dict[str, LineageDataset] = Field(description="By role: train, validation, test")
+    spec: Json = Field(description="What the job was asked for, all defaults and references spelled out")
+    seed: int | None
+    rankery: str | None = Field(description="Version of the service")
+    libraries: dict[str, str | None] = Field(description="Versions of lightgbm, numba, numpy and python")
+    machine: str = Field(description="Kind of processor")
+
+
+class ModelExplanation(ResponseModel):
+    """Whether `"explain": true` explains the scores of a model."""
+
+    problem: str | None = Field(description="Why it cannot, null where it can")
+    steps: int = Field(
+        description="What one score takes; a request may take `RANKERY_MAX_EXPLAINED_STEPS` in all"
+    )
+
+
+class Model(ResponseModel):
+    """One version of a ranker, trained here or imported."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "mdl_01k9x3a7d5f8g2h4j6k9",
+                    "name": "web",
+                    "version": 3,
+                    "aliases": ["champion"],
+                    "description": "Trained on clicks of the spring",
+                    "tags": {"team": "search"},
+                    "source": "trained",
+                    "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+                    "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+                    "feature_names": ["bm25", "pagerank"],
+                    "loss": {"name": "ndcg-loss2++", "mu": 5.0},
+                    "hyperparameters": {"learning_rate": 0.05, "num_leaves": 64},
+                    "best_iteration": 312,
+                    "sha256": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+                    "size_bytes": 1_482_113,
+                    "metrics": {"ndcg@10": 0.4512},
+                    "lineage": {
+                        "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+                        "datasets": {
+                            "train": {
+                                "id": "ds_01k9x2m4q7c8v5n3b6r1",
+                                "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                                "sha256": "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752",
+                            }
+                        },
+                        "spec": {"kind": "train", "model_name": "web", "loss": {"name": "ndcg-loss2++"}},
+                        "seed": 42,
+                        "rankery": "0.1.0",
+                        "libraries": {
+                            "lightgbm": "4.7.0",
+                            "numba": "0.68.1",
+                            "numpy": "2.4.0",
+                            "python": "3.12.4",
+                        },
+                        "machine": "x86_64",
+                    },
+                    "explanation": {"problem": None, "steps": 1_204_224},
+                    "created_at": "2026-01-05T10:02:11Z",
+                }
+            ]
+        },
+    )
+
+    id: str
+    name: str
+    version: int = Field(description="Counts up within the name, from 1")
+    aliases: list[str] = Field(description="Aliases of the name that point at this version")
+    description: str | None = Field(description="What its owners say of it")
+    tags: Annotated[dict[str, str], _Tags] = Field(description="What they mark it with")
+    source: Literal["trained", "imported"] = Field(description="Whether it was trained here")
+    job_id: str = Field(description="The job that trained or imported it")
+    dataset_id: str | None = Field(description="The dataset it was trained on; null for an imported one")
+    feature_names: list[str] = Field(description="Features in the model's order")
+    loss: Json | None = Field(
+        description="The loss it was trained with, all hyperparameters spelled out; null for an imported one"
+    )
+    hyperparameters: Json | None = Field(description="Boosting hyperparameters; null for an imported one")
+    best_iteration: int = Field(description="Number of trees in use")
+    sha256: str = Field(description="Digest of the model text")
+    size_bytes: int = Field(description="Length of the model text")
+    metrics: dict[str, Any] | None = Field(description="Means on the test dataset, if there was one")
+    lineage: Lineage | None = Field(
+        description="What it was made of and by what; null for one from before that was kept"
+    )
+    explanation: ModelExplanation | None = Field(
+        description="Whether its scores can be explained; null for one from before that was kept"
+    )
+    created_at: datetime
+
+    @classmethod
+    def of(cls, row: ModelRow, aliases: list[str]) -> "Model":
+        """Show a model on record with the aliases that point at it."""
+        columns = {name: getattr(row, name) for name in cls.model_fields if name != "aliases"}
+        return cls(**columns, aliases=aliases)
+
+
+class ModelPage(ResponseModel):
+    """A page of models, newest first."""
+
+    items: list[Model]
+    next_cursor: NextCursor
+
+
+class LatestVersion(ResponseModel):
+    """The latest version of a name, in short."""
+
+    id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
+    version: int = Field(examples=[3])
+    description: str | None = Field(examples=["Trained on clicks of the spring"])
+    tags: Annotated[dict[str, str], _Tags] = Field(examples=[{"team": "search"}])
+    source: Literal["trained", "imported"]
+    job_id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
+    dataset_id: str | None = Field(
+        description="The dataset it was trained on; null for an imported one",
+        examples=["ds_01k9x2m4q7c8v5n3b6r1"],
+    )
+    loss: Json | None = Field(examples=[{"name": "ndcg-loss2++", "mu": 5.0}])
+    metrics: dict[str, Any] | None = Field(
+        description="Means on the test dataset, if there was one", examples=[{"ndcg@10": 0.4512}]
+    )
+    created_at: datetime
+
+
+class NamedModel(ResponseModel):
+    """A name with its latest version."""
+
+    name: str = Field(examples=["web"])
+    aliases: dict[str, int] = Field(
+        description="The versions that its aliases point at", examples=[{"champion": 3}]
+    )
+    latest: LatestVersion
+
+
+class NamedModelPage(ResponseModel):
+    """A page of names, the one that got a version last first."""
+
+    items: list[NamedModel]
+    next_cursor: NextCursor
+
+
+class ModelChanges(RequestModel):
+    """What is said of a model; what is left out stays as it is."""
+
+    description: Description | None = Field(
+        None, description="In the place of the one that it has; null for none", examples=["The spring model"]
+    )
+    tags: dict[Tag, TagValue | None] = Field(
+        default_factory=dict,
+        max_length=MAX_TAGS,
+        json_schema_extra=_OTHER_TAGS,
+        description="Tags to set; those that are null go, all others stay",
+        examples=[{"team": "search", "draft": None}],
+    )
+
+
+class ImportedModel(RequestModel):
+    """What is said of a model that comes from elsewhere."""
+
+    name: ModelName
+    description: Description | None = None
+    tags: dict[Tag, TagValue] = Field(default_factory=dict, max_length=MAX_TAGS)

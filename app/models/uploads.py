@@ -1,0 +1,143 @@
+"""Uploads of models that were trained elsewhere."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from app.http.bodies import parse_json
+from app.http.idempotency import Once
+from app.http.pointers import input_problems
+from app.http.uploads import ReceivedFile, ReceivedUpload
+from app.jobs.file_uploads import missing_file, queue_reading
+from app.models.schemas import DESCRIPTION, MAX_DESCRIPTION, ImportedModel
+from app.services import Services
+from app.submission import enqueue
+from core.errors import InputProblem, InvalidInput
+from core.jobs.folders import model_upload_folder
+from core.jobs.import_model import ImportModelJob
+from core.store import MODEL_NAME, Job, Transaction
+
+# LightGBM's text takes some 60 bytes a split: a thousand trees of a thousand leaves stay far below.
+MAX_MODEL_BYTES = 2**28
+MODEL_TEXTS: Mapping[str, int] = MappingProxyType({"name": 400, "description": 16_384, "tags": 2**16})
+MODEL_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {
+            "schema": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["file", "name"],
+                "properties": {
+                    "file": {
+                        "type": "string",
+                        "format": "binary",
+                        "minLength": 1,
+                        "description": "What LightGBM's `save_model` writes",
+                    },
+                    "name": {
+                        "type": "string",
+                        "pattern": MODEL_NAME,
+                        "description": "The name that it becomes the next version of",
+                    },
+                    "description": {
+                        "type": "string",
+                        "maxLength": MAX_DESCRIPTION,
+                        "pattern": DESCRIPTION,
+                        "description": "What its owners say of it",
+                    },
+                    "tags": {
+                        "type": "string",
+                        "description": "What they mark it with, as a JSON object of texts",
+                    },
+                },
+            },
+            "examples": {
+                "model": {
+                    "summary": "A model that LightGBM trained elsewhere",
+                    "value": {
+                        "file": "tree\nversion=v4\n…",
+                        "name": "web",
+                        "description": "Trained by the nightly notebook",
+                        "tags": '{"team": "search"}',
+                    },
+                }
+            },
+        }
+    },
+}
+
+
+@dataclass(frozen=True)
+class ModelUpload:
+    """A complete upload of a model.
+
+    Attributes:
+        upload_id: Under which its bytes are kept.
+        file: Its text.
+        said: What is said of it.
+    """
+
+    upload_id: str
+    file: ReceivedFile
+    said: ImportedModel
+
+    @classmethod
+    def of(cls, received: ReceivedUpload, upload_id: str) -> "ModelUpload":
+        """Check what has arrived.
+
+        Raises:
+            InvalidInput: With a pointer for each part that is missing or unfit.
+        """
+        problems = missing_file(received.files, "model")
+        fields: dict[str, Any] = dict(received.fields)
+        try:
+            if "tags" in fields:
+                fields["tags"] = parse_json(fields["tags"].encode())
+            said = ImportedModel.model_validate(fields)
+        except ValidationError as invalid:
+            located = ({**error, "loc": ("body", *error["loc"])} for error in invalid.errors())
+            raise InvalidInput(*problems, *input_problems(located, fields)) from invalid
+        except ValueError as error:
+            problems.append(InputProblem("/tags", f"must be JSON: {error}"))
+        if problems:
+            raise InvalidInput(*problems)
+        return cls(upload_id, received.files["file"], said)
+
+    @property
+    def sha256(self) -> str:
+        """Checksum of all that was sent."""
+        content = json.dumps([self.file.filename, self.file.sha256, self.said.model_dump()], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def spec(self) -> ImportModelJob:
+        """Return the job that imports it."""
+        return ImportModelJob(
+            upload_id=self.upload_id,
+            model_name=self.said.name,
+            description=self.said.description,
+            tags=self.said.tags,
+            filename=self.file.filename,
+            sha256=self.file.sha256,
+            size_bytes=self.file.size_bytes,
+        )
+
+
+def register_model(services: Services, key_id: str | None, once: Once, upload: ModelUpload) -> Response:
+    """Queue the job that imports a model, for the key that it came with.
+
+    Raises:
+        JobQuotaExceeded: The key has too many jobs.
+    """
+
+    def queue(tx: Transaction) -> Job:
+        return enqueue(tx, upload.spec(), key_id)
+
+    folder = model_upload_folder(upload.upload_id)
+    return queue_reading(services, key_id, once, upload.sha256, folder, queue)

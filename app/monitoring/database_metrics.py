@@ -1,0 +1,205 @@
+"""What the database tells: the queue, what has ended, what is stored.
+
+The same from every API process, since all read the one database: take the maximum over them, not the sum.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import product
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+
+from core.jobs import JobKind
+from core.store import Store
+from core.store.clock import utc_now
+from core.store.repositories.figures import ActiveJobs, Stored
+from core.store.repositories.job_states import QUEUED, RUNNING
+from core.store.repositories.job_tallies import (
+    BOUNDS,
+    CACHE_HITS,
+    CACHE_MISSES,
+    JOB_ATTEMPTS,
+    JOB_SECONDS,
+    JOB_SECONDS_BUCKET,
+    TRAINING_ITERATIONS,
+    TRAINING_SECONDS,
+)
+from core.store.repositories.tallies import Count
+
+_LANE_OF = {kind.value: kind.specification.lane.value for kind in JobKind}
+_PRIORITIES: Mapping[int, str] = {-1: "low", 0: "normal", 1: "high"}
+_LOST = "lost"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the database held at a moment.
+
+    Attributes:
+        at: The moment.
+        active: Jobs that wait or run.
+        tallies: What was counted for good.
+        datasets: Datasets by status.
+        models: The models.
+    """
+
+    at: datetime
+    active: Sequence[ActiveJobs]
+    tallies: Sequence[Count]
+    datasets: Sequence[Stored]
+    models: Stored
+
+    @classmethod
+    def take(cls, store: Store) -> "Reading":
+        """Read the database.
+
+        Raises:
+            StoreUnavailable: It cannot be reached.
+        """
+        with store.read() as tx:
+            return cls(
+                utc_now(),
+                tx.figures.active_jobs(),
+                tx.tallies.all(),
+                tx.figures.datasets(),
+                tx.figures.models(),
+            )
+
+
+class DatabaseCollector:
+    """Tells Prometheus of the latest reading.
+
+    Args:
+        latest: Returns it, None while the database is away.
+    """
+
+    def __init__(self, latest: Callable[[], Reading | None]) -> None:
+        self._latest = latest
+
+    def collect(self) -> Iterator[Metric]:
+        """List the metrics; without a database only that there is none."""
+        reading = self._latest()
+        up = 0 if reading is None else 1
+        yield GaugeMetricFamily("rankery_database_up", "Whether the database answers", value=up)
+        if reading is not None:
+            yield from _queue(reading)
+            yield from _ended(reading.tallies)
+            yield from _training(reading.tallies)
+            yield from _caches(reading.tallies)
+            yield from _stored(reading)
+
+
+def _queue(reading: Reading) -> Iterator[Metric]:
+    labels = ("kind", "lane", "priority")
+    depth = GaugeMetricFamily("rankery_jobs_queued", "Jobs that wait for a worker", labels=labels)
+    age = GaugeMetricFamily(
+        "rankery_oldest_queued_job_age_seconds",
+        "Seconds since the submission of the oldest job that waits, 0 where none does",
+        labels=labels,
+    )
+    waiting = {(row.kind, row.priority): row for row in reading.active if row.status == QUEUED}
+    # Those that nobody waits for too, so that an alert finds them.
+    for kind, priority in product(_LANE_OF, _PRIORITIES):
+        row = waiting.get((kind, priority))
+        values = [kind, _LANE_OF[kind], _PRIORITIES[priority]]
+        depth.add_metric(values, row.number if row else 0)
+        age.add_metric(values, max(0.0, (reading.at - row.oldest_at).total_seconds()) if row else 0)
+    yield from (depth, age)
+    running = GaugeMetricFamily("rankery_jobs_running", "Jobs that a worker has", labels=("kind", "lane"))
+    numbers = dict.fromkeys(_LANE_OF, 0)
+    for row in reading.active:
+        if row.status == RUNNING:
+            numbers[row.kind] += row.number
+    for kind, number in numbers.items():
+        running.add_metric([kind, _LANE_OF[kind]], number)
+    yield running
+
+
+def _ended(tallies: Sequence[Count]) -> Iterator[Metric]:
+    attempts = CounterMetricFamily(
+        "rankery_job_attempts", "Attempts at jobs by how they ended", labels=("kind", "ending")
+    )
+    lost = dict.fromkeys(_LANE_OF, 0.0)
+    for tally in _named(tallies, JOB_ATTEMPTS):
+        kind, ending = tally.labels["kind"], tally.labels["ending"]
+        attempts.add_metric([kind, ending], tally.value)
+        if ending == _LOST:
+            lost[kind] = tally.value
+    yield attempts
+    leases = CounterMetricFamily(
+        "rankery_leases_lost", "Jobs whose worker stopped answering while it had them", labels=("kind",)
+    )
+    for kind, value in lost.items():
+        leases.add_metric([kind], value)
+    yield leases
+    yield _durations(tallies)
+
+
+def _durations(tallies: Sequence[Count]) -> Metric:
+    seconds = HistogramMetricFamily(
+        "rankery_job_duration_seconds",
+        "Seconds from a job's first start to its end, by how it ended",
+        labels=("kind", "status"),
+    )
+    buckets: dict[tuple[str, str], dict[str, float]] = {}
+    for tally in _named(tallies, JOB_SECONDS_BUCKET):
+        of = (tally.labels["kind"], tally.labels["status"])
+        buckets.setdefault(of, {})[tally.labels["le"]] = tally.value
+    for tally in _named(tallies, JOB_SECONDS):
+        of = (tally.labels["kind"], tally.labels["status"])
+        seconds.add_metric(of, _cumulative(buckets.get(of, {})), tally.value)
+    return seconds
+
+
+def _cumulative(buckets: Mapping[str, float]) -> list[tuple[str, float]]:
+    total, rising = 0.0, []
+    for bound in sorted({*BOUNDS, *buckets}, key=float):
+        total += buckets.get(bound, 0.0)
+        rising.append((bound, total))
+    return rising
+
+
+def _training(tallies: Sequence[Count]) -> Iterator[Metric]:
+    yield CounterMetricFamily(
+        "rankery_training_iterations",
+        "Boosting iterations of all trainings; over rankery_training_seconds_total their speed",
+        value=_sum(tallies, TRAINING_ITERATIONS),
+    )
+    yield CounterMetricFamily(
+        "rankery_training_seconds",
+        "Seconds that boosting iterations took",
+        value=_sum(tallies, TRAINING_SECONDS),
+    )
+
+
+def _caches(tallies: Sequence[Count]) -> Iterator[Metric]:
+    for name, metric, words in (
+        (CACHE_HITS, "rankery_worker_cache_hits", "Datasets that a worker had at hand"),
+        (CACHE_MISSES, "rankery_worker_cache_misses", "Datasets that a worker had to fetch or prepare"),
+    ):
+        family = CounterMetricFamily(metric, words, labels=("cache",))
+        for tally in _named(tallies, name):
+            family.add_metric([tally.labels["cache"]], tally.value)
+        yield family
+
+
+def _stored(reading: Reading) -> Iterator[Metric]:
+    number = GaugeMetricFamily("rankery_datasets", "Datasets by status", labels=("status",))
+    size = GaugeMetricFamily("rankery_dataset_bytes", "Bytes of datasets as sent", labels=("status",))
+    stored = {"ready": Stored("ready", 0, 0)} | {row.status: row for row in reading.datasets}
+    for status, row in sorted(stored.items()):
+        number.add_metric([status], row.number)
+        size.add_metric([status], row.size_bytes)
+    yield from (number, size)
+    yield GaugeMetricFamily("rankery_models", "Trained models", value=reading.models.number)
+    yield GaugeMetricFamily("rankery_model_bytes", "Bytes of trained models", value=reading.models.size_bytes)
+
+
+def _named(tallies: Iterable[Count], name: str) -> Iterator[Count]:
+    return (tally for tally in tallies if tally.name == name)
+
+
+def _sum(tallies: Iterable[Count], name: str) -> float:
+    return sum(tally.value for tally in _named(tallies, name))

@@ -1,0 +1,97 @@
+"""All metrics of one application, and the reading of the database that some of them come from."""
+
+import platform
+import time
+from collections.abc import Iterator
+
+import structlog
+from prometheus_client import (
+    CollectorRegistry,
+    GCCollector,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import Metric
+
+from app.http.probes import Probe
+from app.http.request_metrics import RequestInstruments
+from app.monitoring.database_metrics import DatabaseCollector, Reading
+from app.scoring.served_models import ServedModels
+from core.errors import RankeryError
+from core.store import Store
+
+# Several Prometheus servers, or an impatient person, do not make the database count more often.
+FRESH_SECONDS = 3.0
+TIMEOUT_SECONDS = 2.0
+_log = structlog.stdlib.get_logger("rankery.metrics")
+
+
+class Metrics:
+    """The metrics of one application, in a registry of their own.
+
+    Args:
+        store: Whose contents are told of.
+        models: Those whose use is told of.
+        version: Rankery's.
+
+    Attributes:
+        requests: What requests are counted in.
+    """
+
+    def __init__(self, store: Store, models: ServedModels, version: str) -> None:
+        # They would be a second series of each counter, which nobody asks for.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = CollectorRegistry()
+        self._database = Probe(lambda: Reading.take(store))
+        self._reading: Reading | None = None
+        self._read_at = float("-inf")
+        self.requests = RequestInstruments(self._registry)
+        self._registry.register(_Process(models, version))
+        self._registry.register(DatabaseCollector(lambda: self._reading))
+        for collector in (ProcessCollector, PlatformCollector, GCCollector):
+            collector(registry=self._registry)
+
+    async def exposition(self, accept: str) -> tuple[bytes, str]:
+        """Write all metrics, and say in which format.
+
+        The database is read unless it was a moment ago. One that is away or hangs is one of the metrics.
+
+        Args:
+            accept: The request's `Accept` header.
+        """
+        if time.monotonic() - self._read_at > FRESH_SECONDS:
+            self._reading = await self._read()
+            self._read_at = time.monotonic()
+        encoder, content_type = choose_encoder(accept)
+        return encoder(self._registry), content_type
+
+    async def _read(self) -> Reading | None:
+        try:
+            return await self._database.answer(TIMEOUT_SECONDS)
+        except (RankeryError, TimeoutError):
+            _log.warning("metrics.database_away", exc_info=True)
+            return None
+
+
+class _Process:
+    """What this process knows by itself."""
+
+    def __init__(self, models: ServedModels, version: str) -> None:
+        self._models = models
+        self._version = version
+
+    def collect(self) -> Iterator[Metric]:
+        build = {"version": self._version, "python": platform.python_version()}
+        yield InfoMetricFamily("rankery_build", "Which Rankery this is", value=build)
+        usage = self._models.usage()
+        yield CounterMetricFamily(
+            "rankery_model_cache_hits", "Scoring requests whose model was in memory", value=usage.hits
+        )
+        yield CounterMetricFamily(
+            "rankery_model_cache_misses", "Scoring requests whose model had to be read", value=usage.misses
+        )
+        yield GaugeMetricFamily("rankery_model_cache_models", "Models in memory", value=usage.models)
+        yield GaugeMetricFamily("rankery_model_cache_bytes", "Memory that models take", value=usage.bytes)

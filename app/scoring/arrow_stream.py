@@ -1,0 +1,35 @@
+"""Streams of Arrow from strangers."""
+
+import pyarrow as pa
+
+from app.scoring.arrow_headers import DeclaredStream, damaged
+from core.errors import InvalidInput
+
+
+def read_table(stream: DeclaredStream, pointer: str) -> pa.Table:
+    """Read a stream of record batches whose headers were checked.
+
+    Args:
+        stream: It.
+        pointer: What mistakes point at.
+
+    Raises:
+        InvalidInput: It is damaged, or has two columns of a name.
+    """
+    try:
+        with pa.ipc.open_stream(stream.content) as reader:
+            _check_names(reader.schema.names, pointer)
+            batches = list(reader)
+            for batch in batches:
+                batch.validate(full=True)
+            return pa.Table.from_batches(batches, reader.schema)
+    except (pa.ArrowException, ValueError, OSError) as error:
+        raise damaged(pointer, error) from error
+
+
+def _check_names(names: list[str], pointer: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InvalidInput.at(f"{pointer}{name}", "there are two columns of this name")
+        seen.add(name)

@@ -1,0 +1,123 @@
+"""All of a request of the Open Inference Protocol, version 2, but its numbers.
+
+https://github.com/kserve/open-inference-protocol
+"""
+
+from json import JSONDecodeError
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from app.http.bodies import parse_json
+from app.http.pointers import input_problems
+from app.http.schemas import RequestModel
+from core.errors import InvalidInput
+from core.json_values import MOST_ARRAYS, read_arrays
+from core.types import Float64Array
+
+_DATA = "data"
+_MOST_OUTPUTS = 100
+# Arrays and objects in the text beside the numbers of as many tensors as are read apart from it.
+_QUICK_CONTAINERS = 10 * MOST_ARRAYS
+
+Size = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class Parameters(RequestModel):
+    """What is said of a request or of a tensor beside the tensor; what we know nothing of is passed over."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    binary_data_size: Size | None = None
+    binary_data: bool | None = None
+    binary_data_output: bool | None = None
+
+
+class InputTensor(RequestModel):
+    """Values on their way in."""
+
+    name: str = Field(max_length=1024)
+    shape: list[Size] = Field(min_length=1, max_length=2)
+    datatype: str = Field(max_length=16)
+    parameters: Parameters = Field(default_factory=Parameters)
+    data: list[Any] | None = None
+
+    @property
+    def has_data(self) -> bool:
+        """Whether there is a member `data`, null included."""
+        return _DATA in self.model_fields_set
+
+
+class WantedOutput(RequestModel):
+    """An output that is asked for."""
+
+    name: str = Field(max_length=1024)
+    parameters: Parameters = Field(default_factory=Parameters)
+
+
+class InferenceHead(RequestModel):
+    """All of a request but its numbers."""
+
+    id: str | None = Field(None, max_length=1024)
+    parameters: Parameters = Field(default_factory=Parameters)
+    inputs: list[InputTensor] = Field(min_length=1)
+    outputs: list[WantedOutput] | None = Field(None, max_length=_MOST_OUTPUTS)
+
+    @property
+    def wants_binary(self) -> bool:
+        """Whether the scores are to come as bytes."""
+        for output in self.outputs or ():
+            if output.parameters.binary_data is not None:
+                return output.parameters.binary_data
+        return bool(self.parameters.binary_data_output)
+
+
+def quick_head(text: bytes, most_inputs: int) -> tuple[InferenceHead, list[Float64Array]] | None:
+    """Read a text as it mostly is.
+
+    Args:
+        text: What may be JSON.
+        most_inputs: Most tensors that there may be.
+
+    Returns:
+        The head, and the numbers of those tensors that have `data`, in their order; None for a text that is
+        wrong, or only unusual.
+    """
+    found = read_arrays(text, _DATA)
+    if found is None:
+        return None
+    try:
+        head = _validated(parse_json(found.rest, _QUICK_CONTAINERS), most_inputs)
+    except (JSONDecodeError, InvalidInput, ValidationError):
+        return None
+    if sum(tensor.has_data for tensor in head.inputs) != len(found.arrays):
+        return None  # a repeated name hides some of them, or they stand where no tensor is
+    return head, found.arrays
+
+
+def general_head(text: bytes, most_inputs: int, most_containers: int) -> InferenceHead:
+    """Read any text; the numbers of tensors are in their `data`.
+
+    Args:
+        text: What may be JSON.
+        most_inputs: Most tensors that there may be.
+        most_containers: Most arrays and objects that there may be.
+
+    Raises:
+        InvalidInput: It is no JSON, or not that of a request.
+    """
+    try:
+        parsed = parse_json(text, most_containers)
+        return _validated(parsed, most_inputs)
+    except JSONDecodeError as error:
+        raise InvalidInput.at("", f"is not JSON: {error.msg}") from error
+    except ValidationError as error:
+        errors = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]
+        raise InvalidInput(*input_problems(errors, parsed)) from error
+
+
+def _validated(parsed: Any, most_inputs: int) -> InferenceHead:
+    inputs = parsed.get("inputs") if isinstance(parsed, dict) else None
+    if isinstance(inputs, list) and len(inputs) > most_inputs:
+        raise InvalidInput.at("/inputs", f"at most {most_inputs} tensors, one for each feature of the model")
+    return InferenceHead.model_validate(parsed)

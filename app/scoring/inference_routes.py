@@ -1,0 +1,227 @@
+"""The Open Inference Protocol, version 2, for clients of KServe, Triton and their like."""
+
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from app.http.bodies import JsonRequest
+from app.http.problems import OUT_OF_MEMORY, kind_of
+from app.http.route import Handle
+from app.http.thread_pools import SCORING
+from app.monitoring.routes import readyz
+from app.scoring.inference_schemas import (
+    ANSWER_EXAMPLE,
+    REQUEST_BODY,
+    InferenceAnswer,
+    Live,
+    ModelMetadata,
+    ModelReady,
+    Ready,
+    ServerMetadata,
+    Tensor,
+    failures,
+)
+from app.scoring.limits import scoring_request
+from app.scoring.served_models import ServedModel
+from app.scoring.tensors import (
+    BINARY_DATA,
+    INPUT,
+    OUTPUT,
+    Inference,
+    quick_inference,
+    read_inference,
+    written,
+)
+from app.scoring.threads import BRIEF_TEXT_BYTES, carried_out, scores_briefly
+from app.services import Services, UseServices, services_of
+from app.settings import ApiSettings
+from core.errors import InvalidInput, RankeryError
+
+HEAD_BYTES = "Inference-Header-Content-Length"
+
+
+class InferenceRoute(APIRoute):
+    """A route whose errors are told as the protocol has them: `{"error": "…"}`."""
+
+    def get_route_handler(self) -> Handle:
+        """Wrap FastAPI's handler."""
+        handle = super().get_route_handler()
+
+        async def handle_protocol(request: Request) -> Response:
+            bounded = scoring_request(request, services_of(request).settings)
+            try:
+                if "\x00" in request.scope["path"]:
+                    raise HTTPException(HTTPStatus.NOT_FOUND)
+                return await self.answer(bounded, handle)
+            except InvalidInput as error:
+                return _failure(HTTPStatus.BAD_REQUEST, str(error))
+            except RequestValidationError as error:
+                return _failure(HTTPStatus.BAD_REQUEST, f"{error.errors()[0]['loc'][-1]}: not valid")
+            except RankeryError as error:
+                kind = kind_of(error)
+                if kind is None:
+                    raise
+                return _failure(kind.status, str(error))
+            except HTTPException as error:
+                return _failure(error.status_code, error.detail)
+            except MemoryError:
+                return _failure(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_MEMORY)
+
+        return handle_protocol
+
+    async def answer(self, request: JsonRequest, handle: Handle) -> Response:
+        """Have a request answered."""
+        return await handle(request)
+
+
+class InferRoute(InferenceRoute):
+    """A route that scores; FastAPI's way to a function takes as long as ten documents."""
+
+    async def answer(self, request: JsonRequest, handle: Handle) -> Response:
+        """Have a request answered, by FastAPI where there is something for it to check."""
+        if HEAD_BYTES in request.headers:
+            return await handle(request)
+        reference = ":".join(
+            request.path_params[name] for name in ("name", "version") if name in request.path_params
+        )
+        return await _infer(services_of(request), reference, await request.body(), None)
+
+
+router = APIRouter(prefix="/v2", tags=["inference"], route_class=InferenceRoute)
+infer_router = APIRouter(prefix="/v2", tags=["inference"], route_class=InferRoute)
+
+Name = Annotated[
+    str,
+    Path(description="A model's name, or any other reference to it", examples=["web@champion"]),
+]
+Version = Annotated[str, Path(description="Number of the version", examples=["3"])]
+
+
+@router.get("", summary="Describe the server", responses=failures())
+async def get_server(request: Request) -> ServerMetadata:
+    """Tell which server this is, and which extensions it has."""
+    return ServerMetadata(name="rankery", version=request.app.version, extensions=[BINARY_DATA])
+
+
+@router.get("/health/live", summary="Is the server alive", responses=failures())
+async def get_live() -> Live:
+    """Answer as long as the process does."""
+    return Live(live=True)
+
+
+@router.get("/health/ready", summary="Is the server ready", responses=failures(503))
+async def get_ready(services: UseServices) -> Ready:
+    """Ask all parts that the service needs, as `/readyz` does."""
+    if (await readyz(services)).status_code != HTTPStatus.OK:
+        raise HTTPException(
+            HTTPStatus.SERVICE_UNAVAILABLE, "a part of the service does not answer; see /readyz"
+        )
+    return Ready(ready=True)
+
+
+@router.get("/models/{name}", summary="Describe a model", responses=failures(404, 503))
+async def get_model_metadata(name: Name, services: UseServices) -> ModelMetadata:
+    """Tell the tensors that a model takes and gives."""
+    return await _metadata(services, name)
+
+
+@router.get("/models/{name}/versions/{version}", summary="Describe a version", responses=failures(404, 503))
+async def get_version_metadata(name: Name, version: Version, services: UseServices) -> ModelMetadata:
+    """Tell the tensors that a version of a model takes and gives."""
+    return await _metadata(services, _reference(name, version))
+
+
+@router.get("/models/{name}/ready", summary="Is a model ready", responses=failures(404, 503))
+async def get_model_ready(name: Name, services: UseServices) -> ModelReady:
+    """Read the model if it is not in memory."""
+    model = await services.models.get(name)
+    return ModelReady(name=model.name, ready=True)
+
+
+@router.get(
+    "/models/{name}/versions/{version}/ready", summary="Is a version ready", responses=failures(404, 503)
+)
+async def get_version_ready(name: Name, version: Version, services: UseServices) -> ModelReady:
+    """Read the version if it is not in memory."""
+    model = await services.models.get(_reference(name, version))
+    return ModelReady(name=model.name, ready=True)
+
+
+_INFERENCE: dict[str, Any] = {
+    "response_model": InferenceAnswer,
+    "responses": {200: ANSWER_EXAMPLE, **failures(400, 404, 408, 413, 503)},
+    "openapi_extra": {"requestBody": REQUEST_BODY},
+}
+HeadBytes = Annotated[
+    int | None,
+    Header(alias=HEAD_BYTES, ge=0, description="How much of the body is JSON where binary data follows it"),
+]
+
+
+@infer_router.post("/models/{name}/infer", summary="Score documents", **_INFERENCE)
+async def infer(
+    name: Name, request: Request, services: UseServices, head_bytes: HeadBytes = None
+) -> Response:
+    """Score documents given as one tensor of all features, or as one tensor a feature."""
+    return await _infer(services, name, await request.body(), head_bytes)
+
+
+@infer_router.post(
+    "/models/{name}/versions/{version}/infer", summary="Score documents by a version", **_INFERENCE
+)
+async def infer_by_version(
+    name: Name, version: Version, request: Request, services: UseServices, head_bytes: HeadBytes = None
+) -> Response:
+    """Score documents with one version of a model."""
+    return await _infer(services, _reference(name, version), await request.body(), head_bytes)
+
+
+async def _infer(services: Services, reference: str, content: bytes, head_bytes: int | None) -> Response:
+    model = await services.models.get(reference)
+
+    inference = await _read(content, head_bytes, model, services.settings)
+
+    def work() -> tuple[bytes, int | None]:
+        features = inference.features(len(model.feature_names))
+        return written(model, inference.head, model.forest.score(features))
+
+    is_brief = scores_briefly(model, inference.n_documents)
+    answer, answer_head_bytes = await carried_out(work, is_brief=is_brief)
+    if answer_head_bytes is None:
+        return Response(answer, media_type="application/json")
+    headers = {HEAD_BYTES: str(answer_head_bytes)}
+    return Response(answer, media_type="application/octet-stream", headers=headers)
+
+
+async def _read(
+    content: bytes, head_bytes: int | None, model: ServedModel, settings: ApiSettings
+) -> Inference:
+    if len(content) <= BRIEF_TEXT_BYTES:
+        quick = quick_inference(content, head_bytes, model, settings)
+        if quick is not None:
+            return quick
+    return await SCORING.run(lambda: read_inference(content, head_bytes, model, settings))
+
+
+async def _metadata(services: Services, reference: str) -> ModelMetadata:
+    model = await services.models.get(reference)
+    return ModelMetadata(
+        name=model.name,
+        versions=[str(model.version)],
+        platform="rankery_forest",
+        inputs=[Tensor(name=INPUT, datatype="FP32", shape=[-1, len(model.feature_names)])],
+        outputs=[Tensor(name=OUTPUT, datatype="FP64", shape=[-1])],
+    )
+
+
+def _reference(name: str, version: str) -> str:
+    return f"{name}:{version}"
+
+
+def _failure(status: int, detail: str) -> Response:
+    return JSONResponse({"error": detail}, int(status))

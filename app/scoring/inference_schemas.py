@@ -1,0 +1,189 @@
+"""Requests and answers of the Open Inference Protocol, version 2."""
+
+from http import HTTPStatus
+from typing import Any
+
+from pydantic import Field
+
+from app.http.openapi import problems
+from app.http.schemas import ResponseModel
+
+
+class ServerMetadata(ResponseModel):
+    """Which server this is."""
+
+    name: str = Field(examples=["rankery"])
+    version: str = Field(examples=["0.1.0"])
+    extensions: list[str] = Field(examples=[["binary_tensor_data"]])
+
+
+class Live(ResponseModel):
+    """The process answers."""
+
+    live: bool = Field(examples=[True])
+
+
+class Ready(ResponseModel):
+    """Every part answers."""
+
+    ready: bool = Field(examples=[True])
+
+
+class ModelReady(ResponseModel):
+    """The model is in memory."""
+
+    name: str = Field(examples=["web"])
+    ready: bool = Field(examples=[True])
+
+
+class Tensor(ResponseModel):
+    """A tensor that a model takes or gives."""
+
+    name: str = Field(examples=["features"])
+    datatype: str = Field(examples=["FP32"])
+    shape: list[int] = Field(description="-1 where any number will do", examples=[[-1, 136]])
+
+
+class ModelMetadata(ResponseModel):
+    """The tensors that a model takes and gives."""
+
+    name: str = Field(examples=["web"])
+    versions: list[str] = Field(examples=[["3"]])
+    platform: str = Field(examples=["rankery_forest"])
+    inputs: list[Tensor]
+    outputs: list[Tensor]
+
+
+class OutputTensor(ResponseModel):
+    """Scores on their way out."""
+
+    name: str = Field(examples=["predict"])
+    shape: list[int] = Field(examples=[[2]])
+    datatype: str = Field(examples=["FP64"])
+    data: list[float] | None = Field(None, examples=[[2.31, -0.4]])
+    parameters: dict[str, Any] | None = Field(
+        None, description="`binary_data_size` where the scores follow as bytes"
+    )
+
+
+class InferenceAnswer(ResponseModel):
+    """Scores in the order of the documents."""
+
+    model_name: str = Field(examples=["web"])
+    model_version: str = Field(examples=["3"])
+    id: str | None = Field(None, description="As it came")
+    outputs: list[OutputTensor]
+
+
+_PARAMETERS: dict[str, Any] = {"type": "object", "description": "Those of the binary data extension count"}
+_REQUEST_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["inputs"],
+    "properties": {
+        "id": {"type": "string", "maxLength": 1024},
+        "parameters": _PARAMETERS,
+        "inputs": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "required": ["name", "shape", "datatype"],
+                "properties": {
+                    "name": {
+                        "type": "string",
+                        "description": "Any, of the one tensor of all features; of several, their features",
+                    },
+                    "shape": {
+                        "type": "array",
+                        "minItems": 1,
+                        "maxItems": 2,
+                        "items": {"type": "integer", "minimum": 0},
+                    },
+                    "datatype": {
+                        "type": "string",
+                        "description": "FP32 or FP64, or any other of numbers. What is FP64 stays so.",
+                    },
+                    "data": {
+                        "type": "array",
+                        "description": "Row by row, flat or nested; null is a missing value",
+                        "items": {},
+                    },
+                    "parameters": _PARAMETERS,
+                },
+            },
+        },
+        "outputs": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["name"],
+                "properties": {"name": {"const": "predict"}, "parameters": _PARAMETERS},
+            },
+        },
+    },
+}
+REQUEST_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": _REQUEST_SCHEMA,
+            "examples": {
+                "matrix": {
+                    "summary": "One tensor of all features",
+                    "value": {
+                        "inputs": [
+                            {
+                                "name": "features",
+                                "shape": [2, 2],
+                                "datatype": "FP32",
+                                "data": [12.5, 0.3, 9.1, None],
+                            }
+                        ]
+                    },
+                },
+                "columns": {
+                    "summary": "One tensor a feature",
+                    "value": {
+                        "inputs": [
+                            {"name": "bm25", "shape": [2], "datatype": "FP32", "data": [12.5, 9.1]},
+                            {"name": "pagerank", "shape": [2], "datatype": "FP64", "data": [0.3, None]},
+                        ]
+                    },
+                },
+            },
+        },
+        "application/octet-stream": {
+            "schema": {
+                "type": "string",
+                "format": "binary",
+                "description": "JSON as long as the header says, then the tensors' bytes, lowest byte first",
+            }
+        },
+    },
+}
+ANSWER_EXAMPLE: dict[str, Any] = {
+    "content": {
+        "application/octet-stream": {
+            "schema": {
+                "type": "string",
+                "format": "binary",
+                "description": "Where scores were asked for as bytes: JSON as long as the header "
+                "`Inference-Header-Content-Length` says, then the scores",
+            }
+        }
+    }
+}
+
+
+def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Document the ways in which an operation may fail."""
+    schema = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
+    content = {"application/json": {"schema": schema, "example": {"error": "there is no model 'web'"}}}
+    anywhere = problems()
+    return anywhere | {
+        status: {
+            "description": HTTPStatus(status).phrase,
+            "content": {**anywhere.get(status, {}).get("content", {}), **content},
+        }
+        for status in statuses
+    }

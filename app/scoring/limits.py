@@ -1,0 +1,103 @@
+"""Bounds on what is scored at once."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi import Request
+
+from app.http.bodies import JsonRequest
+from app.settings import ApiSettings
+from core.errors import InvalidInput
+
+# Beside the two containers of a document or query: brackets in their ids, which are counted with them.
+_CONTAINERS_EACH = 4
+_CONTAINERS = 1_000
+
+
+def max_containers(settings: ApiSettings) -> int:
+    """Return how many arrays and objects a scoring request may hold."""
+    return _CONTAINERS + _CONTAINERS_EACH * (settings.max_rank_queries + settings.max_rank_documents)
+
+
+def scoring_request(request: Request, settings: ApiSettings) -> JsonRequest:
+    """Bound a body by the documents that it may hold."""
+    return JsonRequest(request.scope, request.receive, settings.max_rank_bytes, max_containers(settings))
+
+
+def check_candidates(body: Any, settings: ApiSettings) -> None:
+    """Count queries and documents before each of them is checked, wrong ones included.
+
+    Raises:
+        InvalidInput: There are too many.
+    """
+    queries = body.get("queries") if isinstance(body, dict) else None
+    if not isinstance(queries, list):
+        return
+    if len(queries) > settings.max_rank_queries:
+        raise InvalidInput.at("/queries", f"at most {settings.max_rank_queries} queries are scored at once")
+    check_documents(sum(map(len, _documents(queries))), 0, settings, "/queries")
+
+
+def max_documents(n_features: int, settings: ApiSettings) -> int:
+    """Return how many documents a model of so many features scores at once."""
+    return min(settings.max_rank_documents, settings.max_rank_cells // n_features)
+
+
+def check_documents(n_documents: int, n_features: int, settings: ApiSettings, pointer: str) -> None:
+    """Refuse too many documents, and those whose features would take too much memory.
+
+    Raises:
+        InvalidInput: There are, or they would.
+    """
+    if n_documents > settings.max_rank_documents:
+        raise InvalidInput.at(pointer, f"at most {settings.max_rank_documents} documents are scored at once")
+    cells = n_documents * n_features
+    if cells > settings.max_rank_cells:
+        raise InvalidInput.at(
+            pointer,
+            f"{n_documents} documents with the {n_features} features of this model are {cells} values; at"
+            f" most {settings.max_rank_cells} are scored at once",
+        )
+
+
+def check_explained(explained: int, settings: ApiSettings) -> None:
+    """Refuse to explain more scores than any request may ask for.
+
+    Raises:
+        InvalidInput: There are more.
+    """
+    if explained > settings.max_explained_documents:
+        raise InvalidInput.at(
+            "/explain",
+            f"at most {settings.max_explained_documents} scores are explained at once, not {explained};"
+            " ask for fewer documents by top_k",
+        )
+
+
+def check_explanation_steps(explained: int, steps_each: int, settings: ApiSettings) -> None:
+    """Refuse to explain more scores of a model than a request has time for.
+
+    Args:
+        explained: Scores to explain.
+        steps_each: What one takes; see `core.scoring.Explainability`.
+        settings: Bounds.
+
+    Raises:
+        InvalidInput: There are more.
+    """
+    affordable = settings.max_explained_steps // steps_each
+    if explained > affordable:
+        way_out = "; ask for fewer documents by top_k" if affordable else ""
+        raise InvalidInput.at(
+            "/explain",
+            f"explaining a score of this model takes {steps_each:,} steps, and a request may take"
+            f" {settings.max_explained_steps:,} (RANKERY_MAX_EXPLAINED_STEPS): enough for {affordable:,}"
+            f" scores, not {explained:,}{way_out}",
+        )
+
+
+def _documents(queries: list[Any]) -> Iterator[list[Any]]:
+    for query in queries:
+        documents = query.get("documents") if isinstance(query, dict) else None
+        if isinstance(documents, list):
+            yield documents

@@ -1,0 +1,85 @@
+"""Candidate documents out of a body of JSON as it mostly is."""
+
+from collections.abc import Sequence
+from json import JSONDecodeError
+from typing import Any
+
+import numpy as np
+
+from app.evaluation.ranking_schemas import LONGEST_ID, MOST_RANKED
+from app.http.bodies import parse_json
+from app.scoring.candidates import Candidates
+from app.scoring.limits import check_candidates, max_containers, max_documents
+from app.scoring.served_models import MEMBER, ServedModel
+from app.settings import ApiSettings
+
+
+def quick_candidates(
+    content: bytes, model: ServedModel, settings: ApiSettings, most_documents: int | None = None
+) -> Candidates | None:
+    """Read a body without building what is thrown away at once.
+
+    Args:
+        content: The body.
+        model: What scores.
+        settings: Bounds.
+        most_documents: Documents to make room for, where they are fewer than are scored at once.
+
+    Returns:
+        None for a body that is wrong, only unusual, or too large: who reads it in the general way can tell.
+
+    Raises:
+        InvalidInput: There are more queries or documents than are scored at once.
+    """
+    room = max_documents(len(model.feature_names), settings)
+    values = model.reader.read(content, room if most_documents is None else min(most_documents, room))
+    if values is None:
+        return None
+    try:
+        body = parse_json(values.rest, max_containers(settings))
+    except JSONDecodeError:
+        return None
+    check_candidates(body, settings)
+    queries = _plain_queries(body)
+    if queries is None:
+        return None
+    query_ids = [query["id"] for query in queries]
+    document_ids = [[document["id"] for document in query["documents"]] for query in queries]
+    if sum(map(len, document_ids)) != len(values.rows):
+        return None  # a repeated name hides some of them
+    if not all(map(_are_ids, (query_ids, *document_ids))) or any(map(_has_repeats, document_ids)):
+        return None
+    with np.errstate(over="ignore"):
+        features = values.rows.astype(np.float32)
+    if np.isinf(features).any():
+        return None
+    return Candidates(query_ids, document_ids, features, body.get("top_k"), body.get("explain", False))
+
+
+def _plain_queries(body: Any) -> list[dict[str, Any]] | None:
+    """Return the queries of a body, None where a member is missing, too much, or of another type."""
+    if type(body) is not dict or not {"queries"} <= body.keys() <= {"queries", "top_k", "explain"}:
+        return None
+    queries, top_k, explain = body["queries"], body.get("top_k"), body.get("explain", False)
+    if type(explain) is not bool or not (top_k is None or (type(top_k) is int and 1 <= top_k <= MOST_RANKED)):
+        return None
+    if type(queries) is not list or not queries or not all(map(_is_query, queries)):
+        return None
+    return list(queries)
+
+
+def _is_query(query: Any) -> bool:
+    if type(query) is not dict or query.keys() != {"id", "documents"}:
+        return False
+    documents = query["documents"]
+    return type(documents) is list and all(
+        type(document) is dict and document.keys() == {"id", MEMBER} for document in documents
+    )
+
+
+def _are_ids(ids: Sequence[Any]) -> bool:
+    return all(type(given) is str and len(given) <= LONGEST_ID for given in ids)
+
+
+def _has_repeats(ids: Sequence[str]) -> bool:
+    return len(set(ids)) < len(ids)

@@ -1,0 +1,216 @@
+"""Ranking candidate documents with a model."""
+
+from contextlib import suppress
+from json import JSONDecodeError
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Request
+from starlette.responses import Response
+
+from app.evaluation.ranking_schemas import MOST_RANKED, RankRequest, RankResponse
+from app.http.bodies import JsonRequest
+from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.route import Handle, JsonRoute
+from app.http.thread_pools import EXPLANATIONS, SCORING
+from app.models.routes import Reference
+from app.scoring import tables
+from app.scoring.arrow_headers import DeclaredStream
+from app.scoring.candidates import Candidates, general_candidates
+from app.scoring.limits import (
+    check_candidates,
+    check_documents,
+    check_explained,
+    check_explanation_steps,
+    scoring_request,
+)
+from app.scoring.quick_candidates import quick_candidates
+from app.scoring.ranking import answer
+from app.scoring.served_models import ServedModel
+from app.scoring.threads import (
+    BRIEF_TABLE_BYTES,
+    BRIEF_TEXT_BYTES,
+    brief_documents,
+    carried_out,
+    scores_briefly,
+)
+from app.services import Services, UseServices, services_of
+from app.settings import ApiSettings
+from core.errors import InvalidInput, NotFound
+
+JSON = "application/json"
+
+
+class ScoringRoute(JsonRoute):
+    """A route for candidate documents: a table of Arrow, or JSON, which is mostly read in a quick way."""
+
+    def bounded(self, request: Request, settings: ApiSettings) -> JsonRequest:
+        """Bound the body by the documents that it may hold."""
+        return scoring_request(request, settings)
+
+    async def answer(self, request: JsonRequest, handle: Handle) -> Response:
+        """Have a request answered.
+
+        Raises:
+            InvalidInput: There are more queries or documents than are scored at once, or the number to
+                return stands where only a table has it.
+            HTTPException: The body is neither JSON nor a table of Arrow.
+        """
+        services = services_of(request)
+        if request.media_type == tables.MEDIA_TYPE:
+            return await _rank_table(request, services)
+        request.require_json(or_else=tables.MEDIA_TYPE)
+        if _TOP_K["name"] in request.query_params:
+            raise InvalidInput.at("/top_k", 'belongs in the body of JSON, as "top_k": 10 beside "queries"')
+        answered = await _ranked_quickly(request, services)
+        if answered is not None:
+            return answered
+        with suppress(JSONDecodeError):  # FastAPI tells it
+            check_candidates(await request.json(), services.settings)
+        return await handle(request)
+
+
+router = APIRouter(prefix="/models", tags=["models"], route_class=ScoringRoute)
+
+_RANK_EXAMPLES: Any = {
+    "by-name": {
+        "summary": "Features by name; those left out are missing",
+        "value": {
+            "queries": [
+                {
+                    "id": "q1",
+                    "documents": [
+                        {"id": "d1", "features": {"bm25": 12.5, "pagerank": 0.3}},
+                        {"id": "d2", "features": {"bm25": 9.1}},
+                    ],
+                }
+            ],
+            "top_k": 10,
+        },
+    },
+    "by-position": {
+        "summary": "Features in the model's order; null is missing",
+        "value": {"queries": [{"id": "q1", "documents": [{"id": "d1", "features": [12.5, None]}]}]},
+    },
+}
+_TABLES: dict[str, Any] = {
+    tables.MEDIA_TYPE: {
+        "schema": {
+            "type": "string",
+            "format": "binary",
+            "description": "A row a document: `query_id` where there are several queries, `document_id` where"
+            " the answer is to have it, and a column of numbers for each feature, or one, `features`, of"
+            " lists of a fixed size in the model's order. Nulls, and features left out, are missing values.",
+        }
+    }
+}
+_RANKED_TABLES: dict[str, Any] = {
+    tables.MEDIA_TYPE: {
+        "schema": {
+            "type": "string",
+            "format": "binary",
+            "description": "For a table: `query_id` and `document_id` as they came, `row` of the request"
+            " from 0, `rank` and `score`, by query and rank.",
+        }
+    }
+}
+_TOP_K: dict[str, Any] = {
+    "name": "top_k",
+    "in": "query",
+    "description": "Of a table alone: documents returned a query; JSON has it in its body",
+    "schema": {"type": "integer", "minimum": 1, "maximum": MOST_RANKED},
+}
+
+
+@router.post(
+    "/{ref}/rank",
+    summary="Rank documents",
+    response_model=RankResponse,
+    responses={200: {"content": _RANKED_TABLES}, **problems(404, *BODY_PROBLEMS)},
+    openapi_extra={"requestBody": {"content": _TABLES}, "parameters": [_TOP_K]},
+)
+async def rank_candidates(
+    ref: Reference,
+    body: Annotated[RankRequest, Body(openapi_examples=_RANK_EXAMPLES)],
+    services: UseServices,
+) -> Response:
+    """Score candidate documents and return each query's in descending order of score.
+
+    Documents with equal scores keep the order in which they came. For many documents a table of Arrow is the
+    quickest form.
+    """
+    model = await services.models.get(ref)
+    n_documents = sum(len(query.documents) for query in body.queries)
+    check_documents(n_documents, len(model.feature_names), services.settings, "/queries")
+    candidates = await SCORING.run(lambda: general_candidates(body, model.feature_names))
+    return await _ranked(services, model, candidates)
+
+
+async def _ranked_quickly(request: JsonRequest, services: Services) -> Response | None:
+    """Answer a request as it mostly is; None for one that is wrong, or only unusual."""
+    content = await request.body()
+    try:
+        model = await services.models.get(request.path_params["ref"])
+    except NotFound:
+        return None  # what is wrong with the body is told before
+
+    def read() -> Candidates | None:
+        return quick_candidates(content, model, services.settings)
+
+    candidates = None
+    if len(content) <= BRIEF_TEXT_BYTES:
+        candidates = quick_candidates(content, model, services.settings, brief_documents(model))
+    if candidates is None:
+        candidates = await SCORING.run(read)
+    return None if candidates is None else await _ranked(services, model, candidates)
+
+
+async def _ranked(services: Services, model: ServedModel, candidates: Candidates) -> Response:
+    if candidates.explain:
+        return await _explained(services, model, candidates)
+
+    def work() -> bytes:
+        scores = model.forest.score(candidates.features)
+        services.samples.take(model, candidates, scores)
+        return answer(model, candidates, scores, None)
+
+    is_brief = scores_briefly(model, len(candidates.features))
+    return Response(await carried_out(work, is_brief=is_brief), media_type=JSON)
+
+
+async def _explained(services: Services, model: ServedModel, candidates: Candidates) -> Response:
+    n_explained = candidates.n_ranked
+    check_explained(n_explained, services.settings)
+
+    def work() -> bytes:
+        contributions = services.explanations.of(model.id)
+        check_explanation_steps(n_explained, contributions.steps, services.settings)
+        scores = model.forest.score(candidates.features)
+        services.samples.take(model, candidates, scores)
+        return answer(model, candidates, scores, contributions)
+
+    return Response(await EXPLANATIONS.run(work), media_type=JSON)
+
+
+async def _rank_table(request: JsonRequest, services: Services) -> Response:
+    content, model = await request.body(), await services.models.get(request.path_params["ref"])
+    top_k = _top_k(request.query_params.get("top_k"))
+
+    def declare() -> DeclaredStream:
+        return tables.declared_table(content, model, services.settings)
+
+    is_brief = len(content) <= BRIEF_TABLE_BYTES
+    stream = await carried_out(declare, is_brief=is_brief)
+
+    def work() -> bytes:
+        return tables.score_table(stream, model, top_k)
+
+    ranked = await carried_out(work, is_brief=is_brief and scores_briefly(model, stream.rows))
+    return Response(ranked, media_type=tables.MEDIA_TYPE)
+
+
+def _top_k(given: str | None) -> int | None:
+    if given is None:
+        return None
+    if not given.isascii() or not given.isdecimal() or not 1 <= int(given[:11]) <= MOST_RANKED:
+        raise InvalidInput.at("/top_k", f"must be a whole number from 1 to {MOST_RANKED}")
+    return int(given)

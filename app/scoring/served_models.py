@@ -1,0 +1,198 @@
+"""The models that score: what references mean, and which models are in memory."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import structlog
+
+from app.http.thread_pools import LOOKUPS, MODELS
+from core.errors import StoreUnavailable
+from core.json_values import FeatureReader
+from core.scoring import Forest
+from core.store import Model, Store
+from core.store.artifacts.keys import model_key
+
+# A reference may mean what it meant so long ago while it is looked up again; an alias that was moved by
+# another process counts here within the second of them.
+LOOK_UP_SECONDS = 0.25
+STALE_SECONDS = 0.8
+MOST_REFERENCES = 1_000
+MEMBER = "features"
+_LOG = structlog.stdlib.get_logger("rankery.serving")
+
+
+@dataclass(frozen=True, eq=False)
+class ServedModel:
+    """A model in memory.
+
+    Attributes:
+        id: Of the model.
+        name: Its name.
+        version: Its version within the name.
+        feature_names: In the model's order, by the names that its dataset gave them.
+        forest: What scores.
+        reader: Reads its features out of a request.
+        read_at: When it was there, by the clock that never goes back.
+    """
+
+    id: str
+    name: str
+    version: int
+    feature_names: tuple[str, ...]
+    forest: Forest
+    reader: FeatureReader
+    read_at: float
+
+
+@dataclass(frozen=True)
+class Usage:
+    """How often what was asked for was there.
+
+    Attributes:
+        hits: Times that it was.
+        misses: Times that it was not.
+        models: How many are there now.
+        bytes: Memory that they take.
+    """
+
+    hits: int
+    misses: int
+    models: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    model: Model
+    looked_up_at: float
+    moves: int
+
+
+class ServedModels:
+    """Models by reference, read once, shared by all requests, the least recently used given up first.
+
+    Every request finds its model here without asking the database, but for the first; what references mean
+    is looked up again behind the requests' backs. A model that an alias was moved to is read before the
+    alias means it, so that no request waits for that. Made and used within one event loop.
+
+    Args:
+        store: Where models are.
+        most_bytes: Memory that models may take; one alone may take more.
+    """
+
+    def __init__(self, store: Store, most_bytes: int) -> None:
+        self._store = store
+        self._most_bytes = most_bytes
+        self._meanings: OrderedDict[str, _Meaning] = OrderedDict()
+        self._served: OrderedDict[str, ServedModel] = OrderedDict()
+        self._under_way: dict[str, asyncio.Task[Any]] = {}
+        self._hits = self._misses = self._moves = 0
+
+    async def get(self, reference: str) -> ServedModel:
+        """Return the model that a reference means.
+
+        Raises:
+            NotFound: It means none.
+            ArtifactDamaged: The model's text is not the one that was stored.
+            ModelError: The model's text cannot be used.
+            StoreUnavailable: It cannot be looked up, and never was.
+        """
+        asked_at = time.monotonic()
+        model = await self._meant(reference)
+        served = self._served.get(model.id) or await self._read(model)
+        if served.read_at < asked_at:
+            self._hits += 1
+        else:
+            self._misses += 1
+        if served.id in self._served:  # else it had to make room while it was read
+            self._served.move_to_end(served.id)
+        return served
+
+    def forget_meanings(self) -> None:
+        """Look everything up again, for an alias was moved here; may be called from any thread."""
+        self._moves += 1
+
+    def usage(self) -> Usage:
+        """Tell how often a model was at hand."""
+        return Usage(self._hits, self._misses, len(self._served), self._bytes())
+
+    async def _meant(self, reference: str) -> Model:
+        while True:
+            meaning = self._meanings.get(reference)
+            holds = meaning is not None and meaning.moves == self._moves
+            age = time.monotonic() - meaning.looked_up_at if meaning and holds else float("inf")
+            if age > LOOK_UP_SECONDS:
+                looking_up = self._once(f"reference {reference}", lambda: self._look_up(reference))
+                if age > STALE_SECONDS:
+                    await asyncio.shield(looking_up)
+                meaning = self._meanings.get(reference, meaning)
+            if meaning is not None and meaning.moves == self._moves:
+                return meaning.model
+            # An alias was moved while this was looked up.
+
+    async def _look_up(self, reference: str) -> None:
+        asked_at, moves = time.monotonic(), self._moves
+        try:
+            model = await LOOKUPS.run(lambda: self._resolve(reference))
+        except StoreUnavailable:
+            known = self._meanings.get(reference)
+            if known is None or known.moves != self._moves:
+                raise
+            _LOG.warning("a reference cannot be looked up; it means what it meant", reference=reference)
+            return
+        except Exception:
+            self._meanings.pop(reference, None)
+            raise
+        if model.id not in self._served:
+            await self._read(model)
+        self._meanings[reference] = _Meaning(model, asked_at, moves)
+        self._meanings.move_to_end(reference)
+        if len(self._meanings) > MOST_REFERENCES:
+            self._meanings.popitem(last=False)
+
+    def _resolve(self, reference: str) -> Model:
+        with self._store.read() as tx:
+            return tx.models.resolve(reference)
+
+    async def _read(self, model: Model) -> ServedModel:
+        served: ServedModel = await asyncio.shield(
+            self._once(f"model {model.id}", lambda: self._serve(model))
+        )
+        return served
+
+    async def _serve(self, model: Model) -> ServedModel:
+        served = await MODELS.run(lambda: _warmed(self._store, model))
+        self._served[model.id] = served
+        while len(self._served) > 1 and self._bytes() > self._most_bytes:
+            self._served.popitem(last=False)
+        return served
+
+    def _bytes(self) -> int:
+        return sum(served.forest.size_bytes for served in self._served.values())
+
+    def _once(self, key: str, work: Callable[[], Coroutine[Any, Any, Any]]) -> "asyncio.Task[Any]":
+        """Start a piece of work, unless it is under way."""
+        task = self._under_way.get(key)
+        if task is None or task.done():
+            task = self._under_way[key] = asyncio.create_task(work())
+            task.add_done_callback(lambda done: self._finished(key, done))
+        return task
+
+    def _finished(self, key: str, done: "asyncio.Task[Any]") -> None:
+        if self._under_way.get(key) is done:
+            del self._under_way[key]
+        if not done.cancelled():
+            done.exception()  # whoever waits is told; where nobody does, the next request finds out
+
+
+def _warmed(store: Store, model: Model) -> ServedModel:
+    forest = Forest.parse(store.verified.read_bytes(model_key(model.id), model.sha256))
+    forest.score(np.zeros((1, forest.n_features), np.float32))
+    names = tuple(model.feature_names)
+    reader = FeatureReader(MEMBER, names)
+    return ServedModel(model.id, model.name, model.version, names, forest, reader, time.monotonic())

@@ -1,0 +1,154 @@
+"""Candidates as a table of Arrow, and their ranking as another."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from app.scoring.arrow_headers import DeclaredStream, declared
+from app.scoring.arrow_stream import read_table
+from app.scoring.limits import max_documents
+from app.scoring.served_models import MEMBER, ServedModel
+from app.settings import ApiSettings
+from core.errors import InvalidInput
+from core.types import Float32Array, Float64Array, Int64Array
+
+MEDIA_TYPE = "application/vnd.apache.arrow.stream"
+QUERY, DOCUMENT = "query_id", "document_id"
+_POINTER = "/"
+
+
+def declared_table(content: bytes, model: ServedModel, settings: ApiSettings) -> DeclaredStream:
+    """Check what an Arrow IPC stream says of its size, before it is read.
+
+    Raises:
+        InvalidInput: It is no such stream, or has too many columns or rows.
+    """
+    n_features = len(model.feature_names)
+    most_columns = n_features + len((QUERY, DOCUMENT))
+    return declared(content, _POINTER, most_columns, max_documents(n_features, settings))
+
+
+def score_table(stream: DeclaredStream, model: ServedModel, top_k: int | None) -> bytes:
+    """Rank the documents of an Arrow IPC stream.
+
+    Args:
+        stream: A row a document: `query_id`, where there are several queries; `document_id`, where that is
+            to be in the answer; and a column of numbers for each feature, or one, `features`, of lists of a
+            fixed size in the model's order. Columns left out and nulls are missing values.
+        model: What scores.
+        top_k: Documents to return a query, or None for all.
+
+    Returns:
+        An Arrow IPC stream of `query_id` and `document_id` as they came, `row` of the request, `rank` from 1
+        and `score`, ordered by query and rank.
+
+    Raises:
+        InvalidInput: It is no such stream.
+    """
+    table = read_table(stream, _POINTER)
+    features = _features(table, model)
+    codes = _query_codes(table)
+    _check_documents(table, codes)
+    scores = model.forest.score(features)
+    order = np.lexsort((-scores, codes))
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    ranks = np.arange(1, len(order) + 1) - starts[codes]
+    if top_k is not None:
+        order, ranks = order[ranks <= top_k], ranks[ranks <= top_k]
+    return _written(table, model, order, ranks, scores[order])
+
+
+def _written(
+    table: pa.Table, model: ServedModel, order: Int64Array, ranks: Int64Array, scores: Float64Array
+) -> bytes:
+    names = [name for name in (QUERY, DOCUMENT) if name in table.column_names]
+    columns = [table.column(name).combine_chunks().take(order) for name in names]
+    columns += [pa.array(order), pa.array(ranks.astype(np.int32)), pa.array(scores)]
+    told = {"model_id": model.id, "model_name": model.name, "model_version": str(model.version)}
+    batch = pa.RecordBatch.from_arrays(columns, [*names, "row", "rank", "score"])
+    batch = batch.replace_schema_metadata(told)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def _features(table: pa.Table, model: ServedModel) -> Float32Array:
+    names = [name for name in table.column_names if name not in (QUERY, DOCUMENT)]
+    if names == [MEMBER] and pa.types.is_fixed_size_list(table.schema.field(MEMBER).type):
+        return _lists(table.column(MEMBER), len(model.feature_names))
+    columns = {name: column for column, name in enumerate(model.feature_names)}
+    features = np.full((len(table), len(columns)), np.nan, np.float32)
+    for name in names:
+        if name not in columns:
+            raise InvalidInput.at(f"/{name}", "not a feature of this model")
+        features[:, columns[name]] = _values(table.column(name), name)
+    return features
+
+
+def _lists(column: Any, size: int) -> Float32Array:
+    if column.type.list_size != size:
+        raise InvalidInput.at(
+            f"/{MEMBER}", f"has {column.type.list_size} values; the model has {size} features"
+        )
+    lists = column.combine_chunks()
+    if lists.null_count:
+        raise InvalidInput.at(f"/{MEMBER}", "a document has no list; null stands for values within it")
+    return _values(lists.flatten(), MEMBER).reshape(-1, size)
+
+
+def _values(column: Any, name: str) -> Float32Array:
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise InvalidInput.at(f"/{name}", f"must be a column of numbers, not of {column.type}")
+    with np.errstate(over="ignore", invalid="ignore"):  # the latter for NaN that signals
+        given = np.asarray(
+            column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
+        )
+        if given.dtype.kind in "iu":  # rounded twice, as numbers of JSON are
+            given = given.astype(np.float64)
+        values: Float32Array = given.astype(np.float32)
+    if np.isinf(values).any():
+        raise InvalidInput.at(f"/{name}", "has a value beyond the range of float32")
+    return values
+
+
+def _query_codes(table: pa.Table) -> Int64Array:
+    """Number the queries in their order."""
+    if QUERY not in table.column_names:
+        return np.zeros(len(table), np.int64)
+    codes = _codes(table, QUERY)
+    back = np.flatnonzero(np.diff(codes) < 0)
+    if back.size:
+        row = int(back[0]) + 1
+        query = table.column(QUERY)[row].as_py()
+        raise InvalidInput.at(f"/{QUERY}", f"row {row}: documents of query {query!r} do not stand together")
+    return codes
+
+
+def _check_documents(table: pa.Table, codes: Int64Array) -> None:
+    if DOCUMENT not in table.column_names:
+        return
+    documents = _codes(table, DOCUMENT)
+    if documents.max(initial=-1) + 1 == len(documents):  # no two rows of the table have the same
+        return
+    _, first = np.unique(codes * (len(table) + 1) + documents, return_index=True)
+    if len(first) < len(documents):
+        again = int(np.setdiff1d(np.arange(len(documents)), first)[0])
+        document = table.column(DOCUMENT)[again].as_py()
+        raise InvalidInput.at(f"/{DOCUMENT}", f"row {again}: {document!r} is in this query twice")
+
+
+def _codes(table: pa.Table, name: str) -> Int64Array:
+    column = table.column(name)
+    if not (
+        pa.types.is_string(column.type)
+        or pa.types.is_large_string(column.type)
+        or pa.types.is_integer(column.type)
+    ):
+        raise InvalidInput.at(f"/{name}", f"must be a column of texts or whole numbers, not of {column.type}")
+    if column.null_count:
+        raise InvalidInput.at(f"/{name}", "has a null")
+    encoded: Any = pc.dictionary_encode(column.combine_chunks())
+    return np.asarray(encoded.indices, np.int64)

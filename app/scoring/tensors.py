@@ -1,0 +1,227 @@
+"""Tensors of the Open Inference Protocol, version 2: as JSON, and with its extension for binary data."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic_core import to_json
+
+from app.scoring.inference_head import InferenceHead, InputTensor, general_head, quick_head
+from app.scoring.limits import check_documents, max_containers
+from app.scoring.served_models import ServedModel
+from app.settings import ApiSettings
+from core.errors import InvalidInput
+from core.types import Float32Array, Float64Array, FloatArray
+
+INPUT, OUTPUT = "features", "predict"
+BINARY_DATA = "binary_tensor_data"
+_DATATYPES: Mapping[str, npt.DTypeLike] = MappingProxyType(
+    {"BOOL": "?", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8"}
+    | {f"INT{8 * size}": f"<i{size}" for size in (1, 2, 4, 8)}
+    | {f"UINT{8 * size}": f"<u{size}" for size in (1, 2, 4, 8)}
+)
+_MATRIX, _COLUMN = 2, 1
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """A request that was read.
+
+    Attributes:
+        head: All but the numbers.
+        tensors: One of all features, (n_documents, n_features), or one a feature.
+        columns: Which feature each tensor is; None for one of all.
+    """
+
+    head: InferenceHead
+    tensors: Sequence[FloatArray]
+    columns: Sequence[int] | None
+
+    @property
+    def n_documents(self) -> int:
+        """Count the documents."""
+        return len(self.tensors[0])
+
+    def features(self, n_features: int) -> FloatArray:
+        """Make one matrix, (n_documents, n_features), NaN where a feature was left out."""
+        if self.columns is None:
+            return self.tensors[0]
+        features = np.full((self.n_documents, n_features), np.nan)
+        for column, values in zip(self.columns, self.tensors, strict=True):
+            features[:, column] = values.reshape(-1)
+        return features
+
+
+def quick_inference(
+    content: bytes, head_bytes: int | None, model: ServedModel, settings: ApiSettings
+) -> Inference | None:
+    """Read a request as it mostly is, in a time that its size bounds; None for any other.
+
+    Raises:
+        InvalidInput: It is not one that the model can answer.
+    """
+    text, binary = _parts(content, head_bytes)
+    found = quick_head(text, len(model.feature_names))
+    return _inference(*found, binary, model, settings) if found else None
+
+
+def read_inference(
+    content: bytes, head_bytes: int | None, model: ServedModel, settings: ApiSettings
+) -> Inference:
+    """Read a request.
+
+    Args:
+        content: Its body.
+        head_bytes: How much of it is JSON, None for all.
+        model: What is asked.
+        settings: Bounds.
+
+    Raises:
+        InvalidInput: It is not one that the model can answer.
+    """
+    found = quick_inference(content, head_bytes, model, settings)
+    if found is not None:
+        return found
+    text, binary = _parts(content, head_bytes)
+    head = general_head(text, len(model.feature_names), max_containers(settings))
+    return _inference(head, None, binary, model, settings)
+
+
+def written(model: ServedModel, head: InferenceHead, scores: Float64Array) -> tuple[bytes, int | None]:
+    """Write the answer; returns it, and how much of it is JSON where it is not all."""
+    output: dict[str, Any] = {"name": OUTPUT, "shape": [len(scores)], "datatype": "FP64"}
+    answer = {"model_name": model.name, "model_version": str(model.version), "outputs": [output]}
+    if head.id is not None:
+        answer["id"] = head.id
+    if not head.wants_binary:
+        output["data"] = scores.tolist()
+        return to_json(answer, inf_nan_mode="null"), None
+    data = scores.astype("<f8").tobytes()
+    output["parameters"] = {"binary_data_size": len(data)}
+    text = to_json(answer)
+    return text + data, len(text)
+
+
+def _parts(content: bytes, head_bytes: int | None) -> tuple[bytes, memoryview]:
+    if head_bytes is not None and head_bytes > len(content):
+        raise InvalidInput.at("", f"the body has {len(content)} bytes, its JSON is said to have {head_bytes}")
+    text = content[:head_bytes]
+    return text, memoryview(content)[len(text) :]
+
+
+def _inference(
+    head: InferenceHead,
+    arrays: Sequence[Float64Array] | None,
+    binary: memoryview,
+    model: ServedModel,
+    settings: ApiSettings,
+) -> Inference:
+    if any(output.name != OUTPUT for output in head.outputs or ()):
+        raise InvalidInput.at("/outputs", f"the only output is {OUTPUT}")
+    for number, tensor in enumerate(head.inputs):
+        place = f"/inputs/{number}/shape"
+        check_documents(tensor.shape[0], len(model.feature_names), settings, place)
+    tensors = list(_tensors(head.inputs, arrays, binary))
+    return Inference(head, tensors, _columns(head.inputs, tensors, model))
+
+
+def _tensors(
+    inputs: Sequence[InputTensor], arrays: Sequence[Float64Array] | None, binary: memoryview
+) -> Iterator[FloatArray]:
+    """Give each tensor its shape; bytes follow the JSON in the order of the tensors that want them.
+
+    Args:
+        inputs: The tensors.
+        arrays: Numbers of those that have `data`, in their order; None where they are in the tensors.
+        binary: What follows the JSON.
+    """
+    at, read = 0, iter(arrays or ())
+    for number, tensor in enumerate(inputs):
+        place = f"/inputs/{number}"
+        dtype = _DATATYPES.get(tensor.datatype)
+        if dtype is None:
+            known = ", ".join(_DATATYPES)
+            raise InvalidInput.at(f"{place}/datatype", f"must be one of {known}")
+        flat = next(read) if arrays is not None and tensor.has_data else None
+        size = tensor.parameters.binary_data_size
+        if size is not None:
+            values = _from_bytes(binary[at : at + size], size, dtype, place)
+            at += size
+        else:
+            values = _flat(tensor.data, place) if flat is None else flat
+        if values.size != math.prod(tensor.shape):
+            raise InvalidInput.at(f"{place}/shape", f"is {tensor.shape}, and there are {values.size} values")
+        yield _in_range(values, tensor, place).reshape(tensor.shape)
+    if at != len(binary):
+        raise InvalidInput.at("/inputs", f"take {at} bytes of binary data, and there are {len(binary)}")
+
+
+def _in_range(values: npt.NDArray[Any], tensor: InputTensor, place: str) -> FloatArray:
+    """Make numbers of 32 or 64 bits, none of which float32 would round to infinity."""
+    with np.errstate(over="ignore", invalid="ignore"):  # the latter for NaN that signals
+        # Bytes of the body cannot be written to, and kernels would be compiled for that.
+        floats: Float64Array = values.astype(np.float64, copy=not values.flags.writeable)
+        rounded: Float32Array = floats.astype(np.float32)
+    if np.isinf(rounded).any():
+        raise InvalidInput.at(f"{place}/data", "has a value beyond the range of float32")
+    # JSON has no types: what is said to be of 32 bits is rounded to them.
+    return rounded if tensor.datatype == "FP32" else floats
+
+
+def _from_bytes(part: memoryview, size: int, dtype: npt.DTypeLike, place: str) -> npt.NDArray[Any]:
+    pointer = f"{place}/parameters/binary_data_size"
+    if len(part) < size or size % np.dtype(dtype).itemsize:
+        raise InvalidInput.at(pointer, f"is {size}, and there are {len(part)} bytes of whole values")
+    return np.frombuffer(part, dtype)
+
+
+def _flat(data: Any, place: str) -> Float64Array:
+    """Flatten numbers in lists within lists, null for what is missing."""
+    if data is None:
+        raise InvalidInput.at(f"{place}/data", "required")
+    values = [float("nan") if value is None else value for value in _numbers(data)]
+    if not all(type(value) in (int, float, bool) for value in values):
+        raise InvalidInput.at(f"{place}/data", "must be numbers, and null for missing values")
+    try:
+        return np.array(values, np.float64)
+    except OverflowError as error:
+        raise InvalidInput.at(f"{place}/data", "has a number beyond the range of float64") from error
+
+
+def _numbers(data: Any) -> Iterator[Any]:
+    for value in data:
+        if type(value) is list:
+            yield from _numbers(value)
+        else:
+            yield value
+
+
+def _columns(
+    inputs: Sequence[InputTensor], tensors: Sequence[FloatArray], model: ServedModel
+) -> list[int] | None:
+    """Find the feature of each tensor, of which all have as many documents; None for one tensor of all."""
+    n_features, first = len(model.feature_names), tensors[0]
+    if len(tensors) == 1 and first.ndim == _MATRIX:
+        is_column = first.shape[1] == _COLUMN and inputs[0].name in model.feature_names
+        if first.shape[1] != n_features and not is_column:
+            raise InvalidInput.at(
+                "/inputs/0/shape", f"is {list(first.shape)}; the model has {n_features} features"
+            )
+        if not is_column:
+            return None
+    columns = {name: column for column, name in enumerate(model.feature_names)}
+    found: list[int] = []
+    for number, (tensor, values) in enumerate(zip(inputs, tensors, strict=True)):
+        place = f"/inputs/{number}"
+        if tensor.name not in columns:
+            raise InvalidInput.at(f"{place}/name", "not a feature of this model")
+        if columns[tensor.name] in found:
+            raise InvalidInput.at(f"{place}/name", "there are two tensors of this name")
+        if values.shape not in ((len(first),), (len(first), _COLUMN)):
+            raise InvalidInput.at(f"{place}/shape", f"must be [{len(first)}] as the first tensor's")
+        found.append(columns[tensor.name])
+    return found

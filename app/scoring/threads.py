@@ -1,0 +1,31 @@
+"""What is carried out at once, and what in a thread, so that other requests need not wait for it.
+
+About two milliseconds of work cost less than the thread that would take them over. Only work whose size is
+known beforehand is carried out at once: a body of a few kilobytes may stand for many documents and features.
+"""
+
+from collections.abc import Callable
+
+from app.http.thread_pools import SCORING, Result
+from app.scoring.served_models import ServedModel
+
+BRIEF_TEXT_BYTES = 2**19
+BRIEF_TABLE_BYTES = 2**16
+_BRIEF_VALUES = 2**18  # documents times features
+_BRIEF_DOCUMENTS = 2**10
+_BRIEF_SPLITS = 2**22  # that documents may pass: 2**18 descents through trees of 16 levels
+
+
+async def carried_out(work: Callable[[], Result], *, is_brief: bool) -> Result:
+    """Do a piece of work and return its result."""
+    return work() if is_brief else await SCORING.run(work)
+
+
+def brief_documents(model: ServedModel) -> int:
+    """Return how many documents are laid out in a brief time."""
+    return min(_BRIEF_DOCUMENTS, _BRIEF_VALUES // len(model.feature_names))
+
+
+def scores_briefly(model: ServedModel, n_documents: int) -> bool:
+    """Tell whether so many documents are laid out and scored in a brief time."""
+    return n_documents <= brief_documents(model) and n_documents * model.forest.max_splits <= _BRIEF_SPLITS

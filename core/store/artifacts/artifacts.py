@@ -1,0 +1,221 @@
+"""Large bytes under keys: in a local folder, on S3, or wherever else fsspec reaches."""
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, cast
+
+from core.errors import NotFound, StoreFull, StoreUnavailable
+from core.store.artifacts.file_systems import FileSystem
+from core.store.artifacts.remote_files import open_ranges
+from core.store.faults import in_few_words
+
+PATIENCE_SECONDS = 5.0
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class Artifacts:
+    """Named bytes, each written whole or not at all.
+
+    A key is a relative path with forward slashes, such as `models/mdl_…/model.txt`. Safe to share between
+    threads, and with forked processes.
+
+    Args:
+        storage_url: Where they are, a URL that fsspec knows.
+        patience_seconds: For how long a storage that is not local and fails is asked again.
+
+    Attributes:
+        is_local: Whether they are files of this machine.
+
+    Raises:
+        StoreUnavailable: The URL is not one that fsspec knows.
+    """
+
+    def __init__(self, storage_url: str, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self._files = FileSystem(storage_url, patience_seconds)
+        self.is_local = self._files.is_local
+        self._root = self._files.root
+
+    @contextlib.contextmanager
+    def writing(self, key: str) -> Iterator[BinaryIO]:
+        """Write an artifact; it appears under its key when the block ends well, else nothing is left.
+
+        Raises:
+            StoreUnavailable: The storage does not take it.
+            StoreFull: There is no room for it.
+        """
+        with self._at(key, writing=True) as path:
+            temporary = self._temporary(path)
+            file = temporary.open("xb")
+        try:
+            with file:
+                yield file
+                file.flush()
+                if self.is_local:
+                    os.fsync(file.fileno())
+            with self._at(key, writing=True) as path:
+                self._publish(temporary, path)
+        except OSError as error:
+            if error.errno in _FULL:
+                raise StoreFull(f"there is no room for {key}: {error}") from error
+            raise
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def open(self, key: str) -> BinaryIO:
+        """Open an artifact to read its bytes; close it afterwards.
+
+        Raises:
+            NotFound: There is none.
+            StoreUnavailable: The storage does not answer, now or at any later read.
+        """
+        if not self.is_local:
+            return open_ranges(self.size(key), lambda start, stop: self._range(key, start, stop))
+        with self._at(key) as path:
+            return Path(path).open("rb")
+
+    @contextlib.contextmanager
+    def local(self, key: str) -> Iterator[Path]:
+        """Give an artifact as a file on this machine, for readers that want a path; do not write to it.
+
+        Raises:
+            NotFound: There is none.
+        """
+        with contextlib.ExitStack() as stack:
+            with self._at(key) as path:
+                if self.is_local:
+                    file = Path(path)
+                else:
+                    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rankery-"))
+                    file = Path(folder) / PurePosixPath(path).name
+                    self._files.run(lambda files: files.get_file(path, str(file)))
+                if not file.is_file():
+                    raise FileNotFoundError(path)
+            yield file
+
+    def read_bytes(self, key: str) -> bytes:
+        """Return an artifact's bytes.
+
+        Raises:
+            NotFound: There is none.
+        """
+        with self._at(key) as path:
+            return self._files.run(lambda files: cast("bytes", files.cat_file(path)))
+
+    def write_bytes(self, key: str, content: bytes) -> None:
+        """Store bytes under a key, in the place of what was there."""
+        with self.writing(key) as file:
+            file.write(content)
+
+    def exists(self, key: str) -> bool:
+        """Tell whether there is an artifact or folder of that key."""
+        with self._at(key) as path:
+            return self._files.run(lambda files: bool(files.exists(path)))
+
+    def size(self, key: str) -> int:
+        """Return an artifact's size in bytes.
+
+        Raises:
+            NotFound: There is none.
+        """
+        with self._at(key) as path:
+            return self._files.run(lambda files: int(files.size(path)))
+
+    def version(self, key: str) -> str:
+        """Name the state of an artifact: it is another one whenever the artifact was written again.
+
+        Raises:
+            NotFound: There is none.
+        """
+        with self._at(key) as path:
+            if self.is_local:
+                found = Path(path).stat()
+                return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+            return self._files.run(lambda files: str(files.ukey(path)))
+
+    def files(self) -> Iterator[tuple[str, datetime]]:
+        """Give the keys of all artifacts there are, and when each was written.
+
+        Raises:
+            StoreUnavailable: The storage does not answer.
+        """
+        try:
+            found = self._files.run(lambda files: files.find(self._root, detail=True))
+        except FileNotFoundError:
+            return
+        except Exception as error:  # each file system has its own errors
+            raise StoreUnavailable(f"the artifact storage {self._words(error)}") from error
+        for path, about in found.items():
+            yield path.removeprefix(f"{self._root}/"), _written_at(about)
+
+    def delete(self, key: str) -> None:
+        """Remove an artifact, or a folder with all below it; nothing happens where there is none."""
+        with self._at(key) as path, contextlib.suppress(FileNotFoundError):
+            self._files.run(lambda files: files.rm(path, recursive=True))
+
+    def free_bytes(self) -> int:
+        """Return the space that is left on the disk that artifacts are written to, or wait on to be sent."""
+        folder = Path(self._root) if self.is_local else Path(tempfile.gettempdir())
+        while not folder.exists():
+            folder = folder.parent
+        return shutil.disk_usage(folder).free
+
+    def fault(self) -> str | None:
+        """Ask the storage whether it answers; returns what is wrong with it, without addresses, or None."""
+        try:
+            self._files.look()
+        except Exception as error:  # noqa: BLE001 - each file system has its own errors
+            return in_few_words(error)
+        if self.is_local and Path(self._root).exists() and not os.access(self._root, os.W_OK):
+            return "cannot be written to"
+        return None
+
+    def _range(self, key: str, start: int, stop: int) -> bytes:
+        with self._at(key) as path:
+            return self._files.run(lambda files: cast("bytes", files.cat_file(path, start=start, end=stop)))
+
+    @contextlib.contextmanager
+    def _at(self, key: str, *, writing: bool = False) -> Iterator[str]:
+        path = f"{self._root}/{_checked(key)}"
+        try:
+            yield path
+        except Exception as error:  # each file system has its own errors
+            # What is not there when something is written is the folder or bucket to hold it.
+            if isinstance(error, FileNotFoundError) and not writing:
+                raise NotFound("artifact", key) from error
+            kind = StoreFull if isinstance(error, OSError) and error.errno in _FULL else StoreUnavailable
+            raise kind(f"the artifact storage {self._words(error)}, needed for {key}") from error
+
+    def _words(self, error: Exception) -> str:
+        return f"failed: {error}" if self.is_local else in_few_words(error)
+
+    def _temporary(self, path: str) -> Path:
+        # Beside its final place, so that the move is a rename; what goes elsewhere is sent from here.
+        folder = Path(path).parent if self.is_local else Path(tempfile.gettempdir())
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f".writing-{secrets.token_hex(8)}"
+
+    def _publish(self, temporary: Path, path: str) -> None:
+        if self.is_local:
+            temporary.replace(path)
+        else:
+            self._files.send(str(temporary), path)
+
+
+def _written_at(about: Mapping[str, Any]) -> datetime:
+    moment = about.get("LastModified", about.get("mtime", about.get("created", 0.0)))
+    return moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
+
+
+def _checked(key: str) -> str:
+    parts = key.split("/")
+    if "\\" in key or "\0" in key or any(part in ("", ".", "..") for part in parts):
+        raise ValueError(f"{key!r} is not a relative key")
+    return key

@@ -1,0 +1,68 @@
+"""Keys under which the artifacts of datasets and results are stored."""
+
+from core.jobs.folders import checkpoint_folder, claim_folder, model_upload_folder, run_folder, upload_folder
+
+
+def upload_key(dataset_id: str) -> str:
+    """Return the key of the judged documents as they were sent."""
+    return f"{upload_folder(dataset_id)}/upload"
+
+
+def query_sizes_key(dataset_id: str) -> str:
+    """Return the key of the side file with the sizes of the queries, as it was sent."""
+    return f"{upload_folder(dataset_id)}/query_sizes"
+
+
+def new_data_key(job_id: str, token: int) -> str:
+    """Return the key of the Parquet that one claim of a job writes; no other claim uses it."""
+    return f"{claim_folder(job_id, token)}/data.parquet"
+
+
+def data_folder(data_key: str) -> str:
+    """Return the folder with all that belongs to a stored content."""
+    return data_key.rpartition("/")[0]
+
+
+def queries_key(data_key: str) -> str:
+    """Return the key of the index of a content's queries."""
+    return f"{data_folder(data_key)}/queries.parquet"
+
+
+def features_key(data_key: str) -> str:
+    """Return the key of the profiles of a content's features, as JSON."""
+    return f"{data_folder(data_key)}/features.json"
+
+
+def evaluation_key(evaluation_id: str) -> str:
+    """Return the key of an evaluation's values: `query_id`, and a column a metric."""
+    return f"evaluations/{evaluation_id}/queries.parquet"
+
+
+def comparison_key(comparison_id: str) -> str:
+    """Return the key of a comparison's values: `query_id`, and a column a metric with a value a system."""
+    return f"comparisons/{comparison_id}/queries.parquet"
+
+
+def ranking_key(ranking_id: str) -> str:
+    """Return the key of a ranking."""
+    return f"rankings/{ranking_id}/ranking.parquet"
+
+
+def run_key(upload_id: str) -> str:
+    """Return the key of a run as it was sent."""
+    return f"{run_folder(upload_id)}/upload"
+
+
+def model_key(model_id: str) -> str:
+    """Return the key of a model's LightGBM text."""
+    return f"models/{model_id}/model.txt"
+
+
+def model_upload_key(upload_id: str) -> str:
+    """Return the key of a model as it was sent."""
+    return f"{model_upload_folder(upload_id)}/upload"
+
+
+def checkpoint_key(job_id: str, token: int, iteration: int) -> str:
+    """Return the key of a checkpoint."""
+    return f"{checkpoint_folder(job_id)}/{token}-{iteration}.npz"

@@ -1,0 +1,222 @@
+"""Artifacts whose bytes are compared with their checksum on record before they are used."""
+
+import contextlib
+import hashlib
+import logging
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from core.errors import ArtifactDamaged, DatasetError, ModelError, NotFound, StoreUnavailable
+from core.store.artifacts.checksums import file_sha256
+from core.store.tables import ArtifactDigest
+
+if TYPE_CHECKING:
+    from core.store.store import Store
+
+# What is larger and on the other side of a network is read in parts, and never as a whole for a look at one.
+MOST_REMOTE_BYTES = 64 * 2**20
+_MOST_VERSIONS = 10_000
+# What readers of our formats raise for bytes that they cannot understand.
+_UNREADABLE = (ValueError, LookupError, OSError, DatasetError, ModelError)
+_log = logging.getLogger("rankery.store")
+
+
+@dataclass(frozen=True)
+class _Unproven:
+    """An artifact without a checksum to compare with.
+
+    Attributes:
+        sha256: What it has now; None where it was not read as a whole.
+        size_bytes: Its size.
+    """
+
+    sha256: str | None
+    size_bytes: int
+
+
+class VerifiedArtifacts:
+    """Reads artifacts for whoever uses what is in them; safe between threads.
+
+    An artifact from before checksums were kept gets its own once it could be read. Damage stays on record
+    until good bytes are found in its place.
+
+    Args:
+        store: Where the bytes and their checksums are.
+    """
+
+    def __init__(self, store: "Store") -> None:
+        self._store = store
+        self._artifacts = store.artifacts
+        self._lock = threading.Lock()
+        self._seen: OrderedDict[str, tuple[str, _Unproven | None]] = OrderedDict()
+
+    def read_bytes(self, key: str, sha256: str) -> bytes:
+        """Return an artifact's bytes, whose checksum another row holds.
+
+        Raises:
+            ArtifactDamaged: They are gone, or not those that were written.
+        """
+        with self._missing_is_damage(key, is_on_record=True):
+            content = self._artifacts.read_bytes(key)
+        self._compare(key, self._on_record(key), sha256, hashlib.sha256(content).hexdigest(), len(content))
+        return content
+
+    @contextlib.contextmanager
+    def local(self, key: str) -> Iterator[Path]:
+        """Give an artifact as a file on this machine; its checksum is computed while the block reads it.
+
+        Use nothing of it before the block has ended.
+
+        Raises:
+            NotFound: There is none, nor was there.
+            ArtifactDamaged: When the block ends: its bytes are not those that were written.
+        """
+        row = self._on_record(key)
+        with contextlib.ExitStack() as stack:
+            with self._missing_is_damage(key):
+                path = stack.enter_context(self._artifacts.local(key))
+            checksum = stack.enter_context(ThreadPoolExecutor(1, "checksum")).submit(_sha256_of, path)
+            try:
+                yield path
+            except _UNREADABLE:
+                self._prove(key, row, checksum.result(), path.stat().st_size, is_readable=False)
+                raise
+            self._prove(key, row, checksum.result(), path.stat().st_size, is_readable=True)
+
+    @contextlib.contextmanager
+    def open(self, key: str) -> Iterator[BinaryIO]:
+        """Open an artifact to read parts of it, once all of it was compared in this process.
+
+        Raises:
+            NotFound: There is none, nor was there.
+            ArtifactDamaged: Its bytes are not those that were written, or the block cannot understand them.
+        """
+        unproven = self._compare_once(key)
+        with self._artifacts.open(key) as file:
+            try:
+                yield file
+            except _UNREADABLE as error:
+                if unproven is None:
+                    raise  # the bytes are good
+                raise self._damaged(key, None, "cannot be read") from error
+        if unproven is not None and unproven.sha256 is not None:
+            self._keep(key, unproven.sha256, unproven.size_bytes)
+            self._forget(key)
+
+    def check(self, key: str, *, again: bool = False) -> bool:
+        """Compare an artifact, unless this process did so since it was written.
+
+        Args:
+            key: Of the artifact.
+            again: Whether all of it is compared in any case.
+
+        Returns:
+            Whether it is good; otherwise there is no checksum to compare it with.
+
+        Raises:
+            NotFound: There is none, nor was there.
+            ArtifactDamaged: Its bytes are not those that were written.
+        """
+        if again:
+            with self._missing_is_damage(key):
+                version, unproven = self._artifacts.version(key), self._compare_now(key, math.inf)
+            self._remember(key, version, unproven)
+            return unproven is None
+        return self._compare_once(key) is None
+
+    def _compare_once(self, key: str) -> _Unproven | None:
+        """Compare an artifact as a whole; None where its bytes are known to be good.
+
+        A large one on the other side of a network is not read for that: object stores verify their own bytes,
+        and whoever uses all of it comes by `local`.
+        """
+        with self._missing_is_damage(key):
+            version = self._artifacts.version(key)
+        seen_version, unproven = self._seen.get(key, (None, None))
+        if seen_version != version:
+            unproven = self._compare_now(key, MOST_REMOTE_BYTES)
+            self._remember(key, version, unproven)
+        return unproven
+
+    def _compare_now(self, key: str, most_remote_bytes: float) -> _Unproven | None:
+        row, size_bytes = self._on_record(key), self._artifacts.size(key)
+        if not self._artifacts.is_local and size_bytes > most_remote_bytes:
+            return _Unproven(None, size_bytes)
+        with self._artifacts.open(key) as file:
+            sha256 = file_sha256(file)
+        if row is None or row.sha256 is None:
+            return _Unproven(sha256, size_bytes)
+        self._compare(key, row, row.sha256, sha256, size_bytes)
+        return None
+
+    def _prove(
+        self, key: str, row: ArtifactDigest | None, sha256: str, size_bytes: int, *, is_readable: bool
+    ) -> None:
+        if row is not None and row.sha256 is not None:
+            self._compare(key, row, row.sha256, sha256, size_bytes)
+        elif is_readable:
+            self._keep(key, sha256, size_bytes)
+        else:
+            raise self._damaged(key, row, "cannot be read")
+
+    def _compare(
+        self, key: str, row: ArtifactDigest | None, expected: str, found: str, size_bytes: int
+    ) -> None:
+        if found != expected:
+            detail = f"its SHA-256 is {found[:12]}…, and {expected[:12]}… was written"
+            raise self._damaged(key, row, detail)
+        if row is None or row.damaged_at is not None:
+            self._keep(key, expected, size_bytes)
+
+    def _on_record(self, key: str) -> ArtifactDigest | None:
+        with self._store.read() as tx:
+            return tx.digests.find(key)
+
+    def _keep(self, key: str, sha256: str, size_bytes: int) -> None:
+        """Record the checksum of a good artifact; where that cannot be written, the next reader does so."""
+        try:
+            with self._store.begin() as tx:
+                tx.digests.keep(key, sha256, size_bytes)
+        except StoreUnavailable:
+            _log.warning("the checksum of %s was not kept", key, exc_info=True)
+
+    def _damaged(self, key: str, row: ArtifactDigest | None, detail: str) -> ArtifactDamaged:
+        if row is None or row.damaged_at is None:
+            _log.error("the stored artifact %s is damaged: %s", key, detail)
+            try:
+                with self._store.begin() as tx:
+                    tx.digests.mark_damaged(key)
+            except StoreUnavailable:
+                _log.warning("the damage of %s was not recorded", key, exc_info=True)
+        return ArtifactDamaged(key, detail)
+
+    @contextlib.contextmanager
+    def _missing_is_damage(self, key: str, *, is_on_record: bool = False) -> Iterator[None]:
+        try:
+            yield
+        except NotFound as error:
+            row = self._on_record(key)
+            if row is None and not is_on_record:
+                raise  # it never was, or has just been deleted
+            raise self._damaged(key, row, "it is missing") from error
+
+    def _forget(self, key: str) -> None:
+        with self._lock:
+            self._seen.pop(key, None)
+
+    def _remember(self, key: str, version: str, unproven: _Unproven | None) -> None:
+        with self._lock:
+            self._seen[key] = version, unproven
+            if len(self._seen) > _MOST_VERSIONS:
+                self._seen.popitem(last=False)
+
+
+def _sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_sha256(file)

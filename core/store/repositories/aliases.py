@@ -1,0 +1,211 @@
+"""What `name@alias` means, and how it came to mean that."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from core.errors import NotFound, WrongState
+from core.store.advisory_locks import take_turn
+from core.store.repositories import ids
+from core.store.repositories.models import Models, check_name
+from core.store.repositories.pages import Page, Span
+from core.store.tables import AliasMove, Model, ModelAlias
+
+MOVED = "moved"
+PROMOTED = "promoted"
+REFUSED = "refused"
+ROLLED_BACK = "rolled_back"
+REMOVED = "removed"
+
+_TURNS = 0x414C4941  # any number of Rankery's own: "ALIA"
+
+
+def take_alias_turn(session: Session, name: str, alias: str) -> None:
+    """Wait for others that move an alias or change its gate: such transactions come one after the other."""
+    take_turn(session, _TURNS, f"{name}@{alias}")
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """A move that a gate has judged.
+
+    Attributes:
+        name: The model.
+        alias: What is to move.
+        champion_id: The version that it pointed at when the two were compared.
+        challenger_id: The version that it is to point at.
+        job_id: The job that compared them.
+        key_id: The API key that asked for the move, None where none was needed.
+        report: What the job found.
+    """
+
+    name: str
+    alias: str
+    champion_id: str
+    challenger_id: str
+    job_id: str
+    key_id: str | None
+    report: dict[str, Any]
+
+
+class Aliases:
+    """Aliases within one transaction.
+
+    An alias knows the move that a rollback undoes next, and each move the one to undo after it: a rollback
+    goes one further back each time, whatever the clocks of those who wrote the history said.
+    """
+
+    def __init__(self, session: Session, models: Models) -> None:
+        self._session = session
+        self._models = models
+
+    def find(self, name: str, alias: str) -> ModelAlias | None:
+        """Return an alias, None where it points nowhere."""
+        rows = select(ModelAlias).where(ModelAlias.name == name, ModelAlias.alias == alias)
+        return self._session.scalar(rows.execution_options(populate_existing=True))
+
+    def find_in_turn(self, name: str, alias: str) -> ModelAlias | None:
+        """Return an alias, which nobody else moves before the end of this transaction."""
+        take_alias_turn(self._session, name, alias)
+        return self.find(name, alias)
+
+    def get(self, name: str, alias: str) -> ModelAlias:
+        """Return an alias.
+
+        Raises:
+            NotFound: It points nowhere.
+        """
+        return _there(self.find(name, alias), name, alias)
+
+    def of_name(self, name: str) -> list[ModelAlias]:
+        """List the aliases of a name, in alphabetical order.
+
+        Raises:
+            NotFound: There is no model of that name.
+        """
+        self._models.require_name(name)
+        rows = select(ModelAlias).where(ModelAlias.name == name).order_by(ModelAlias.alias)
+        return list(self._session.scalars(rows))
+
+    def everywhere(self, alias: str, limit: int) -> list[ModelAlias]:
+        """List where an alias points for each name that has it, the latest moved first."""
+        rows = select(ModelAlias).where(ModelAlias.alias == alias)
+        return list(self._session.scalars(rows.order_by(ModelAlias.updated_at.desc()).limit(limit)))
+
+    def history(self, name: str, alias: str, cursor: str | None, limit: int) -> Page[AliasMove]:
+        """List what was done with an alias, newest first; it need not be there any more.
+
+        Raises:
+            NotFound: There is no model of that name.
+        """
+        self._models.require_name(name)
+        rows = select(AliasMove).where(AliasMove.name == name, AliasMove.alias == alias)
+        return Span(cursor, limit).take(self._session, rows, AliasMove.id, ids.ALIAS_MOVE)
+
+    def move(self, name: str, alias: str, version: int, key_id: str | None = None) -> ModelAlias:
+        """Let `name@alias` mean one version from now on, whatever its gate says.
+
+        Raises:
+            InvalidInput: The alias is not allowed.
+            NotFound: The model has no such version.
+        """
+        check_name(alias, "/alias")
+        model = self._models.resolve(f"{name}:{version}")
+        row = self.find_in_turn(name, alias)
+        if row is None:
+            row = ModelAlias(name=name, alias=alias, model=model)
+            row.move_id = self._record(MOVED, name, alias, None, model, key_id=key_id).id
+            self._session.add(row)
+            self._session.flush()
+        elif row.model_id != model.id:
+            self._move(row, model, MOVED, key_id=key_id)
+        return row
+
+    def promote(self, promotion: Promotion) -> ModelAlias:
+        """Move an alias to a version that its gate admits.
+
+        Raises:
+            WrongState: It does not point any more at what that version was compared with.
+        """
+        row = self.find_in_turn(promotion.name, promotion.alias)
+        champion, challenger = self._compared(promotion)
+        if row is None or row.model_id != champion.id:
+            raise WrongState(
+                "alias",
+                f"{promotion.name}@{promotion.alias}",
+                "removed" if row is None else f"at version {row.model.version}",
+                f"it was moved while version {challenger.version} was compared with version"
+                f" {champion.version}; try again to compare with what it points at now",
+            )
+        self._move(row, challenger, PROMOTED, **_asked(promotion))
+        return row
+
+    def refuse(self, promotion: Promotion) -> AliasMove:
+        """Record that the gate of an alias did not let a version pass."""
+        compared = self._compared(promotion)
+        return self._record(REFUSED, promotion.name, promotion.alias, *compared, **_asked(promotion))
+
+    def roll_back(self, name: str, alias: str, key_id: str | None = None) -> ModelAlias:
+        """Undo the last move of an alias that is not undone yet, whatever its gate says.
+
+        Raises:
+            NotFound: It points nowhere.
+            WrongState: No move is left to undo.
+        """
+        row = _there(self.find_in_turn(name, alias), name, alias)
+        last = self._session.get(AliasMove, row.move_id) if row.move_id else None
+        if last is None or last.from_version is None:
+            at = f"at version {row.model.version}"
+            raise WrongState("alias", row.reference, at, "there is no version before it to go back to")
+        before = self._models.resolve(f"{name}:{last.from_version}")
+        self._record(ROLLED_BACK, name, alias, row.model, before, key_id=key_id)
+        row.model, row.move_id = before, last.previous_id
+        self._session.flush()
+        return row
+
+    def remove(self, name: str, alias: str, key_id: str | None = None) -> None:
+        """Let an alias point nowhere; its history and its gate stay.
+
+        Raises:
+            NotFound: It points nowhere.
+        """
+        row = _there(self.find_in_turn(name, alias), name, alias)
+        self._record(REMOVED, name, alias, row.model, None, key_id=key_id)
+        self._session.delete(row)
+        self._session.flush()
+
+    def _compared(self, promotion: Promotion) -> tuple[Model, Model]:
+        return self._models.get(promotion.champion_id), self._models.get(promotion.challenger_id)
+
+    def _move(self, row: ModelAlias, model: Model, kind: str, **how: Any) -> None:
+        move = self._record(kind, row.name, row.alias, row.model, model, previous_id=row.move_id, **how)
+        row.model, row.move_id = model, move.id
+        self._session.flush()
+
+    def _record(
+        self, kind: str, name: str, alias: str, source: Model | None, target: Model | None, **how: Any
+    ) -> AliasMove:
+        move = AliasMove(
+            id=ids.new_id(ids.ALIAS_MOVE),
+            name=name,
+            alias=alias,
+            kind=kind,
+            from_version=source.version if source else None,
+            to_version=target.version if target else None,
+            **how,
+        )
+        self._session.add(move)
+        self._session.flush()
+        return move
+
+
+def _there(row: ModelAlias | None, name: str, alias: str) -> ModelAlias:
+    if row is None:
+        raise NotFound("alias", f"{name}@{alias}")
+    return row
+
+
+def _asked(promotion: Promotion) -> dict[str, Any]:
+    return {"job_id": promotion.job_id, "key_id": promotion.key_id, "report": promotion.report}

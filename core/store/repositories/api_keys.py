@@ -1,0 +1,144 @@
+"""The API keys on record; of their secrets only the hashes."""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, or_, select, update
+from sqlalchemy.orm import Session
+
+from core.errors import InvalidInput, NotFound
+from core.store.clock import utc_now
+from core.store.repositories import ids
+from core.store.repositories.pages import Page, Span
+from core.store.tables import ApiKey, BrowserSession
+
+SCOPES = ("read", "score", "write", "admin")
+SECRET_PREFIX = "rk_"  # noqa: S105 - what all secrets begin with
+USE_NOTED_EVERY = timedelta(minutes=1)
+
+_SECRET_BYTES = 32  # 43 characters of url-safe base64
+_HINT_CHARACTERS = len(SECRET_PREFIX) + 5
+
+
+class ApiKeys:
+    """API keys within one transaction.
+
+    A key stays on record when it is revoked, so that what it did can still be told. SHA-256 without salt or
+    stretching is enough for secrets of 256 random bits, which nobody can guess from their hash.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def create(
+        self,
+        name: str,
+        scopes: Collection[str],
+        *,
+        expires_at: datetime | None = None,
+        created_by: str | None = None,
+        max_active_jobs: int | None = None,
+        max_stored_bytes: int | None = None,
+    ) -> tuple[ApiKey, str]:
+        """Make a key.
+
+        Args:
+            name: What people call it.
+            scopes: What it may do, of `SCOPES`.
+            expires_at: Until when it is accepted, None for as long as it is not revoked.
+            created_by: The key that made it, None at the command line.
+            max_active_jobs: Its own bound on jobs that have not ended.
+            max_stored_bytes: Its own bound on the bytes of its datasets.
+
+        Returns:
+            The key, and its secret, which is kept nowhere.
+
+        Raises:
+            InvalidInput: There is no scope or an unknown one, or it would have expired already.
+        """
+        _check(scopes, expires_at)
+        secret = SECRET_PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
+        key = ApiKey(
+            id=ids.new_id(ids.API_KEY),
+            name=name,
+            secret_sha256=secret_sha256(secret),
+            hint=secret[:_HINT_CHARACTERS],
+            scopes=[scope for scope in SCOPES if scope in scopes],
+            expires_at=expires_at,
+            created_by=created_by,
+            max_active_jobs=max_active_jobs,
+            max_stored_bytes=max_stored_bytes,
+        )
+        self._session.add(key)
+        self._session.flush()
+        return key, secret
+
+    def get(self, id: str) -> ApiKey:
+        """Return one key, whatever its state.
+
+        Raises:
+            NotFound: There is none.
+        """
+        key = self._session.get(ApiKey, id)
+        if key is None:
+            raise NotFound("key", id)
+        return key
+
+    def page(self, cursor: str | None, limit: int) -> Page[ApiKey]:
+        """List keys, newest first, the revoked and expired ones too.
+
+        Raises:
+            InvalidInput: The cursor is not of this list.
+        """
+        return Span(cursor, limit).take(self._session, select(ApiKey), ApiKey.id, ids.API_KEY)
+
+    def any_exists(self) -> bool:
+        """Tell whether a key was ever made; from then on nobody comes in without one."""
+        return bool(self._session.scalar(select(select(ApiKey.id).exists())))
+
+    def find(self, sha256: str) -> ApiKey | None:
+        """Return the key of a secret by its hash; None where it is unknown, expired or revoked."""
+        key = self._session.scalar(select(ApiKey).where(ApiKey.secret_sha256 == sha256))
+        if key is None or not hmac.compare_digest(key.secret_sha256, sha256):
+            return None
+        return key if is_active(key, utc_now()) else None
+
+    def revoke(self, id: str) -> ApiKey:
+        """Let a key in no more, and end its sessions. Revoking twice changes nothing.
+
+        Raises:
+            NotFound: There is none.
+        """
+        key = self.get(id)
+        key.revoked_at = key.revoked_at or utc_now()
+        self._session.execute(delete(BrowserSession).where(BrowserSession.key_id == id))
+        self._session.flush()
+        return key
+
+    def note_use(self, id: str) -> None:
+        """Remember that a key was used now, to the minute."""
+        now = utc_now()
+        seldom = or_(ApiKey.last_used_at.is_(None), ApiKey.last_used_at <= now - USE_NOTED_EVERY)
+        self._session.execute(update(ApiKey).where(ApiKey.id == id, seldom).values(last_used_at=now))
+
+
+def secret_sha256(secret: str) -> str:
+    """Return the hash by which a secret, or the token of a session, is known."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def is_active(key: ApiKey, now: datetime) -> bool:
+    """Tell whether a key is accepted: neither revoked nor expired."""
+    return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
+
+
+def _check(scopes: Collection[str], expires_at: datetime | None) -> None:
+    unknown = sorted(set(scopes) - set(SCOPES))
+    if not scopes or unknown:
+        found = f", not {unknown[0]!r}" if unknown else ""
+        raise InvalidInput.at("/scopes", f"must name some of {', '.join(SCOPES)}{found}")
+    if expires_at is not None and expires_at <= utc_now():
+        raise InvalidInput.at("/expires_at", "must lie in the future")

@@ -1,0 +1,58 @@
+"""The attempts at jobs on record: which worker had a job, from when until when, and how that ended."""
+
+from datetime import datetime
+
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session
+
+from core.store.clock import utc_now
+from core.store.repositories.job_tallies import count_attempt, count_job
+from core.store.repositories.tallies import Tallies
+from core.store.tables import Job, JobAttempt
+
+
+class Attempts:
+    """Attempts within one transaction: each claim of a job is one."""
+
+    def __init__(self, session: Session, tallies: Tallies) -> None:
+        self._session = session
+        self._tallies = tallies
+
+    def of(self, job_id: str) -> list[JobAttempt]:
+        """Return the claims of a job so far, in order."""
+        rows = select(JobAttempt).where(JobAttempt.job_id == job_id).order_by(JobAttempt.token)
+        return list(self._session.scalars(rows))
+
+    def begin(self, job: Job, started_at: datetime, resumed_from: int | None) -> None:
+        """Note that a job was claimed.
+
+        Args:
+            job: As it was just claimed.
+            started_at: When.
+            resumed_from: The iteration of the checkpoint that it goes on from, None where it begins anew.
+        """
+        self._session.add(
+            JobAttempt(
+                job_id=job.id,
+                token=job.token,
+                attempt=job.attempt,
+                worker=job.worker,
+                started_at=started_at,
+                resumed_from=resumed_from,
+            )
+        )
+        self._session.flush()
+
+    def end(self, job: Job, ending: str, detail: str | None) -> None:
+        """Note how the latest claim of a job ended, and count it; and the job, where that has ended too."""
+        # An attempt that a worker of an earlier release began has no row.
+        mine = (JobAttempt.job_id == job.id, JobAttempt.token == job.token)
+        ended = update(JobAttempt).where(*mine).values(ended_at=utc_now(), ending=ending, detail=detail)
+        self._session.execute(ended, execution_options={"synchronize_session": False})
+        count_attempt(self._tallies, job.kind, ending)
+        if job.finished_at is not None:
+            first = select(func.min(JobAttempt.started_at)).where(JobAttempt.job_id == job.id)
+            started_at = self._session.scalar(first) or job.started_at or job.finished_at
+            # Not below zero where the clock was set back meanwhile.
+            job.took_seconds = max(0.0, (job.finished_at - started_at).total_seconds())
+            count_job(self._tallies, job.kind, job.status, job.took_seconds)

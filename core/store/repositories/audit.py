@@ -1,0 +1,45 @@
+"""Who changed what, or tried to."""
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from core.store.repositories import ids
+from core.store.repositories.pages import Page, Span
+from core.store.tables import AuditEntry
+
+MAX_PATH_CHARACTERS = 1_000
+
+
+class Audit:
+    """The audit within one transaction; entries are only ever added."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def add(
+        self, *, method: str, path: str, status: int, request_id: str, key_id: str | None, address: str | None
+    ) -> AuditEntry:
+        """Record a request; of a very long path the beginning."""
+        entry = AuditEntry(
+            id=ids.new_id(ids.AUDIT_ENTRY),
+            method=method,
+            path=path[:MAX_PATH_CHARACTERS],
+            status=status,
+            request_id=request_id,
+            key_id=key_id,
+            address=address,
+        )
+        self._session.add(entry)
+        self._session.flush()
+        return entry
+
+    def page(self, cursor: str | None, limit: int, key_id: str | None = None) -> Page[AuditEntry]:
+        """List entries, newest first, of one key where given.
+
+        Raises:
+            InvalidInput: The cursor is not of this list.
+        """
+        rows = select(AuditEntry)
+        if key_id is not None:
+            rows = rows.where(AuditEntry.key_id == key_id)
+        return Span(cursor, limit).take(self._session, rows, AuditEntry.id, ids.AUDIT_ENTRY)

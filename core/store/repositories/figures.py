@@ -1,0 +1,85 @@
+"""How much there is of everything, for those who watch over the service."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from core.store.repositories.job_states import ACTIVE, STATUSES
+from core.store.tables import Comparison, Dataset, Evaluation, Job, Model, Ranking
+
+
+@dataclass(frozen=True)
+class ActiveJobs:
+    """The jobs of one kind, status and priority that wait or run.
+
+    Attributes:
+        kind: Their kind.
+        status: `queued` or `running`.
+        priority: Their priority.
+        number: How many there are.
+        oldest_at: When the first of them was submitted.
+    """
+
+    kind: str
+    status: str
+    priority: int
+    number: int
+    oldest_at: datetime
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What is kept of a sort.
+
+    Attributes:
+        status: Status of datasets, empty for models.
+        number: How many there are.
+        size_bytes: Their bytes: of datasets as they were sent, of models their text.
+    """
+
+    status: str
+    number: int
+    size_bytes: int
+
+
+class Figures:
+    """Counts within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def active_jobs(self) -> Sequence[ActiveJobs]:
+        """Count the jobs that have not ended."""
+        groups = (Job.kind, Job.status, Job.priority)
+        rows = select(*groups, func.count(), func.min(Job.created_at)).where(Job.status.in_(ACTIVE))
+        return [ActiveJobs(*row) for row in self._session.execute(rows.group_by(*groups))]
+
+    def jobs(self) -> dict[str, int]:
+        """Count the jobs by status, those in which there is none too."""
+        rows = select(Job.status, func.count()).group_by(Job.status)
+        return dict.fromkeys(STATUSES, 0) | dict(iter(self._session.execute(rows)))
+
+    def kept(self) -> dict[str, int]:
+        """Count what jobs read and made, by table."""
+        tables = (Dataset, Model, Evaluation, Comparison, Ranking)
+        counts = (select(func.count()).select_from(table).scalar_subquery() for table in tables)
+        row = self._session.execute(select(*counts)).one()
+        return dict(zip((table.__tablename__ for table in tables), row, strict=True))
+
+    def datasets(self) -> Sequence[Stored]:
+        """Count the datasets by status."""
+        rows = select(Dataset.status, func.count(), func.sum(Dataset.size_bytes)).group_by(Dataset.status)
+        return [
+            Stored(status, number, int(size_bytes or 0))
+            for status, number, size_bytes in self._session.execute(rows)
+        ]
+
+    def models(self) -> Stored:
+        """Count the models."""
+        number, size_bytes = self._session.execute(
+            select(func.count(), func.sum(Model.size_bytes)).select_from(Model)
+        ).one()
+        return Stored("", number, int(size_bytes or 0))

@@ -1,0 +1,252 @@
+"""The models on record and their versions."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Select, exists, func, select
+from sqlalchemy.orm import Session, aliased
+
+from core.errors import InvalidInput, NotFound
+from core.store.advisory_locks import take_turn
+from core.store.artifacts.keys import model_key
+from core.store.repositories import ids
+from core.store.repositories.artifact_digests import ArtifactDigests
+from core.store.repositories.pages import Page, Span
+from core.store.tables import Model, ModelAlias
+
+MODEL_NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
+MAX_TAGS = 64
+
+_VERSION = re.compile(r"[1-9][0-9]{0,8}")
+_VERSION_TURNS = 0x4D4F444C  # any number of Rankery's own: "MODL"
+
+
+def check_name(name: str, pointer: str) -> None:
+    """Check the name of a model or an alias.
+
+    Raises:
+        InvalidInput: At `pointer`, where the name does not match `MODEL_NAME` or looks like an id.
+    """
+    if "\n" in name or not re.match(MODEL_NAME, name):
+        raise InvalidInput.at(
+            pointer,
+            "must be 1 to 100 of a-z, 0-9, '.', '_' and '-', the first a letter or digit",
+        )
+    if name.startswith(ids.MODEL):
+        raise InvalidInput.at(pointer, f"must not start with {ids.MODEL}, which begins an id")
+
+
+class Models:
+    """Models within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._digests = ArtifactDigests(session)
+
+    def add(
+        self,
+        id: str | None = None,
+        *,
+        name: str,
+        job_id: str,
+        feature_names: Iterable[str],
+        best_iteration: int,
+        sha256: str,
+        size_bytes: int,
+        **known: Any,
+    ) -> Model:
+        """Record a model as the next version of its name, from 1.
+
+        Args:
+            id: Made beforehand, where its text had to be stored first.
+            name: Of which it is the next version.
+            job_id: The job that made it.
+            feature_names: Its features in their order.
+            best_iteration: How many trees it has.
+            sha256: Checksum of its text, in hexadecimal.
+            size_bytes: Length of its text.
+            known: The columns that not every model has, as `dataset_id` and `lineage`.
+
+        Raises:
+            InvalidInput: The name is not allowed.
+        """
+        check_name(name, "/name")
+        model = Model(
+            id=id or ids.new_id(ids.MODEL),
+            name=name,
+            job_id=job_id,
+            feature_names=list(feature_names),
+            best_iteration=best_iteration,
+            sha256=sha256,
+            size_bytes=size_bytes,
+            **known,
+        )
+        return self._insert_as_next_version(model)
+
+    def get(self, id: str) -> Model:
+        """Return the model of an id.
+
+        Raises:
+            NotFound: There is none.
+        """
+        model = self._session.get(Model, id)
+        if model is None:
+            raise NotFound("model", id)
+        return model
+
+    def of_text(self, sha256: str) -> list[Model]:
+        """List the models whose text has a checksum."""
+        return list(self._session.scalars(select(Model).where(Model.sha256 == sha256).order_by(Model.id)))
+
+    def resolve(self, ref: str) -> Model:
+        """Return the model that a reference means.
+
+        Args:
+            ref: An id (`mdl_…`), `name` (its latest version), `name:version` or `name@alias`.
+
+        Raises:
+            NotFound: It means none.
+        """
+        model = self._find(ref)
+        if model is None:
+            raise NotFound("model", ref)
+        return model
+
+    def require_name(self, name: str) -> None:
+        """Check that there is a model of a name.
+
+        Raises:
+            NotFound: There is none.
+        """
+        if self._latest(name) is None:
+            raise NotFound("model", name)
+
+    def page(
+        self,
+        cursor: str | None,
+        limit: int,
+        name: str | None = None,
+        tags: Sequence[tuple[str, str | None]] = (),
+    ) -> Page[Model]:
+        """List models, newest first, of one name and with all of some tags where given.
+
+        Args:
+            cursor: Where the page begins.
+            limit: Rows at most.
+            name: Only versions of this name.
+            tags: Names of tags with the value that each must have, None where any will do.
+        """
+        rows = select(Model)
+        if name is not None:
+            rows = rows.where(Model.name == name)
+        return Span(cursor, limit).take(self._session, _with_tags(rows, tags), Model.id, ids.MODEL)
+
+    def page_of_names(
+        self,
+        cursor: str | None,
+        limit: int,
+        containing: str | None = None,
+        tags: Sequence[tuple[str, str | None]] = (),
+    ) -> Page[Model]:
+        """List the latest version of each name, that of the name which got a version last first.
+
+        Args:
+            cursor: Where the page begins.
+            limit: Rows at most.
+            containing: Only names that contain this text.
+            tags: As of `page`, of the latest version.
+        """
+        later = aliased(Model)
+        is_latest = ~exists().where(later.name == Model.name, later.version > Model.version)
+        rows = _with_tags(select(Model).where(is_latest), tags)
+        if containing is not None:
+            rows = rows.where(Model.name.contains(containing, autoescape=True))
+        return Span(cursor, limit).take(self._session, rows, Model.id, ids.MODEL)
+
+    def describe(self, id: str, description: str | None) -> Model:
+        """Say something of a model, or nothing any more.
+
+        Raises:
+            NotFound: There is no such model.
+        """
+        model = self._locked(id)
+        model.description = description
+        self._session.flush()
+        return model
+
+    def tag(self, id: str, tags: Mapping[str, str | None]) -> Model:
+        """Set tags of a model, and take away those that are None; it keeps all others.
+
+        Raises:
+            NotFound: There is no such model.
+            InvalidInput: It would have too many.
+        """
+        model = self._locked(id)
+        merged = {**(model.tags or {}), **tags}
+        kept = {tag: value for tag, value in merged.items() if value is not None}
+        if len(kept) > MAX_TAGS:
+            raise InvalidInput.at("/tags", f"would make {len(kept)} tags; a model has at most {MAX_TAGS}")
+        model.tags = kept
+        self._session.flush()
+        return model
+
+    def aliases_of(self, model_ids: Iterable[str]) -> dict[str, list[str]]:
+        """Return the aliases of each of some models, in alphabetical order; one statement for a page."""
+        found: dict[str, list[str]] = {model_id: [] for model_id in model_ids}
+        rows = select(ModelAlias.model_id, ModelAlias.alias).where(ModelAlias.model_id.in_(found))
+        for model_id, alias in self._session.execute(rows.order_by(ModelAlias.alias)):
+            found[model_id].append(alias)
+        return found
+
+    def aliases_of_names(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
+        """Return the versions that the aliases of each of some names mean; one statement for a page."""
+        found: dict[str, dict[str, int]] = {name: {} for name in names}
+        rows = select(ModelAlias.name, ModelAlias.alias, Model.version).join(ModelAlias.model)
+        for name, alias, version in self._session.execute(
+            rows.where(ModelAlias.name.in_(found)).order_by(ModelAlias.alias)
+        ):
+            found[name][alias] = version
+        return found
+
+    def _locked(self, id: str) -> Model:
+        # Locked, so that of two who change it at once neither writes over the other.
+        model = self._session.get(Model, id, with_for_update=True, populate_existing=True)
+        if model is None:
+            raise NotFound("model", id)
+        return model
+
+    def _find(self, ref: str) -> Model | None:
+        if ref.startswith(ids.MODEL):
+            return self._session.get(Model, ref)
+        if "@" in ref:
+            name, alias = ref.split("@", 1)
+            meant = select(Model).join(ModelAlias, ModelAlias.model_id == Model.id)
+            return self._session.scalar(meant.where(ModelAlias.name == name, ModelAlias.alias == alias))
+        if ":" in ref:
+            name, version = ref.split(":", 1)
+            if not _VERSION.fullmatch(version):
+                return None
+            return self._session.scalar(
+                select(Model).where(Model.name == name, Model.version == int(version))
+            )
+        return self._latest(ref)
+
+    def _latest(self, name: str) -> Model | None:
+        versions = select(Model).where(Model.name == name)
+        return self._session.scalar(versions.order_by(Model.version.desc()).limit(1))
+
+    def _insert_as_next_version(self, model: Model) -> Model:
+        take_turn(self._session, _VERSION_TURNS, model.name)
+        latest = self._session.scalar(select(func.max(Model.version)).where(Model.name == model.name))
+        model.version = (latest or 0) + 1
+        self._session.add(model)
+        self._digests.keep(model_key(model.id), model.sha256, model.size_bytes)
+        return model
+
+
+def _with_tags(rows: Select[Model], tags: Sequence[tuple[str, str | None]]) -> Select[Model]:
+    for tag, value in tags:
+        found = Model.tags[tag].as_string()
+        rows = rows.where(found.is_not(None) if value is None else found == value)
+    return rows

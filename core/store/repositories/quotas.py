@@ -1,0 +1,63 @@
+"""What a key may have at a time."""
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from core.errors import ByteQuotaExceeded, JobQuotaExceeded
+from core.store.advisory_locks import take_turn
+from core.store.repositories.job_states import ACTIVE
+from core.store.tables import ApiKey, Dataset, Job
+
+_TURNS = 0x51554F54  # any number of Rankery's own: "QUOT"
+
+
+class Quotas:
+    """Quotas within one transaction, which is the one that adds what they count.
+
+    Callers without a key, where none is needed, share one quota.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def allow_jobs(self, key_id: str | None, most: int, adding: int = 1) -> None:
+        """Let a key have more jobs; those that have ended do not count.
+
+        Args:
+            key_id: The key, None where none is needed.
+            most: The most jobs of a key that has no bound of its own.
+            adding: How many are to be added.
+
+        Raises:
+            JobQuotaExceeded: They would be too many.
+        """
+        take_turn(self._session, _TURNS, key_id or "")
+        own = self._session.scalar(select(ApiKey.max_active_jobs).where(ApiKey.id == key_id))
+        bound = most if own is None else own
+        active = select(func.count()).select_from(Job).where(Job.status.in_(ACTIVE), _of(Job.key_id, key_id))
+        if (self._session.scalar(active) or 0) + adding > bound:
+            raise JobQuotaExceeded(bound)
+
+    def allow_bytes(self, key_id: str | None, most: int | None, adding: int) -> None:
+        """Let a key have more bytes of datasets, as sent.
+
+        Args:
+            key_id: The key, None where none is needed.
+            most: The most bytes of a key that has no bound of its own; None for any number.
+            adding: How many are to be added.
+
+        Raises:
+            ByteQuotaExceeded: They would be too many.
+        """
+        own = self._session.scalar(select(ApiKey.max_stored_bytes).where(ApiKey.id == key_id))
+        bound = most if own is None else own
+        if bound is None:
+            return
+        take_turn(self._session, _TURNS, key_id or "")
+        stored = select(func.sum(Dataset.size_bytes)).where(_of(Dataset.key_id, key_id))
+        if int(self._session.scalar(stored) or 0) + adding > bound:
+            raise ByteQuotaExceeded(bound)
+
+
+def _of(column: InstrumentedAttribute[str | None], key_id: str | None) -> ColumnElement[bool]:
+    return column.is_(None) if key_id is None else column == key_id

@@ -1,0 +1,83 @@
+"""The rankings on record."""
+
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from core.errors import NotFound
+from core.jobs import System
+from core.store.repositories import ids
+from core.store.repositories.pages import Page, Span
+from core.store.tables import Ranking
+
+
+class Rankings:
+    """Rankings within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def add(
+        self,
+        id: str | None = None,
+        *,
+        job_id: str,
+        system: System,
+        dataset_id: str,
+        queries: int,
+        documents: int,
+        findings: list[dict[str, Any]] | None = None,
+    ) -> Ranking:
+        """Record how a system orders a dataset's documents."""
+        ranking = Ranking(
+            id=id or ids.new_id(ids.RANKING),
+            job_id=job_id,
+            system=system.name,
+            model_id=system.model_id,
+            dataset_id=dataset_id,
+            queries=queries,
+            documents=documents,
+            findings=findings,
+        )
+        self._session.add(ranking)
+        self._session.flush()
+        return ranking
+
+    def get(self, id: str) -> Ranking:
+        """Return one ranking.
+
+        Raises:
+            NotFound: There is none.
+        """
+        ranking = self._session.get(Ranking, id)
+        if ranking is None:
+            raise NotFound("ranking", id)
+        return ranking
+
+    def page(
+        self, cursor: str | None, limit: int, *, dataset_id: str | None = None, uploaded: bool | None = None
+    ) -> Page[Ranking]:
+        """List rankings, newest first.
+
+        Args:
+            cursor: Where to go on.
+            limit: How many.
+            dataset_id: Only those of its queries.
+            uploaded: Only runs from elsewhere, or only the rankings of models.
+
+        Raises:
+            InvalidInput: The cursor is not of this list.
+        """
+        rows = select(Ranking)
+        if dataset_id is not None:
+            rows = rows.where(Ranking.dataset_id == dataset_id)
+        if uploaded is not None:
+            rows = rows.where(Ranking.model_id.is_(None) if uploaded else Ranking.model_id.is_not(None))
+        return Span(cursor, limit).take(self._session, rows, Ranking.id, ids.RANKING)
+
+    def of_job(self, job_id: str) -> list[Ranking]:
+        """List the rankings that a job made, oldest first."""
+        return list(
+            self._session.scalars(select(Ranking).where(Ranking.job_id == job_id).order_by(Ranking.id))
+        )

@@ -1,0 +1,37 @@
+"""Tables: one class per table, grouped by subject."""
+
+from core.store.tables.access import ApiKey, AuditEntry, BrowserSession, IdempotencyRecord
+from core.store.tables.base import ID, NAME, SHA256, WORD, Base
+from core.store.tables.bookkeeping import ArtifactDigest, Tally
+from core.store.tables.datasets import Dataset
+from core.store.tables.jobs import Job, JobAttempt, JobDataset, JobIteration, Worker
+from core.store.tables.models import AliasGate, AliasMove, Model, ModelAlias
+from core.store.tables.results import Comparison, Evaluation, Inspection, Ranking
+
+__all__ = [
+    "ID",
+    "NAME",
+    "SHA256",
+    "WORD",
+    "AliasGate",
+    "AliasMove",
+    "ApiKey",
+    "ArtifactDigest",
+    "AuditEntry",
+    "Base",
+    "BrowserSession",
+    "Comparison",
+    "Dataset",
+    "Evaluation",
+    "IdempotencyRecord",
+    "Inspection",
+    "Job",
+    "JobAttempt",
+    "JobDataset",
+    "JobIteration",
+    "Model",
+    "ModelAlias",
+    "Ranking",
+    "Tally",
+    "Worker",
+]

@@ -1,0 +1,85 @@
+"""Tables of API keys, browser sessions, the audit log and idempotent requests."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, ForeignKey, Index, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.store.clock import utc_now
+from core.store.tables.base import ID, NAME, SHA256, WORD, Base
+
+
+class ApiKey(Base):
+    """What lets a caller in.
+
+    Attributes:
+        secret_sha256: SHA-256 of the secret, in hexadecimal; the secret itself is not kept.
+        hint: The first characters of the secret, to tell keys apart in a list.
+        scopes: `read`, `score`, `write`, `admin`.
+        created_by: The key that made it, None for one made at the command line.
+        max_active_jobs: Its own bound on jobs that have not ended, None for the setting's.
+        max_stored_bytes: Its own bound on the bytes of its datasets, None for the setting's.
+    """
+
+    __tablename__ = "api_keys"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    name: Mapped[str] = mapped_column(NAME)
+    secret_sha256: Mapped[str] = mapped_column(SHA256, unique=True)
+    hint: Mapped[str] = mapped_column(WORD)
+    scopes: Mapped[list[str]]
+    max_active_jobs: Mapped[int | None]
+    max_stored_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    created_by: Mapped[str | None] = mapped_column(ID)
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+    expires_at: Mapped[datetime | None]
+    revoked_at: Mapped[datetime | None]
+    last_used_at: Mapped[datetime | None]
+
+
+class BrowserSession(Base):
+    """A browser that signed in with a key."""
+
+    __tablename__ = "sessions"
+
+    token_sha256: Mapped[str] = mapped_column(SHA256, primary_key=True)
+    key_id: Mapped[str] = mapped_column(ID, ForeignKey("api_keys.id", ondelete="CASCADE"), index=True)
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class AuditEntry(Base):
+    """A request that would change something, and what became of it.
+
+    Attributes:
+        key_id: The key it came with, None where there was none.
+        status: HTTP status of the answer.
+        address: Where it came from.
+    """
+
+    __tablename__ = "audit_entries"
+    __table_args__ = (Index(None, "key_id", "id"),)
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    at: Mapped[datetime] = mapped_column(default=utc_now)
+    key_id: Mapped[str | None] = mapped_column(ID)
+    method: Mapped[str] = mapped_column(WORD)
+    path: Mapped[str] = mapped_column(Text)
+    status: Mapped[int]
+    request_id: Mapped[str] = mapped_column(NAME)
+    address: Mapped[str | None] = mapped_column(NAME)
+
+
+class IdempotencyRecord(Base):
+    """The answer once given to a request that carried an `Idempotency-Key`."""
+
+    __tablename__ = "idempotency_records"
+
+    key: Mapped[str] = mapped_column(NAME, primary_key=True)
+    endpoint: Mapped[str] = mapped_column(NAME, primary_key=True)
+    request_sha256: Mapped[str] = mapped_column(SHA256)
+    status_code: Mapped[int]
+    body: Mapped[dict[str, Any]]
+    headers: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = mapped_column(default=utc_now, index=True)

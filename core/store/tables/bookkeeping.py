@@ -1,0 +1,39 @@
+"""Tables of artifact checksums and of counters."""
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, Double, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.store.tables.base import NAME, SHA256, Base
+
+
+class ArtifactDigest(Base):
+    """The checksum of a stored artifact.
+
+    Attributes:
+        key: Of the artifact.
+        sha256: Of its bytes when they were written; None where no good ones were ever seen.
+        damaged_at: When it was found to have other bytes, or none; None while it is good.
+    """
+
+    __tablename__ = "artifact_digests"
+
+    key: Mapped[str] = mapped_column(NAME, primary_key=True)
+    sha256: Mapped[str | None] = mapped_column(SHA256)
+    size_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    damaged_at: Mapped[datetime | None] = mapped_column(index=True)
+
+
+class Tally(Base):
+    """A counter that only grows, shared by all processes.
+
+    Attributes:
+        labels: JSON with sorted keys, `{}` for none.
+    """
+
+    __tablename__ = "tallies"
+
+    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+    labels: Mapped[str] = mapped_column(NAME, primary_key=True)
+    value: Mapped[float] = mapped_column(Double)

@@ -1,0 +1,130 @@
+"""Tables of models, and of aliases with their moves and gates."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, ForeignKey, Index, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from core.store.clock import utc_now
+from core.store.tables.base import ID, NAME, SHA256, WORD, Base
+
+
+class Model(Base):
+    """A model that ranks: trained here, or imported.
+
+    Attributes:
+        dataset_id: What it learnt from, which it outlives; None of an imported one.
+        loss: The loss that it was trained with; None of an imported one.
+        hyperparameters: How its trees were grown; None of an imported one.
+        description: What its owners say of it, or None.
+        tags: What they mark it with, or None.
+        lineage: What it was made of and by what, see `worker.job.lineage`; None from before that was kept.
+        explanation: `core.scoring.Explainability` as JSON; None from before that was kept.
+    """
+
+    __tablename__ = "models"
+    __table_args__ = (UniqueConstraint("name", "version"), Index(None, "name", "id"))
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    name: Mapped[str] = mapped_column(NAME)
+    version: Mapped[int]
+    job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id"), index=True)
+    dataset_id: Mapped[str | None] = mapped_column(ID)
+    feature_names: Mapped[list[str]]
+    loss: Mapped[dict[str, Any] | None]
+    hyperparameters: Mapped[dict[str, Any] | None]
+    best_iteration: Mapped[int]
+    sha256: Mapped[str] = mapped_column(SHA256)
+    size_bytes: Mapped[int] = mapped_column(BigInteger)
+    metrics: Mapped[dict[str, Any] | None]
+    description: Mapped[str | None] = mapped_column(Text)
+    tags: Mapped[dict[str, str] | None]
+    lineage: Mapped[dict[str, Any] | None]
+    explanation: Mapped[dict[str, Any] | None]
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+
+    @property
+    def reference(self) -> str:
+        """What people call it: `web:3`."""
+        return f"{self.name}:{self.version}"
+
+    @property
+    def source(self) -> str:
+        """Where it comes from: `trained` here, or `imported`."""
+        return "imported" if self.dataset_id is None else "trained"
+
+
+class ModelAlias(Base):
+    """A movable name for one version of a model: `web@champion`.
+
+    Attributes:
+        move_id: The move that a rollback undoes next, or None where there is none on record.
+    """
+
+    __tablename__ = "model_aliases"
+
+    name: Mapped[str] = mapped_column(NAME, primary_key=True)
+    alias: Mapped[str] = mapped_column(NAME, primary_key=True)
+    model_id: Mapped[str] = mapped_column(ID, ForeignKey("models.id", ondelete="CASCADE"), index=True)
+    move_id: Mapped[str | None] = mapped_column(ID)
+    updated_at: Mapped[datetime] = mapped_column(default=utc_now, onupdate=utc_now)
+    model: Mapped[Model] = relationship(lazy="joined", innerjoin=True)
+
+    @property
+    def reference(self) -> str:
+        """What people call it: `web@champion`."""
+        return f"{self.name}@{self.alias}"
+
+
+class AliasMove(Base):
+    """A line in the history of an alias, which outlives the alias.
+
+    Attributes:
+        kind: `moved`, `promoted`, `refused`, `rolled_back` or `removed`.
+        from_version: The version that the alias pointed at, None where it pointed nowhere.
+        to_version: The version that it was to point at, None where it was removed.
+        previous_id: The move that a rollback undoes after this one, or None.
+        key_id: The API key that asked for it, None where no key was needed.
+        job_id: The job that compared the two versions, where a gate asked for that.
+        report: What it found, see `core.evaluation.GateDecision.as_json`.
+    """
+
+    __tablename__ = "alias_moves"
+    __table_args__ = (Index(None, "name", "alias", "id"),)
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    name: Mapped[str] = mapped_column(NAME)
+    alias: Mapped[str] = mapped_column(NAME)
+    kind: Mapped[str] = mapped_column(WORD)
+    from_version: Mapped[int | None]
+    to_version: Mapped[int | None]
+    previous_id: Mapped[str | None] = mapped_column(ID)
+    key_id: Mapped[str | None] = mapped_column(ID)
+    job_id: Mapped[str | None] = mapped_column(ID)
+    report: Mapped[dict[str, Any] | None]
+    at: Mapped[datetime] = mapped_column(default=utc_now)
+
+
+class AliasGate(Base):
+    """What a version must show before an alias moves to it. The alias itself may come later, and may go.
+
+    Attributes:
+        dataset_id: The dataset that the versions are compared on, which therefore stays.
+        rule: What is asked for, as resolved when it was set.
+        key_id: The API key that set it, None where no key was needed.
+    """
+
+    __tablename__ = "alias_gates"
+
+    name: Mapped[str] = mapped_column(NAME, primary_key=True)
+    alias: Mapped[str] = mapped_column(NAME, primary_key=True)
+    dataset_id: Mapped[str] = mapped_column(ID, ForeignKey("datasets.id"), index=True)
+    rule: Mapped[dict[str, Any]]
+    key_id: Mapped[str | None] = mapped_column(ID)
+    updated_at: Mapped[datetime] = mapped_column(default=utc_now, onupdate=utc_now)
+
+    @property
+    def reference(self) -> str:
+        """The alias that it stands before: `web@champion`."""
+        return f"{self.name}@{self.alias}"

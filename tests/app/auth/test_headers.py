@@ -1,0 +1,46 @@
+"""What browsers are told about every answer."""
+
+from tests.app.auth.conftest import Bearer
+from tests.app.conftest import TestClient
+
+ANSWERS = [
+    ("GET", "/", 200),
+    ("GET", "/docs", 200),
+    ("GET", "/sign-in", 200),
+    ("GET", "/v1/jobs", 200),
+    ("GET", "/v1/jobs/job_1", 404),
+    ("POST", "/v1/jobs", 422),
+    ("PUT", "/v1/jobs", 405),
+    ("GET", "/static/favicon.svg", 200),
+    ("GET", "/static/plotly.min.js", 200),
+    ("GET", "/openapi.json", 200),
+    ("GET", "/healthz", 200),
+    ("GET", "/readyz", 503),
+    ("GET", "/nothing", 404),
+]
+
+
+def test_every_answer_is_closed_to_others(client: TestClient, bearer: Bearer) -> None:
+    """Nothing may frame it, guess its type, read it from another origin, or run a script that is not ours."""
+    for method, path, status in ANSWERS:
+        answer = client.request(method, path, headers=bearer("admin"), json={} if method == "POST" else None)
+        assert answer.status_code == status, path
+        policy = dict(part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; "))
+        assert policy["default-src"] == policy["base-uri"] == policy["frame-ancestors"] == "'none'"
+        assert policy["script-src"] == policy["connect-src"] == policy["form-action"] == "'self'"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert answer.headers["referrer-policy"] == "same-origin"
+        assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+        assert "camera=()" in answer.headers["permissions-policy"]
+
+
+def test_refusals_carry_them_as_well(client: TestClient, bearer: Bearer) -> None:
+    """401, 421 and 403 are answers like others."""
+    foreign: tuple[dict[str, str], ...] = ({}, {"Host": "evil.example"}, {"Origin": "http://evil.example"})
+    for headers, status in zip(foreign, (401, 421, 403), strict=True):
+        answer = client.get("/v1/jobs", headers=headers)
+        assert answer.status_code == status
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "content-security-policy" in answer.headers

@@ -1,0 +1,94 @@
+"""Foreign Host headers are refused: DNS rebinding."""
+
+import socket
+
+import pytest
+from starlette.datastructures import Headers
+
+from app.auth.origins import Hosts
+from tests.app.auth.conftest import Bearer
+from tests.app.conftest import TestClient
+
+LOOPBACK = [
+    "127.0.0.1",
+    "127.0.0.1:8000",
+    "localhost",
+    "LocalHost:80",
+    "localhost.",
+    "[::1]:8000",
+    "127.9.9.9",
+]
+ADDRESSES = ["192.0.2.7", "10.0.0.1:8000", "[2001:db8::1]:8000", "0.0.0.0:8000"]
+FOREIGN = [
+    "evil.example",
+    "127.0.0.1.evil.example",
+    "localhost.evil.example",
+    "evil.example:127",
+    "user@127.0.0.1",
+    "127.0.0.1/evil",
+    "127.0.0.1:8000:1",
+    "[::1",
+    "0x7f000001",
+    "",
+    " ",
+]
+
+
+def named(host: str, *, by_address: bool = False, allowed: tuple[str, ...] = ()) -> bool:
+    """Ask whether a Host header names the service."""
+    return Hosts(allowed).are_named(Headers({"host": host}), by_address=by_address)
+
+
+@pytest.mark.parametrize("host", LOOPBACK)
+def test_this_machine_may_always_ask_itself(host: str) -> None:
+    """Names and addresses of loopback, with and without a port."""
+    assert named(host)
+
+
+@pytest.mark.parametrize("host", ADDRESSES)
+def test_addresses_name_the_service_once_there_are_keys(host: str) -> None:
+    """No DNS server can forge an address; while everybody is let in, only loopback counts."""
+    assert named(host, by_address=True)
+    assert not named(host)
+
+
+@pytest.mark.parametrize("host", FOREIGN)
+def test_other_names_do_not(host: str) -> None:
+    """However much they look like ours."""
+    assert not named(host, by_address=True, allowed=("rankery.example",))
+
+
+def test_the_machines_own_name_and_those_allowed_do() -> None:
+    """Without regard to case, to the port and to a dot at the end."""
+    assert named(f"{socket.gethostname().upper()}:8000")
+    assert named("Rankery.Example.:443", allowed=("rankery.example",))
+    assert not named("www.rankery.example", allowed=("rankery.example",))
+
+
+def test_there_is_exactly_one_host() -> None:
+    """None, or two of which a proxy may have looked at the other, name nothing."""
+    assert not Hosts(()).are_named(Headers({}), by_address=True)
+    two = Headers(raw=[(b"host", b"127.0.0.1"), (b"host", b"127.0.0.1")])
+    assert not Hosts(()).are_named(two, by_address=True)
+
+
+def test_a_foreign_host_is_misdirected(client: TestClient) -> None:
+    """421, with and without a key needed, wherever it leads."""
+    for path in ("/", "/v1/jobs", "/sign-in", "/static/favicon.svg", "/nothing"):
+        refused = client.get(path, headers={"Host": "evil.example"})
+        assert refused.status_code == 421
+        assert refused.json()["type"] == "/problems/foreign-host"
+        assert "RANKERY_ALLOWED_HOSTS" in refused.json()["detail"]
+
+
+def test_a_good_key_does_not_help(client: TestClient, bearer: Bearer) -> None:
+    """The host is looked at first."""
+    headers = {"Host": "evil.example", **bearer("admin")}
+    assert client.get("/v1/jobs", headers=headers).status_code == 421
+    assert client.get("/v1/jobs", headers={**headers, "Host": "192.0.2.7:8000"}).status_code == 200
+
+
+def test_probes_may_use_any_name(client: TestClient) -> None:
+    """An orchestrator asks by whatever name it has."""
+    assert client.get("/healthz", headers={"Host": "10-0-0-7.pod.example"}).status_code == 200
+    assert client.get("/readyz", headers={"Host": "10-0-0-7.pod.example"}).status_code == 503

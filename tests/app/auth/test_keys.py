@@ -1,0 +1,222 @@
+"""Keys over the API: made, listed, revoked, and what they let in."""
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from fastapi import FastAPI
+
+from app import ApiSettings
+from app.auth.credentials import Credential
+from app.auth.key_cache import FRESH_SECONDS, Keyring
+from core.store import Store
+from core.store.clock import utc_now
+from core.store.repositories.api_keys import secret_sha256
+from tests.app.auth.conftest import Bearer, Secrets
+from tests.app.conftest import TestClient
+
+
+def make(client: TestClient, headers: dict[str, str] | None = None, **values: Any) -> dict[str, Any]:
+    """Make a key over the API."""
+    body = {"name": "ci", "scopes": ["read"], **values}
+    response = client.post("/v1/keys", json=body, headers=headers)
+    assert response.status_code == 201, response.text
+    made: dict[str, Any] = response.json()
+    return made
+
+
+def test_the_first_key_closes_the_service(client: TestClient) -> None:
+    """Until then this machine needs none; afterwards 401 says what to send."""
+    assert client.get("/v1/jobs").status_code == 200
+    made = make(client, scopes=["admin"])
+    refused = client.get("/v1/jobs")
+    assert refused.status_code == 401
+    assert refused.headers["www-authenticate"] == "Bearer"
+    assert refused.json() == {
+        "type": "/problems/unauthenticated",
+        "title": "An API key is needed",
+        "status": 401,
+        "detail": "send an API key as `Authorization: Bearer rk_…`",
+    }
+    assert client.get("/v1/jobs", headers={"Authorization": f"bearer  {made['secret']}"}).status_code == 200
+
+
+def test_the_service_stays_closed_when_its_last_key_is_revoked(
+    client: TestClient, bearer: Bearer, store: Store
+) -> None:
+    """Otherwise revoking would open it to everybody."""
+    with store.begin() as tx:
+        for key in tx.api_keys.page(None, 10).items:
+            tx.api_keys.revoke(key.id)
+    time.sleep(FRESH_SECONDS)
+    assert client.get("/v1/jobs").status_code == 401
+
+
+def test_a_secret_is_shown_once_and_kept_by_nobody(client: TestClient, bearer: Bearer) -> None:
+    """Neither the list nor a cache has it."""
+    response = client.post("/v1/keys", json={"name": "ci", "scopes": ["read"]}, headers=bearer("admin"))
+    secret = response.json()["secret"]
+    assert response.headers["cache-control"] == "no-store"
+    listed = client.get("/v1/keys", headers=bearer("admin"))
+    assert secret not in listed.text
+    assert secret_sha256(secret) not in listed.text
+    (shown,) = [key for key in listed.json()["items"] if key["id"] == response.json()["id"]]
+    assert shown["hint"] == secret[:8]
+    assert {**shown, "secret": secret} == response.json()
+
+
+def test_a_key_says_who_made_it_and_what_bounds_it(client: TestClient, bearer: Bearer, store: Store) -> None:
+    """Bounds of its own, an end, and the id of the key that asked for it."""
+    end = (utc_now() + timedelta(days=90)).replace(microsecond=0)
+    made = make(
+        client,
+        bearer("admin"),
+        scopes=["score", "write"],
+        expires_at=end.isoformat(),
+        max_active_jobs=3,
+        max_stored_bytes=10,
+    )
+    with store.read() as tx:
+        key = tx.api_keys.get(made["id"])
+        creator = tx.api_keys.get(str(key.created_by))
+    assert creator.scopes == ["admin"]
+    assert (key.max_active_jobs, key.max_stored_bytes, key.expires_at) == (3, 10, end)
+
+
+IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
+    ({"scopes": ["read"]}, "/name"),
+    ({"name": "", "scopes": ["read"]}, "/name"),
+    ({"name": "a\nb", "scopes": ["read"]}, "/name"),
+    ({"name": "ci", "scopes": []}, "/scopes"),
+    ({"name": "ci", "scopes": ["root"]}, "/scopes/0"),
+    ({"name": "ci", "scopes": ["read", "read"]}, "/scopes"),
+    ({"name": "ci", "scopes": "admin"}, "/scopes"),
+    ({"name": "ci", "scopes": ["read"], "expires_at": 1}, "/expires_at"),
+    ({"name": "ci", "scopes": ["read"], "expires_at": "1900000000"}, "/expires_at"),
+    ({"name": "ci", "scopes": ["read"], "expires_at": "2100-01-01"}, "/expires_at"),
+    ({"name": "ci", "scopes": ["read"], "expires_at": "2100-01-01T00:00:00"}, "/expires_at"),
+    ({"name": "ci", "scopes": ["read"], "expires_at": "2001-01-01T00:00:00Z"}, "/expires_at"),
+    ({"name": "ci", "scopes": ["read"], "expires_at": "9999-12-31T23:59:59-12:00"}, "/expires_at"),
+    ({"name": "ci", "scopes": ["read"], "max_active_jobs": -1}, "/max_active_jobs"),
+    ({"name": "ci", "scopes": ["read"], "max_stored_bytes": 2**63}, "/max_stored_bytes"),
+    ({"name": "ci", "scopes": ["read"], "secret": "rk_mine"}, "/secret"),
+]
+
+
+def test_a_key_that_cannot_be_is_refused(client: TestClient, bearer: Bearer) -> None:
+    """422 points at what is wrong."""
+    for body, pointer in IMPOSSIBLE:
+        response = client.post("/v1/keys", json=body, headers=bearer("admin"))
+        assert response.status_code == 422, body
+        assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
+
+
+def test_unknown_expired_and_revoked_keys_get_one_answer(
+    client: TestClient, bearer: Bearer, store: Store
+) -> None:
+    """A stranger does not learn that a key was ever good."""
+    with store.begin() as tx:
+        expired, expired_secret = tx.api_keys.create("a", ["read"], expires_at=utc_now() + timedelta(days=1))
+        tx.api_keys.get(expired.id).expires_at = utc_now()
+        revoked, revoked_secret = tx.api_keys.create("b", ["read"])
+        tx.api_keys.revoke(revoked.id)
+    answers = [
+        client.get("/v1/jobs", headers=bearer(secret))
+        for secret in (expired_secret, revoked_secret, "rk_unknown", "")
+    ]
+    assert {answer.status_code for answer in answers} == {401}
+    assert len({answer.content for answer in answers}) == 1
+    assert answers[0].json()["detail"] == "the API key is unknown, expired or revoked"
+
+
+def test_a_revoked_key_is_refused_at_once_where_it_was_revoked(client: TestClient, bearer: Bearer) -> None:
+    """204, and the next request is refused; revoking it again is no error, and unknown ones are 404."""
+    made = make(client, bearer("admin"))
+    assert client.get("/v1/jobs", headers=bearer(made["secret"])).status_code == 200
+    for _ in range(2):
+        assert client.delete(f"/v1/keys/{made['id']}", headers=bearer("admin")).status_code == 204
+        assert client.get("/v1/jobs", headers=bearer(made["secret"])).status_code == 401
+    assert client.delete("/v1/keys/key_1", headers=bearer("admin")).status_code == 404
+
+
+def test_a_key_revoked_elsewhere_is_refused_within_a_second(
+    client: TestClient, bearer: Bearer, store: Store
+) -> None:
+    """What another process did to the database is seen after the second for which an answer is remembered."""
+    with store.begin() as tx:
+        key, secret = tx.api_keys.create("ci", ["read"])
+    assert client.get("/v1/jobs", headers=bearer(secret)).status_code == 200
+    with store.begin() as tx:
+        tx.api_keys.revoke(key.id)
+    time.sleep(FRESH_SECONDS)
+    assert client.get("/v1/jobs", headers=bearer(secret)).status_code == 401
+
+
+def test_the_last_use_is_noted(client: TestClient, bearer: Bearer, store: Store) -> None:
+    """Once a minute; a key that was refused for its scope was used as well."""
+    before = datetime.now(UTC)
+    client.get("/v1/jobs", headers=bearer("read"))
+    client.get("/v1/jobs", headers=bearer("score"))
+    listed = client.get("/v1/keys", headers=bearer("admin")).json()["items"]
+    used = {key["name"]: key["last_used_at"] for key in listed}
+    assert used["write"] is None
+    for name in ("read", "score"):
+        assert before <= datetime.fromisoformat(used[name]) <= datetime.now(UTC)
+
+
+def test_wrong_keys_are_bounded_by_address(
+    application: FastAPI, client: TestClient, secrets: Secrets, bearer: Bearer, settings: ApiSettings
+) -> None:
+    """After twenty the answer is 429, for one that was revoked, too."""
+    assert settings.wrong_keys_per_minute == 20
+    statuses = [client.get("/v1/jobs", headers=bearer(f"rk_{n}")).status_code for n in range(21)]
+    assert statuses == [401] * 20 + [429]
+    refused = client.get("/v1/jobs", headers=bearer("rk_wrong"))
+    assert refused.status_code == 429
+    assert refused.json()["type"] == "/problems/too-many-wrong-keys"
+    assert 1 <= int(refused.headers["retry-after"]) <= 3
+    assert client.post("/sign-in", data={"key": "rk_wrong"}).status_code == 429
+
+
+def test_valid_keys_pass_however_many_wrong_ones_come_from_their_address(
+    client: TestClient, secrets: Secrets, bearer: Bearer
+) -> None:
+    """Those that were never seen before, too, and neither in a header nor on the page do they count."""
+    for number in range(30):
+        client.get("/v1/jobs", headers=bearer(f"rk_{number}"))
+    for _ in range(30):
+        assert client.get("/v1/jobs", headers=bearer("read")).status_code == 200
+    form = {"key": secrets["write"]}
+    assert client.post("/sign-in", data=form, follow_redirects=False).status_code == 303
+    assert client.get("/v1/jobs", headers=bearer("rk_wrong")).status_code == 429
+
+
+def test_what_one_caller_does_makes_no_other_be_looked_up_again(
+    application: FastAPI, client: TestClient, secrets: Secrets, bearer: Bearer
+) -> None:
+    """Neither signing out, with a cookie of a session or of none, nor keys that are made and revoked."""
+    keyring: Keyring = application.state.services.doorkeeper.keyring
+    reader = Credential.of_key(secrets["read"])
+    assert client.get("/v1/jobs", headers=bearer("read")).status_code == 200
+    client.post("/sign-out", headers={"Cookie": "rankery_session=none"})
+    client.post("/sign-in", data={"key": secrets["write"]}, follow_redirects=False)
+    client.post("/sign-out", headers={"Origin": "http://127.0.0.1"})
+    made = make(client, bearer("admin"))
+    assert client.delete(f"/v1/keys/{made['id']}", headers=bearer("admin")).status_code == 204
+    assert keyring.was_good(reader)
+    assert not keyring.was_good(Credential.of_key(made["secret"]))
+
+
+def test_no_key_is_guessed_from_a_hash(client: TestClient, secrets: Secrets, bearer: Bearer) -> None:
+    """Whoever reads the database cannot come in with what stands there."""
+    assert client.get("/v1/jobs", headers=bearer(secret_sha256(secrets["admin"]))).status_code == 401
+
+
+def test_answers_for_an_idempotency_key_are_the_callers_own(client: TestClient, bearer: Bearer) -> None:
+    """Two callers that choose the same Idempotency-Key make two things."""
+    mine, yours = bearer("admin"), bearer("write")
+    body, once = {"queries": 3}, {"Idempotency-Key": "nightly"}
+    first = client.post("/v1/datasets/synthetic", json=body, headers={**mine, **once})
+    again = client.post("/v1/datasets/synthetic", json=body, headers={**mine, **once})
+    other = client.post("/v1/datasets/synthetic", json=body, headers={**yours, **once})
+    assert first.json()["id"] == again.json()["id"] != other.json()["id"]

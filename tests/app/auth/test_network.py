@@ -1,0 +1,69 @@
+"""A service without keys serves this machine alone."""
+
+import pytest
+from fastapi import FastAPI
+
+from app import ApiSettings, create_app
+from app.auth.authenticator import OpenNetwork
+from core.loopback import is_loopback
+from core.store import Store
+from tests.app.auth.conftest import Secrets
+from tests.app.conftest import TestClient
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.9.10", True),
+        ("::1", True),
+        ("[::1]", True),
+        ("::ffff:127.0.0.1", True),
+        ("localhost", True),
+        ("LOCALHOST.", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("", False),
+        ("192.168.0.7", False),
+        ("::ffff:192.168.0.7", False),
+        ("rankery.example", False),
+        ("127.0.0.1.evil.example", False),
+    ],
+)
+def test_loopback_is_told_by_name_and_address(host: str, expected: bool) -> None:
+    """Every other name may lead anywhere."""
+    assert is_loopback(host) == expected
+
+
+def test_the_service_does_not_start_on_the_network_without_a_key(settings: ApiSettings) -> None:
+    """However it is started; with a key it does."""
+    exposed = settings.model_copy(update={"host": "0.0.0.0"})
+    with (
+        pytest.raises(OpenNetwork, match="rankery keys create NAME --scope admin"),
+        TestClient(create_app(exposed)),
+    ):
+        pass
+    store = Store.open(settings)
+    with store.begin() as tx:
+        tx.api_keys.create("first", ["admin"])
+    store.close()
+    with TestClient(create_app(exposed), base_url="http://192.0.2.7") as client:
+        assert client.get("/v1/jobs").status_code == 401
+
+
+def test_a_connection_from_elsewhere_is_not_the_owners(application: FastAPI, client: TestClient) -> None:
+    """Where a server was bound to the network behind our back, the address that took the connection tells."""
+    outside = TestClient(application, base_url="http://192.0.2.7")
+    refused = outside.get("/v1/jobs", headers={"Host": "127.0.0.1"})
+    assert refused.status_code == 401
+    assert "rankery keys create" in refused.json()["detail"]
+    assert client.get("/v1/jobs").status_code == 200
+
+
+def test_with_keys_it_does_not_matter_where_a_connection_comes_from(
+    application: FastAPI, client: TestClient, secrets: Secrets
+) -> None:
+    """The key is what counts."""
+    outside = TestClient(application, base_url="http://192.0.2.7")
+    headers = {"Authorization": f"Bearer {secrets['read']}"}
+    assert outside.get("/v1/jobs", headers=headers).status_code == 200

@@ -1,0 +1,58 @@
+"""Pages of other sites are refused, whatever they make a browser send."""
+
+from tests.app.auth.conftest import Bearer
+from tests.app.conftest import TestClient
+
+OWN = "http://127.0.0.1"
+FOREIGN = [
+    "http://evil.example",
+    "null",
+    "http://127.0.0.1:3000",
+    "http://127.0.0.1.evil.example",
+    "file://",
+    "",
+    "http://[",
+]
+LINK = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+
+
+def test_a_foreign_origin_is_refused(client: TestClient) -> None:
+    """On any method, a preflight among them; the answer allows no origin anything."""
+    for method in ("GET", "POST", "DELETE", "OPTIONS"):
+        for origin in FOREIGN:
+            refused = client.request(method, "/v1/jobs", headers={"Origin": origin})
+            assert refused.status_code == 403, (method, origin)
+            assert refused.json()["type"] == "/problems/foreign-origin"
+            assert not any(name.startswith("access-control") for name in refused.headers)
+
+
+def test_what_a_foreign_page_loads_is_refused(client: TestClient) -> None:
+    """Images, frames, scripts and forms of others say so in Sec-Fetch-Site; another port is another site."""
+    for site in ("cross-site", "same-site", "anything"):
+        for more in (
+            {},
+            {"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"},
+            {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"},
+        ):
+            headers = {"Sec-Fetch-Site": site, **more}
+            assert client.get("/v1/jobs", headers=headers).status_code == 403
+        assert client.post("/v1/jobs", headers={"Sec-Fetch-Site": site, **LINK}).status_code == 403
+
+
+def test_a_link_of_another_site_may_be_followed(client: TestClient) -> None:
+    """A person who clicks a link to a job arrives there."""
+    assert client.get("/", headers={"Sec-Fetch-Site": "cross-site", **LINK}).status_code == 200
+
+
+def test_own_pages_and_programs_may_ask(client: TestClient) -> None:
+    """Our pages send their own origin, programs none; what a user types in comes from no site."""
+    for headers in ({"Origin": OWN, "Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {}):
+        assert client.get("/v1/jobs", headers=headers).status_code == 200
+        assert client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=headers).status_code == 202
+
+
+def test_no_answer_opens_the_service_to_other_origins(client: TestClient, bearer: Bearer) -> None:
+    """There is no CORS header anywhere."""
+    for path in ("/v1/jobs", "/openapi.json", "/healthz", "/static/favicon.svg"):
+        headers = client.get(path, headers={"Origin": OWN, **bearer("read")}).headers
+        assert not any(name.startswith("access-control") for name in headers)

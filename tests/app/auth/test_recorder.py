@@ -1,0 +1,152 @@
+"""The audit: who changed something, or tried to."""
+
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+
+from core.store import Store
+from tests.app.auth.conftest import Bearer, Secrets
+from tests.app.conftest import TestClient
+
+
+def audit(client: TestClient, headers: dict[str, str], **parameters: str) -> list[dict[str, Any]]:
+    """Read the newest entries."""
+    answer = client.get("/v1/audit", headers=headers, params=parameters)
+    assert answer.status_code == 200, answer.text
+    entries: list[dict[str, Any]] = answer.json()["items"]
+    return entries
+
+
+def test_a_write_is_recorded_with_its_key(client: TestClient, bearer: Bearer, store: Store) -> None:
+    """Who, what, when it ended how, under which request id, and from where."""
+    headers = {**bearer("write"), "X-Request-ID": "r-17"}
+    answer = client.post("/v1/datasets/synthetic?a=secret", json={"queries": 1}, headers=headers)
+    assert answer.status_code == 202
+    (entry,) = audit(client, bearer("admin"))
+    with store.read() as tx:
+        key = next(key for key in tx.api_keys.page(None, 10).items if key.name == "write")
+    del entry["id"], entry["at"]
+    assert entry == {
+        "key_id": key.id,
+        "method": "POST",
+        "path": "/v1/datasets/synthetic",
+        "status": 202,
+        "request_id": "r-17",
+        "address": "testclient",
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "scope", "status"),
+    [
+        ("DELETE", "/v1/datasets/ds_1", "write", 404),
+        ("PUT", "/v1/models/web/aliases/best", "write", 415),
+        ("POST", "/v1/jobs", "read", 403),
+        ("POST", "/v1/jobs", "rk_wrong", 401),
+        ("POST", "/v1/models/web/rank", "read", 403),
+        ("PATCH", "/v1/jobs", "write", 405),
+        ("DELETE", "/v1/%00%0A/%F0%9F%92%A9", "write", 404),
+    ],
+)
+def test_what_was_refused_is_recorded_too(
+    client: TestClient, bearer: Bearer, method: str, path: str, scope: str, status: int
+) -> None:
+    """With the status of the answer, and the path as it was sent."""
+    answer = client.request(
+        method, path, headers={**bearer(scope), "Content-Type": "text/plain"}, content=b"x"
+    )
+    assert answer.status_code == status
+    (entry,) = audit(client, bearer("admin"))
+    assert (entry["method"], entry["path"], entry["status"]) == (method, path, status)
+    assert (entry["key_id"] is None) == (status == 401)
+    assert entry["request_id"] == answer.headers["x-request-id"]
+
+
+def test_foreign_hosts_and_origins_are_recorded(client: TestClient, bearer: Bearer) -> None:
+    """They never came as far as their key."""
+    client.post("/v1/jobs", headers={**bearer("write"), "Host": "evil.example"})
+    client.post("/v1/jobs", headers={**bearer("write"), "Origin": "http://evil.example"})
+    found = [(entry["status"], entry["key_id"]) for entry in audit(client, bearer("admin"))]
+    assert found == [(403, None), (421, None)]
+
+
+def test_signing_out_names_its_key(client: TestClient, bearer: Bearer, secrets: Secrets) -> None:
+    """A stranger who signs out of nothing is recorded no more often than one who is refused."""
+    client.post("/sign-in", data={"key": secrets["read"]}, follow_redirects=False)
+    client.post("/sign-out", headers={"Origin": "http://127.0.0.1"}, follow_redirects=False)
+    (ended, begun) = audit(client, bearer("admin"))
+    assert ended["path"] == "/sign-out"
+    assert ended["key_id"] == begun["key_id"] is not None
+    for _ in range(70):
+        client.post("/sign-out", headers={"Cookie": "rankery_session=none"}, follow_redirects=False)
+    assert len(audit(client, bearer("admin"), limit="200")) <= 2 + 62
+
+
+def test_reading_and_scoring_are_not(client: TestClient, bearer: Bearer) -> None:
+    """They change nothing, and come in hundreds a second."""
+    assert client.get("/v1/jobs", headers=bearer("read")).status_code == 200
+    assert client.get("/v1/keys", headers=bearer("read")).status_code == 403
+    assert client.post("/v1/models/web/rank", headers=bearer("score"), json={}).status_code == 422
+    assert client.post("/v1/models/web/export", headers=bearer("read"), json={}).status_code == 404
+    assert audit(client, bearer("admin")) == []
+
+
+def test_without_keys_writes_are_recorded_as_nobodys(client: TestClient) -> None:
+    """Before there is any key, too."""
+    client.post("/v1/datasets/synthetic", json={"queries": 1})
+    (entry,) = audit(client, {})
+    assert (entry["key_id"], entry["status"]) == (None, 202)
+
+
+def test_signing_in_and_out_is_recorded_with_the_key(
+    client: TestClient, secrets: Secrets, bearer: Bearer
+) -> None:
+    """And the attempts that failed, without one."""
+    for key in ("rk_wrong", secrets["read"]):
+        client.post("/sign-in", data={"key": key}, follow_redirects=False)
+    refused, entered = audit(client, bearer("admin"))[::-1]
+    assert (refused["path"], refused["status"], refused["key_id"]) == ("/sign-in", 401, None)
+    assert (entered["path"], entered["status"]) == ("/sign-in", 303)
+    assert entered["key_id"] is not None
+
+
+def test_our_own_faults_are_recorded(application: FastAPI, client: TestClient, bearer: Bearer) -> None:
+    """A write that failed half-way may have changed something."""
+
+    def fail() -> None:
+        raise RuntimeError
+
+    application.add_api_route("/v1/fail", fail, methods=["POST"])
+    assert client.post("/v1/fail", headers=bearer("write")).status_code == 500
+    assert audit(client, bearer("admin"))[0]["status"] == 500
+
+
+def test_entries_are_paged_and_filtered_by_key(client: TestClient, bearer: Bearer, store: Store) -> None:
+    """Newest first; the cursor leads through all of them once."""
+    for scope in ("write", "write", "admin", "write"):
+        client.delete("/v1/datasets/ds_1", headers=bearer(scope))
+    everything = audit(client, bearer("admin"))
+    key_id = everything[0]["key_id"]
+    mine = audit(client, bearer("admin"), key_id=key_id)
+    assert [entry["key_id"] for entry in mine] == [key_id] * 3
+    pages, cursor = [], None
+    while True:
+        parameters = {"limit": "1", "key_id": key_id, **({"cursor": cursor} if cursor else {})}
+        page = client.get("/v1/audit", headers=bearer("admin"), params=parameters).json()
+        pages += page["items"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert pages == mine
+    assert [entry["id"] for entry in everything] == sorted((e["id"] for e in everything), reverse=True)
+
+
+def test_the_noise_of_strangers_does_not_fill_the_database(client: TestClient, bearer: Bearer) -> None:
+    """An address without a key leaves sixty entries at once; callers with a key leave all of theirs."""
+    for _ in range(80):
+        client.delete("/v1/datasets/ds_1")
+    client.delete("/v1/datasets/ds_1", headers=bearer("write"))
+    entries = audit(client, bearer("admin"), limit="200")
+    assert 60 <= sum(entry["status"] == 401 for entry in entries) <= 65
+    assert entries[0]["status"] == 404

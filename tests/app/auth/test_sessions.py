@@ -1,0 +1,202 @@
+"""Signing in with a key: the cookie, what it counts for, and where it leads."""
+
+import hashlib
+from datetime import timedelta
+
+import pytest
+from fastapi import FastAPI
+from httpx import Response
+
+from app.dashboard.sign_in import own_address
+from core.store import BrowserSession, Store
+from core.store.clock import utc_now
+from tests.app.auth.conftest import Bearer, Secrets
+from tests.app.conftest import TestClient
+
+OWN = {"Origin": "http://127.0.0.1"}
+HTML = {"Accept": "text/html"}
+
+
+def sign_in(client: TestClient, key: str, next: str = "/") -> Response:
+    """Send the form."""
+    form = {"key": key, "next": next}
+    answer: Response = client.post("/sign-in", data=form, headers=OWN, follow_redirects=False)
+    return answer
+
+
+def test_a_key_gives_a_cookie_that_scripts_and_other_sites_do_not_see(
+    client: TestClient, secrets: Secrets, store: Store
+) -> None:
+    """HttpOnly, SameSite=Strict, for the whole service and twelve hours; the database has its hash alone."""
+    answer = sign_in(client, secrets["read"], "/models")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/models")
+    assert answer.headers["set-cookie"].lower().split("; ")[1:] == [
+        "httponly",
+        "max-age=43200",
+        "path=/",
+        "samesite=strict",
+    ]
+    token = client.cookies["rankery_session"]
+    assert len(token) == 43
+    with store.read() as tx:
+        session = tx.sessions._session.get(BrowserSession, hashlib.sha256(token.encode()).hexdigest())
+    assert session is not None
+    assert timedelta(hours=11.9) < session.expires_at - utc_now() <= timedelta(hours=12)
+    assert client.get("/v1/jobs").status_code == 200
+
+
+def test_over_https_the_cookie_stays_there(
+    application: FastAPI, client: TestClient, secrets: Secrets
+) -> None:
+    """`Secure`, and strict transport security, which plain HTTP must not promise."""
+    https = TestClient(application, base_url="https://127.0.0.1")
+    answer = https.post("/sign-in", data={"key": secrets["read"]}, follow_redirects=False)
+    assert "; secure" in answer.headers["set-cookie"].lower()
+    assert answer.headers["strict-transport-security"] == "max-age=31536000"
+    assert "strict-transport-security" not in client.get("/sign-in").headers
+
+
+def test_a_wrong_key_is_told_on_the_page(client: TestClient, secrets: Secrets) -> None:
+    """401 without a cookie, and without the key in the page."""
+    answer = sign_in(client, "rk_<b>wrong", "/models")
+    assert answer.status_code == 401
+    assert "the API key is unknown, expired or revoked" in answer.text
+    assert 'name="next" value="/models"' in answer.text
+    assert "wrong" not in answer.text
+    assert "set-cookie" not in answer.headers
+
+
+def test_a_key_that_may_not_read_opens_no_dashboard(client: TestClient, secrets: Secrets) -> None:
+    """A key for scoring alone says so at the door."""
+    answer = sign_in(client, secrets["score"])
+    assert answer.status_code == 403
+    assert "this needs the scope read" in answer.text
+
+
+def test_a_cookie_changes_nothing_unless_our_own_page_asks(client: TestClient, secrets: Secrets) -> None:
+    """Reading is as it was; writing needs a browser that says where it comes from, here."""
+    sign_in(client, secrets["write"])
+    body = {"queries": 1}
+    for headers, status in (
+        ({}, 401),
+        ({"Sec-Fetch-Site": "none"}, 401),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        (OWN, 202),
+        ({"Sec-Fetch-Site": "same-origin"}, 202),
+    ):
+        assert client.post("/v1/datasets/synthetic", json=body, headers=headers).status_code == status, (
+            headers
+        )
+
+
+def test_a_session_has_the_scopes_of_its_key(client: TestClient, secrets: Secrets) -> None:
+    """Signed in with a key that reads, nothing can be written, nor keys be seen."""
+    sign_in(client, secrets["read"])
+    assert client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=OWN).status_code == 403
+    assert client.get("/v1/keys").status_code == 403
+
+
+def test_a_key_sent_along_counts_before_the_cookie(
+    client: TestClient, secrets: Secrets, bearer: Bearer
+) -> None:
+    """And a wrong one is not made good by it."""
+    sign_in(client, secrets["read"])
+    assert client.get("/v1/keys", headers=bearer("admin")).status_code == 200
+    assert client.get("/v1/jobs", headers=bearer("rk_wrong")).status_code == 401
+
+
+def test_signing_out_ends_the_session(client: TestClient, secrets: Secrets) -> None:
+    """The token is worth nothing afterwards, wherever it was copied to."""
+    sign_in(client, secrets["read"])
+    token = client.cookies["rankery_session"]
+    answer = client.post("/sign-out", headers=OWN, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
+    assert "rankery_session" not in client.cookies
+    stolen = client.get("/v1/jobs", headers={"Cookie": f"rankery_session={token}"})
+    assert stolen.status_code == 401
+    assert stolen.json()["detail"] == "the session has ended; sign in again"
+
+
+def test_signing_in_again_ends_the_earlier_session(client: TestClient, secrets: Secrets) -> None:
+    """A browser has one session, with a token of its own each time."""
+    sign_in(client, secrets["read"])
+    earlier = client.cookies["rankery_session"]
+    sign_in(client, secrets["read"])
+    assert client.cookies["rankery_session"] != earlier
+    client.cookies.clear()
+    assert client.get("/v1/jobs", headers={"Cookie": f"rankery_session={earlier}"}).status_code == 401
+
+
+def test_revoking_the_key_ends_the_session(client: TestClient, secrets: Secrets, bearer: Bearer) -> None:
+    """At once where it was revoked."""
+    made = client.post("/v1/keys", json={"name": "a", "scopes": ["read"]}, headers=bearer("admin")).json()
+    sign_in(client, made["secret"])
+    assert client.get("/v1/jobs").status_code == 200
+    client.delete(f"/v1/keys/{made['id']}", headers=bearer("admin"))
+    assert client.get("/v1/jobs").status_code == 401
+
+
+def test_a_page_sends_to_sign_in_and_a_program_is_told(client: TestClient, secrets: Secrets) -> None:
+    """The address wanted comes back as it was; below /v1, and for who wants no page, it is a 401."""
+    for path in ("/", "/jobs/job_1", "/datasets/a%2Fb/queries/%C3%A4?x=1&y=%20", "/docs", "/nothing"):
+        answer = client.get(path, headers=HTML, follow_redirects=False)
+        assert answer.status_code == 303
+        page = client.get(answer.headers["location"])
+        assert f'name="next" value="{path.replace("&", "&amp;")}"' in page.text
+        assert client.get(path, headers={"Accept": "application/json"}).status_code == 401
+    assert client.get("/v1/jobs", headers=HTML, follow_redirects=False).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "//evil.example",
+        "///evil.example",
+        "/\\evil.example",
+        "\\\\evil.example",
+        "/\t/evil.example",
+        "/\n/evil.example",
+        "http://evil.example",
+        "https:evil.example",
+        "javascript:alert(1)",
+        "evil.example",
+        "",
+        " /",
+        "/sign-in?next=/sign-in",
+        "/sign-out",
+        "//[",
+    ],
+)
+def test_no_other_address_is_ours(wanted: str) -> None:
+    """Whatever a link asked for, the next page is one of ours."""
+    assert own_address(wanted) == "/"
+
+
+def test_signing_in_leads_nowhere_else(client: TestClient, secrets: Secrets) -> None:
+    """Neither the form nor the answer to it names another site."""
+    assert sign_in(client, secrets["read"], "//evil.example").headers["location"] == "/"
+    assert 'name="next" value="/"' in client.get("/sign-in", params={"next": "//evil.example"}).text
+
+
+def test_nobody_signs_in_where_no_key_is_needed(client: TestClient) -> None:
+    """The page goes on by itself, and no page offers to sign out."""
+    answer = client.get("/sign-in?next=/models", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/models")
+    assert "Sign out" not in client.get("/").text
+
+
+def test_a_page_offers_to_sign_out_of_a_session_alone(
+    client: TestClient, secrets: Secrets, bearer: Bearer
+) -> None:
+    """A key that is sent along has no session to end."""
+    assert "Sign out" not in client.get("/", headers=bearer("read")).text
+    sign_in(client, secrets["read"])
+    assert "Sign out" in client.get("/").text
+
+
+def test_a_large_form_is_not_read(client: TestClient, secrets: Secrets) -> None:
+    """Nor one with very many fields."""
+    assert client.post("/sign-in", data={"key": "a" * 20_000}).status_code == 413
+    assert client.post("/sign-in", content="&".join(f"a{n}=1" for n in range(100))).status_code == 401

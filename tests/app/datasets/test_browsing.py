@@ -1,0 +1,154 @@
+"""Looking at a stored dataset: its queries, their documents, its features."""
+
+import json
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+
+from app.datasets.browsing import MAX_CELLS
+from core.data import RankingDataset, dataset_statistics, write_parquet
+from core.data.query_index import write_query_index
+from core.doctor import examine
+from core.store import Store
+from core.store.artifacts.keys import features_key, queries_key
+from rankery.client.references import part_of_address
+from tests.app.conftest import TestClient
+
+QUERY_IDS = ("a", "shoes/red", "ärmel & co?", "..", " ")
+DATASET = RankingDataset.from_arrays(
+    np.arange(20, dtype=np.float32).reshape(10, 2) / np.float32(10),
+    [2, 0, 1, 0, np.nan, 3, -1, 0, 0, 1],
+    [0, 2, 4, 7, 8, 10],
+    query_ids=QUERY_IDS,
+    document_ids=[f"d{i}" for i in range(10)],
+    feature_names=["bm25", "age"],
+    query_weights=[1, 2, 3, 4, 5],
+    document_weights=np.arange(10) / 4,
+    query_columns={"market": ["de", "de", "fr", "fr", "it"]},
+    document_columns={"inc": ["1", *[""] * 9], "prob": [f"0.{row}" for row in range(10)]},
+)
+DATASET.features[1] = (np.nan, np.inf)
+DATASET.features[0, 1] = -np.inf
+
+
+@pytest.fixture
+def dataset_id(store: Store) -> str:
+    """The dataset above, stored as a worker stores it."""
+    with store.begin() as tx:
+        dataset = tx.datasets.add("judged", {"kind": "upload", "filename": "x", "format": "letor"})
+        tx.datasets.mark_ready(
+            dataset.id,
+            statistics=dataset_statistics(DATASET),
+            digest="d" * 64,
+            data_key="data/x/data.parquet",
+        )
+    with store.artifacts.writing("data/x/data.parquet") as file:
+        write_parquet(DATASET, file)
+    with store.artifacts.writing(queries_key("data/x/data.parquet")) as file:
+        write_query_index(DATASET, file)
+    profiles = json.dumps([profile.as_json() for profile in examine(DATASET).features])
+    store.artifacts.write_bytes(features_key("data/x/data.parquet"), profiles.encode())
+    return dataset.id
+
+
+def test_queries_are_listed_in_pages(client: TestClient, dataset_id: str) -> None:
+    """In the dataset's order, with their documents, labels and columns."""
+    page = client.get(f"/v1/datasets/{dataset_id}/queries?limit=2").json()
+    assert page["items"][0] == {
+        "query_id": "a",
+        "documents": 2,
+        "relevant": 1,
+        "min_label": 0.0,
+        "max_label": 2.0,
+        "columns": {"market": "de"},
+    }
+    seen = [entry["query_id"] for entry in page["items"]]
+    while cursor := page["next_cursor"]:
+        page = client.get(f"/v1/datasets/{dataset_id}/queries?limit=2&cursor={cursor}").json()
+        seen += [entry["query_id"] for entry in page["items"]]
+    assert seen == list(QUERY_IDS)
+    found = client.get(f"/v1/datasets/{dataset_id}/queries", params={"prefix": "sho"}).json()
+    assert [entry["query_id"] for entry in found["items"]] == ["shoes/red"]
+    assert client.get(f"/v1/datasets/{dataset_id}/queries", params={"prefix": "zz"}).json()["items"] == []
+
+
+@pytest.mark.parametrize("query", range(3))
+def test_a_query_is_shown_as_it_was_read(client: TestClient, dataset_id: str, query: int) -> None:
+    """Whatever its id: documents, labels, weights and features; missing is null, infinities are text."""
+    name = QUERY_IDS[query]
+    shown = client.get(f"/v1/datasets/{dataset_id}/queries/{quote(name, safe='')}").json()
+    rows = range(*DATASET.query_boundaries[query : query + 2].tolist())
+    assert (shown["query_id"], shown["total"], shown["weight"]) == (name, len(rows), query + 1.0)
+    assert shown["feature_names"] == ["bm25", "age"]
+    assert [document["document_id"] for document in shown["documents"]] == [f"d{row}" for row in rows]
+    assert [document["weight"] for document in shown["documents"]] == [row / 4 for row in rows]
+    known = (
+        [{"inc": "1", "prob": "0.0"}, {"prob": "0.1"}]
+        if query == 0
+        else [{"prob": f"0.{row}"} for row in rows]
+    )
+    assert [document["columns"] for document in shown["documents"]] == known
+    if query == 0:
+        assert [document["features"] for document in shown["documents"]] == [
+            [0.0, "-Infinity"],
+            [None, "Infinity"],
+        ]
+    if query == 2:
+        assert [document["label"] for document in shown["documents"]] == [None, 3.0, -1.0]
+        assert shown["documents"][1]["features"] == [1.0, 1.1]
+
+
+def test_any_id_has_an_address(client: TestClient, store: Store) -> None:
+    """What a file may hold as an id can be asked for, over the API and as a page."""
+    ids = ["a\nb", "\n", "q\n", "a\r\n/b", "/a", "a//b/", ".", "...", "a?b#c", "\x00", "\u202e", " ", "\\"]
+    dataset = RankingDataset.from_arrays(
+        np.zeros((len(ids), 1), np.float32), np.zeros(len(ids)), np.arange(len(ids) + 1), query_ids=ids
+    )
+    key = "data/odd/data.parquet"
+    with store.begin() as tx:
+        row = tx.datasets.add("odd", {"kind": "upload", "filename": "x", "format": "parquet"})
+        tx.datasets.mark_ready(row.id, statistics={"features": 1}, digest="o", data_key=key)
+    with store.artifacts.writing(key) as file:
+        write_parquet(dataset, file)
+    with store.artifacts.writing(queries_key(key)) as file:
+        write_query_index(dataset, file)
+    listed = client.get(f"/v1/datasets/{row.id}/queries").json()["items"]
+    assert [query["query_id"] for query in listed] == ids
+    for query_id in ids:
+        address = f"datasets/{row.id}/queries/{part_of_address(query_id)}"
+        shown = client.get(f"/v1/{address}")
+        assert (shown.status_code, shown.json().get("query_id")) == (200, query_id)
+        assert client.get(f"/{address}").status_code == 200
+
+
+def test_a_long_query_is_shown_in_parts(client: TestClient, dataset_id: str) -> None:
+    """Offset and limit choose documents; behind the last one there are none."""
+    address = f"/v1/datasets/{dataset_id}/queries/{quote(QUERY_IDS[2], safe='')}"
+    shown = client.get(f"{address}?offset=1&limit=1").json()
+    assert (shown["offset"], shown["total"]) == (1, 3)
+    assert [document["document_id"] for document in shown["documents"]] == ["d5"]
+    assert client.get(f"{address}?offset=7").json()["documents"] == []
+    assert MAX_CELLS >= 1000
+
+
+def test_features_are_described(client: TestClient, dataset_id: str) -> None:
+    """One profile a feature, in their order."""
+    items = client.get(f"/v1/datasets/{dataset_id}/features").json()["items"]
+    assert [item["name"] for item in items] == ["bm25", "age"]
+    assert (items[0]["missing"], items[1]["infinite"]) == (1, 2)
+
+
+@pytest.mark.parametrize("path", ["queries", "queries/a", "features"])
+def test_what_is_not_ready_cannot_be_looked_at(client: TestClient, path: str) -> None:
+    """A pending dataset is a wrong state, an unknown one or query is not found."""
+    pending = client.post("/v1/datasets/synthetic", json={"queries": 1}).json()["id"]
+    assert client.get(f"/v1/datasets/{pending}/{path}").status_code == 409
+    assert client.get(f"/v1/datasets/ds_none/{path}").status_code == 404
+
+
+def test_an_unknown_query_is_not_found(client: TestClient, dataset_id: str) -> None:
+    """The problem names it; a cursor of nowhere is an invalid input."""
+    response = client.get(f"/v1/datasets/{dataset_id}/queries/nope")
+    assert (response.status_code, "nope" in response.json()["detail"]) == (404, True)
+    assert client.get(f"/v1/datasets/{dataset_id}/queries?cursor=99").status_code == 422

@@ -1,0 +1,171 @@
+"""Addresses that requests come from, with a real server and several addresses of loopback."""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+from pydantic import ValidationError
+
+from app import ApiSettings
+from core.store import Store
+from tests.app.conftest import NO_BROKER
+from tests.app.http.conftest import PATIENCE_SECONDS, eventually
+
+pytestmark = pytest.mark.embedded  # nothing of it depends on the store
+
+PROXY, OTHER_PROXY, CLIENT, OTHER_CLIENT = "127.0.0.2", "127.0.1.7", "127.0.0.3", "127.0.0.4"
+CONNECTIONS = 3
+TOLD = 8
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> ApiSettings:
+    """Two proxies are trusted, one of them by its network; few connections, few wrong keys."""
+    return ApiSettings(
+        data_dir=tmp_path / "data",
+        broker_url=NO_BROKER,
+        trusted_proxies=f"{PROXY}, 127.0.1.0/24",
+        wrong_keys_per_minute=3,
+        max_connections_per_address=CONNECTIONS,
+        head_seconds=PATIENCE_SECONDS,
+    )
+
+
+@pytest.fixture
+def secret(server: uvicorn.Server, settings: ApiSettings) -> str:
+    """The secret of an admin's key."""
+    store = Store.open(settings)
+    with store.begin() as tx:
+        _, secret = tx.api_keys.create("admin", ["admin"])
+    store.close()
+    return secret
+
+
+def port_of(server: uvicorn.Server) -> int:
+    """Return the port that a server listens on."""
+    return int(server.servers[0].sockets[0].getsockname()[1])
+
+
+@contextlib.contextmanager
+def client_at(server: uvicorn.Server, address: str, forwarded: str | None = None) -> Iterator[httpx.Client]:
+    """Open a client that asks from an address, and says for whom."""
+    headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
+    with httpx.Client(
+        base_url=f"http://127.0.0.1:{port_of(server)}",
+        transport=httpx.HTTPTransport(local_address=address),
+        headers=headers,
+        timeout=PATIENCE_SECONDS,
+    ) as client:
+        yield client
+
+
+def try_key(server: uvicorn.Server, secret: str, address: str, forwarded: str | None = None) -> int:
+    """Ask once with a key, and return the status."""
+    with client_at(server, address, forwarded) as client:
+        return client.get("/v1/jobs", headers={"Authorization": f"Bearer {secret}"}).status_code
+
+
+def audited(server: uvicorn.Server, secret: str, address: str, forwarded: str | None = None) -> str:
+    """Have a change refused, and return the address that the audit holds."""
+    with client_at(server, address, forwarded) as client:
+        client.headers["Authorization"] = f"Bearer {secret}"
+        client.delete("/v1/datasets/ds_1")
+        newest = client.get("/v1/audit", params={"limit": 1}).json()["items"][0]
+    return str(newest["address"])
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "address"),
+    [
+        (CLIENT, None, CLIENT),
+        (CLIENT, "203.0.113.1", CLIENT),
+        ("127.0.0.1", "203.0.113.1", "127.0.0.1"),
+        (PROXY, None, PROXY),
+        (PROXY, "203.0.113.1", "203.0.113.1"),
+        (OTHER_PROXY, "203.0.113.1", "203.0.113.1"),
+        (PROXY, "198.51.100.9, 203.0.113.1", "203.0.113.1"),
+        (PROXY, f"198.51.100.9, 203.0.113.1, {OTHER_PROXY}", "203.0.113.1"),
+        (PROXY, "2001:db8::1", "2001:db8::1"),
+    ],
+)
+def test_only_a_trusted_proxy_says_for_whom_it_asks(
+    server: uvicorn.Server, secret: str, peer: str, forwarded: str | None, address: str
+) -> None:
+    """The audit holds the last address that is not a trusted proxy's; without a trusted peer, the peer's."""
+    assert audited(server, secret, peer, forwarded) == address
+
+
+def test_invented_addresses_do_not_spread_wrong_keys(server: uvicorn.Server, secret: str) -> None:
+    """They all count for the peer; and nobody is shut out in another's name."""
+    statuses = [try_key(server, "rk_wrong", CLIENT, f"203.0.113.{n}") for n in range(5)]
+    assert statuses == [401, 401, 401, 429, 429]
+    assert try_key(server, "rk_wrong", "127.0.0.5") == 401
+
+
+def test_wrong_keys_behind_a_proxy_count_for_who_sent_them(server: uvicorn.Server, secret: str) -> None:
+    """However many addresses the client puts before its own."""
+    statuses = [try_key(server, "rk_wrong", PROXY, f"198.51.100.{n}, 203.0.113.1") for n in range(5)]
+    assert statuses == [401, 401, 401, 429, 429]
+    assert try_key(server, "rk_wrong", PROXY, "203.0.113.2") == 401
+
+
+def test_networks_are_checked() -> None:
+    """What is neither an address nor a network is refused at the start."""
+    for wrong in ("*", "proxy.example", "10.0.0.1/8"):
+        with pytest.raises(ValidationError):
+            ApiSettings(trusted_proxies=wrong)
+
+
+@contextlib.contextmanager
+def idle_connections(server: uvicorn.Server, address: str, number: int) -> Iterator[list[socket.socket]]:
+    """Hold connections open that ask nothing."""
+    with contextlib.ExitStack() as stack:
+        yield [
+            stack.enter_context(
+                socket.create_connection(
+                    ("127.0.0.1", port_of(server)), PATIENCE_SECONDS, source_address=(address, 0)
+                )
+            )
+            for _ in range(number)
+        ]
+
+
+def healthz(server: uvicorn.Server, address: str) -> int:
+    """Ask for the health from an address."""
+    with client_at(server, address) as client:
+        return client.get("/healthz").status_code
+
+
+def test_one_address_takes_no_connections_from_others(server: uvicorn.Server) -> None:
+    """Its further ones are answered 429, and then cut, until it has closed some."""
+    held = server.server_state.connections
+    with idle_connections(server, CLIENT, CONNECTIONS):
+        eventually(lambda: len(held) == CONNECTIONS)
+        with client_at(server, CLIENT) as client:
+            refused = client.get("/healthz")
+        assert refused.status_code == 429
+        assert refused.json()["type"] == "/problems/too-many-requests"
+        assert refused.headers["connection"] == "close"
+        assert healthz(server, OTHER_CLIENT) == 200
+    eventually(lambda: healthz(server, CLIENT) == 200)
+
+
+def test_a_crowd_of_connections_of_one_address_is_cut(server: uvicorn.Server) -> None:
+    """No more are kept than the bound and a few that are told."""
+    held = server.server_state.connections
+    with idle_connections(server, CLIENT, 60):
+        eventually(lambda: len(held) == CONNECTIONS + TOLD)
+        assert all(healthz(server, OTHER_CLIENT) == 200 for _ in range(10))
+    eventually(lambda: not held)
+    assert healthz(server, CLIENT) == 200
+
+
+def test_a_trusted_proxy_may_have_any_number(server: uvicorn.Server) -> None:
+    """For it stands for many."""
+    with idle_connections(server, PROXY, 60):
+        eventually(lambda: len(server.server_state.connections) == 60)
+        assert healthz(server, PROXY) == 200

@@ -1,0 +1,108 @@
+"""ETag, If-None-Match and 304."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app.http.caching import matches
+from core.jobs import System
+from core.metrics import Conventions
+from core.store import Model, Store
+from core.store.repositories.jobs import Jobs
+from tests.app.conftest import TestClient
+
+
+@pytest.fixture
+def polled(client: TestClient, store: Store, add_model: Callable[[str], Model]) -> list[str]:
+    """A path of every kind that clients poll."""
+    model = add_model("web")
+    with store.begin() as tx:
+        evaluation = tx.evaluations.add(
+            job_id=model.job_id,
+            system=System("web:1", model.id),
+            dataset_id=str(model.dataset_id),
+            summaries={},
+            contract=Conventions().as_json(),
+            baselines=[],
+            slices=[],
+        )
+    return [
+        "/v1/datasets",
+        f"/v1/datasets/{model.dataset_id}",
+        "/v1/jobs",
+        f"/v1/jobs/{model.job_id}",
+        f"/v1/jobs/{model.job_id}/history",
+        "/v1/models",
+        "/v1/models/web",
+        f"/v1/evaluations/{evaluation.id}",
+        "/v1/losses",
+        "/v1/metrics",
+    ]
+
+
+def test_what_has_not_changed_is_not_sent_again(client: TestClient, polled: list[str]) -> None:
+    """Every polled path has an ETag, and answers 304 without a body to the one that it just gave."""
+    for path in polled:
+        first = client.get(path)
+        assert (first.status_code, first.headers["cache-control"]) == (200, "no-cache"), path
+        again = client.get(path, headers={"If-None-Match": first.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b""), path
+        assert again.headers["etag"] == first.headers["etag"]
+        assert "content-type" not in again.headers
+
+
+def test_what_has_changed_is_sent(client: TestClient, train_request: dict[str, Any]) -> None:
+    """The ETag follows the content."""
+    job_id = client.post("/v1/jobs", json=train_request).json()["id"]
+    before = client.get(f"/v1/jobs/{job_id}").headers["etag"]
+    client.post(f"/v1/jobs/{job_id}/cancel")
+    after = client.get(f"/v1/jobs/{job_id}", headers={"If-None-Match": before})
+    assert (after.status_code, after.json()["status"]) == (200, "cancelled")
+    assert after.headers["etag"] != before
+
+
+def test_what_nobody_changed_is_not_read_again(
+    client: TestClient, store: Store, train_request: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job that many follow is read from the database when something there has changed."""
+    job_id = client.post("/v1/jobs", json=train_request).json()["id"]
+    paths = [f"/v1/jobs/{job_id}", f"/v1/jobs/{job_id}/history", "/v1/jobs", "/v1/jobs?status=running"]
+    first = [client.get(path) for path in paths]
+    with monkeypatch.context() as away:
+        for name in ("get", "page"):
+            away.setattr(Jobs, name, lambda *_, **__: pytest.fail("jobs were read"))
+        again = [client.get(path) for path in paths]
+    assert [answer.json() for answer in again] == [answer.json() for answer in first]
+    assert [answer.headers["etag"] for answer in again] == [answer.headers["etag"] for answer in first]
+    with store.begin() as tx:
+        assert tx.jobs.claim_next({"train"}, "w1", 60) is not None
+    job, _, everything, running = (client.get(path).json() for path in paths)
+    assert [job["status"], everything["items"][0]["status"]] == ["running", "running"]
+    assert [each["id"] for each in running["items"]] == [job_id]
+
+
+def test_problems_carry_no_etag(client: TestClient) -> None:
+    """Only answers worth keeping are tagged; `*` does not hide a 404."""
+    response = client.get("/v1/jobs/job_none", headers={"If-None-Match": "*"})
+    assert response.status_code == 404
+    assert "etag" not in response.headers
+
+
+@pytest.mark.parametrize(
+    ("if_none_match", "expected"),
+    [
+        (None, False),
+        ("", False),
+        ('"a"', True),
+        ('W/"a"', True),
+        ('"b"', False),
+        ('"b", W/"a" , "c"', True),
+        ("*", True),
+        ("a", False),
+        ('"A"', False),
+    ],
+)
+def test_tags_are_compared_weakly(if_none_match: str | None, expected: bool) -> None:
+    """RFC 9110, section 13.1.2."""
+    assert matches(if_none_match, '"a"') is expected

@@ -1,0 +1,133 @@
+"""A disk that fills up."""
+
+import errno
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app import ApiSettings
+from core.errors import StoreFull
+from core.store import Store
+from core.store.artifacts.artifacts import Artifacts
+from tests.app.conftest import TestClient
+
+pytestmark = pytest.mark.embedded  # nothing of it depends on the store
+
+LETOR = b"1 qid:1 1:1\n"
+MEBIBYTE = 2**20
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of two mebibytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a small disk")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+class TestReserve:
+    """An upload may not take the last of the disk."""
+
+    @pytest.fixture
+    def settings(self, settings: ApiSettings) -> ApiSettings:
+        """More space to be left than any disk has."""
+        return settings.model_copy(update={"min_free_bytes": 2**60})
+
+    @pytest.mark.parametrize("path", ["/v1/datasets", "/v1/rankings"])
+    def test_an_upload_without_room_is_refused(
+        self, client: TestClient, settings: ApiSettings, path: str
+    ) -> None:
+        """With 507, before its body is read."""
+        answer = client.post(path, files={"file": ("a", LETOR)})
+        assert answer.status_code == 507
+        assert answer.json()["type"] == "/problems/insufficient-storage"
+        assert "stay free" in answer.json()["detail"]
+        assert client.get("/v1/datasets").json()["items"] == []
+        assert _files(settings.data_dir / "artifacts") == []
+
+
+class TestSmallDisk:
+    """An upload that fills the disk while it arrives."""
+
+    @pytest.fixture
+    def settings(self, settings: ApiSettings, small_disk: Path) -> ApiSettings:
+        """Artifacts on a small disk."""
+        update = {
+            "storage_url": f"file://{small_disk}",
+            "max_upload_bytes": 8 * MEBIBYTE,
+            "min_free_bytes": 0,
+        }
+        return settings.model_copy(update=update)
+
+    @pytest.mark.parametrize("min_free_bytes", [0, MEBIBYTE])
+    def test_a_full_disk(
+        self, client: TestClient, settings: ApiSettings, small_disk: Path, min_free_bytes: int
+    ) -> None:
+        """Writing stops with 507 and everything is removed, so that smaller ones fit again."""
+        object.__setattr__(settings, "min_free_bytes", min_free_bytes)
+        head = b'--XX\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+
+        def body() -> Iterator[bytes]:  # of unknown length, so that nothing is known beforehand
+            yield head
+            for _ in range(64):
+                yield LETOR * 5_000
+
+        content_type = {"content-type": "multipart/form-data; boundary=XX"}
+        answer = client.post("/v1/datasets", content=body(), headers=content_type)
+        assert answer.status_code == 507
+        assert client.get("/v1/datasets").json()["items"] == []
+        assert _files(small_disk) == []
+        assert client.post("/v1/datasets", files={"file": ("a", LETOR * 10)}).status_code == 202
+
+    def test_artifacts_tell_a_full_disk(self, small_disk: Path) -> None:
+        """Whoever writes learns that there is no room, and nothing half-written stays."""
+        artifacts = Artifacts(f"file://{small_disk}")
+        with pytest.raises(StoreFull, match="no room for a/b"):
+            artifacts.write_bytes("a/b", b"x" * 3 * MEBIBYTE)
+        assert _files(small_disk) == []
+        assert artifacts.free_bytes() > MEBIBYTE
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_no_space_and_no_quota_are_the_same(tmp_path: Path, code: int) -> None:
+    """A quota of the file system is a full disk to whoever has it."""
+    artifacts = Artifacts(f"file://{tmp_path}")
+    with pytest.raises(StoreFull), artifacts.writing("a/b"):
+        raise OSError(code, "full")
+    assert _files(tmp_path) == []
+
+
+def test_a_database_without_room(settings: ApiSettings, full_database: Callable[[Store], None]) -> None:
+    """SQLite says that its disk is full; so does the answer."""
+    store = Store.open(settings)
+    store.migrate()
+    full_database(store)
+    with pytest.raises(StoreFull), store.begin() as tx:
+        tx.jobs.add("train", {"text": "x" * 10**6})
+    store.close()
+
+
+@pytest.fixture
+def full_database() -> Callable[[Store], None]:
+    """Let a database have no more pages than it has."""
+    from sqlalchemy import event
+
+    def fill(store: Store) -> None:
+        event.listen(
+            store._engine,
+            "begin",
+            lambda connection: connection.exec_driver_sql("PRAGMA max_page_count = 1"),
+        )
+
+    return fill

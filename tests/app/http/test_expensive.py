@@ -1,0 +1,133 @@
+"""Reads that take seconds of work: few at a time, once for all who ask the same."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+
+from app import ApiSettings
+from app.http.expensive_reads import ExpensiveReads
+from core.jobs import System
+from core.store import Model, Store
+from core.store.artifacts.keys import ranking_key
+from tests.app.conftest import TestClient
+
+PATIENCE_SECONDS = 30.0
+
+
+async def _started(calls: list[int], number: int) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while len(calls) < number:
+            await asyncio.sleep(0.01)
+
+
+def test_equal_questions_are_answered_once() -> None:
+    """Sixty ask, one piece of work is done, all get its result; whoever asks afterwards has it done anew."""
+
+    async def ask() -> None:
+        reads, calls, release = ExpensiveReads(1), list[int](), threading.Event()
+
+        def work() -> int:
+            calls.append(1)
+            release.wait(PATIENCE_SECONDS)
+            return len(calls)
+
+        asked = [asyncio.create_task(reads.answer("a", "q", work)) for _ in range(60)]
+        await _started(calls, 1)
+        asked[0].cancel()
+        release.set()
+        assert await asyncio.gather(*asked[1:]) == [1] * 59
+        assert await reads.answer("a", "q", work) == 2
+
+    asyncio.run(ask())
+
+
+def test_a_caller_has_few_under_way() -> None:
+    """Its further questions are 429, those of others wait for their turn, and what failed counts no more."""
+
+    async def ask() -> None:
+        reads, calls, release = ExpensiveReads(3), list[int](), threading.Event()
+
+        def work() -> None:
+            calls.append(1)
+            release.wait(PATIENCE_SECONDS)
+            raise OverflowError
+
+        asked = [asyncio.create_task(reads.answer("a", number, work)) for number in range(3)]
+        await _started(calls, 1)
+        with pytest.raises(HTTPException) as refused:
+            await reads.answer("a", 3, work)
+        assert refused.value.status_code == 429
+        asked.append(asyncio.create_task(reads.answer("b", 3, work)))
+        release.set()
+        assert [type(end) for end in await asyncio.gather(*asked, return_exceptions=True)] == [
+            OverflowError
+        ] * 4
+        assert await reads.answer("a", 4, lambda: "well") == "well"
+
+    asyncio.run(ask())
+
+
+@pytest.fixture
+def all_under_way(
+    application: FastAPI, client: TestClient, settings: ApiSettings
+) -> Iterator[threading.Event]:
+    """Have the client's caller wait for as much as it may, until the event is set."""
+    release, reads = threading.Event(), application.state.services.expensive
+    assert client.portal is not None
+    for number in range(settings.expensive_reads_per_caller):
+        client.portal.start_task_soon(reads.answer, "testclient", number, release.wait)
+    yield release
+    release.set()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/models/web/export",
+        "/v1/models/web/export/archive?format=c",
+        "/v1/models/web/export/parity?format=solr",
+        "/v1/models/web/importance",
+        "/v1/models/web/trees/0",
+        "/v1/rankings/{ranking}?format=trec",
+        "/v1/rankings/{ranking}?format=parquet",
+    ],
+)
+def test_what_is_expensive_is_bounded(
+    client: TestClient,
+    store: Store,
+    add_model: Callable[..., Model],
+    all_under_way: threading.Event,
+    path: str,
+) -> None:
+    """429 with `Retry-After` while enough is under way; everything else goes on."""
+    model = add_model("web")
+    with store.begin() as tx:
+        ranking = tx.rankings.add(
+            job_id=model.job_id,
+            system=System("web"),
+            dataset_id=str(model.dataset_id),
+            queries=0,
+            documents=0,
+        )
+    store.artifacts.write_bytes(ranking_key(ranking.id), b"")
+    path = path.format(ranking=ranking.id)
+    refused = client.get(path)
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    assert "8 expensive reads of yours are under way" in refused.json()["detail"]
+    assert client.get("/v1/models/web").status_code == 200
+    all_under_way.set()
+
+
+def test_sixty_equal_proofs_are_one(client: TestClient, add_model: Callable[..., Model]) -> None:
+    """More than a caller may have under way, and none is refused."""
+    add_model("web")
+    ask = "/v1/models/web/export/parity?format=solr"
+    with ThreadPoolExecutor(60) as callers:
+        answers = list(callers.map(lambda _: client.get(ask), range(60)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1

@@ -1,0 +1,42 @@
+"""Long addresses and many headers."""
+
+import pytest
+
+from app.http.header_limits import MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES
+from tests.app.conftest import TestClient
+
+pytestmark = pytest.mark.embedded  # nothing of it depends on the store
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs/", "/v1/jobs?cursor=", "/healthz?"])
+def test_a_long_address(client: TestClient, path: str) -> None:
+    """An address beyond 8 KiB gets 414, wherever it leads."""
+    answer = client.get(path + "a" * MAX_TARGET_BYTES)
+    assert answer.status_code == 414
+    assert answer.json()["type"] == "/problems/address-too-long"
+
+
+def test_an_address_within_the_bound(client: TestClient) -> None:
+    """Just below it the address is looked at."""
+    assert client.get("/v1/jobs/" + "a" * (MAX_TARGET_BYTES - len("/v1/jobs/"))).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {f"x-{n}": "1" for n in range(MAX_HEADERS)},
+        {"x-long": "a" * MAX_HEADER_BYTES},
+        {f"x-{n}": "a" * 400 for n in range(50)},
+    ],
+)
+def test_too_much_of_headers(client: TestClient, headers: dict[str, str]) -> None:
+    """Too many of them, one too long, or too much together get 431."""
+    answer = client.get("/v1/jobs", headers=headers)
+    assert answer.status_code == 431
+    assert answer.json()["type"] == "/problems/headers-too-large"
+
+
+def test_headers_of_a_real_browser_pass(client: TestClient) -> None:
+    """A few dozen headers with a long cookie are nothing special."""
+    headers = {f"x-{n}": "a" * 100 for n in range(50)} | {"cookie": "a=" + "b" * 4096}
+    assert client.get("/v1/jobs", headers=headers).status_code == 200

@@ -1,0 +1,142 @@
+"""The process of low priority: what it does, what it raises, and how it ends."""
+
+import contextlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from app.http.low_priority import LowPriorityProcess
+from core.errors import DatasetError, InvalidInput, JobQuotaExceeded, NotFound, RankeryError, WrongState
+from core.store import Store, StoreSettings
+
+pytestmark = pytest.mark.embedded
+
+PATIENCE_SECONDS = 20.0
+
+
+@pytest.fixture
+def process() -> Iterator[LowPriorityProcess]:
+    """One of its own, which a test may kill."""
+    process = LowPriorityProcess()
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> StoreSettings:
+    """A store without tables."""
+    return StoreSettings(data_dir=tmp_path)
+
+
+def priority(store: Store) -> tuple[int, int]:
+    """Return who works, and how nice it is."""
+    return os.getpid(), os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def refuse(error: Exception, store: Store) -> None:
+    """Fail."""
+    raise error
+
+
+def die(store: Store) -> None:
+    """End as the kernel ends what takes all memory."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def print_much(store: Store) -> str:
+    """Write to the standard output as libraries do."""
+    os.write(1, b"[LightGBM] [Warning]\n" * 1000)
+    return "done"
+
+
+def test_work_is_done_elsewhere_at_low_priority(process: LowPriorityProcess, settings: StoreSettings) -> None:
+    """In one process, nicer than this one, whatever is printed there."""
+    first, nice = process.run(settings, priority)
+    assert first != os.getpid()
+    assert nice > os.getpriority(os.PRIO_PROCESS, 0)
+    assert process.run(settings, print_much) == "done"
+    assert process.run(settings, priority)[0] == first
+
+
+def test_errors_are_raised_where_the_work_was_asked_for(
+    process: LowPriorityProcess, settings: StoreSettings
+) -> None:
+    """Errors of the field as they are, others with their traceback; the process goes on."""
+    pid, _ = process.run(settings, priority)
+    with pytest.raises(NotFound) as missing:
+        process.run(settings, partial(refuse, NotFound("model", "web")))
+    assert (missing.value.kind, missing.value.id, str(missing.value)) == (
+        "model",
+        "web",
+        "there is no model 'web'",
+    )
+    with pytest.raises(InvalidInput) as invalid:
+        process.run(settings, partial(refuse, InvalidInput.at("/a", "b")))
+    assert invalid.value.problems == InvalidInput.at("/a", "b").problems
+    with pytest.raises(RuntimeError, match="ZeroDivisionError: by what"):
+        process.run(settings, partial(refuse, ZeroDivisionError("by what")))
+    assert process.run(settings, priority)[0] == pid
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NotFound("model", "web"),
+        WrongState("dataset", "ds_1", "pending", "wait"),
+        InvalidInput.at("/a", "b"),
+        DatasetError.at("odd", line=3),
+        JobQuotaExceeded(3),
+    ],
+)
+def test_an_error_keeps_what_it_says(error: RankeryError) -> None:
+    """Its constructor is not asked for arguments that nobody has any more."""
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
+
+
+def test_a_process_that_dies_is_started_again(process: LowPriorityProcess, settings: StoreSettings) -> None:
+    """Whoever asked is told; whoever asks next finds another one."""
+    pid, _ = process.run(settings, priority)
+    with pytest.raises(RuntimeError, match="has ended"):
+        process.run(settings, die)
+    assert process.run(settings, priority)[0] != pid
+
+
+STARTS_ONE = """
+import pathlib, sys, time
+from app.http.low_priority import LOW_PRIORITY
+from core.store import StoreSettings
+from tests.app.http.test_low_priority import priority
+
+print(LOW_PRIORITY.run(StoreSettings(data_dir=pathlib.Path(sys.argv[1])), priority)[0], flush=True)
+time.sleep(600)
+"""
+
+
+def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    """However that ended: nothing is left of a service that was killed."""
+    command = [sys.executable, "-c", STARTS_ONE, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout is not None
+        pid = int(starter.stdout.readline())
+        os.kill(pid, 0)
+        starter.kill()
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while _lives(pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _lives(pid: int) -> bool:
+    # Whoever adopted it may not have taken note of its end.
+    with contextlib.suppress(FileNotFoundError):
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    return False

@@ -1,0 +1,251 @@
+"""The OpenAPI document: what a stranger with a code generator gets."""
+
+import re
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from app import ApiSettings, create_app
+from app.auth.schemas import AuditEntry, Key, KeyRequest, NewKey
+from app.datasets.schemas import Dataset, SyntheticDatasetRequest
+from app.evaluation.ranking_schemas import RankRequest
+from app.evaluation.schemas import Evaluation
+from app.http.problems import MEDIA_TYPE
+from app.jobs.requests import REQUEST_EXAMPLES, JobRequest
+from app.jobs.schemas import Job
+from app.models.alias_schemas import Alias, AliasMove, AliasRequest, Gate, GateRequest
+from app.models.export_schemas import ExportRequest, ParityRequest
+from app.models.inspection_schemas import Inspection, ModelTree
+from app.models.schemas import Model, ModelChanges
+from core.losses import LOSSES
+from core.training import training_spec
+
+pytestmark = pytest.mark.embedded
+
+PATHS = {
+    "/v1/datasets": {"get", "post"},
+    "/v1/datasets/synthetic": {"post"},
+    "/v1/datasets/{dataset_id}": {"get", "delete"},
+    "/v1/datasets/{dataset_id}/features": {"get"},
+    "/v1/datasets/{dataset_id}/queries": {"get"},
+    "/v1/datasets/{dataset_id}/queries/{query_id}": {"get"},
+    "/v1/datasets/{dataset_id}/qrels": {"get"},
+    "/v1/workers": {"get"},
+    "/v1/counts": {"get"},
+    "/v1/aliases": {"get"},
+    "/v1/jobs": {"get", "post"},
+    "/v1/jobs/batch": {"post"},
+    "/v1/jobs/{job_id}": {"get"},
+    "/v1/jobs/{job_id}/history": {"get"},
+    "/v1/jobs/{job_id}/cancel": {"post"},
+    "/v1/models": {"get", "post"},
+    "/v1/model-names": {"get"},
+    "/v1/models/{ref}": {"get", "patch"},
+    "/v1/models/{name}/aliases": {"get"},
+    "/v1/models/{name}/aliases/{alias}": {"get", "put", "delete"},
+    "/v1/models/{name}/aliases/{alias}/history": {"get"},
+    "/v1/models/{name}/aliases/{alias}/rollback": {"post"},
+    "/v1/models/{name}/aliases/{alias}/gate": {"get", "put", "delete"},
+    "/v1/models/{ref}/rank": {"post"},
+    "/v1/models/{ref}/export": {"get", "post"},
+    "/v1/models/{ref}/export/archive": {"get", "post"},
+    "/v1/models/{ref}/export/parity": {"get", "post"},
+    "/v1/models/{ref}/reproduce": {"post"},
+    "/v1/models/{ref}/importance": {"get"},
+    "/v1/models/{ref}/inspections": {"get"},
+    "/v1/models/{ref}/trees/{index}": {"get"},
+    "/v1/inspections/{inspection_id}": {"get"},
+    "/v1/evaluations": {"get"},
+    "/v1/evaluations/{evaluation_id}": {"get"},
+    "/v1/evaluations/{evaluation_id}/queries": {"get"},
+    "/v1/comparisons": {"get"},
+    "/v1/comparisons/{comparison_id}": {"get"},
+    "/v1/comparisons/{comparison_id}/queries": {"get"},
+    "/v1/comparisons/{comparison_id}/differences": {"get"},
+    "/v1/comparisons/{comparison_id}/rankings": {"get"},
+    "/v1/rankings": {"get", "post"},
+    "/v1/rankings/{ranking_id}": {"get"},
+    "/v1/losses": {"get"},
+    "/v1/metrics": {"get"},
+    "/v1/export-formats": {"get"},
+    "/v1/keys": {"get", "post"},
+    "/v1/keys/{key_id}": {"delete"},
+    "/v1/audit": {"get"},
+    "/v2": {"get"},
+    "/v2/health/live": {"get"},
+    "/v2/health/ready": {"get"},
+    "/v2/models/{name}": {"get"},
+    "/v2/models/{name}/ready": {"get"},
+    "/v2/models/{name}/infer": {"post"},
+    "/v2/models/{name}/versions/{version}": {"get"},
+    "/v2/models/{name}/versions/{version}/ready": {"get"},
+    "/v2/models/{name}/versions/{version}/infer": {"post"},
+    "/healthz": {"get"},
+    "/readyz": {"get"},
+}
+CREATING = (
+    "upload_dataset",
+    "create_synthetic_dataset",
+    "create_job",
+    "create_jobs",
+    "upload_run",
+    "import_model",
+    "reproduce_model",
+)
+# Creates nothing, and would yet do something else when it is sent again.
+REPEATABLE = ("roll_back_alias",)
+
+
+@pytest.fixture
+def document(settings: ApiSettings) -> dict[str, Any]:
+    """The document, which needs no running service."""
+    return create_app(settings).openapi()
+
+
+@pytest.fixture
+def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Every operation by its id."""
+    return {
+        operation["operationId"]: {"path": path, **operation}
+        for path, methods in document["paths"].items()
+        for operation in methods.values()
+    }
+
+
+def test_the_paths_are_the_public_ones(document: dict[str, Any]) -> None:
+    """A path that appears or goes is a decision, not an accident; the dashboard's pages are not API."""
+    assert {path: set(methods) for path, methods in document["paths"].items()} == PATHS
+
+
+def test_operations_are_named_and_described(operations: dict[str, dict[str, Any]]) -> None:
+    """Ids are function names, which generated clients turn into methods; summaries are short."""
+    assert len(operations) == sum(map(len, PATHS.values()))
+    for name, operation in operations.items():
+        assert re.fullmatch(r"[a-z]+(_[a-z]+)*", name)
+        assert 5 < len(operation["summary"]) < 50
+        assert operation["description"].endswith(".")
+        assert operation["tags"]
+
+
+def test_request_bodies_have_examples(operations: dict[str, dict[str, Any]]) -> None:
+    """Every body can be tried out as documented."""
+    bodies = [operation["requestBody"] for operation in operations.values() if "requestBody" in operation]
+    assert len(bodies) == 16
+    for body in bodies:
+        # What is sent as bytes has no example that could be read.
+        texts = [
+            content for content in body["content"].values() if content["schema"].get("format") != "binary"
+        ]
+        assert body["required"]
+        assert texts
+        assert all(content.get("examples") or content.get("example") for content in texts)
+
+
+def test_problems_are_documented(operations: dict[str, dict[str, Any]], document: dict[str, Any]) -> None:
+    """Every error response is a problem with an example of its own status, and nothing else."""
+    reference = {"$ref": "#/components/schemas/Problem"}
+    for name, operation in operations.items():
+        if operation["path"].startswith("/v2"):
+            continue
+        errors = {int(status): r for status, r in operation["responses"].items() if int(status) >= 400}
+        assert 503 in errors or name == "healthz"
+        assert 404 in errors or "{" not in operation["path"]
+        assert 422 in errors or "requestBody" not in operation
+        for status, response in errors.items():
+            content = response["content"][MEDIA_TYPE]
+            assert list(response["content"]) == [MEDIA_TYPE]
+            assert content["schema"] == reference
+            assert content["example"]["status"] == status
+    assert "HTTPValidationError" not in document["components"]["schemas"]
+
+
+def test_failures_of_the_inference_protocol_are_its_own(operations: dict[str, dict[str, Any]]) -> None:
+    """What a model is asked is refused in the protocol's words; who may not ask, in ours."""
+    inference = [operation for operation in operations.values() if operation["path"].startswith("/v2/models")]
+    for operation in inference:
+        for status in {"404", "503"} | ({"400", "413"} if "requestBody" in operation else set()):
+            schema = operation["responses"][status]["content"]["application/json"]["schema"]
+            assert list(schema["properties"]) == ["error"]
+        assert MEDIA_TYPE in operation["responses"]["429"]["content"]
+    assert len(inference) == 6
+
+
+def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -> None:
+    """Everything listed or shown below /v1 is conditional."""
+    polled = [
+        name
+        for name, operation in operations.items()
+        if re.match("(get|list)_", name) and operation["path"].startswith("/v1")
+    ]
+    assert len(polled) == 38
+    assert all("304" in operations[name]["responses"] for name in polled)
+
+
+def test_creating_operations_take_an_idempotency_key(operations: dict[str, dict[str, Any]]) -> None:
+    """The header is documented where it is honoured, and only there."""
+    taking = [
+        name
+        for name, operation in operations.items()
+        if any(parameter["name"] == "Idempotency-Key" for parameter in operation.get("parameters", []))
+    ]
+    assert sorted(taking) == sorted((*CREATING, *REPEATABLE))
+    assert all("202" in operations[name]["responses"] for name in CREATING)
+
+
+def test_losses_are_a_union_told_apart_by_name(document: dict[str, Any]) -> None:
+    """Each loss of the registry has a schema of its own with its bounds."""
+    schemas = document["components"]["schemas"]
+    mapping = schemas["TrainRequest"]["properties"]["loss"]["discriminator"]["mapping"]
+    assert set(mapping) == set(LOSSES)
+    sigma = schemas[mapping["lambdarank"].rpartition("/")[2]]["properties"]["sigma"]
+    assert (sigma["exclusiveMinimum"], sigma["default"]) == (0.0, 1.0)
+    assert sigma["description"]
+
+
+def test_references_lead_somewhere(document: dict[str, Any]) -> None:
+    """No `$ref` points at a schema that is not there."""
+    schemas = document["components"]["schemas"]
+    references = set(re.findall(r"'#/components/schemas/([^']+)'", str(document)))
+    assert references <= set(schemas)
+
+
+@pytest.mark.parametrize("name", REQUEST_EXAMPLES)
+def test_job_examples_are_valid(name: str) -> None:
+    """What the documentation shows is accepted by the schema, and by core where it trains."""
+    example = REQUEST_EXAMPLES[name]["value"]
+    request = TypeAdapter(JobRequest).validate_python(example)
+    if example["kind"] == "train":
+        training_spec(request.model_dump(mode="json"))
+
+
+@pytest.mark.parametrize(
+    ("operation", "model"),
+    [
+        ("create_synthetic_dataset", SyntheticDatasetRequest),
+        ("set_alias", AliasRequest),
+        ("set_gate", GateRequest),
+        ("change_model", ModelChanges),
+        ("create_key", KeyRequest),
+        ("rank_candidates", RankRequest),
+        ("export_named", ExportRequest),
+        ("export_named_archive", ParityRequest),
+    ],
+)
+def test_other_examples_are_valid(
+    operations: dict[str, dict[str, Any]], operation: str, model: type[Any]
+) -> None:
+    """The same for the other bodies."""
+    examples = operations[operation]["requestBody"]["content"]["application/json"]["examples"]
+    for example in examples.values():
+        model.model_validate(example["value"])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [Dataset, Job, Model, Alias, AliasMove, Gate, Evaluation, Inspection, ModelTree, Key, NewKey, AuditEntry],
+)
+def test_response_examples_are_complete(model: type[Any]) -> None:
+    """An example answer has exactly the fields that answers have."""
+    (example,) = model.model_config["json_schema_extra"]["examples"]
+    assert list(example) == list(model.model_fields)

@@ -1,0 +1,110 @@
+"""Errors as RFC 9457 problems."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from fastapi import FastAPI
+
+import core
+from app.http.problems import KINDS, kind_of
+from core.errors import NotFound, RankeryError
+from tests.app.conftest import TestClient
+
+
+def _subclasses(cls: type[RankeryError]) -> Iterator[type[RankeryError]]:
+    for subclass in cls.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)
+
+
+@pytest.mark.parametrize("error", list(_subclasses(RankeryError)))
+def test_every_error_of_core_has_a_status(error: type[RankeryError]) -> None:
+    """An error type that is in the table neither itself nor through a base fails here."""
+    assert error.__module__.startswith(core.__name__)
+    assert any(base in KINDS for base in error.__mro__)
+
+
+def test_a_subclass_takes_the_kind_of_its_nearest_base() -> None:
+    """The table is looked up along the method resolution order."""
+
+    class NoSuchArtifact(NotFound):
+        pass
+
+    assert kind_of(NoSuchArtifact("artifact", "x")) is KINDS[NotFound]
+    assert kind_of(RankeryError()) is None
+
+
+def test_slugs_tell_the_kinds_apart() -> None:
+    """Each kind of problem has a type of its own."""
+    slugs = [kind.slug for kind in KINDS.values()]
+    assert len(slugs) == len(set(slugs))
+
+
+def test_an_unknown_path_is_a_problem(client: TestClient) -> None:
+    """Nothing of the framework's own error format reaches a caller."""
+    response = client.get("/v1/nothing")
+    assert response.status_code == 404
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.json() == {
+        "type": "/problems/no-such-path",
+        "title": "There is nothing at this path",
+        "status": 404,
+    }
+
+
+def test_an_unknown_id_names_what_is_missing(client: TestClient) -> None:
+    """404 says which thing does not exist."""
+    body = client.get("/v1/jobs/job_1").json()
+    assert (body["type"], body["status"]) == ("/problems/not-found", 404)
+    assert body["detail"] == "there is no job 'job_1'"
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs/a%00b", "/v1/models/a%00b", "/v1/rankings/%00"])
+def test_no_path_holds_nul(client: TestClient, path: str) -> None:
+    """NUL, which PostgreSQL refuses in text, finds nothing instead of failing."""
+    assert client.get(path).status_code == 404
+
+
+def test_a_wrong_method_lists_all_right_ones(client: TestClient) -> None:
+    """405 carries an Allow header with every method of the path, whichever route each belongs to."""
+    response = client.put("/v1/jobs", json={})
+    assert response.status_code == 405
+    assert response.headers["allow"] == "GET, POST"
+    assert response.json()["type"] == "/problems/method-not-allowed"
+
+
+def test_our_own_fault_tells_the_log_and_not_the_caller(application: FastAPI, client: TestClient) -> None:
+    """An unknown exception is a 500 without detail, under the id by which the log can be searched."""
+
+    def fail() -> None:
+        raise RuntimeError("the password is 1234")
+
+    application.add_api_route("/v1/fail", fail)
+    response = client.get("/v1/fail", headers={"X-Request-ID": "r-17"})
+    assert response.status_code == 500
+    assert response.json() == {
+        "type": "/problems/internal-error",
+        "title": "Something failed on our side",
+        "status": 500,
+    }
+    assert response.headers["x-request-id"] == "r-17"
+
+
+def test_several_mistakes_are_reported_at_once(client: TestClient) -> None:
+    """Each mistake is listed, and the detail counts them and quotes the first."""
+    problem = client.post("/v1/datasets/synthetic", json={"queries": 0, "seed": -1}).json()
+    assert [error["pointer"] for error in problem["errors"]] == ["/queries", "/seed"]
+    assert problem["detail"].startswith("2 problems; the first is /queries: ")
+
+
+def test_too_little_memory_is_no_fault_of_ours(client: TestClient, application: FastAPI) -> None:
+    """503, which says that less at once, or another moment, may do."""
+
+    @application.get("/v1/everything")
+    async def take() -> int:
+        return int(np.empty(2**55)[0])
+
+    response = client.get("/v1/everything")
+    assert (response.status_code, response.json()["type"]) == (503, "/problems/not-ready")
+    assert "memory" in response.json()["detail"]

@@ -1,0 +1,141 @@
+"""Models from elsewhere on their way in, and models that are to be trained again."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app import ApiSettings
+from core.store import Model, Store
+from core.store.artifacts.keys import model_upload_key
+from tests.app.conftest import MAX_UPLOAD_BYTES, TestClient
+from tests.core.jobs.specifications import CURRENT
+from tests.servers.fixtures import artifact_keys
+
+AddModel = Callable[[str], Model]
+FILE = {"file": ("model.txt", b"tree\nversion=v4\n")}
+KEY = {"Idempotency-Key": "nightly-7"}
+
+
+def send(client: TestClient, **fields: str) -> Any:
+    """Upload a model."""
+    return client.post("/v1/models", files=FILE, data=fields)
+
+
+def test_a_model_is_kept_until_a_job_has_tried_it(client: TestClient, store: Store) -> None:
+    """The job knows what is said of it and where the bytes are; cancelling removes them."""
+    response = send(client, name="web", description="nightly\nnotebook", tags='{"team": "search"}')
+    assert response.status_code == 202, response.text
+    job = response.json()
+    assert response.headers["location"] == f"/v1/jobs/{job['id']}"
+    spec = job["spec"]
+    assert (job["kind"], spec["model_name"], spec["filename"]) == ("import-model", "web", "model.txt")
+    assert (spec["description"], spec["tags"]) == ("nightly\nnotebook", {"team": "search"})
+    key = model_upload_key(spec["upload_id"])
+    assert store.artifacts.read_bytes(key) == FILE["file"][1]
+    client.post(f"/v1/jobs/{job['id']}/cancel")
+    assert not store.artifacts.exists(key)
+
+
+def test_an_upload_that_is_sent_again_is_queued_once(client: TestClient, settings: ApiSettings) -> None:
+    """And its bytes are kept once; with other words of it, the key was used before."""
+    first, second = (
+        client.post("/v1/models", files=FILE, data={"name": "web"}, headers=KEY) for _ in range(2)
+    )
+    assert first.json() == second.json()
+    other = client.post("/v1/models", files=FILE, data={"name": "shop"}, headers=KEY)
+    assert other.json()["errors"][0]["pointer"] == "/Idempotency-Key"
+    kept = [key for key in artifact_keys(settings.storage_url) if key.startswith("model-uploads/")]
+    assert len(kept) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer"),
+    [
+        ({}, "/name"),
+        ({"name": "Web!"}, "/name"),
+        ({"name": "mdl_1"}, "/name"),
+        ({"name": "web", "tags": "{"}, "/tags"),
+        ({"name": "web", "tags": "[]"}, "/tags"),
+        ({"name": "web", "tags": '{"Team": "x"}'}, "/tags/Team"),
+        ({"name": "web", "tags": '{"team": 3}'}, "/tags/team"),
+        ({"name": "web", "tags": '{"team": "a\\nb"}'}, "/tags/team"),
+        ({"name": "web", "tags": str({f"t{i}": "" for i in range(65)}).replace("'", '"')}, "/tags"),
+        ({"name": "web", "description": "x" * 4001}, "/description"),
+        ({"name": "web", "loss": "x"}, "/loss"),
+    ],
+)
+def test_what_is_unfit_is_named_and_nothing_is_kept(
+    client: TestClient, settings: ApiSettings, fields: dict[str, str], pointer: str
+) -> None:
+    """A pointer to the part, or into it."""
+    response = send(client, **fields)
+    assert response.status_code == 422, response.text
+    assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
+    assert not any(key.startswith("model-uploads/") for key in artifact_keys(settings.storage_url))
+
+
+def test_a_model_must_come_and_be_bounded(client: TestClient, settings: ApiSettings) -> None:
+    """No file, an empty one, and one that is too large."""
+    missing = client.post("/v1/models", files={"name": (None, b"web")})
+    assert missing.json()["errors"][0]["pointer"] == "/file"
+    empty = client.post("/v1/models", files={"file": ("m", b"")}, data={"name": "web"})
+    assert empty.json()["errors"] == [{"pointer": "/file", "detail": "is empty"}]
+    large = {"file": ("m", b"x" * (MAX_UPLOAD_BYTES + 1))}
+    assert client.post("/v1/models", files=large, data={"name": "web"}).status_code == 413
+    assert not any(key.startswith("model-uploads/") for key in artifact_keys(settings.storage_url))
+
+
+def test_a_training_is_queued_again(client: TestClient, store: Store, add_model: AddModel) -> None:
+    """As it was asked for, without its test, and bound to the dataset; sent again, it is queued once."""
+    model = add_model("web")
+    changed = {"dataset_id": model.dataset_id, "validation": None, "test_dataset_id": "ds_gone"}
+    asked = {**CURRENT["train"], **changed}
+    with store.begin() as tx:
+        tx.models.get(model.id).lineage = {
+            "job_id": model.job_id,
+            "datasets": {},
+            "spec": asked,
+            "seed": 7,
+            "rankery": "0.1.0",
+            "libraries": {},
+            "machine": "x86_64",
+        }
+    first, second = (client.post("/v1/models/web:1/reproduce", headers=KEY) for _ in range(2))
+    assert first.status_code == 202, first.text
+    assert first.json() == second.json()
+    job = first.json()
+    assert first.headers["location"] == f"/v1/jobs/{job['id']}"
+    aside = {"model_name", "test_dataset_id", "diagnostics", "limits", "priority"}
+    deciding = {name: value for name, value in asked.items() if name not in aside}
+    assert job["spec"] == {**deciding, "kind": "reproduce", "model_id": model.id, "system": "web:1"}
+    assert client.delete(f"/v1/datasets/{model.dataset_id}").status_code == 409
+    assert client.get("/v1/models/web").json()["lineage"]["spec"] == asked
+
+
+def test_what_cannot_be_trained_again_is_refused(
+    client: TestClient, store: Store, add_model: AddModel
+) -> None:
+    """An imported model, and one whose dataset is gone; each in words."""
+    assert client.post("/v1/models/web/reproduce").status_code == 404
+    imported, orphan = add_model("web"), add_model("shop")
+    with store.begin() as tx:
+        row = tx.models.get(imported.id)
+        row.dataset_id = row.loss = row.hyperparameters = None
+        row.lineage = {
+            "spec": {**CURRENT["train"], "dataset_id": "ds_gone"},
+            "job_id": row.job_id,
+            "datasets": {},
+            "seed": None,
+            "rankery": None,
+            "libraries": {},
+            "machine": "x86_64",
+        }
+        other = tx.models.get(orphan.id)
+        other.lineage = row.lineage
+    answers = [client.post(f"/v1/models/{name}/reproduce") for name in ("web", "shop")]
+    assert [answer.status_code for answer in answers] == [409, 409]
+    assert "only a model that was trained here" in answers[0].json()["detail"]
+    assert "ds_gone, which it was trained with, was deleted" in answers[1].json()["detail"]
+    shown = client.get("/v1/models/web").json()
+    assert (shown["source"], shown["dataset_id"], shown["loss"]) == ("imported", None, None)

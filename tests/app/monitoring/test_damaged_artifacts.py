@@ -1,0 +1,140 @@
+"""Stored bytes that are no longer those that were written: nothing is made of them, and they are named."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from app.monitoring.routes import readiness
+from core.data import dataset_statistics, synthetic_dataset, write_parquet
+from core.data.query_index import write_query_index
+from core.doctor import examine
+from core.store import Model, Store
+from core.store.artifacts.keys import features_key, model_key, queries_key
+from tests.app.conftest import TestClient
+
+DATASET = synthetic_dataset(20, seed=1, documents_per_query=5, n_features=3)
+DATA_KEY = "data/x/data.parquet"
+PAYLOAD = {"queries": [{"id": "q", "documents": [{"id": "d", "features": {"bm25": 0.7}}]}]}
+ADDRESSES = {
+    DATA_KEY: "/v1/datasets/{}/queries/{}",
+    queries_key(DATA_KEY): "/v1/datasets/{}/queries",
+    features_key(DATA_KEY): "/v1/datasets/{}/features",
+}
+
+
+@pytest.fixture
+def dataset_id(store: Store) -> str:
+    """A dataset, stored as a worker of the release before stores it: without checksums."""
+    with store.begin() as tx:
+        dataset = tx.datasets.add("judged", {"kind": "upload", "filename": "x", "format": "letor"})
+        statistics = dataset_statistics(DATASET)
+        tx.datasets.mark_ready(dataset.id, statistics=statistics, digest="d" * 64, data_key=DATA_KEY)
+    with store.artifacts.writing(DATA_KEY) as file:
+        write_parquet(DATASET, file)
+    with store.artifacts.writing(queries_key(DATA_KEY)) as file:
+        write_query_index(DATASET, file)
+    profiles = json.dumps([profile.as_json() for profile in examine(DATASET).features])
+    store.artifacts.write_bytes(features_key(DATA_KEY), profiles.encode())
+    return dataset.id
+
+
+def alter(store: Store, key: str, place: int | None = None) -> bytes:
+    """Alter one byte of an artifact, that in the middle unless told otherwise; return what it was."""
+    content = store.artifacts.read_bytes(key)
+    place = len(content) // 2 if place is None else place
+    store.artifacts.write_bytes(key, content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    return content
+
+
+def damage(response: httpx.Response) -> str:
+    """Return the key of the damaged artifact that a problem names."""
+    problem = response.json()
+    assert (response.status_code, problem["type"]) == (500, "/problems/artifact-damaged"), problem
+    return str(problem["detail"].removeprefix("the stored artifact ").partition(" is damaged: ")[0])
+
+
+def leaf(store: Store, key: str) -> int:
+    """Return the place of a digit of the first leaf value of a model: it stays a model, with other scores."""
+    text = store.artifacts.read_bytes(key)
+    place = text.index(b"leaf_value=") + len(b"leaf_value=")
+    return next(i for i in range(place, len(text)) if text[i : i + 1].isdigit())
+
+
+REQUESTS: dict[str, Callable[[TestClient], Any]] = {
+    "rank": lambda client: client.post("/v1/models/web/rank", json=PAYLOAD),
+    "explain": lambda client: client.post("/v1/models/web/rank", json=PAYLOAD | {"explain": True}),
+    "export": lambda client: client.get("/v1/models/web/export?format=lightgbm"),
+    "trees": lambda client: client.get("/v1/models/web/trees/0"),
+}
+
+
+@pytest.mark.parametrize("asked", REQUESTS)
+def test_scores_never_change_silently(
+    client: TestClient, store: Store, add_model: Callable[[str], Model], asked: str
+) -> None:
+    """One digit of a leaf altered on disk: the model is refused, named, and back when its bytes are."""
+    key = model_key(add_model("web").id)
+    good = alter(store, key, leaf(store, key))
+    assert damage(REQUESTS[asked](client)) == key
+    assert f"damaged artifacts: {key}" in client.get("/readyz").json()["detail"]
+    store.artifacts.write_bytes(key, good)
+    assert REQUESTS[asked](client).status_code == 200
+    assert "damaged" not in client.get("/readyz").json()["detail"]
+
+
+def test_a_model_whose_text_is_gone_is_damaged(
+    client: TestClient, store: Store, add_model: Callable[[str], Model]
+) -> None:
+    """It is on record, so this is no 404."""
+    key = model_key(add_model("web").id)
+    store.artifacts.delete(key)
+    assert damage(client.post("/v1/models/web/rank", json=PAYLOAD)) == key
+
+
+def test_a_good_copy_in_memory_goes_on_serving(
+    client: TestClient, store: Store, add_model: Callable[[str], Model]
+) -> None:
+    """What was verified when it was read stays what it was."""
+    key = model_key(add_model("web").id)
+    before = client.post("/v1/models/web/rank", json=PAYLOAD).json()
+    alter(store, key, leaf(store, key))
+    assert client.post("/v1/models/web/rank", json=PAYLOAD).json() == before
+
+
+def test_damage_keeps_the_service_ready() -> None:
+    """Another replica has the same storage, so there is nobody better to ask; the answer names the keys."""
+    response = readiness({"database": None}, ["models/mdl_1/model.txt"])
+    assert response.status_code == 200
+    assert json.loads(bytes(response.body))["damaged_artifacts"] == ["models/mdl_1/model.txt"]
+
+
+@pytest.mark.parametrize("key", ADDRESSES)
+def test_an_altered_file_of_a_dataset_is_not_shown(
+    client: TestClient, store: Store, dataset_id: str, key: str
+) -> None:
+    """What was read once and altered since is compared again; the other files are shown as before."""
+    addresses = {k: address.format(dataset_id, DATASET.query_ids[3]) for k, address in ADDRESSES.items()}
+    for address in addresses.values():
+        assert client.get(address).status_code == 200
+    alter(store, key)
+    # The index of queries is in memory by then, and good.
+    expected = 200 if key == queries_key(DATA_KEY) else 500
+    assert client.get(addresses[key]).status_code == expected
+    for other in addresses.keys() - {key}:
+        assert client.get(addresses[other]).status_code == 200
+
+
+@pytest.mark.parametrize("key", ADDRESSES)
+@pytest.mark.parametrize("content", [b"", b"no such format", bytes(4096)], ids=["empty", "text", "zeros"])
+def test_a_file_that_was_never_verified_and_cannot_be_read(
+    client: TestClient, store: Store, dataset_id: str, key: str, content: bytes
+) -> None:
+    """Data folders of an earlier release have no checksums: what cannot be read is damaged all the same."""
+    store.artifacts.write_bytes(key, content)
+    response = client.get(ADDRESSES[key].format(dataset_id, DATASET.query_ids[3]))
+    assert damage(response) == key
+    with store.read() as tx:
+        assert tx.digests.damaged(9) == [key]

@@ -1,0 +1,148 @@
+"""What the database tells Prometheus."""
+
+import asyncio
+import platform
+import time
+from collections.abc import Callable
+
+import pytest
+
+from app.monitoring import metrics
+from app.scoring.served_models import ServedModels
+from core.store import Model, Store, StoreSettings
+from core.store.repositories.job_tallies import (
+    CACHE_HITS,
+    CACHE_MISSES,
+    TRAINING_ITERATIONS,
+    TRAINING_SECONDS,
+    count_attempt,
+    count_job,
+)
+from tests.app.conftest import TestClient, wait_for_probes
+from tests.app.monitoring.conftest import Samples, named, samples
+from tests.servers import Gate, PostgresServer
+from tests.servers.fixtures import Places
+
+Scrape = Callable[[], Samples]
+
+
+def test_the_queue_by_kind_and_priority(store: Store, scrape: Scrape) -> None:
+    """Depth, and how long the first has waited; kinds that nobody waits for are 0."""
+    with store.begin() as tx:
+        for _ in range(3):
+            tx.jobs.add("train", {})
+    time.sleep(0.05)
+    found = scrape()
+    train = {"kind": "train", "lane": "training", "priority": "normal"}
+    rank = {"kind": "rank", "lane": "quick", "priority": "high"}
+    assert found[named("rankery_jobs_queued", **train)] == 3
+    assert 0.05 <= found[named("rankery_oldest_queued_job_age_seconds", **train)] < 60
+    assert found[named("rankery_jobs_queued", **rank)] == 0
+    assert found[named("rankery_oldest_queued_job_age_seconds", **rank)] == 0
+
+
+def test_running_jobs(store: Store, scrape: Scrape) -> None:
+    """A claimed job runs and waits no longer."""
+    with store.begin() as tx:
+        job = tx.jobs.add("evaluate", {})
+        tx.jobs.claim(job.id, "w1", 15)
+    found = scrape()
+    assert found[named("rankery_jobs_running", kind="evaluate", lane="quick")] == 1
+    assert found[named("rankery_jobs_running", kind="train", lane="training")] == 0
+    queued = named("rankery_jobs_queued", kind="evaluate", lane="quick", priority="normal")
+    assert found[queued] == 0
+
+
+def test_durations_are_a_histogram(store: Store, scrape: Scrape) -> None:
+    """Buckets are cumulative; a duration on a bound is within it, and clocks that disagree make it 0."""
+    with store.begin() as tx:
+        for seconds in (-1, 0.5, 3, 60, 300_000):
+            count_job(tx.tallies, "train", "succeeded", seconds)
+        count_job(tx.tallies, "train", "failed", 7)
+    found = scrape()
+    ended = {"kind": "train", "status": "succeeded"}
+    within = [
+        found[named("rankery_job_duration_seconds_bucket", **ended, le=bound)]
+        for bound in ("0.5", "1.0", "5.0", "30.0", "60.0", "259200.0", "+Inf")
+    ]
+    assert within == [2, 2, 3, 3, 4, 4, 5]
+    assert found[named("rankery_job_duration_seconds_count", **ended)] == 5
+    assert found[named("rankery_job_duration_seconds_sum", **ended)] == 0 + 0.5 + 3 + 60 + 300_000
+    assert found[named("rankery_job_duration_seconds_sum", kind="train", status="failed")] == 7
+
+
+def test_attempts_and_lost_leases(store: Store, scrape: Scrape) -> None:
+    """Each ending is counted; a lost one is a lost lease as well."""
+    with store.begin() as tx:
+        for ending in ("lost", "lost", "handed_back", "succeeded"):
+            count_attempt(tx.tallies, "train", ending)
+    found = scrape()
+    assert found[named("rankery_job_attempts_total", kind="train", ending="lost")] == 2
+    assert found[named("rankery_job_attempts_total", kind="train", ending="handed_back")] == 1
+    assert found[named("rankery_leases_lost_total", kind="train")] == 2
+    assert found[named("rankery_leases_lost_total", kind="ingest")] == 0
+
+
+def test_trainings_and_caches(store: Store, scrape: Scrape) -> None:
+    """Speed is iterations over seconds; caches are told apart."""
+    with store.begin() as tx:
+        tx.tallies.add(TRAINING_ITERATIONS, amount=120)
+        tx.tallies.add(TRAINING_SECONDS, amount=2.5)
+        tx.tallies.add(CACHE_HITS, {"cache": "arrays"}, 4)
+        tx.tallies.add(CACHE_MISSES, {"cache": "binned"})
+    found = scrape()
+    assert found[named("rankery_training_iterations_total")] == 120
+    assert found[named("rankery_training_seconds_total")] == 2.5
+    assert found[named("rankery_worker_cache_hits_total", cache="arrays")] == 4
+    assert found[named("rankery_worker_cache_misses_total", cache="binned")] == 1
+
+
+def test_what_is_stored(store: Store, scrape: Scrape, add_model: Callable[[str], Model]) -> None:
+    """Datasets by status with the bytes as sent, and models."""
+    model = add_model("web")
+    with store.begin() as tx:
+        tx.datasets.add("waiting", {"kind": "upload"}, size_bytes=1_000)
+    found = scrape()
+    assert found[named("rankery_datasets", status="ready")] == 1
+    assert found[named("rankery_datasets", status="pending")] == 1
+    assert found[named("rankery_dataset_bytes", status="pending")] == 1_000
+    assert found[named("rankery_models")] == 1
+    assert found[named("rankery_model_bytes")] == model.size_bytes
+
+
+def test_the_database_is_read_now_and_then(
+    store: Store, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scrapes that follow each other closely are told the same."""
+    monkeypatch.setattr(metrics, "FRESH_SECONDS", 3600.0)
+    first = client.get("/metrics").text
+    with store.begin() as tx:
+        tx.jobs.add("train", {})
+    queued = 'rankery_jobs_queued{kind="train",lane="training",priority="normal"} 0.0'
+    assert queued in first
+    assert queued in client.get("/metrics").text
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("put_away", [Gate.shut, Gate.block])
+def test_without_a_database(
+    places: Places, postgres: PostgresServer, put_away: Callable[[Gate], None]
+) -> None:
+    """That it is away, or hangs, is a metric; what needs no database is still told, and soon."""
+    with Gate(postgres.port) as gate:
+        database_url = places["database_url"].replace(f":{postgres.port}/", f":{gate.port}/")
+        store = Store.open(StoreSettings(**places | {"database_url": database_url}))
+        told = metrics.Metrics(store, ServedModels(store, 0), "1.2")
+        put_away(gate)
+        began = time.monotonic()
+        found = samples(asyncio.run(told.exposition(""))[0].decode())
+        assert time.monotonic() - began < 5
+        assert found[named("rankery_database_up")] == 0
+        assert found[named("rankery_build_info", version="1.2", python=platform.python_version())] == 1
+        assert not [name for name, _ in found if name.startswith("rankery_jobs")]
+        gate.unblock()
+        gate.open()
+        again = metrics.Metrics(store, ServedModels(store, 0), "1.2")
+        assert samples(asyncio.run(again.exposition(""))[0].decode())[named("rankery_database_up")] == 1
+        wait_for_probes()
+        store.close()

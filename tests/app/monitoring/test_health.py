@@ -1,0 +1,157 @@
+"""Liveness and readiness."""
+
+import contextlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from app import ApiSettings, create_app
+from app.application import LOCK_SECONDS
+from app.auth import key_cache as keyring
+from app.monitoring import metrics
+from app.monitoring.routes import readiness
+from tests.app.conftest import NO_BROKER, TestClient, wait_for_probes
+from tests.servers import Gate, PostgresServer, S3Server
+from tests.servers.fixtures import Places
+
+
+@pytest.fixture
+def database_gate(postgres: PostgresServer) -> Iterator[Gate]:
+    """What stands between the application and PostgreSQL."""
+    with Gate(postgres.port) as gate:
+        yield gate
+
+
+@pytest.fixture
+def storage_gate(s3: S3Server) -> Iterator[Gate]:
+    """What stands between the application and S3."""
+    with Gate(s3.port) as gate:
+        yield gate
+
+
+@pytest.fixture
+def remote(
+    places: Places,
+    postgres: PostgresServer,
+    database_gate: Gate,
+    storage_gate: Gate,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[TestClient]:
+    """A client of an application whose database and storage can be put out of reach."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{storage_gate.port}")
+    database_url = places["database_url"].replace(f":{postgres.port}/", f":{database_gate.port}/")
+    settings = ApiSettings(**places | {"database_url": database_url, "broker_url": NO_BROKER})
+    with TestClient(create_app(settings), base_url="http://127.0.0.1") as client:
+        yield client
+        for gate in (database_gate, storage_gate):
+            gate.unblock()
+            gate.open()
+        wait_for_probes()
+
+
+def test_the_process_is_alive_whatever_else_is_down(client: TestClient) -> None:
+    """Liveness asks nobody else."""
+    response = client.get("/healthz")
+    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+
+
+def test_readiness_names_what_is_down(client: TestClient) -> None:
+    """Without a broker the answer is a 503 that names it alone, and why."""
+    response = client.get("/readyz")
+    assert response.status_code == 503
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.json()["detail"] == "the broker refuses connections"
+
+
+def test_ready_when_all_parts_answer() -> None:
+    """Each part is listed."""
+    response = readiness({"database": None, "storage": None, "broker": None})
+    assert response.status_code == 200
+    assert json.loads(bytes(response.body)) == {
+        "status": "ready",
+        "checks": {"database": "ok", "storage": "ok", "broker": "ok"},
+        "damaged_artifacts": [],
+    }
+
+
+def test_all_that_is_down_is_named() -> None:
+    """The parts that answer are not mentioned."""
+    response = readiness({"database": "is busy", "storage": None, "broker": "refuses connections"})
+    assert (
+        json.loads(bytes(response.body))["detail"] == "the database is busy; the broker refuses connections"
+    )
+
+
+@pytest.mark.servers
+def test_servers_out_of_reach(remote: TestClient, database_gate: Gate, storage_gate: Gate) -> None:
+    """Servers that are away are named without their addresses, and ready again when they are back."""
+    assert remote.get("/readyz").json()["detail"] == "the broker refuses connections"
+    database_gate.shut()
+    storage_gate.shut()
+    answer = remote.get("/readyz").json()["detail"]
+    assert answer.startswith("the database refuses connections; the storage ")
+    assert "127.0.0.1" not in answer
+    assert str(database_gate.port) not in answer
+    database_gate.open()
+    storage_gate.open()
+    assert remote.get("/readyz").json()["detail"] == "the broker refuses connections"
+
+
+@pytest.mark.servers
+def test_servers_that_hang(remote: TestClient, database_gate: Gate, storage_gate: Gate) -> None:
+    """A database and a storage that take connections and say nothing hold the answer up for 2 s together."""
+    database_gate.block()
+    storage_gate.block()
+    for _ in range(2):
+        began = time.monotonic()
+        answer = remote.get("/readyz").json()["detail"]
+        assert answer.startswith("the database does not answer within 2 s; the storage does not answer ")
+        assert time.monotonic() - began < 4
+        assert remote.get("/healthz").status_code == 200
+
+
+@pytest.mark.servers
+def test_who_watches_is_told_that_the_database_is_away(remote: TestClient, database_gate: Gate) -> None:
+    """Whoever could read the metrics before still can; nobody else comes in, nor to anything else."""
+    services = remote.app.state.services  # type: ignore[attr-defined]
+    with services.store.begin() as tx:
+        _, secret = tx.api_keys.create("prometheus", ["read"])
+    services.doorkeeper.keyring.key_made()
+    known, unknown = ({"authorization": f"Bearer {key}"} for key in (secret, "rk_unknown"))
+    assert "rankery_database_up 1.0" in remote.get("/metrics", headers=known).text
+    database_gate.shut()
+    time.sleep(max(keyring.FRESH_SECONDS, metrics.FRESH_SECONDS) + 0.1)
+    assert "rankery_database_up 0.0" in remote.get("/metrics", headers=known).text
+    assert remote.get("/metrics", headers=unknown).status_code == 503
+    assert remote.get("/metrics").status_code == 401
+    assert remote.get("/v1/jobs", headers=known).status_code == 503
+
+
+@pytest.mark.embedded
+def test_a_database_that_is_locked(client: TestClient, settings: ApiSettings) -> None:
+    """A write gets its 503 after five seconds; reads go on, and `/readyz` names the lock."""
+    with contextlib.closing(
+        sqlite3.connect(settings.data_dir / "rankery.db", isolation_level=None)
+    ) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        refused = client.post("/v1/datasets/synthetic", json={"queries": 1})
+        assert time.monotonic() - began >= LOCK_SECONDS
+        assert refused.status_code == 503
+        assert "is locked" in refused.json()["detail"]
+        assert client.get("/v1/jobs").status_code == 200
+        assert (
+            "the database takes no writes: its lock has been held" in client.get("/readyz").json()["detail"]
+        )
+        holder.execute("ROLLBACK")
+    assert "the database" not in client.get("/readyz").json()["detail"]
+    assert client.post("/v1/datasets/synthetic", json={"queries": 1}).status_code == 202
+
+
+def test_jobs_are_accepted_without_a_broker(client: TestClient) -> None:
+    """The database is the truth; a lost wake-up loses no job."""
+    assert client.post("/v1/datasets/synthetic", json={"queries": 1}).status_code == 202
+    assert client.get("/v1/jobs?status=queued").json()["items"] != []

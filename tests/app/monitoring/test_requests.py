@@ -1,0 +1,76 @@
+"""Requests as Prometheus counts them."""
+
+from collections.abc import Callable
+
+import pytest
+from fastapi import FastAPI
+
+from tests.app.conftest import TestClient
+from tests.app.monitoring.conftest import Samples, named
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "route", "status"),
+    [
+        ("GET", "/v1/jobs", "/v1/jobs", 200),
+        ("GET", "/v1/jobs/job_1", "/v1/jobs/{job_id}", 404),
+        ("GET", "/v1/jobs?limit=0", "/v1/jobs", 422),
+        ("PUT", "/v1/jobs", "/v1/jobs", 405),
+        ("GET", "/jobs/job_1", "/jobs/{job_id}", 200),
+        ("GET", "/datasets/ds_1/queries/a/b", "/datasets/{dataset_id}/queries/{query_id}", 200),
+        ("GET", "/static/pages/job.js", "/static/*", 200),
+        ("GET", "/static/nothing.js", "/static/*", 404),
+        ("GET", "/static/plotly.min.js", "/static/*", 200),
+        ("GET", "/static-offline-docs/nothing", "/static-offline-docs/*", 404),
+        ("GET", "/guide/nothing/at/all", "/guide/*", 404),
+        ("GET", "/openapi.json", "/openapi.json", 200),
+        ("GET", "/healthz", "/healthz", 200),
+        ("GET", "/v1/nothing", "unmatched", 404),
+        ("GET", "/%0Arankery_up 1", "unmatched", 404),
+    ],
+)
+def test_a_request_is_counted_by_its_route(
+    client: TestClient, scrape: Callable[[], Samples], method: str, path: str, route: str, status: int
+) -> None:
+    """The label is the route as declared, never what a caller may choose."""
+    assert client.request(method, path).status_code == status
+    found = scrape()
+    assert found[named("rankery_http_requests_total", route=route, method=method, status=str(status))] == 1
+    assert found[named("rankery_http_request_duration_seconds_count", route=route, method=method)] == 1
+
+
+def test_callers_make_no_series(client: TestClient, scrape: Callable[[], Samples]) -> None:
+    """Paths and methods that lead nowhere share one series, however many there are."""
+    scrape()
+    before = len(scrape())
+    for number in range(30):
+        client.get(f"/nothing-{number}")
+        client.get(f"/guide/{number}")
+        client.get(f"/static/{number}")
+        client.get(f"/static-offline-docs/{number}")
+        client.get(f"/v1/jobs/job_{number}")
+        client.request(f"BREW{number}", "/coffee")
+    after = scrape()
+    assert after[named("rankery_http_requests_total", route="unmatched", method="GET", status="404")] == 30
+    assert after[named("rankery_http_requests_total", route="unmatched", method="other", status="404")] == 30
+    # A counter and the buckets, count and sum of a histogram, for each of six pairs of route and method.
+    assert len(after) - before == 6 * (1 + 16 + 2)
+
+
+def test_a_fault_of_ours_is_counted(
+    application: FastAPI, client: TestClient, scrape: Callable[[], Samples]
+) -> None:
+    """The 500 that an exception became is one of the statuses."""
+
+    def fail() -> None:
+        raise RuntimeError
+
+    application.add_api_route("/v1/fail", fail)
+    client.get("/v1/fail")
+    assert scrape()[named("rankery_http_requests_total", route="/v1/fail", method="GET", status="500")] == 1
+
+
+def test_requests_at_this_moment(client: TestClient, scrape: Callable[[], Samples]) -> None:
+    """Only the scrape itself is being answered."""
+    client.get("/healthz")
+    assert scrape()[named("rankery_http_requests_in_progress")] == 1

@@ -1,0 +1,123 @@
+"""Mutated requests, one after the other, through the application and through the reference."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+import numpy as np
+
+from tests.app.scoring.differential.rank_requests import RankRequests
+from tests.app.scoring.differential.requests import NAMES, Answer, Form, Reading, Refused, Sent
+from tests.app.scoring.differential.served import Served
+from tests.app.scoring.differential.table_requests import TableRequests
+from tests.app.scoring.differential.tensor_requests import TensorRequests
+
+FORMS: Sequence[Form] = (
+    RankRequests(),
+    TensorRequests(binary=False),
+    TensorRequests(binary=True),
+    TableRequests(),
+)
+BATCH = 500
+_REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+@dataclass
+class Outcome:
+    """What became of the requests of a form.
+
+    Attributes:
+        bodies: How many there were.
+        accepted: How many were scored.
+        refused: How many were refused.
+        stricter: How many of those by a rule that the reference does not have.
+        quick: How many our quick reader read.
+        scores: How many scores were compared.
+        faults: How many were answered 5xx.
+        differences: Seed and difference of each request that was read in different ways.
+    """
+
+    bodies: int = 0
+    accepted: int = 0
+    refused: int = 0
+    stricter: int = 0
+    quick: int = 0
+    scores: int = 0
+    faults: int = 0
+    differences: list[tuple[int, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class _Exchange:
+    seed: int
+    answer: Answer
+    reading: Reading | None
+
+
+async def compare(form: Form, served: Served, bodies: int, first_seed: int = 0) -> AsyncIterator[Outcome]:
+    """Compare so many requests of a form; yields what became of all so far after each batch."""
+    outcome = Outcome()
+    for first in range(first_seed, first_seed + bodies, BATCH):
+        seeds = range(first, min(first + BATCH, first_seed + bodies))
+        exchanges = [await _exchange(form, served, seed, outcome) for seed in seeds]
+        read = [exchange.reading.features for exchange in exchanges if exchange.reading]
+        features = np.concatenate([np.empty((0, len(NAMES))), *read])
+        scores = served.scores(features) if len(features) else np.empty(0)
+        for exchange in exchanges:
+            size = len(exchange.reading.features) if exchange.reading else 0
+            _judge(form, exchange, scores[:size], outcome)
+            scores = scores[size:]
+        yield outcome
+
+
+async def _exchange(form: Form, served: Served, seed: int, outcome: Outcome) -> _Exchange:
+    sent = form.make(seed)
+    answer = await served.ask(sent)
+    is_quick, difference = form.compare_readers(sent, await served.model(), served.settings)
+    outcome.quick += is_quick
+    if difference:
+        outcome.differences.append((seed, difference))
+    return _Exchange(seed, answer, _read(form, sent, served))
+
+
+def _read(form: Form, sent: Sent, served: Served) -> Reading | None:
+    try:
+        return form.read(sent, served.settings)
+    except Refused:
+        return None
+
+
+def _judge(form: Form, exchange: _Exchange, scores: Any, outcome: Outcome) -> None:
+    answer, reading = exchange.answer, exchange.reading
+    outcome.bodies += 1
+    if answer.status == HTTPStatus.OK:
+        outcome.accepted += 1
+        outcome.scores += len(scores)
+        found = form.answered(answer)
+        difference = "only the application takes it" if reading is None else ""
+        if reading is not None and not _same(found, reading.expected(scores)):
+            difference = f"scored {found}, not {reading.expected(scores)}"
+    elif answer.status in _REFUSALS:
+        outcome.refused += 1
+        stricter = reading is not None and form.is_stricter(answer)
+        outcome.stricter += stricter
+        difference = "" if reading is None or stricter else f"refused: {_detail(answer)}"
+    else:
+        outcome.faults += answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        difference = f"answered {answer.status}: {_detail(answer)}"
+    if difference:
+        outcome.differences.append((exchange.seed, difference[:1000]))
+
+
+def _same(found: Any, expected: Any) -> bool:
+    """Compare to the bit: `repr` tells -0.0 from 0.0 and has all digits."""
+    return repr(found) == repr(expected)
+
+
+def _detail(answer: Answer) -> str:
+    try:
+        return str(json.loads(answer.content))
+    except ValueError:
+        return answer.content.decode(errors="replace")

@@ -1,0 +1,210 @@
+"""Candidate documents as JSON, read by Python's own parser."""
+
+import json
+import random
+import re
+from json import JSONDecodeError
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from app.evaluation.ranking_schemas import LONGEST_ID, MOST_RANKED, RankRequest
+from app.http.bodies import parse_json
+from app.scoring.candidates import Candidates, general_candidates
+from app.scoring.limits import check_candidates, max_containers
+from app.scoring.quick_candidates import quick_candidates
+from app.scoring.served_models import ServedModel
+from app.settings import ApiSettings
+from core.errors import InvalidInput
+from core.types import Float64Array
+from tests.app.scoring.differential.mutations import mutated
+from tests.app.scoring.differential.requests import NAMES, Answer, Reading, Refused, Sent, require
+
+MOST_LEVELS = 200  # of arrays and objects that a value stands in
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^\s\[\]{}":,]+')
+
+
+class RankRequests:
+    """Queries with documents, features by name or in the model's order."""
+
+    name = "JSON"
+
+    def make(self, seed: int) -> Sent:
+        """See `Form`."""
+        generator = random.Random(seed)
+        queries = [
+            {
+                "id": f"q{number}",
+                "documents": [_document(generator, d) for d in range(generator.randrange(5))],
+            }
+            for number in range(generator.randrange(1, 4))
+        ]
+        body: dict[str, Any] = {"queries": queries}
+        if generator.random() < 0.3:
+            body["top_k"] = generator.choice((1, 2, None))
+        if generator.random() < 0.1:
+            body["explain"] = generator.random() < 0.5
+        text = json.dumps(
+            body,
+            ensure_ascii=generator.random() < 0.3,
+            separators=generator.choice(((",", ":"), (", ", ": "), (" ,", "\t:\n"))),
+        )
+        return Sent("/v1/models/web/rank", mutated(text, generator), {"content-type": "application/json"})
+
+    def read(self, sent: Sent, settings: ApiSettings) -> Reading:
+        """See `Form`."""
+        body = parsed(sent.content, max_containers(settings))
+        require(type(body) is dict and {"queries"} <= body.keys() <= {"queries", "top_k", "explain"})
+        queries, top_k = body["queries"], body.get("top_k")
+        require(top_k is None or (type(top_k) is int and 1 <= top_k <= MOST_RANKED))
+        require(type(body.get("explain", False)) is bool)
+        require(type(queries) is list and 0 < len(queries) <= settings.max_rank_queries)
+        rows: list[list[float]] = []
+        ids: list[tuple[str, list[str]]] = []
+        for query in queries:
+            require(type(query) is dict and query.keys() == {"id", "documents"} and _is_id(query["id"]))
+            require(type(query["documents"]) is list)
+            rows += map(_row, query["documents"])
+            ids.append((query["id"], [document["id"] for document in query["documents"]]))
+            require(len(set(ids[-1][1])) == len(ids[-1][1]))
+        require(len(rows) <= settings.max_rank_documents)
+        features = np.array(rows).reshape(-1, len(NAMES))
+        return Reading(in_float32(features), lambda scores: _expected(ids, scores, top_k))
+
+    def is_stricter(self, answer: Answer) -> bool:
+        """See `Form`."""
+        return False
+
+    def answered(self, answer: Answer) -> Any:
+        """See `Form`."""
+        return [
+            (query["id"], [(found["id"], found["rank"], found["score"]) for found in query["ranking"]])
+            for query in json.loads(answer.content)["queries"]
+        ]
+
+    def compare_readers(self, sent: Sent, model: ServedModel, settings: ApiSettings) -> tuple[bool, str]:
+        """See `Form`."""
+        try:
+            quick = quick_candidates(sent.content, model, settings)
+        except InvalidInput:
+            return False, "" if _general(sent.content, settings) is None else "only the quick way refuses"
+        if quick is None:
+            return False, ""
+        general = _general(sent.content, settings)
+        if general is None:
+            return True, "only the quick way takes it"
+        same = np.array_equal(quick.features, general.features, equal_nan=True)
+        members = ("query_ids", "document_ids", "top_k", "explain")
+        same &= all(getattr(quick, name) == getattr(general, name) for name in members)
+        return True, "" if same else "the two ways read different documents"
+
+
+def parsed(content: bytes, most_containers: int) -> Any:
+    """Parse JSON by Python's own parser, without what it takes beyond RFC 8259.
+
+    Raises:
+        Refused: It is none, or too deep or too much of it.
+    """
+    require(content.count(b"[") + content.count(b"{") <= most_containers)
+    try:
+        text = content.decode("utf-8")
+        value = json.loads(text, parse_constant=_refuse, object_pairs_hook=_members)
+    except (ValueError, RecursionError) as error:
+        raise Refused from error
+    _check_texts(value)
+    level = 0
+    for token in _TOKENS.finditer(text):
+        level -= token[0] in "]}"
+        require(level <= MOST_LEVELS)
+        level += token[0] in "[{"
+    return value
+
+
+def number(value: Any) -> float:
+    """Return a number, NaN for null.
+
+    Raises:
+        Refused: It is none, or infinite in float64 or float32.
+    """
+    if value is None:
+        return float("nan")
+    require(type(value) in (int, float))
+    try:
+        found = float(value)
+    except OverflowError as error:
+        raise Refused from error
+    with np.errstate(over="ignore"):
+        require(np.isfinite(np.float32(found)))
+    return found
+
+
+def in_float32(features: Float64Array) -> Float64Array:
+    """Round as the features of training are."""
+    return features.astype(np.float32).astype(np.float64)
+
+
+def _refuse(constant: str) -> Any:
+    raise Refused(constant)
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object, of members of one name the last, when all of them were checked."""
+    for name, value in pairs:
+        _check_texts(name)
+        _check_texts(value)
+    return dict(pairs)
+
+
+def _check_texts(value: Any) -> None:
+    """Refuse halves of surrogate pairs, which UTF-8 has no bytes for; objects were checked before."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise Refused from error
+    elif isinstance(value, list):
+        for item in value:
+            _check_texts(item)
+
+
+def _document(generator: random.Random, number: int) -> dict[str, Any]:
+    values = [generator.choice((None, 0, 1, generator.gauss(0, 1), generator.gauss(0, 1))) for _ in NAMES]
+    if generator.random() < 0.5:
+        return {"id": f"d{number}", "features": values}
+    named = [(name, value) for name, value in zip(NAMES, values, strict=True) if generator.random() < 0.8]
+    generator.shuffle(named)
+    return {"features": dict(named), "id": f"d{number}"}
+
+
+def _is_id(value: Any) -> bool:
+    return type(value) is str and len(value) <= LONGEST_ID
+
+
+def _row(document: Any) -> list[float]:
+    require(type(document) is dict and document.keys() == {"id", "features"} and _is_id(document["id"]))
+    features = document["features"]
+    if type(features) is dict:
+        require(features.keys() <= set(NAMES))
+        features = [features.get(name) for name in NAMES]
+    require(type(features) is list and len(features) == len(NAMES))
+    return [number(value) for value in features]
+
+
+def _expected(ids: list[tuple[str, list[str]]], scores: Float64Array, top_k: int | None) -> Any:
+    found, start = [], 0
+    for query_id, document_ids in ids:
+        scored = sorted(zip(document_ids, scores[start:].tolist(), strict=False), key=lambda pair: -pair[1])
+        ranking = [(document, rank, score) for rank, (document, score) in enumerate(scored, 1)]
+        found.append((query_id, ranking[:top_k]))
+        start += len(document_ids)
+    return found
+
+
+def _general(content: bytes, settings: ApiSettings) -> Candidates | None:
+    try:
+        body = parse_json(content, max_containers(settings))
+        check_candidates(body, settings)
+        return general_candidates(RankRequest.model_validate(body), NAMES)
+    except (JSONDecodeError, ValidationError, InvalidInput):
+        return None

@@ -1,0 +1,124 @@
+"""The real application in this process, with a model that tells documents apart."""
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+from fastapi import FastAPI
+
+from app import ApiSettings, create_app
+from app.scoring.served_models import ServedModel
+from core.store.artifacts.keys import model_key
+from core.types import Float64Array
+from tests.app.scoring.differential.requests import NAMES, Answer, Sent
+
+_NO_ANSWER: dict[str, Any] = {"status": 500, "headers": []}
+_NO_BROKER = "redis://127.0.0.1:1/0"
+
+
+class Served:
+    """An application that serves a model.
+
+    Args:
+        application: It, started.
+        booster: The same model in LightGBM.
+    """
+
+    def __init__(self, application: FastAPI, booster: lightgbm.Booster) -> None:
+        self._application = application
+        self._booster = booster
+        self.settings: ApiSettings = application.state.services.settings
+
+    async def model(self) -> ServedModel:
+        """Return the model that scores."""
+        model: ServedModel = await self._application.state.services.models.get("web")
+        return model
+
+    def scores(self, features: Float64Array) -> Float64Array:
+        """Score documents by LightGBM."""
+        return np.asarray(self._booster.predict(features, raw_score=True), np.float64)
+
+    async def ask(self, sent: Sent) -> Answer:
+        """Have a request answered by the application, as a server would."""
+        path, _, query = sent.path.partition("?")
+        headers = {"host": "127.0.0.1", "content-length": str(len(sent.content)), **sent.headers}
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": "POST",
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "root_path": "",
+            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+            "client": ("127.0.0.1", 5),
+            "server": ("127.0.0.1", 8000),
+        }
+        messages: list[Any] = []
+        waiting = [{"type": "http.request", "body": sent.content, "more_body": False}]
+
+        async def receive() -> Any:
+            return waiting.pop() if waiting else await asyncio.Event().wait()
+
+        async def send(message: Any) -> None:
+            messages.append(message)
+
+        # What a server does with an error that nothing has answered.
+        with contextlib.suppress(Exception):
+            await self._application(scope, receive, send)
+        start = next((one for one in messages if one["type"] == "http.response.start"), _NO_ANSWER)
+        content = b"".join(one.get("body", b"") for one in messages if one["type"] == "http.response.body")
+        found = {name.decode().lower(): value.decode() for name, value in start.get("headers") or ()}
+        return Answer(start["status"], content, found)
+
+
+@contextlib.asynccontextmanager
+async def served(folder: Path) -> AsyncIterator[Served]:
+    """Start an application with a store in a folder, and stop it."""
+    settings = ApiSettings(data_dir=folder, broker_url=_NO_BROKER, scores_per_second=0, log_level="error")
+    application = create_app(settings)
+    async with application.router.lifespan_context(application):
+        booster = _booster()
+        _add_model(application, booster.model_to_string())
+        yield Served(application, booster)
+
+
+def _booster() -> lightgbm.Booster:
+    generator = np.random.default_rng(5)
+    features = generator.normal(size=(4_000, len(NAMES)))
+    features[generator.random(features.shape) < 0.2] = np.nan
+    target = np.nansum(features * np.array([3, -2, 1, 0.5, 2]), 1) + np.isnan(features) @ [
+        1.0,
+        2.0,
+        3.0,
+        4.0,
+        5.0,
+    ]
+    parameters = {"objective": "regression", "num_leaves": 31, "verbosity": -1, "seed": 1, "num_threads": 1}
+    return lightgbm.train(parameters, lightgbm.Dataset(features, target), num_boost_round=40)
+
+
+def _add_model(application: FastAPI, text: str) -> None:
+    store = application.state.services.store
+    with store.begin() as tx:
+        dataset = tx.datasets.add("judged", {"kind": "synthetic", "queries": 3, "seed": 0})
+        job = tx.jobs.add("train", {"model_name": "web"}, dataset_ids=[dataset.id])
+        model = tx.models.add(
+            name="web",
+            job_id=job.id,
+            dataset_id=dataset.id,
+            feature_names=list(NAMES),
+            loss={"name": "lambdarank"},
+            hyperparameters={},
+            best_iteration=40,
+            sha256=hashlib.sha256(text.encode()).hexdigest(),
+            size_bytes=len(text),
+        )
+    store.artifacts.write_bytes(model_key(model.id), text.encode())

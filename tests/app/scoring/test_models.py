@@ -1,0 +1,118 @@
+"""Models in memory."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from app.scoring import served_models as models
+from app.scoring.served_models import ServedModels
+from core.errors import NotFound, StoreUnavailable
+from core.store import Model, Store
+from core.store.artifacts.keys import model_key
+
+MANY_BYTES = 10**9
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(work)
+
+
+def test_a_model_is_read_once(
+    store: Store, add_model: Callable[[str], Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many requests wait for it, and by whichever reference."""
+    model = add_model("web")
+    reads: list[str] = []
+    read_bytes = store.artifacts.read_bytes
+    monkeypatch.setattr(store.artifacts, "read_bytes", lambda key: reads.append(key) or read_bytes(key))  # type: ignore[func-returns-value]
+
+    async def work() -> None:
+        served = ServedModels(store, MANY_BYTES)
+        found = await asyncio.gather(
+            *(served.get(reference) for reference in ("web", "web:1", model.id) for _ in range(9))
+        )
+        assert len({id(one) for one in found}) == 1
+        assert await served.get("web") is found[0]
+        usage = served.usage()
+        assert (usage.hits + usage.misses, usage.models) == (28, 1)
+        assert usage.bytes > 0
+
+    _run(work())
+    assert reads == [model_key(model.id)]
+
+
+def test_models_make_room(store: Store, add_model: Callable[[str], Model]) -> None:
+    """The least recently used goes first; one alone may take more than there is."""
+    add_model("web")
+    add_model("web")
+
+    async def work() -> None:
+        one_alone = ServedModels(store, 0)
+        first = await one_alone.get("web:1")
+        assert await one_alone.get("web:1") is first
+        await one_alone.get("web:2")
+        assert one_alone.usage().models == 1
+        assert await one_alone.get("web:1") is not first
+        both = ServedModels(store, 2 * first.forest.size_bytes)
+        kept = await both.get("web:1")
+        await both.get("web:2")
+        assert await both.get("web:1") is kept
+
+    _run(work())
+
+
+def test_an_alias_moved_elsewhere_counts_within_a_second(
+    store: Store, add_model: Callable[[str], Model]
+) -> None:
+    """No request waits for the new model: until it is there the old one answers."""
+    for _ in range(2):
+        add_model("web")
+    with store.begin() as tx:
+        tx.aliases.move("web", "live", 1)
+
+    async def work() -> None:
+        served = ServedModels(store, MANY_BYTES)
+        assert (await served.get("web@live")).version == 1
+        with store.begin() as tx:
+            tx.aliases.move("web", "live", 2)
+        loop = asyncio.get_running_loop()
+        moved_at = loop.time()
+        versions: list[int] = []
+        while not versions or (versions[-1] == 1 and loop.time() - moved_at < 5):
+            versions.append((await served.get("web@live")).version)
+            await asyncio.sleep(0.02)
+        assert versions[0] == 1
+        assert versions[-1] == 2
+        assert loop.time() - moved_at < 5  # about a third of a second; a busy machine is given more
+        served.forget_meanings()
+        assert (await served.get("web@live")).version == 2
+
+    _run(work())
+
+
+def test_what_is_not_there(
+    store: Store, add_model: Callable[[str], Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is kept of it, and a database that is away does not stop models that were asked for before."""
+    add_model("web")
+
+    async def work() -> None:
+        served = ServedModels(store, MANY_BYTES)
+        for _ in range(2):
+            with pytest.raises(NotFound):
+                await served.get("shop")
+        known = await served.get("web")
+
+        def away() -> None:
+            raise StoreUnavailable("it is away")
+
+        monkeypatch.setattr(store, "read", away)
+        monkeypatch.setattr(models, "STALE_SECONDS", -1.0)
+        monkeypatch.setattr(models, "LOOK_UP_SECONDS", -1.0)
+        assert await served.get("web") is known
+        with pytest.raises(StoreUnavailable):
+            await served.get("web:1")
+
+    _run(work())

@@ -1,0 +1,213 @@
+"""Candidates as tables of Arrow."""
+
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from app.scoring.arrow_headers import Flatbuffer, declared
+from app.scoring.arrow_stream import read_table
+from app.scoring.tables import MEDIA_TYPE
+from core.errors import InvalidInput
+from core.store import Model
+from tests.app.conftest import FEATURE_NAMES, TestClient
+
+COLUMNS: dict[str, Any] = {
+    "query_id": ["a", "a", "a", "b", "b"],
+    "document_id": ["1", "2", "3", "1", "2"],
+    "bm25": [0.1, 0.9, None, 0.3, 0.7],
+    "age/days": [1, 2, 3, 4, 5],
+}
+
+
+def _stream(table: pa.Table, batch_rows: int | None = None, **options: Any) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table, max_chunksize=batch_rows or max(2, len(table) // 2))
+    return bytes(sink.getvalue())
+
+
+def _post(client: TestClient, content: bytes, query: str = "") -> Any:
+    return client.post(f"/v1/models/web/rank{query}", content=content, headers={"Content-Type": MEDIA_TYPE})
+
+
+def _table_of(response: Any) -> pa.Table:
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"] == MEDIA_TYPE
+    return pa.ipc.open_stream(response.content).read_all()
+
+
+def test_a_table_is_ranked_as_json_is(client: TestClient, add_model: Callable[[str], Model]) -> None:
+    """The same scores and the same order, by columns, by lists, in several batches."""
+    model = add_model("web")
+    ranked = _table_of(_post(client, _stream(pa.table(COLUMNS))))
+    queries = [
+        {
+            "id": query,
+            "documents": [
+                {
+                    "id": COLUMNS["document_id"][row],
+                    "features": {name: COLUMNS[name][row] for name in ("bm25", "age/days")},
+                }
+                for row in range(5)
+                if COLUMNS["query_id"][row] == query
+            ],
+        }
+        for query in ("a", "b")
+    ]
+    answer = client.post("/v1/models/web/rank", json={"queries": queries}).json()
+    assert ranked.to_pylist() == [
+        {
+            "query_id": query["id"],
+            "document_id": document["id"],
+            "row": int(document["id"]) - 1 + 3 * (query["id"] == "b"),
+            "rank": document["rank"],
+            "score": document["score"],
+        }
+        for query in answer["queries"]
+        for document in query["ranking"]
+    ]
+    assert ranked.schema.metadata == {
+        b"model_id": model.id.encode(),
+        b"model_name": b"web",
+        b"model_version": b"1",
+    }
+    matrix = np.array(
+        [[COLUMNS["bm25"][row] or np.nan, np.nan, COLUMNS["age/days"][row]] for row in range(5)]
+    )
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(matrix.ravel().astype(np.float32)), len(FEATURE_NAMES))
+    by_lists = pa.table({"query_id": COLUMNS["query_id"], "features": lists})
+    same = _table_of(_post(client, _stream(by_lists)))
+    assert same.column("score").equals(ranked.column("score"))
+    assert same.column_names == ["query_id", "row", "rank", "score"]
+    best = _table_of(_post(client, _stream(by_lists), "?top_k=1"))
+    assert best.to_pylist() == [row for row in same.to_pylist() if row["rank"] == 1]
+    alone = _table_of(_post(client, _stream(by_lists.drop_columns("query_id").slice(0, 0))))
+    assert alone.to_pylist() == []
+
+
+def _bad(**columns: Any) -> bytes:
+    return _stream(pa.table({**COLUMNS, **columns}))
+
+
+def test_a_bad_table_is_refused(client: TestClient, add_model: Callable[[str], Model]) -> None:
+    """With the column and the reason; nothing of a damaged or compressed stream is believed."""
+    add_model("web")
+    good = _stream(pa.table(COLUMNS))
+    zeros = pa.table({"bm25": np.zeros(100)})
+    cases = [
+        (b"", "/", "no stream"),
+        (b"PAR1", "/", "no stream"),
+        (good[: len(good) // 2], "/", "no stream"),
+        (good.replace(b"aaa", b"a\xff\xfe"), "/", "no stream"),
+        (_stream(zeros, compression="zstd"), "/", "without compression"),
+        (_stream(zeros, compression="lz4"), "/", "without compression"),
+        (
+            _bad(query_id=pa.array(list("aabba"))),
+            "/query_id",
+            "row 4: documents of query 'a' do not stand together",
+        ),
+        (_bad(document_id=pa.array(list("12212"))), "/document_id", "row 2: '2' is in this query twice"),
+        (_bad(document_id=pa.array(["1", None, "3", "1", "2"])), "/document_id", "has a null"),
+        (_bad(query_id=pa.array([0.5] * 5)), "/query_id", "texts or whole numbers"),
+        (_bad(pagerank=pa.array(["x"] * 5)), "/pagerank", "a column of numbers"),
+        (_bad(pagerank=pa.array([True] * 5)), "/pagerank", "columns of bool are not accepted"),
+        (_bad(pagerank=pa.array(["x"] * 5).dictionary_encode()), "/pagerank", "not accepted"),
+        (_bad(pagerank=pa.nulls(5)), "/pagerank", "not accepted"),
+        (_bad(pagerank=pa.array([1e39] * 5)), "/pagerank", "beyond the range of float32"),
+        (_stream(pa.table([[0.5], [0.7]], names=["bm25", "bm25"])), "/bm25", "two columns of this name"),
+        (_stream(pa.table([["a"], ["b"]], names=["query_id"] * 2)), "/query_id", "two columns of this name"),
+        (_bad(speed=pa.array([1] * 5)), "/speed", "not a feature of this model"),
+        (
+            _stream(pa.table({"features": pa.FixedSizeListArray.from_arrays(pa.array([1.0] * 4), 2)})),
+            "/features",
+            "3",
+        ),
+    ]
+    for content, pointer, reason in cases:
+        response = _post(client, content)
+        assert response.status_code == 422, (content[:40], response.text)
+        (error,) = response.json()["errors"]
+        assert error["pointer"] == pointer
+        assert reason in error["detail"]
+    for top_k in ("0", "x", "-1", "99999999999999", "1.5"):
+        assert _post(client, good, f"?top_k={top_k}").json()["errors"][0]["pointer"] == "/top_k"
+    other = client.post("/v1/models/web/rank", content=good, headers={"Content-Type": "text/csv"})
+    assert (other.status_code, MEDIA_TYPE in other.json()["detail"]) == (415, True)
+
+
+def test_rows_are_counted_before_anything_is_made_of_them(
+    client: TestClient, add_model: Callable[[str], Model]
+) -> None:
+    """By what the headers say: a batch without columns may say any number in a few bytes."""
+    add_model("web")
+    nothing = pa.table({"bm25": np.zeros(7777)}).select([])
+    without_columns = _stream(nothing, batch_rows=7777)
+    assert without_columns.count(struct.pack("<q", 7777)) == 1
+    cases = [
+        (without_columns, "has no columns"),
+        (without_columns.replace(struct.pack("<q", 7777), struct.pack("<q", 5_000_000)), "has no columns"),
+        (_stream(pa.table({"bm25": np.zeros(10_001, np.int8)})), "at most 10000 documents"),
+        (_declaring(2**40), "at most 10000 documents"),
+        (_declaring(2**63 - 1), "at most 10000 documents"),
+        (_declaring(-1), "fewer rows than none"),
+        (_stream(pa.table({f"f{number}": [0.5] for number in range(6)})), "has 6 columns; at most 5"),
+    ]
+    for content, reason in cases:
+        response = _post(client, content)
+        assert response.status_code == 422, reason
+        (error,) = response.json()["errors"]
+        assert error["pointer"] == "/"
+        assert reason in error["detail"]
+    assert _post(client, _stream(pa.table({"bm25": np.zeros(10_000, np.int8)}))).status_code == 200
+
+
+def _declaring(rows: int) -> bytes:
+    """Write a stream whose batch and column say another number of rows than they have."""
+    stream = _stream(pa.table({"bm25": np.zeros(7777, np.int8)}), batch_rows=7777)
+    assert stream.count(struct.pack("<q", 7777)) == 3  # of the batch, of its column, and bytes of a buffer
+    return stream.replace(struct.pack("<q", 7777), struct.pack("<q", rows))
+
+
+def test_a_header_unfolds_to_no_more_than_was_sent(
+    client: TestClient, add_model: Callable[[str], Model]
+) -> None:
+    """A text that a thousand entries of metadata share would be copied a thousand times."""
+    add_model("web")
+    entries = {"first": "x" * 30_000} | {f"k{number}": "" for number in range(1_000)}
+    stream = bytearray(_stream(pa.table({"bm25": [0.5]}).replace_schema_metadata(entries)))
+    assert _post(client, bytes(stream)).status_code == 200
+    header = Flatbuffer(bytes(stream[8 : 8 + struct.unpack_from("<i", stream, 4)[0]]))
+    found = header.items(header.targets(header.targets(header.root(), 2), 2))
+    text = stream.index(b"x" * 30_000) - 4
+    for place in header.places(found, 1) + 8:
+        struct.pack_into("<I", stream, place, text - place)
+    response = _post(client, bytes(stream))
+    assert response.status_code == 422
+    assert "refers to more than it holds" in response.text
+
+
+def test_what_holds_other_columns_is_refused_unopened(
+    client: TestClient, add_model: Callable[[str], Model]
+) -> None:
+    """Columns within columns may share each other, twice as many on each level."""
+    add_model("web")
+    within = pa.struct([("x", pa.float32())])
+    for kind in (within, pa.list_(pa.float32()), pa.list_(pa.list_(pa.float32(), 3), 1), pa.list_(within, 3)):
+        response = _post(client, _stream(pa.table({"features": pa.array([], kind)})))
+        assert response.status_code == 422
+        assert "are not accepted" in response.json()["errors"][0]["detail"]
+
+
+@pytest.mark.parametrize("at", range(0, 600, 7))
+def test_a_damaged_stream_ends_nothing(at: int) -> None:
+    """Whatever a flipped bit makes of it, it is refused or read, and the process goes on."""
+    damaged = bytearray(_stream(pa.table(COLUMNS)))
+    if at < len(damaged):
+        damaged[at] ^= 0xFF
+    with suppress(InvalidInput):
+        assert len(read_table(declared(bytes(damaged), "/", 10, 1000), "/")) <= 1000

@@ -1,4 +1,0 @@
-"""Mutated scoring requests against readers that share nothing with ours: same status, same scores to the bit.
-
-python -m tests.app.serving.differential --bodies 20000
-"""

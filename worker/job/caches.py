@@ -1,0 +1,58 @@
+"""What a worker keeps on its own disk between jobs."""
+
+from dataclasses import dataclass
+
+import structlog
+
+from core.data import RankingDataset
+from core.data.arrays import load_arrays, save_arrays
+from core.store.artifacts.local_cache import LocalCache
+from worker.settings import WorkerSettings
+
+_LOG = structlog.stdlib.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Caches:
+    """The caches of a worker, shared by its pool processes. Nothing is lost when they are.
+
+    Attributes:
+        arrays: Datasets as arrays, by what decides their content.
+        binned: Datasets as LightGBM trains on them.
+    """
+
+    arrays: LocalCache
+    binned: LocalCache
+
+    @classmethod
+    def of(cls, settings: WorkerSettings) -> "Caches":
+        """Return the caches in the data folder."""
+        folder = settings.data_dir / "cache"
+        return cls(
+            LocalCache(folder / "arrays", settings.array_cache_bytes),
+            LocalCache(folder / "binned", settings.binned_cache_bytes),
+        )
+
+    def dataset(self, key: str) -> RankingDataset | None:
+        """Map a dataset, None where it is not at hand."""
+        folder = self.arrays.find(key)
+        if folder is None:
+            return None
+        try:
+            return load_arrays(folder)
+        except FileNotFoundError:
+            _LOG.info("cache.missed", key=key)  # it went while it was opened
+        except (OSError, ValueError):
+            _LOG.warning("cache.damaged", key=key, exc_info=True)
+        self.arrays.discard(key)
+        return None
+
+    def keep_dataset(self, key: str, dataset: RankingDataset) -> None:
+        """Put a dataset at hand; a disk that does not take it is no one's problem but the next job's."""
+        if not self.arrays.takes(dataset.features.nbytes):
+            return
+        try:
+            with self.arrays.adding(key) as folder:
+                save_arrays(dataset, folder)
+        except OSError:
+            _LOG.warning("cache.not_kept", key=key, exc_info=True)

@@ -1,0 +1,60 @@
+"""What a job adds to the service's counters."""
+
+import time
+from collections import Counter
+
+from core.store.repositories.job_tallies import (
+    CACHE_HITS,
+    CACHE_MISSES,
+    TRAINING_ITERATIONS,
+    TRAINING_SECONDS,
+)
+from core.store.repositories.tallies import Tallies
+from worker.job.caches import Caches
+
+_NO_LABELS = ""
+
+
+class JobCounts:
+    """Counts that go out with a job's reports: each once, in the first transaction that is committed.
+
+    Args:
+        caches: The caches that the job looks into.
+    """
+
+    def __init__(self, caches: Caches) -> None:
+        self._caches = {"arrays": caches.arrays, "binned": caches.binned}
+        self._written: Counter[tuple[str, str]] = Counter()
+        self._told: Counter[tuple[str, str]] = Counter()
+        self._iterations = 0
+        self._seconds = 0.0
+        self._iterated_at: float | None = None
+
+    def iterated(self) -> None:
+        """Count a boosting iteration; the first one's time is left out, as it also prepares the data."""
+        now = time.monotonic()
+        if self._iterated_at is not None:
+            self._seconds += now - self._iterated_at
+        self._iterations += 1
+        self._iterated_at = now
+
+    def add_to(self, tallies: Tallies) -> None:
+        """Add what no committed transaction has added."""
+        self._told = self._all()
+        for (name, cache), amount in self._told.items():
+            if amount > self._written[name, cache]:
+                labels = {} if cache == _NO_LABELS else {"cache": cache}
+                tallies.add(name, labels, amount - self._written[name, cache])
+
+    def committed(self) -> None:
+        """Remember that what was added last is on record."""
+        self._written = self._told
+
+    def _all(self) -> Counter[tuple[str, str]]:
+        found: Counter[tuple[str, str]] = Counter()
+        found[TRAINING_ITERATIONS, _NO_LABELS] = self._iterations
+        found[TRAINING_SECONDS, _NO_LABELS] = self._seconds  # type: ignore[assignment]
+        for name, cache in self._caches.items():
+            found[CACHE_HITS, name] = cache.hits
+            found[CACHE_MISSES, name] = cache.misses
+        return found

@@ -1,0 +1,68 @@
+"""Stored datasets, as a job needs them."""
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+
+from core.data import RankingDataset, read_parquet
+from core.data.fitting import fit_features
+from core.data.hold_out import HoldOut
+from core.errors import NotFound
+from core.store import Store
+from worker.job.caches import Caches
+
+
+@dataclass(frozen=True)
+class NamedDataset:
+    """A dataset, with a name for its features.
+
+    Attributes:
+        dataset: The judged documents.
+        features: The same text for the same matrix with the same names only, whatever the labels.
+    """
+
+    dataset: RankingDataset
+    features: str
+
+    def part(self, hold_out: HoldOut, seed: int) -> "tuple[NamedDataset, NamedDataset]":
+        """Return what is kept and what is held out.
+
+        Raises:
+            InvalidInput: It cannot be held out of this dataset.
+        """
+        kept, held_out = hold_out.split(self.dataset, seed)
+        name = f"{self.features} by {hold_out} with seed {seed}"
+        return NamedDataset(kept, f"{name}: kept"), NamedDataset(held_out, f"{name}: held out")
+
+    def fitted(self, feature_names: tuple[str, ...]) -> "NamedDataset":
+        """Return it with exactly these features; see `fit_features`."""
+        dataset = fit_features(self.dataset, feature_names)
+        if dataset is self.dataset:
+            return self
+        names = hashlib.sha256(json.dumps(feature_names).encode()).hexdigest()
+        return NamedDataset(dataset, f"{self.features} fitted to {names}")
+
+    def judged(self, dataset: RankingDataset) -> "NamedDataset":
+        """Return the same documents judged otherwise."""
+        return replace(self, dataset=dataset)
+
+
+def load_dataset(store: Store, caches: Caches, dataset_id: str) -> NamedDataset:
+    """Load a dataset that is ready: mapped where it is at hand, else read, and at hand from then on.
+
+    Raises:
+        NotFound: It was deleted, or has not been read yet.
+        ArtifactDamaged: Its Parquet is not the one that was stored.
+    """
+    with store.read() as tx:
+        row = tx.datasets.get(dataset_id)
+    if row.data_key is None:
+        raise NotFound("data of dataset", dataset_id)
+    # A dataset from before digests were kept shares its content with no other.
+    key = row.digest or row.id
+    dataset = caches.dataset(key)
+    if dataset is None:
+        with store.verified.local(row.data_key) as path:
+            dataset = read_parquet(path)
+        caches.keep_dataset(key, dataset)
+    return NamedDataset(dataset, key)

@@ -1,0 +1,72 @@
+"""What a model was made of and by what: all that decides its bytes."""
+
+import platform
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from core.jobs.boosting import BoostingJob
+from core.jobs.import_model import ImportModelJob
+from core.store import Transaction
+from worker.job.run import JobRun, Values
+
+_LIBRARIES = ("lightgbm", "numba", "numpy")
+# What says how a job is queued, not what it makes.
+_QUEUEING = ("priority", "limits")
+
+
+def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob) -> Values:
+    """Describe what a job makes here and now.
+
+    Args:
+        tx: Where its datasets are on record.
+        run: The job.
+        spec: Its specification.
+
+    Returns:
+        `{"job_id", "datasets": {"train": {"id", "digest", "sha256"}, …}, "spec", "seed", "rankery",
+        "libraries": {"lightgbm", …}, "machine"}`.
+    """
+    datasets = {role: tx.datasets.get(dataset_id) for role, dataset_id in spec.dataset_ids.items()}
+    return {
+        "job_id": run.id,
+        "datasets": {
+            role: {"id": row.id, "digest": row.digest, "sha256": row.sha256} for role, row in datasets.items()
+        },
+        "spec": {name: value for name, value in run.spec.items() if name not in _QUEUEING},
+        "seed": spec.training.seed if isinstance(spec, BoostingJob) else None,
+        "rankery": _version_of("rankery"),
+        "libraries": {
+            **{name: _version_of(name) for name in _LIBRARIES},
+            "python": platform.python_version(),
+        },
+        "machine": platform.machine(),
+    }
+
+
+def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Values]:
+    """List what differs between two lineages, as `{"what", "then", "now"}`; what was asked for aside.
+
+    Datasets that only one of them has are left out: a model does not depend on its test.
+    """
+    after = dict(_deciding(now))
+    return [
+        {"what": what, "then": value, "now": after[what]}
+        for what, value in _deciding(then)
+        if after.get(what, value) != value
+    ]
+
+
+def _deciding(lineage: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for role, dataset in lineage["datasets"].items():
+        yield f"{role} dataset digest", dataset["digest"]
+    yield "rankery", lineage["rankery"]
+    yield from lineage["libraries"].items()
+    yield "machine", lineage["machine"]
+
+
+def _version_of(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # run from a source tree that was never installed
+        return None

@@ -1,0 +1,87 @@
+"""A stranger's model, tried out where it can hurt nobody."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+import core
+from core.errors import ModelError
+from worker.job.run import JobRun
+
+_SOURCES = str(Path(core.__file__).parents[1])
+_LEAST_BYTES = 2 * 2**30  # Python with LightGBM and numba takes a fourth of it
+_BYTES_EACH = 40  # of memory, for a byte of text
+_LOOK_SECONDS = 0.1
+# What the process need not know: it may be another's before it ends.
+_SECRETS = ("RANKERY_", "AWS_")
+_LOG = structlog.stdlib.get_logger(__name__)
+
+
+def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any]:
+    """Have a model text tried out by `core.scoring.trial` in a process of its own.
+
+    Args:
+        run: The job, which may be stopped meanwhile.
+        path: The text.
+        least_seconds: Of a processor that the least text may take; larger ones may take more.
+
+    Returns:
+        `core.scoring.trial.Trial` as JSON.
+
+    Raises:
+        ModelError: The model cannot be used, or its process did not survive it.
+    """
+    size_bytes = path.stat().st_size
+    cpu_seconds = least_seconds + size_bytes // 2**20
+    wanted_bytes = _LEAST_BYTES + _BYTES_EACH * size_bytes
+    memory_bytes = int(min(wanted_bytes, run.bounds.memory_bytes or wanted_bytes))
+    arguments = (path, run.limits.features, cpu_seconds, memory_bytes)
+    with subprocess.Popen(  # noqa: S603 - nothing of the model is in the command
+        [sys.executable, "-P", "-m", "core.scoring.trial", *map(str, arguments)],
+        env=_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        try:
+            answer, errors = _wait(run, process)
+        finally:
+            process.kill()
+    if process.returncode:
+        _LOG.warning(
+            "model.trial_ended", code=process.returncode, errors=errors[-2_000:].decode(errors="replace")
+        )
+        raise ModelError(_why(process.returncode, cpu_seconds))
+    found: dict[str, Any] = json.loads(answer)
+    if "error" in found:
+        raise ModelError(found["error"])
+    return found
+
+
+def _wait(run: JobRun, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    while True:
+        run.check()
+        try:
+            return process.communicate(timeout=_LOOK_SECONDS)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_SECRETS)}
+    paths = [_SOURCES, *filter(None, [kept.get("PYTHONPATH")])]
+    return {**kept, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+
+
+def _why(code: int, cpu_seconds: int) -> str:
+    if code == -signal.SIGXCPU:
+        return f"the model could not be loaded within {cpu_seconds} seconds"
+    if code < 0:
+        return f"LightGBM does not survive loading the model ({signal.Signals(-code).name})"
+    return "the model could not be loaded and scored"

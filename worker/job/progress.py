@@ -1,0 +1,30 @@
+"""How far a job is, where its steps can be counted."""
+
+import time
+from collections.abc import Callable
+
+from worker.job.run import JobRun
+
+
+def counting(run: JobRun, phase: str, steps: int | None = None) -> Callable[[int, int], None]:
+    """Return what turns a count into the progress of a job, with the time that is left at this pace.
+
+    Args:
+        run: The job.
+        phase: What is counted.
+        steps: What the progress shall count up to, where that is not the total itself.
+    """
+    started_at = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        elapsed_seconds = time.monotonic() - started_at
+        run.report(
+            progress={
+                "phase": phase,
+                "iteration": (steps or total) * done // total,
+                "total": steps or total,
+                "eta_seconds": round(elapsed_seconds * (total - done) / done, 1) if done else None,
+            }
+        )
+
+    return report

@@ -1,0 +1,173 @@
+"""What a system makes of a dataset: evaluations and rankings, written the same way by every kind of job."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core.evaluation import (
+    Baseline,
+    Evaluation,
+    Judgments,
+    baselines,
+    evaluate,
+    measure,
+    random_order,
+    rank_documents,
+    slices,
+    summarise_all,
+)
+from core.jobs import System
+from core.jobs.measures import Measures
+from core.metrics import Conventions, parse_metric
+from core.store import Transaction, new_id
+from core.store.artifacts.keys import evaluation_key, ranking_key
+from core.types import Float64Array
+from worker.job.run import JobRun, Values
+from worker.job.systems import Ranked
+
+_RESAMPLES = 1_000  # of the intervals beside the main ones
+
+
+@dataclass(frozen=True)
+class StoredEvaluation:
+    """An evaluation whose per-query values are stored and whose row is still to be added.
+
+    Attributes:
+        id: The evaluation.
+        means: The mean over queries by metric.
+        columns: What the row will say.
+    """
+
+    id: str
+    means: dict[str, float | None]
+    columns: dict[str, Any]
+
+    def add(
+        self,
+        tx: Transaction,
+        run: JobRun,
+        system: System,
+        dataset_id: str,
+        diagnostics: dict[str, Any] | None = None,
+    ) -> None:
+        """Add the row."""
+        tx.evaluations.add(
+            self.id,
+            job_id=run.id,
+            system=system,
+            dataset_id=dataset_id,
+            diagnostics=diagnostics,
+            **self.columns,
+        )
+
+
+@dataclass(frozen=True)
+class StoredRanking:
+    """A ranking whose documents are stored and whose row is still to be added.
+
+    Attributes:
+        id: The ranking.
+        queries: The number of queries.
+        documents: The number of documents over all queries.
+        findings: What to know of the model on this dataset, or None.
+    """
+
+    id: str
+    queries: int
+    documents: int
+    findings: list[Values] | None = None
+
+    def add(self, tx: Transaction, run: JobRun, system: System, dataset_id: str) -> None:
+        """Add the row."""
+        tx.rankings.add(
+            self.id,
+            job_id=run.id,
+            system=system,
+            dataset_id=dataset_id,
+            queries=self.queries,
+            documents=self.documents,
+            findings=self.findings,
+        )
+
+
+def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked) -> StoredEvaluation:
+    """Evaluate scores as a job measures, and store every query's values."""
+    run.phase("evaluating")
+    held = measures.contract
+    evaluation = evaluate(
+        ranked.scores, ranked.judgments, measures.metrics, held, seed=measures.seed, threads=run.threads
+    )
+    columns = {
+        "summaries": evaluation.as_json(),
+        "contract": held.as_json(),
+        "baselines": _baselines(run, measures, ranked),
+        "slices": _slices(run, ranked, held, evaluation),
+        "findings": ranked.findings_json,
+    }
+    stored = StoredEvaluation(new_id("evl_"), evaluation.means, columns)
+    with run.writing(evaluation_key(stored.id)) as file:
+        evaluation.to_parquet(file, ranked.judgments.query_ids)
+    return stored
+
+
+def store_ranking(run: JobRun, ranked: Ranked) -> StoredRanking:
+    """Order every query's documents by score and store the order."""
+    run.phase("ranking")
+    stored = write_ranking(run, rank_documents(ranked.scores, ranked.dataset), ranked.dataset.n_queries)
+    return replace(stored, findings=ranked.findings_json)
+
+
+def write_ranking(run: JobRun, table: pa.Table, queries: int) -> StoredRanking:
+    """Store a ranking, a table as `rank_documents` returns it."""
+    stored = StoredRanking(new_id("rnk_"), queries, table.num_rows)
+    with run.writing(ranking_key(stored.id)) as file:
+        pq.write_table(table, file)
+    return stored
+
+
+def _baselines(run: JobRun, measures: Measures, ranked: Ranked) -> list[dict[str, Any]]:
+    metrics, held, seed = measures.metrics, measures.contract, measures.seed
+    measured: list[tuple[Baseline, Judgments]]
+    if ranked.dataset.n_features:
+        measured = [(baseline, ranked.dataset) for baseline in baselines(ranked.dataset, seed)]
+    else:
+        measured = [(random_order(ranked.scores, seed), ranked.judgments)]
+    return [
+        {
+            "name": baseline.name,
+            "detail": baseline.detail,
+            "metrics": _intervals(run, measure(baseline.scores, judgments, metrics, held), seed),
+        }
+        for baseline, judgments in measured
+    ]
+
+
+def _slices(run: JobRun, ranked: Ranked, held: Conventions, evaluation: Evaluation) -> list[dict[str, Any]]:
+    return [
+        {
+            "by": part.by,
+            "value": part.value,
+            "queries": len(part.queries),
+            "metrics": _intervals(
+                run, {name: values[part.queries] for name, values in evaluation.per_query.items()}, 0
+            ),
+        }
+        for part in slices(ranked.judgments, ranked.dataset, held.relevance_threshold)
+    ]
+
+
+def _intervals(run: JobRun, values: Mapping[str, Float64Array], seed: int) -> dict[str, dict[str, Any]]:
+    summaries = summarise_all(
+        values,
+        resamples=_RESAMPLES,
+        seed=seed,
+        threads=run.threads,
+        geometric={name for name in values if parse_metric(name).geometric_mean},
+    )
+    return {
+        name: {"mean": summary.mean, "lower": summary.lower, "upper": summary.upper}
+        for name, summary in summaries.items()
+    }

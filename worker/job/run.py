@@ -1,0 +1,344 @@
+"""A job while this process carries it out: its lease, its reports, and the ways it can end."""
+
+import math
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO, cast
+
+import structlog
+
+from core.data.options import Limits
+from core.errors import JobCancelled, RankeryError, StoreUnavailable
+from core.jobs import JobLimits
+from core.store import Job, Store, Transaction
+from core.store.artifacts.checksums import ChecksummedFile
+from worker.job.caches import Caches
+from worker.job.counters import JobCounts
+from worker.job.limits import Bounds
+from worker.settings import WorkerSettings
+
+PUT_OFF = "put_off"
+_LOG = structlog.stdlib.get_logger(__name__)
+
+Values = dict[str, Any]
+
+
+class WorkerStopping(Exception):
+    """The worker is shutting down; the job goes back to the queue."""
+
+
+class JobRun:
+    """One claimed job. Everything that it writes is guarded by the claim's token.
+
+    Attributes:
+        id: The job.
+        token: The fencing number of this claim; a later claim has a greater one.
+        attempt: Number of this claim among those that count.
+        worker: What this worker is called.
+        kind: What to do, see `core.jobs.JobKind`.
+        spec: The stored specification; runners get it parsed.
+        key_id: The API key that submitted it, or None.
+        checkpoint: Where an earlier attempt was, as `core.store.Jobs.keep_checkpoint` took it, or None.
+        store: Where everything is kept.
+        threads: The threads that this job may use.
+        limits: How large what it reads may become.
+        caches: What this worker has at hand.
+        counts: What it adds to the service's counters.
+        bounds: How long it may run, and with how much memory.
+        checkpoint_seconds: Time from one checkpoint to the next.
+        ending: How it ends where nothing goes wrong: `succeeded`, or `failed` for a job that found why.
+    """
+
+    def __init__(self, job: Job, store: Store, settings: WorkerSettings, spent_seconds: float = 0.0) -> None:
+        self.id = job.id
+        self.token = job.token
+        self.attempt = job.attempt
+        self.worker = job.worker
+        self.kind = job.kind
+        self.spec: dict[str, Any] = job.spec
+        self.key_id = job.key_id
+        self.checkpoint = job.checkpoint
+        self.store = store
+        self.threads = settings.threads_per_job
+        self.limits = Limits(
+            unpacked_bytes=settings.max_unpacked_bytes,
+            unpacked_ratio=settings.max_unpacked_ratio,
+            documents=settings.max_documents,
+            features=settings.max_features,
+            cells=settings.max_cells,
+        )
+        self.caches = Caches.of(settings)
+        self.counts = JobCounts(self.caches)
+        self.bounds = Bounds(job.kind, JobLimits.of(job.spec), settings, spent_seconds)
+        self.checkpoint_seconds = settings.checkpoint_seconds
+        self.ending = "succeeded"
+        self._settings = settings
+        self._reported_at = -math.inf
+        self._progress: Values | None = self._where_it_was()
+        self._metrics: Values | None = None
+        self._findings: list[Values] | None = None
+        self._iterations: list[tuple[int, Values]] = []
+        self._made: list[str] = []
+        self._checksums: dict[str, ChecksummedFile] = {}
+        self._consumed: list[str] = []
+        self._interruption: Exception | None = None
+        self._interrupted_at = math.inf
+
+    @classmethod
+    def claim_next(
+        cls, store: Store, settings: WorkerSettings, kinds: Collection[str], worker: str
+    ) -> "JobRun | None":
+        """Take the queued job of these kinds whose turn it is, or return None where none waits."""
+        with store.begin() as tx:
+            job = tx.jobs.claim_next(kinds, worker, settings.lease_seconds)
+            spent_seconds = 0.0 if job is None else _spent_seconds(tx, job)
+        return None if job is None else cls(job, store, settings, spent_seconds)
+
+    def phase(self, name: str, *, afresh: bool = False) -> None:
+        """Say what the job does next. Written at once, and a moment at which it can be stopped.
+
+        Args:
+            name: What it does.
+            afresh: Whether the count of the phase before says nothing any more.
+
+        Raises:
+            JobCancelled: The user asked for it to stop.
+            LeaseLost: It was given to another worker.
+            WorkerStopping: The worker is shutting down.
+        """
+        if afresh:
+            self._progress = None
+        self._enter(name)
+        self.flush()
+
+    def report(
+        self,
+        *,
+        progress: Values | None = None,
+        metrics: Values | None = None,
+        findings: list[Values] | None = None,
+        iterations: Sequence[tuple[int, Values]] = (),
+        at_once: bool = False,
+    ) -> None:
+        """Take in news, and write all that has come together when the last writing is long enough ago.
+
+        Args:
+            progress: Where the job is now.
+            metrics: The latest means.
+            findings: What is to be said about its datasets beside each other.
+            iterations: Points of the learning curves.
+            at_once: Whether this is worth writing whenever the last writing was.
+
+        Raises:
+            JobCancelled: The user asked for the job to stop.
+            LeaseLost: It was given to another worker.
+            WorkerStopping: The worker is shutting down.
+        """
+        self._progress = progress or self._progress
+        self._metrics = metrics or self._metrics
+        self._findings = self._findings if findings is None else findings
+        self._iterations.extend(iterations)
+        self.check()
+        if at_once or time.monotonic() - self._reported_at >= self._settings.report_seconds:
+            try:
+                self.flush()
+            except StoreUnavailable:
+                # Nothing is lost: it all goes out with the next report, or with the end of the job.
+                self._reported_at = time.monotonic()
+                _LOG.warning("job.report_delayed", exc_info=True)
+
+    def flush(self) -> None:
+        """Write all news now, renew the lease and see whether the job should stop."""
+        self.check()
+        with self.store.begin() as tx:
+            self._record(tx)
+            cancelled = tx.jobs.renew(self.id, self.token, self._settings.lease_seconds)
+        self._recorded()
+        self._reported_at = time.monotonic()
+        if cancelled:
+            self.interrupt(JobCancelled(self.id))
+        self.check()
+
+    def interrupt(self, error: Exception) -> None:
+        """Have the job stop at its next `check`; the first reason counts."""
+        if self._interruption is None:
+            self._interrupted_at = time.monotonic()
+            self._interruption = error  # last: whoever sees it has heard it
+
+    def check(self) -> None:
+        """Raise what has come in the job's way, noticed here or by the heartbeat."""
+        if self._interruption is not None:
+            self._interrupted_at = math.inf  # it is heard
+            raise self._interruption
+
+    def ignored_interruption(self) -> Exception | None:
+        """Return what the job should have stopped for by now, or None."""
+        stopping = isinstance(self._interruption, WorkerStopping)
+        grace = self._settings.stop_grace_seconds if stopping else self._settings.cancel_grace_seconds
+        return self._interruption if time.monotonic() - self._interrupted_at > grace else None
+
+    def renew(self) -> None:
+        """Keep the job with this worker for another lease; called by the heartbeat's thread.
+
+        Raises:
+            LeaseLost: It was given to another worker.
+        """
+        with self.store.begin() as tx:
+            if tx.jobs.renew(self.id, self.token, self._settings.lease_seconds):
+                self.interrupt(JobCancelled(self.id))
+
+    def look(self) -> None:
+        """See whether the user asked for the job to stop; called by the heartbeat's thread.
+
+        Raises:
+            LeaseLost: It was given to another worker.
+        """
+        with self.store.read() as tx:
+            if tx.jobs.stop_requested(self.id, self.token):
+                self.interrupt(JobCancelled(self.id))
+
+    def keep_checkpoint(self, checkpoint: Values) -> None:
+        """Let a later attempt go on from a checkpoint; all that was reported until then is kept with it."""
+        with self.store.begin() as tx:
+            self._record(tx)
+            tx.jobs.keep_checkpoint(self.id, self.token, checkpoint)
+        self._recorded()
+
+    def begin_anew(self) -> None:
+        """Forget the checkpoint, which cannot be used."""
+        self._progress = None
+        with self.store.begin() as tx:
+            tx.jobs.drop_checkpoint(self.id, self.token)
+
+    def release(self) -> None:
+        """Give the job back for another worker to take; the attempt does not count.
+
+        The next sweep of any worker sends its wake-up.
+        """
+        with self.store.begin() as tx:
+            self._record(tx)
+            tx.jobs.release(self.id, self.token)
+
+    def put_off(self, problem: Values) -> str:
+        """Queue the job again for what may pass, or fail it with the problem after its last attempt."""
+        if self.attempt >= self._settings.attempts:
+            self.fail(problem)
+            return "failed"
+        with self.store.begin() as tx:
+            tx.jobs.put_off(self.id, self.token, problem["detail"])
+        return PUT_OFF
+
+    def consumes(self, path: str) -> None:
+        """Name artifacts that nobody needs once the job has ended, however it ends.
+
+        They stay while the job may yet be carried out again.
+        """
+        self._consumed.append(path)
+
+    @contextmanager
+    def writing(self, path: str) -> Iterator[BinaryIO]:
+        """Write an artifact into a folder of its own, kept with its checksum only when the job succeeds."""
+        self._made.append(path.rpartition("/")[0])
+        with self.store.artifacts.writing(path) as file:
+            checksummed = ChecksummedFile(file)
+            yield cast("BinaryIO", checksummed)
+        self._checksums[path] = checksummed
+
+    @contextmanager
+    def succeeding(self, result: dict[str, Any]) -> Iterator[Transaction]:
+        """Open the transaction that writes every row of the result and ends the job.
+
+        A lost lease undoes all of it, so that a job run twice has one result.
+
+        Raises:
+            LeaseLost: The job was given to another worker.
+        """
+        self.check()
+        self._enter("finished")
+        with self.store.begin() as tx:
+            self._record(tx)
+            for key, written in self._checksums.items():
+                tx.digests.keep(key, written.sha256, written.size_bytes)
+            yield tx
+            tx.jobs.succeed(self.id, self.token, result)
+        self._made.clear()
+        self._remove_consumed()
+
+    @contextmanager
+    def failing(self, problem: Values) -> Iterator[Transaction]:
+        """Open the transaction that writes what a job found and ends it with a problem: its answer is no.
+
+        Raises:
+            LeaseLost: The job was given to another worker.
+        """
+        self.check()
+        with self._ending_badly() as tx:
+            yield tx
+            tx.jobs.fail(self.id, self.token, problem)
+        self.ending = "failed"
+
+    def fail(self, problem: Values) -> None:
+        """End the job with a problem."""
+        with self._ending_badly() as tx:
+            tx.jobs.fail(self.id, self.token, problem)
+
+    def cancel(self) -> None:
+        """End the job as cancelled; its learning curves so far are kept."""
+        with self._ending_badly() as tx:
+            tx.jobs.cancelled(self.id, self.token)
+
+    def discard_artifacts(self) -> None:
+        """Remove what was written for a result that will not be."""
+        while self._made:
+            self.remove(self._made.pop())
+
+    def remove(self, path: str) -> None:
+        """Remove artifacts that nobody needs; what cannot be removed is left to the log."""
+        try:
+            self.store.artifacts.delete(path)
+        except RankeryError:
+            _LOG.warning("job.artifact_left", job_id=self.id, path=path, exc_info=True)
+
+    @contextmanager
+    def _ending_badly(self) -> Iterator[Transaction]:
+        with self.store.begin() as tx:
+            self._record(tx)
+            yield tx
+        self._remove_consumed()
+
+    def _remove_consumed(self) -> None:
+        while self._consumed:
+            self.remove(self._consumed.pop())
+
+    def _where_it_was(self) -> Values | None:
+        if self.checkpoint is None:
+            return None
+        return {name: self.checkpoint[name] for name in ("iteration", "total")} | {"phase": "resuming"}
+
+    def _enter(self, phase: str) -> None:
+        counts = self._progress or {"iteration": 0, "total": 0}
+        self._progress = {**counts, "phase": phase, "eta_seconds": None}
+
+    def _record(self, tx: Transaction) -> None:
+        tx.jobs.record(
+            self.id,
+            self.token,
+            progress=self._progress,
+            metrics=self._metrics,
+            findings=self._findings,
+            iterations=list(self._iterations),
+        )
+        self.counts.add_to(tx.tallies)
+
+    def _recorded(self) -> None:
+        """Forget the news that a committed transaction holds."""
+        self._iterations.clear()
+        self.counts.committed()
+
+
+def _spent_seconds(tx: Transaction, job: Job) -> float:
+    earlier = tx.attempts.of(job.id)
+    return sum(
+        max(0.0, (past.ended_at - past.started_at).total_seconds()) for past in earlier if past.ended_at
+    )

@@ -1,0 +1,137 @@
+"""Stored models and rankings that a job evaluates."""
+
+import hashlib
+from dataclasses import dataclass
+
+import pyarrow.parquet as pq
+
+from core.data import RankingDataset
+from core.data.fitting import AbsentFeatures, fit_features
+from core.data.trec import Run, join_run
+from core.doctor.agreement import absent_feature_findings
+from core.doctor.report import Finding
+from core.errors import ArtifactDamaged
+from core.evaluation import Judgments
+from core.jobs import JobSpec, SubmittedJob, System
+from core.scoring import Forest
+from core.scoring.model_text import ModelText
+from core.store import Store
+from core.store.artifacts.keys import model_key, ranking_key
+from core.types import Float64Array
+from worker.job.run import JobRun, Values
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model to score with.
+
+    Attributes:
+        forest: Its trees, to score with.
+        text: Its trees, to be looked at.
+        feature_names: Its features in their order, by the names that its dataset gave them.
+    """
+
+    forest: Forest
+    text: ModelText
+    feature_names: tuple[str, ...]
+
+    @property
+    def used_features(self) -> tuple[str, ...]:
+        """Return the names of the features that decide scores."""
+        return tuple(self.feature_names[column] for column in self.text.used_features)
+
+
+def heal_models(store: Store, text: bytes) -> list[str]:
+    """Write a text again for each model that has it and whose stored copy is damaged; returns their ids."""
+    sha256 = hashlib.sha256(text).hexdigest()
+    with store.read() as tx:
+        models = tx.models.of_text(sha256)
+    healed = []
+    for model in models:
+        key = model_key(model.id)
+        try:
+            store.verified.read_bytes(key, sha256)
+        except ArtifactDamaged:
+            store.artifacts.write_bytes(key, text)
+            store.verified.read_bytes(key, sha256)  # which takes the damage off the record
+            healed.append(model.id)
+    return healed
+
+
+def load_model(store: Store, model_id: str) -> LoadedModel:
+    """Load a model to score with.
+
+    Raises:
+        NotFound: There is no such model.
+        ArtifactDamaged: Its text is not the one that was stored.
+        ModelError: Its text cannot be used.
+    """
+    with store.read() as tx:
+        row = tx.models.get(model_id)
+    text = ModelText.read(store.verified.read_bytes(model_key(model_id), row.sha256))
+    return LoadedModel(Forest(text), text, tuple(row.feature_names))
+
+
+ALLOW_ABSENT = ', or send "allow_absent_features": true'
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """What a system makes of a dataset.
+
+    Attributes:
+        dataset: The queries, with the features that the model uses.
+        judgments: What the scores are measured by: the dataset, or its documents and those that the ranking
+            retrieved.
+        scores: (n_documents,) by the judgments; NaN where a document was not retrieved.
+        findings: What to know of the model on this dataset.
+    """
+
+    dataset: RankingDataset
+    judgments: Judgments
+    scores: Float64Array
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def findings_json(self) -> list[Values] | None:
+        """Return the findings as they are stored, None where there are none."""
+        return [finding.as_json() for finding in self.findings] or None
+
+
+def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset) -> Ranked:
+    """Score a dataset.
+
+    Raises:
+        DatasetError: It is bare judgments, and the system is a model.
+        FeaturesAbsent: It lacks most of the features that the model uses, and the job does not allow that.
+        InvalidInput: A ranking cannot be joined with it by its documents.
+    """
+    if system.model_id is not None:
+        model = load_model(run.store, system.model_id)
+        findings = absent_features(spec, system.name, model, dataset)
+        fitted = fit_features(dataset, model.feature_names)
+        return Ranked(fitted, fitted, model.forest.score(fitted.features, run.threads), findings)
+    joined = join_run(dataset, _stored_run(run.store, str(system.ranking_id)))
+    return Ranked(dataset, joined, joined.scores)
+
+
+def absent_features(
+    spec: JobSpec, name: str, model: LoadedModel, dataset: RankingDataset
+) -> tuple[Finding, ...]:
+    """Report the features that a model uses and a dataset lacks.
+
+    Raises:
+        FeaturesAbsent: They are more than half, and the job does not allow that.
+    """
+    absent = AbsentFeatures.of(dataset, model.used_features)
+    if dataset.n_features and not spec.allows_absent_features:
+        advice = ALLOW_ABSENT if isinstance(spec, SubmittedJob) else ""  # a gate makes no exception
+        absent.refuse_most("/dataset_id", "the dataset", name, advice=advice)
+    return tuple(absent_feature_findings(absent, name))
+
+
+def _stored_run(store: Store, ranking_id: str) -> Run:
+    columns = ["query_id", "document_id", "score"]
+    with store.verified.open(ranking_key(ranking_id)) as file:
+        table = pq.read_table(file, columns=columns)
+    return Run.from_columns(*(table.column(name) for name in columns))

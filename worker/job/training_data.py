@@ -1,0 +1,153 @@
+"""Datasets and labels that a training job reads."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.data import RankingDataset
+from core.data.fitting import AbsentFeatures
+from core.data.hold_out import HoldOut
+from core.data.labels import LabelRange, label_map, map_labels
+from core.doctor import compare
+from core.doctor.columns import measure_columns
+from core.errors import InvalidInput
+from core.jobs.boosting import BoostingJob, HeldOutDataset
+from core.jobs.measures import Measures
+from core.losses import Loss
+from core.training import KeptBins
+from core.training.labels import check_labels
+from worker.job.datasets import NamedDataset, load_dataset
+from worker.job.run import JobRun, Values
+from worker.job.systems import ALLOW_ABSENT
+
+
+def load_judged(run: JobRun, dataset_id: str, measures: Measures) -> RankingDataset:
+    """Load a dataset with the labels that a job's metrics shall see.
+
+    Raises:
+        InvalidInput: The metrics cannot use them.
+    """
+    loaded = load_dataset(run.store, run.caches, dataset_id).dataset
+    return judged_for(measures, loaded, None)
+
+
+def judged_for(measures: Measures, dataset: RankingDataset, loss: Loss | None) -> RankingDataset:
+    """Return a dataset with its labels mapped as a job asks.
+
+    Args:
+        measures: What measures it, and the labels to replace.
+        dataset: The dataset as it was judged.
+        loss: What trains on it, or None.
+
+    Raises:
+        InvalidInput: Loss or metrics cannot use the labels.
+    """
+    mapped = map_labels(dataset, label_map(measures.label_map))
+    check_labels(LabelRange.of(mapped.labels), loss, measures.metrics, measures.contract)
+    return mapped
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The datasets of one training job.
+
+    Attributes:
+        training: What the model learns from.
+        validation: What picks its best iteration, if anything.
+        test: What it is measured on in the end, if anything.
+    """
+
+    training: NamedDataset
+    validation: NamedDataset | None
+    test: NamedDataset | None
+
+    @classmethod
+    def load(cls, run: JobRun, job: BoostingJob) -> "TrainingData":
+        """Load and part the datasets that a job names, in its labels.
+
+        Parts are held out by the labels as they were judged: another map of labels parts alike.
+
+        Raises:
+            InvalidInput: Parts cannot be held out, or loss or metrics cannot use the labels.
+        """
+        spec = job.training
+        training = load_dataset(run.store, run.caches, job.dataset_id)
+        training, test = _apart(training, "test", job.test, spec.seed)
+        if test is None and (test_id := job.dataset_ids.get("test")):
+            test = load_dataset(run.store, run.caches, test_id)
+        if isinstance(job.validation, HeldOutDataset):
+            validation: NamedDataset | None = load_dataset(run.store, run.caches, job.validation.dataset_id)
+        else:
+            training, validation = _apart(training, "validation", job.validation, spec.seed)
+
+        def judged(part: NamedDataset, loss: Loss | None) -> NamedDataset:
+            return part.judged(judged_for(job.measures, part.dataset, loss))
+
+        return cls(
+            judged(training, spec.loss),
+            judged(validation, None) if validation else None,
+            judged(test, None) if test else None,
+        )
+
+    def require_features(self) -> None:
+        """Refuse a dataset to validate or test on that lacks most features that may be used.
+
+        Which features a model uses is known when it is trained. Until then, all are counted that vary.
+
+        Raises:
+            FeaturesAbsent: It lacks more than half of them.
+        """
+        training = self.training.dataset
+        for pointer, part in (("/validation", self.validation), ("/test_dataset_id", self.test)):
+            if part is None or not AbsentFeatures.of(part.dataset, training.feature_names).names:
+                continue
+            varies = measure_columns(training).varies
+            varying = tuple(np.array(training.feature_names, object)[varies])
+            absent = AbsentFeatures.of(part.dataset, varying)
+            role = "validation" if part is self.validation else "test"
+            absent.refuse_most(
+                pointer, f"the {role} data", "a model of the training data", advice=ALLOW_ABSENT
+            )
+
+    def fitted(self) -> "TrainingData":
+        """Return the same with the features of the training data throughout.
+
+        Raises:
+            DatasetError: A dataset has no features.
+        """
+        names = self.training.dataset.feature_names
+        return TrainingData(
+            self.training,
+            self.validation.fitted(names) if self.validation else None,
+            self.test.fitted(names) if self.test else None,
+        )
+
+    def kept_bins(self, run: JobRun) -> KeptBins:
+        """Return where bins of these datasets may be at hand."""
+        validation = self.validation.features if self.validation else None
+        return KeptBins(run.caches.binned, self.training.features, validation)
+
+    def findings(self, threads: int) -> list[Values]:
+        """Look the datasets over beside each other."""
+        others: dict[str, RankingDataset] = {
+            role: part.dataset
+            for role, part in (("validation", self.validation), ("test", self.test))
+            if part is not None
+        }
+        return [
+            {**finding.as_json(), "role": role}
+            for role, dataset in others.items()
+            for finding in compare(self.training.dataset, dataset, role, threads=threads)
+        ]
+
+
+def _apart(
+    training: NamedDataset, role: str, part: HoldOut | None, seed: int
+) -> tuple[NamedDataset, NamedDataset | None]:
+    """Take a part out of the training data."""
+    if part is None:
+        return training, None
+    try:
+        return training.part(part, seed)
+    except InvalidInput as invalid:
+        raise invalid.below(f"/{role}") from invalid

@@ -1,0 +1,104 @@
+"""A worker of both lanes: a process for each, so that short jobs do not wait behind long trainings."""
+
+import os
+import signal
+import sys
+import time
+
+import structlog
+
+from core.jobs import LANES
+from worker.application import prepare, run_lane
+from worker.process.pool import die_with_parent
+from worker.process.shutdown import StopFlag
+from worker.settings import WorkerSettings
+
+_WATCH_SECONDS = 0.1
+# A lane that ends again and again is not started as fast as it ends.
+_RESTART_SECONDS = 1.0
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_LOG = structlog.stdlib.get_logger(__name__)
+
+
+def run(settings: WorkerSettings, lane: str | None = None) -> None:
+    """Run a worker until SIGINT or SIGTERM; running jobs are handed back.
+
+    Args:
+        settings: Its settings.
+        lane: The jobs to carry out in this process; all of them, in a process a lane, where left out.
+
+    Raises:
+        StoreUnavailable: The database or the artifact storage cannot be used.
+    """
+    prepare(settings)
+    if lane is not None:
+        run_lane(settings, lane)
+        return
+    stop = StopFlag()
+    for number in _SIGNALS:
+        signal.signal(number, lambda *_: stop.set())
+    lanes = [_LaneProcess(settings, name) for name in LANES]
+    while not stop.is_set():
+        for process in lanes:
+            process.keep_up()
+        time.sleep(_WATCH_SECONDS)
+    for process in lanes:
+        process.terminate()
+    for process in lanes:
+        process.wait()
+
+
+class _LaneProcess:
+    """The process of one lane. It dies with this one and is not reached by the terminal's Ctrl-C.
+
+    It is forked rather than started: it shares what is imported already, and a new one is there at once.
+    """
+
+    def __init__(self, settings: WorkerSettings, lane: str) -> None:
+        self._settings = settings
+        self._lane = lane
+        self._start()
+
+    def keep_up(self) -> None:
+        """Fork the process again where it has ended."""
+        ended, status = os.waitpid(self._pid, os.WNOHANG)
+        if not ended:
+            return
+        code = os.waitstatus_to_exitcode(status)
+        _LOG.error("lane.ended", lane=self._lane, exit_code=code)
+        time.sleep(max(0.0, _RESTART_SECONDS - (time.monotonic() - self._started_at)))
+        self._start()
+
+    def terminate(self) -> None:
+        """Ask the process to end."""
+        os.kill(self._pid, signal.SIGTERM)
+
+    def wait(self) -> None:
+        """Wait until the process has ended."""
+        os.waitpid(self._pid, 0)
+
+    def _start(self) -> None:
+        self._started_at = time.monotonic()
+        parent_pid = os.getpid()
+        self._pid = os.fork()
+        if self._pid == 0:
+            os._exit(_lane_process(self._settings, self._lane, parent_pid))
+
+
+def _lane_process(settings: WorkerSettings, lane: str, parent_pid: int) -> int:
+    """Run a lane in a forked process; returns its exit code."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    os.setsid()
+    die_with_parent(parent_pid)
+    try:
+        run_lane(settings, lane)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 0
+    except Exception:  # noqa: BLE001 - it is logged, and the lane is forked again
+        _LOG.exception("lane.failed", lane=lane)
+        return 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return 0

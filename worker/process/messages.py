@@ -1,0 +1,83 @@
+"""Messages as the broker hands them over: wake-ups of ours, or whatever else was written into its queues.
+
+Celery takes the form of a message for granted. One of another form would end the worker or block it, and come
+back when it has started again. So nothing but wake-ups as `core.store.WakeUps` sends them gets as far.
+"""
+
+import json
+from base64 import b64decode
+from typing import Any
+
+import structlog
+from kombu.transport import redis
+
+from core.store import RUN_JOB
+
+TRANSPORT = "worker.process.messages:Transport"
+_NO_LIMITS = (None, [None, None])
+_LOG = structlog.stdlib.get_logger(__name__)
+
+
+class QoS(redis.QoS):
+    """The messages under way, no more of which are taken than there are places."""
+
+    def ack(self, delivery_tag: str) -> None:
+        """Acknowledge a message.
+
+        Raises:
+            ConnectionError: The broker is away. The message is under way no more: its place would stay taken,
+                and a lane that has one place would not even ask whether the broker is back.
+        """
+        try:
+            super().ack(delivery_tag)  # type: ignore[no-untyped-call] # kombu has no types
+        except self.channel.connection_errors:
+            self._quick_ack(delivery_tag)
+            raise
+
+
+class Channel(redis.Channel):
+    """A channel that drops what is no message at all."""
+
+    QoS = QoS
+
+    def _brpop_read(self, **options: Any) -> Any:
+        try:
+            return super()._brpop_read(**options)  # type: ignore[no-untyped-call] # kombu has no types
+        except ValueError as error:  # what was in the queue is no JSON
+            _LOG.warning("message.dropped", error=str(error))
+            return None
+
+
+class Transport(redis.Transport):
+    """Redis, of which only wake-ups are taken."""
+
+    Channel = Channel
+
+    def _deliver(self, message: Any, queue: str) -> None:
+        if is_wake_up(message):
+            super()._deliver(message, queue)  # type: ignore[no-untyped-call] # kombu has no types
+        else:
+            _LOG.warning("message.dropped", queue=queue, start=repr(message)[:100])
+
+
+def is_wake_up(message: Any) -> bool:
+    """Tell whether a message is one that `WakeUps` sends, and asks for nothing else besides."""
+    try:
+        headers, properties = message["headers"], message["properties"]
+        (job_id,), named, followers = json.loads(b64decode(message["body"], validate=True))
+        return (
+            isinstance(job_id, str)
+            and not named
+            and not any(followers.values())
+            and headers["task"] == RUN_JOB
+            and isinstance(headers["id"], str)
+            and headers.get("eta") is headers.get("expires") is None
+            and headers.get("timelimit") in _NO_LIMITS
+            and message["content-type"] == "application/json"
+            and message["content-encoding"] == "utf-8"
+            and properties["body_encoding"] == "base64"
+            and isinstance(properties["delivery_tag"], str)
+            and isinstance(properties["delivery_info"], dict)
+        )
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return False

@@ -1,0 +1,128 @@
+"""The one task: claim jobs, carry them out, and write how they ended."""
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import structlog
+
+from core.errors import JobCancelled, LeaseLost, StoreUnavailable
+from core.jobs import JobKind, parse
+from core.store import Store
+from worker.job.limits import LimitReached
+from worker.job.run import PUT_OFF, JobRun, WorkerStopping
+from worker.process.heartbeat import Heartbeat
+from worker.process.problems import problem_of
+from worker.process.shutdown import StopFlag
+from worker.runners.comparison import run_comparison
+from worker.runners.evaluation import run_evaluation
+from worker.runners.ingestion import run_ingestion
+from worker.runners.inspection import run_inspection
+from worker.runners.model_import import run_model_import
+from worker.runners.promotion import run_promotion
+from worker.runners.ranking import run_ranking
+from worker.runners.reproduction import run_reproduction
+from worker.runners.run_import import run_import
+from worker.runners.training import run_training
+from worker.settings import WorkerSettings
+
+# Each takes the claimed job and its specification, which its kind in `core.jobs` parses.
+RUNNERS: Mapping[JobKind, Callable[[JobRun, Any], None]] = MappingProxyType(
+    {
+        JobKind.TRAIN: run_training,
+        JobKind.REPRODUCE: run_reproduction,
+        JobKind.EVALUATE: run_evaluation,
+        JobKind.COMPARE: run_comparison,
+        JobKind.PROMOTE: run_promotion,
+        JobKind.INSPECT: run_inspection,
+        JobKind.RANK: run_ranking,
+        JobKind.INGEST: run_ingestion,
+        JobKind.IMPORT: run_import,
+        JobKind.IMPORT_MODEL: run_model_import,
+    }
+)
+_LOOK_SECONDS = 0.1
+_LOG = structlog.stdlib.get_logger(__name__)
+
+
+def run_jobs(
+    store: Store, settings: WorkerSettings, stop: StopFlag, worker: str, kinds: Collection[str]
+) -> None:
+    """Carry out jobs of these kinds, each in its turn, until none waits.
+
+    After one that was put off comes a pause, longer with each attempt: what is wrong may be wrong for all.
+    """
+    while not stop.is_set():
+        run = JobRun.claim_next(store, settings, kinds, worker)
+        if run is None:
+            return
+        if run_job(run, settings, stop) == PUT_OFF:
+            _pause(settings.retry_seconds * 2 ** (run.attempt - 1), stop)
+
+
+def _pause(seconds: float, stop: StopFlag) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and not stop.is_set():
+        time.sleep(min(_LOOK_SECONDS, seconds))
+
+
+def run_job(run: JobRun, settings: WorkerSettings, stop: StopFlag) -> str:
+    """Carry out a claimed job, write how it ended, and return that in a word."""
+    with structlog.contextvars.bound_contextvars(
+        job_id=run.id, kind=run.kind, attempt=run.attempt, token=run.token, worker=run.worker
+    ):
+        started = time.monotonic()
+        if run.checkpoint:
+            _LOG.info("job.resumed", iteration=run.checkpoint["iteration"])
+        else:
+            _LOG.info("job.started")
+        with Heartbeat(run, stop, settings.heartbeat_seconds, settle):
+            ending = _carry_out(run)
+        _LOG.info(f"job.{ending}", duration_seconds=round(time.monotonic() - started, 3))
+    return ending
+
+
+def perform(run: JobRun) -> None:
+    """Parse the specification of a claimed job and run it."""
+    RUNNERS[JobKind(run.kind)](run, parse(run.kind, run.spec))
+
+
+def _carry_out(run: JobRun) -> str:
+    try:
+        perform(run)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the job must end with it
+        return settle(run, error)
+    return run.ending
+
+
+def settle(run: JobRun, error: Exception) -> str:
+    """Write how a job ends that stopped on an error, and return it in a word.
+
+    A job that is no longer ours is left alone: not a word about it may be written.
+    """
+    run.discard_artifacts()
+    try:
+        return _end(run, error)
+    except LeaseLost:
+        return "lost"
+    except StoreUnavailable:
+        # The lease runs out, and whoever finds the database again queues the job.
+        _LOG.exception("job.ending_not_written")
+        return "lost"
+
+
+def _end(run: JobRun, error: Exception) -> str:
+    if isinstance(error, LeaseLost):
+        raise error
+    if isinstance(error, WorkerStopping):
+        run.release()
+        return "handed_back"
+    if isinstance(error, JobCancelled):
+        run.cancel()
+        return "cancelled"
+    problem = error.problem if isinstance(error, LimitReached) else problem_of(error)
+    if isinstance(error, StoreUnavailable):
+        return run.put_off(problem)
+    run.fail(problem)
+    return "failed"

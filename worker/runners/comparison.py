@@ -1,0 +1,112 @@
+"""Comparing models and rankings on the queries of one dataset."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core.evaluation import Evaluation, compare_systems, evaluate
+from core.jobs import System
+from core.jobs.compare import CompareJob
+from core.jobs.measures import Measures
+from core.store import new_id
+from core.store.artifacts.keys import comparison_key
+from core.types import Float64Array
+from worker.job.results import StoredRanking, store_ranking
+from worker.job.run import JobRun, Values
+from worker.job.systems import Ranked, rank_by
+from worker.job.training_data import load_judged
+
+
+def run_comparison(run: JobRun, spec: CompareJob) -> None:
+    """Rank a dataset by every system and compare all pairs; store the ranking that each model makes.
+
+    Raises:
+        InvalidInput: The metrics cannot use the labels, or a ranking cannot be joined with the dataset.
+        DatasetError: The dataset has no features.
+        FeaturesAbsent: It lacks most of those that a model uses.
+    """
+    run.phase("loading")
+    dataset = load_judged(run, spec.dataset_id, spec.measures)
+    made: list[tuple[System, StoredRanking | None]] = []
+    evaluations: list[Evaluation] = []
+    findings: list[Values] = []
+    for system in spec.systems:
+        run.phase(f"scoring by {system.name}")
+        ranked = rank_by(run, spec, system, dataset)
+        evaluations.append(_evaluate(run, spec.measures, ranked))
+        stored = store_ranking(run, ranked) if system.model_id else None
+        findings += ranked.findings_json or ()
+        made.append((system, stored))
+    run.phase("comparing")
+    values = _by_metric(evaluations)
+    directions = {name: metric.higher_is_better for name, metric in evaluations[0].metrics.items()}
+    names = [system.name for system in spec.systems]
+    comparison = compare_systems(
+        names,
+        values,
+        directions,
+        permutations=spec.permutations,
+        seed=spec.measures.seed,
+        threads=run.threads,
+    )
+    run.report(findings=findings or None)
+    comparison_id = new_id("cmp_")
+    with run.writing(comparison_key(comparison_id)) as file:
+        pq.write_table(_values_table(dataset.query_ids, values), file)
+    with run.succeeding({"comparison_id": comparison_id}) as tx:
+        for system, stored in made:
+            if stored is not None:
+                stored.add(tx, run, system, spec.dataset_id)
+        tx.comparisons.add(
+            comparison_id,
+            job_id=run.id,
+            dataset_id=spec.dataset_id,
+            sentence=comparison.sentence,
+            systems=[
+                _system_json(system, stored, evaluation)
+                for (system, stored), evaluation in zip(made, evaluations, strict=True)
+            ],
+            metrics=list(spec.measures.metrics),
+            contract=spec.measures.contract.as_json(),
+            permutations=spec.permutations,
+            seed=spec.measures.seed,
+            pairs=[pair.as_json(dataset.query_ids) for pair in comparison.pairs],
+        )
+
+
+def _evaluate(run: JobRun, measures: Measures, ranked: Ranked) -> Evaluation:
+    return evaluate(
+        ranked.scores,
+        ranked.judgments,
+        measures.metrics,
+        measures.contract,
+        seed=measures.seed,
+        threads=run.threads,
+    )
+
+
+def _by_metric(evaluations: list[Evaluation]) -> dict[str, Float64Array]:
+    return {
+        name: np.column_stack([evaluation.per_query[name] for evaluation in evaluations])
+        for name in evaluations[0].metrics
+    }
+
+
+def _values_table(query_ids: tuple[str, ...], values: dict[str, Float64Array]) -> pa.Table:
+    columns = {
+        name: pa.FixedSizeListArray.from_arrays(pa.array(table.ravel(), from_pandas=True), table.shape[1])
+        for name, table in values.items()
+    }
+    return pa.table({"query_id": list(query_ids), **columns})
+
+
+def _system_json(system: System, stored: StoredRanking | None, evaluation: Evaluation) -> dict[str, Any]:
+    return {
+        "name": system.name,
+        "model_id": system.model_id,
+        "ranking_id": stored.id if stored else system.ranking_id,
+        "metrics": evaluation.as_json(),
+        "findings": stored.findings if stored else None,
+    }

@@ -1,0 +1,50 @@
+"""Evaluating a model, or a ranking from elsewhere, on a dataset."""
+
+from typing import Any
+
+from core.diagnostics import diagnose
+from core.jobs.evaluate import EvaluateJob
+from worker.job.results import store_evaluation, store_ranking
+from worker.job.run import JobRun
+from worker.job.systems import Ranked, rank_by
+from worker.job.training_data import load_judged
+
+
+def run_evaluation(run: JobRun, spec: EvaluateJob) -> None:
+    """Rank a dataset; store each query's metrics, what they say together, and the ranking of a model.
+
+    Raises:
+        InvalidInput: The metrics cannot use the labels.
+        DatasetError: The dataset has no features.
+        FeaturesAbsent: It lacks most of those that the model uses.
+    """
+    dataset_id, system = spec.dataset_id, spec.system
+    run.phase("loading")
+    dataset = load_judged(run, dataset_id, spec.measures)
+    run.phase("scoring")
+    ranked = rank_by(run, spec, system, dataset)
+    evaluation = store_evaluation(run, spec.measures, ranked)
+    ranking = store_ranking(run, ranked) if system.model_id else None
+    diagnostics = _diagnose(run, spec, ranked)
+    run.report(metrics={"test": evaluation.means}, findings=ranked.findings_json)
+    result = {"evaluation_id": evaluation.id, "ranking_id": ranking.id if ranking else system.ranking_id}
+    with run.succeeding(result) as tx:
+        evaluation.add(tx, run, system, dataset_id, diagnostics)
+        if ranking:
+            ranking.add(tx, run, system, dataset_id)
+
+
+def _diagnose(run: JobRun, spec: EvaluateJob, ranked: Ranked) -> dict[str, Any] | None:
+    asked = spec.diagnostics
+    if asked is None:
+        return None
+    run.phase("diagnosing")
+    values = diagnose(
+        asked.loss,
+        ranked.scores,
+        ranked.dataset.labels,
+        ranked.dataset.query_boundaries,
+        cutoff=asked.cutoff,
+        seed=spec.measures.seed,
+    )
+    return {**asked.to_json(), "values": values}

@@ -1,0 +1,105 @@
+"""Turning what was sent, or asked for, into a dataset that is ready to train on."""
+
+from core.data import dataset_statistics, write_parquet
+from core.data.query_index import write_query_index
+from core.data.result import Reading
+from core.doctor import examine
+from core.errors import ArtifactDamaged, NotFound
+from core.jobs.folders import claims_folders, upload_folder
+from core.jobs.ingest import IngestJob
+from core.store.artifacts.keys import data_folder, features_key, new_data_key, queries_key
+from core.store.tables.columns import to_json
+from worker.job.progress import counting
+from worker.job.run import JobRun
+from worker.job.sources import source_of
+
+_PERCENT = 100
+
+
+def run_ingestion(run: JobRun, spec: IngestJob) -> None:
+    """Read or make a dataset, describe it, look it over and store it; what was sent then goes.
+
+    A content that is stored already is taken over and not read again, unless its stored copy is damaged: then
+    what was read now takes its place for all datasets of this content. A dataset that cannot be read becomes
+    invalid with the job's problem when the job fails.
+
+    Raises:
+        DatasetError: With the line and column of what cannot be understood.
+    """
+    dataset_id = spec.dataset_id
+    run.consumes(upload_folder(dataset_id))
+    for folder in claims_folders(run.id, run.token - 1):
+        run.remove(folder)
+    with run.store.read() as tx:
+        row = tx.datasets.get(dataset_id)
+    source = source_of(row, run.store.artifacts)
+    digest = source.digest()
+    damaged_key = _damaged_copy(run, dataset_id, digest)
+    if damaged_key is not None or not _take_over(run, dataset_id, digest):
+        run.phase("reading")
+        reading = source.read(run.limits, run.threads, counting(run, "reading", _PERCENT))
+        _ingest(run, dataset_id, digest, reading, damaged_key)
+
+
+def _damaged_copy(run: JobRun, dataset_id: str, digest: str) -> str | None:
+    """Return the `data_key` of the stored content when its bytes are damaged, so that it is read anew."""
+    with run.store.read() as tx:
+        stored = tx.datasets.ready_with(digest, dataset_id)
+    if stored is None or stored.data_key is None:
+        return None
+    try:
+        for key in (stored.data_key, queries_key(stored.data_key), features_key(stored.data_key)):
+            run.store.verified.check(key, again=True)
+    except (ArtifactDamaged, NotFound):
+        return stored.data_key
+    return None
+
+
+class _Unknown(Exception):
+    """Nothing is stored under the digest, so the transaction that would have ended the job is undone."""
+
+
+def _take_over(run: JobRun, dataset_id: str, digest: str) -> bool:
+    try:
+        with run.succeeding({"dataset_id": dataset_id}) as tx:
+            if tx.datasets.take_over(dataset_id, digest) is None:
+                raise _Unknown
+    except _Unknown:
+        return False
+    return True
+
+
+def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged_key: str | None) -> None:
+    dataset = reading.dataset
+    run.phase("examining", afresh=True)
+    statistics = dataset_statistics(dataset)
+    report = examine(
+        dataset,
+        scattered_queries=reading.scattered_queries,
+        scattered_examples=reading.scattered_examples,
+        threads=run.threads,
+    )
+    data_key = new_data_key(run.id, run.token)
+    with run.writing(data_key) as file:
+        write_parquet(dataset, file, counting(run, "storing", _PERCENT))
+    with run.writing(queries_key(data_key)) as file:
+        write_query_index(dataset, file)
+    with run.writing(features_key(data_key)) as file:
+        file.write(to_json([profile.as_json() for profile in report.features]).encode())
+    with run.succeeding({"dataset_id": dataset_id}) as tx:
+        ready = tx.datasets.mark_ready(
+            dataset_id,
+            statistics=statistics,
+            findings=report.as_json(),
+            digest=digest,
+            data_key=data_key,
+            format=reading.format,
+            replaces=damaged_key,
+        )
+        if ready.data_key != data_key:
+            tx.digests.forget(data_folder(data_key))
+    if ready.data_key != data_key:  # the same content became ready meanwhile
+        run.remove(data_folder(data_key))
+    if damaged_key is not None:
+        run.remove(data_folder(damaged_key))
+    run.caches.keep_dataset(digest, dataset)

@@ -1,0 +1,96 @@
+"""Finding out what a model looks at, on a dataset."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from core.data.fitting import fit_features
+from core.evaluation import Summary
+from core.inspection import (
+    Grid,
+    PermutationImportance,
+    Permutations,
+    partial_dependence,
+    permutation_importance,
+)
+from core.jobs.inspect import InspectJob
+from core.metrics import parse_metric
+from core.store import new_id
+from worker.job.datasets import load_dataset
+from worker.job.progress import counting
+from worker.job.run import JobRun
+from worker.job.systems import absent_features, load_model
+from worker.job.training_data import judged_for
+
+MOST_IMPORTANT = 10  # features whose partial dependence is drawn when none are named
+
+
+def run_inspection(run: JobRun, spec: InspectJob) -> None:
+    """Shuffle the features of a dataset in turn, follow some of them, and store what a model makes of it.
+
+    Raises:
+        InvalidInput: The metric cannot use the labels.
+        DatasetError: The dataset has no features.
+        FeaturesAbsent: It lacks most of those that the model uses.
+    """
+    asked, held, seed = spec.partial_dependence, spec.measures.contract, spec.measures.seed
+    model_id = str(spec.system.model_id)
+    run.phase("loading")
+    model = load_model(run.store, model_id)
+    names = model.feature_names
+    loaded = load_dataset(run.store, run.caches, spec.dataset_id).dataset
+    found = absent_features(spec, spec.system.name, model, loaded)
+    findings = [finding.as_json() for finding in found] or None
+    run.report(findings=findings)
+    dataset = fit_features(judged_for(spec.measures, loaded, None), names)
+    run.phase("shuffling features")
+    baseline, importance = permutation_importance(
+        model.text,
+        dataset,
+        spec.metric,
+        held,
+        Permutations(spec.repeats, spec.within, seed),
+        threads=run.threads,
+        on_step=counting(run, "shuffling features"),
+    )
+    run.phase("following features", afresh=True)
+    dependence = partial_dependence(
+        model.forest,
+        _followed(asked.features, names, importance),
+        dataset,
+        Grid(asked.grid, asked.sample, seed),
+        threads=run.threads,
+        on_step=counting(run, "following features"),
+    )
+    inspection_id = new_id("ins_")
+    with run.succeeding({"inspection_id": inspection_id}) as tx:
+        tx.inspections.add(
+            id=inspection_id,
+            job_id=run.id,
+            model_id=model_id,
+            dataset_id=spec.dataset_id,
+            metric=spec.metric,
+            contract=held.as_json(),
+            baseline=_baseline(spec, baseline),
+            repeats=spec.repeats,
+            within=spec.within,
+            seed=seed,
+            importance=[each.as_json(names) for each in importance],
+            partial_dependence=[each.as_json(names) for each in dependence],
+            findings=findings,
+            sample=min(asked.sample, dataset.n_documents),
+        )
+
+
+def _followed(
+    asked: Sequence[str] | None, names: Sequence[str], importance: Sequence[PermutationImportance]
+) -> list[int]:
+    if asked is None:
+        # What no tree looks at has no error to speak of, and nothing to draw.
+        return [each.feature for each in importance if each.mean != 0.0][:MOST_IMPORTANT]
+    return [names.index(name) for name in asked]
+
+
+def _baseline(spec: InspectJob, summary: Summary) -> dict[str, Any]:
+    metric = parse_metric(spec.metric, spec.measures.contract)
+    return {**asdict(summary), "higher_is_better": metric.higher_is_better, "contract": metric.contract()}

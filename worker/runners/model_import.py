@@ -1,0 +1,51 @@
+"""Taking in a model from elsewhere."""
+
+import hashlib
+
+from core.errors import ArtifactDamaged
+from core.jobs.folders import model_upload_folder
+from core.jobs.import_model import ImportModelJob
+from core.store import new_id
+from core.store.artifacts.keys import model_key, model_upload_key
+from worker.job.lineage import lineage_of
+from worker.job.model_trial import try_model
+from worker.job.run import JobRun
+from worker.job.systems import heal_models
+
+
+def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
+    """Try out a LightGBM text model and make it the next version of a name; what was sent then goes.
+
+    Models of the same text whose stored copies are damaged get theirs back.
+
+    Raises:
+        ArtifactDamaged: It was damaged since it was sent.
+        ModelError: It cannot be used; nothing of it is kept.
+    """
+    run.consumes(model_upload_folder(spec.upload_id))
+    run.phase("checking")
+    model_id = new_id("mdl_")
+    key = model_upload_key(spec.upload_id)
+    with run.store.artifacts.local(key) as path:
+        found = try_model(run, path)
+        text = path.read_bytes()
+    if hashlib.sha256(text).hexdigest() != spec.sha256:
+        raise ArtifactDamaged(key, "it is not what was sent; import the model again")
+    run.phase("storing")
+    with run.writing(model_key(model_id)) as file:
+        file.write(text)
+    heal_models(run.store, text)
+    with run.succeeding({"model_id": model_id}) as tx:
+        tx.models.add(
+            model_id,
+            name=spec.model_name,
+            job_id=run.id,
+            feature_names=found["feature_names"],
+            best_iteration=found["n_trees"],
+            sha256=spec.sha256,
+            size_bytes=spec.size_bytes,
+            description=spec.description,
+            tags=spec.tags,
+            lineage=lineage_of(tx, run, spec),
+            explanation=found["explainability"],
+        )

@@ -1,0 +1,73 @@
+"""Moving an alias through its gate."""
+
+from core.errors import FeaturesAbsent
+from core.evaluation import GateDecision, decide, measure, slices
+from core.jobs.promote import PromoteJob
+from core.metrics import parse_metric
+from core.store import Promotion
+from worker.job.run import JobRun, Values
+from worker.job.systems import rank_by
+from worker.job.training_data import load_judged
+
+
+def run_promotion(run: JobRun, spec: PromoteJob) -> None:
+    """Compare the version that an alias is to point at with the one that it points at, and move it or not.
+
+    The alias moves, or the refusal is on record, exactly when the job ends.
+
+    Raises:
+        InvalidInput: The metric cannot use the labels.
+        DatasetError: The dataset has no features.
+        WrongState: The alias was moved meanwhile.
+    """
+    try:
+        decision, findings = _decide(run, spec)
+    except FeaturesAbsent as absent:
+        decision, findings = GateDecision(False, absent.problems[0].detail, None, []), []
+    stored = spec.to_json()
+    told = {name: stored[name] for name in ("rule", "dataset_id", "contract")}
+    promotion = Promotion(
+        name=spec.model_name,
+        alias=spec.alias,
+        champion_id=str(spec.champion.model_id),
+        challenger_id=str(spec.challenger.model_id),
+        job_id=run.id,
+        key_id=run.key_id,
+        report={**decision.as_json(), **told, "findings": findings},
+    )
+    if decision.admitted:
+        result = {"model_id": promotion.challenger_id, "sentence": decision.sentence}
+        with run.succeeding(result) as tx:
+            tx.aliases.promote(promotion)
+    else:
+        with run.failing({"title": "Promotion refused", "detail": decision.sentence}) as tx:
+            tx.aliases.refuse(promotion)
+
+
+def _decide(run: JobRun, spec: PromoteJob) -> tuple[GateDecision, list[Values]]:
+    rule, contract = spec.rule, spec.measures.contract
+    champion, challenger = spec.champion, spec.challenger
+    run.phase("loading")
+    dataset = load_judged(run, spec.dataset_id, spec.measures)
+    run.phase(f"scoring by {champion.name}")
+    before = rank_by(run, spec, champion, dataset)
+    run.phase(f"scoring by {challenger.name}")
+    after = rank_by(run, spec, challenger, dataset)
+    findings = [found for ranked in (before, after) for found in ranked.findings_json or ()]
+    run.report(findings=findings or None)
+    run.phase("comparing")
+    measured = (
+        measure(ranked.scores, ranked.judgments, [rule.metric], contract)[rule.metric]
+        for ranked in (before, after)
+    )
+    decision = decide(
+        rule,
+        (champion.name, challenger.name),
+        (next(measured), next(measured)),
+        slices(dataset, dataset, contract.relevance_threshold),
+        higher_is_better=parse_metric(rule.metric, contract).higher_is_better,
+        permutations=spec.permutations,
+        seed=spec.measures.seed,
+        threads=run.threads,
+    )
+    return decision, findings

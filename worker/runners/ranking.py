@@ -1,0 +1,24 @@
+"""Ranking a dataset's documents by a model."""
+
+from core.jobs.rank import RankJob
+from worker.job.datasets import load_dataset
+from worker.job.results import store_ranking
+from worker.job.run import JobRun
+from worker.job.systems import rank_by
+
+
+def run_ranking(run: JobRun, spec: RankJob) -> None:
+    """Score a dataset with a model and store the order of every query's documents.
+
+    Raises:
+        DatasetError: The dataset has no features.
+        FeaturesAbsent: It lacks most of those that the model uses.
+    """
+    run.phase("loading")
+    dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
+    run.phase("scoring")
+    ranked = rank_by(run, spec, spec.system, dataset)
+    ranking = store_ranking(run, ranked)
+    run.report(findings=ranked.findings_json)
+    with run.succeeding({"ranking_id": ranking.id}) as tx:
+        ranking.add(tx, run, spec.system, spec.dataset_id)

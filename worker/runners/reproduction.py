@@ -1,0 +1,53 @@
+"""Training a model again, to see whether it comes out the same."""
+
+import hashlib
+
+from core.errors import NotFound
+from core.jobs.reproduce import ReproduceJob
+from core.store.artifacts.checksums import file_sha256
+from core.store.artifacts.keys import model_key
+from worker.job.lineage import differences, lineage_of
+from worker.job.run import JobRun
+from worker.job.systems import heal_models
+from worker.runners.training import trained_as_asked
+
+
+def run_reproduction(run: JobRun, spec: ReproduceJob) -> None:
+    """Carry out the training of a model again and compare the bytes; no model is made.
+
+    A stored copy that is damaged or gone is replaced when the same text came out.
+
+    Raises:
+        InvalidInput: The specification does not fit the data any more.
+        DatasetError: The datasets do not fit together any more.
+    """
+    with trained_as_asked(run, spec) as trained:
+        _compare(run, spec, trained.ranker.model_text)
+
+
+def _stored_sha256(run: JobRun, key: str) -> str | None:
+    try:
+        with run.store.artifacts.open(key) as file:
+            return file_sha256(file)
+    except NotFound:
+        return None
+
+
+def _compare(run: JobRun, spec: ReproduceJob, model_text: str) -> None:
+    sha256 = hashlib.sha256(model_text.encode()).hexdigest()
+    with run.store.read() as tx:
+        model = tx.models.get(spec.model_id)
+        now = lineage_of(tx, run, spec)
+    stored_sha256 = _stored_sha256(run, model_key(model.id))
+    if sha256 == model.sha256 != stored_sha256:
+        heal_models(run.store, model_text.encode())
+    result = {
+        "model_id": model.id,
+        "equal": sha256 == model.sha256 == stored_sha256,
+        "sha256": sha256,
+        "expected_sha256": model.sha256,
+        "stored_sha256": stored_sha256,
+        "differences": None if model.lineage is None else differences(model.lineage, now),
+    }
+    with run.succeeding(result):
+        pass

@@ -1,0 +1,38 @@
+"""Taking in a ranking from elsewhere."""
+
+from core.data.trec import join_run, read_run
+from core.errors import DatasetError, RunError
+from core.evaluation import rank_documents
+from core.jobs import System
+from core.jobs.folders import run_folder
+from core.jobs.import_run import ImportRunJob
+from core.store.artifacts.keys import run_key
+from worker.job.datasets import load_dataset
+from worker.job.results import write_ranking
+from worker.job.run import JobRun
+
+
+def run_import(run: JobRun, spec: ImportRunJob) -> None:
+    """Read a TREC run and store it as a ranking of a dataset's queries; what was sent then goes.
+
+    Queries that the dataset does not have are left out.
+
+    Raises:
+        RunError: With the line of what cannot be understood.
+        InvalidInput: It shares no query with the dataset, or cannot be joined with it.
+    """
+    run.consumes(run_folder(spec.upload_id))
+    run.phase("reading")
+    with run.store.artifacts.local(run_key(spec.upload_id)) as path:
+        try:
+            found = read_run(path, spec.filename, run.limits)
+        except DatasetError as error:
+            raise RunError(*error.problems, more=error.more) from error
+    run.phase("ranking")
+    dataset = load_dataset(run.store, run.caches, spec.dataset_id).dataset
+    joined = join_run(dataset, found)
+    ranking = write_ranking(
+        run, rank_documents(joined.scores, joined), dataset.n_queries - joined.queries_without_results
+    )
+    with run.succeeding({"ranking_id": ranking.id}) as tx:
+        ranking.add(tx, run, System(spec.name), spec.dataset_id)

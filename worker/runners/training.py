@@ -1,0 +1,237 @@
+"""Training a model, and judging it on a test set."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from core.data.fitting import AbsentFeatures
+from core.doctor.agreement import absent_feature_findings
+from core.jobs import System
+from core.jobs.boosting import BoostingJob
+from core.jobs.train import TrainJob
+from core.losses import loss_values
+from core.parameters import values_of
+from core.scoring import Explainability, Forest
+from core.scoring.model_text import ModelText
+from core.store import new_id
+from core.store.artifacts.keys import model_key
+from core.training import IterationReport, Snapshot, TrainedRanker, train
+from core.training.findings import growth_finding, seed_findings
+from worker.job.checkpoints import Checkpoints
+from worker.job.lineage import lineage_of
+from worker.job.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
+from worker.job.run import JobRun, Values, WorkerStopping
+from worker.job.systems import Ranked
+from worker.job.training_data import TrainingData
+
+
+def run_training(run: JobRun, job: TrainJob) -> None:
+    """Train as specified, store the model, and where there is a test set evaluate and rank it.
+
+    Raises:
+        InvalidInput: The specification does not fit the data.
+        DatasetError: The datasets do not fit together.
+    """
+    with trained_as_asked(run, job) as trained:
+        _store(run, job, trained)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training comes to.
+
+    Attributes:
+        loaded: The datasets as they are.
+        data: The datasets with the features of the training data.
+        ranker: The model.
+        findings: What is known of the datasets and the training.
+    """
+
+    loaded: TrainingData
+    data: TrainingData
+    ranker: TrainedRanker
+    findings: list[Values]
+
+
+@contextmanager
+def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
+    """Train as a job's specification says; progress, learning curves and checkpoints are the job's.
+
+    Where the worker stops while something is done with the model, the next attempt finds all trees grown.
+
+    Raises:
+        InvalidInput: The specification does not fit the data.
+        FeaturesAbsent: A dataset lacks most features of the training data, and the job does not allow that.
+        DatasetError: A dataset has no features.
+    """
+    run.phase("loading")
+    loaded = TrainingData.load(run, job)
+    if not job.allows_absent_features:
+        loaded.require_features()
+    data = loaded.fitted()
+    run.phase("training")
+    checkpoints = Checkpoints(run, run.checkpoint_seconds)
+    findings: list[Values] = []
+    watch = _Watch(run, checkpoints, lambda: findings.extend(_report_findings(run, job, loaded)))
+    ranker = train(
+        job.training,
+        data.training.dataset,
+        data.validation.dataset if data.validation else None,
+        on_iteration=watch.on_iteration,
+        threads=run.threads,
+        kept_bins=data.kept_bins(run),
+        resume=checkpoints.load(),
+    )
+    with watch.kept_on_stopping():
+        watch.finish()
+        if ranker.growth is not None:
+            findings.append(growth_finding(ranker.growth).as_json())
+            run.report(findings=findings)
+        yield Trained(loaded, data, ranker, findings)
+
+
+def _report_findings(run: JobRun, job: BoostingJob, loaded: TrainingData) -> list[Values]:
+    of_seed = seed_findings(job.training, parts_are_random=job.parts_are_random)
+    findings = [*loaded.findings(run.threads), *(finding.as_json() for finding in of_seed)]
+    run.report(findings=findings)
+    return findings
+
+
+def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
+    spec, ranker = job.training, trained.ranker
+    run.phase("storing")
+    model_id, text = new_id("mdl_"), ranker.model_text.encode()
+    with run.writing(model_key(model_id)) as file:
+        file.write(text)
+    judged = _judge(run, job, trained)
+    metrics = _metrics_at_best(ranker) | ({"test": judged.evaluation.means} if judged else {})
+    run.report(metrics=metrics)
+    explainability = Explainability.of(ModelText.read(ranker.model_text))
+    result = {"model_id": model_id} | (judged.result if judged else {})
+    with run.succeeding(result) as tx:
+        model = tx.models.add(
+            model_id,
+            name=job.model_name,
+            job_id=run.id,
+            dataset_id=job.dataset_id,
+            feature_names=ranker.feature_names,
+            loss=loss_values(spec.loss),
+            hyperparameters=values_of(spec.hyperparameters),
+            best_iteration=ranker.best_iteration,
+            sha256=hashlib.sha256(text).hexdigest(),
+            size_bytes=len(text),
+            metrics=judged.evaluation.means if judged else None,
+            lineage=lineage_of(tx, run, job),
+            explanation=asdict(explainability),
+        )
+        if judged:
+            system = System(model.reference, model_id)
+            judged.evaluation.add(tx, run, system, job.tested_on)
+            judged.ranking.add(tx, run, system, job.tested_on)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    evaluation: StoredEvaluation
+    ranking: StoredRanking
+
+    @property
+    def result(self) -> dict[str, str]:
+        return {"evaluation_id": self.evaluation.id, "ranking_id": self.ranking.id}
+
+
+class _Watch:
+    """Turns the iterations of a training into the job's progress, metrics and learning curves.
+
+    Args:
+        run: The job.
+        checkpoints: Where it goes on when it is interrupted.
+        after_first: What can wait until the training is seen to have begun.
+    """
+
+    def __init__(self, run: JobRun, checkpoints: Checkpoints, after_first: Callable[[], None]) -> None:
+        self._run = run
+        self._checkpoints = checkpoints
+        self._after_first = after_first
+        self._first: int | None = None
+        self._first_ended_at = 0.0
+        self._snapshot: Snapshot | None = None
+
+    def finish(self) -> None:
+        """Do what was to wait for the first iteration, where an earlier attempt grew all trees."""
+        if self._first is None:
+            self._after_first()
+
+    def on_iteration(self, report: IterationReport, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        with self.kept_on_stopping():
+            self._tell(report)
+        if self._checkpoints.is_due():
+            self._checkpoints.keep(snapshot)
+
+    @contextmanager
+    def kept_on_stopping(self) -> Iterator[None]:
+        """Keep a checkpoint where the worker stops in what is done now."""
+        try:
+            yield
+        except WorkerStopping:
+            if self._snapshot is not None:
+                self._checkpoints.keep(self._snapshot)
+            raise
+
+    def _tell(self, report: IterationReport) -> None:
+        self._run.counts.iterated()
+        values = {name: dict(metrics) for name, metrics in report.values.items()}
+        progress = {
+            "phase": "training",
+            "iteration": report.iteration,
+            "total": report.total,
+            "eta_seconds": self._eta_seconds(report),
+        }
+        measured = [(report.iteration, values)] if values else []
+        is_first = self._first is None
+        self._first = self._first or report.iteration
+        metrics = _means(report) or None
+        self._run.report(progress=progress, metrics=metrics, iterations=measured, at_once=is_first)
+        if is_first:
+            self._after_first()
+            self._first_ended_at = time.monotonic()
+
+    def _eta_seconds(self, report: IterationReport) -> float | None:
+        # The first iteration also prepares the data, so it says nothing about those to come.
+        if self._first is None or report.iteration == self._first:
+            return None
+        per_iteration = (time.monotonic() - self._first_ended_at) / (report.iteration - self._first)
+        return round(per_iteration * (report.total - report.iteration), 1)
+
+
+def _means(report: IterationReport) -> dict[str, Any]:
+    return {name: dict(values) for name, values in report.values.items() if name != "diagnostics"}
+
+
+def _metrics_at_best(ranker: TrainedRanker) -> dict[str, Any]:
+    """Return the means at the last measured iteration that was the best when it was made."""
+    best = [_means(report) for report in ranker.history if report.iteration == report.best_iteration]
+    return next((means for means in reversed(best) if means), {})
+
+
+def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
+    """Measure the model on the test data; one that lacks most of what the model uses is only reported."""
+    if trained.loaded.test is None or trained.data.test is None:
+        return None
+    text, names = ModelText.read(trained.ranker.model_text), trained.ranker.feature_names
+    used = [names[column] for column in text.used_features]
+    absent = AbsentFeatures.of(trained.loaded.test.dataset, used)
+    findings = tuple(absent_feature_findings(absent, "the model"))
+    if findings:
+        told = [{**finding.as_json(), "role": "test"} for finding in findings]
+        run.report(findings=[*trained.findings, *told])
+    if absent.are_most and not job.allows_absent_features:
+        return None  # the model is not to blame, and hours of training are not thrown away
+    run.phase("scoring")
+    test = trained.data.test.dataset
+    ranked = Ranked(test, test, Forest(text).score(test.features, run.threads), findings)
+    return _Judged(store_evaluation(run, job.measures, ranked), store_ranking(run, ranked))
