@@ -9,21 +9,18 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi_offline import FastAPIOffline
 
 from app import dashboard
-from app.auth import routes as audit
-from app.auth import routes as keys
+from app.auth import routes as auth
 from app.auth.audit import Recorder
 from app.auth.authenticator import Doorkeeper, refuse_open_network
 from app.auth.key_cache import Keyring
 from app.auth.middleware import Gate
+from app.auth.openapi import describe_access
 from app.auth.rate_limit import RateLimit
 from app.datasets import routes as datasets
-from app.evaluation import catalogue_routes as catalogue
-from app.evaluation import ranking_routes as rankings
-from app.evaluation import routes as comparisons
-from app.evaluation import routes as evaluations
+from app.evaluation import catalogue_routes, ranking_routes
+from app.evaluation import routes as evaluation
 from app.guide import mount_guide
-from app.http import openapi as documentation
-from app.http import problems
+from app.http import openapi, problems
 from app.http.access_log import AccessLog
 from app.http.body_timeout import BodyPatience
 from app.http.caching import UnchangedAnswers
@@ -31,18 +28,13 @@ from app.http.expensive_reads import ExpensiveReads
 from app.http.header_limits import HeadLimit
 from app.http.logs import configure_logging
 from app.http.probes import Probe
+from app.http.request_metrics import RequestMetrics
 from app.http.security_headers import SecurityHeaders
 from app.jobs import routes as jobs
-from app.metrics import Metrics, RequestMetrics
-from app.models import alias_routes as aliases
-from app.models import alias_routes as gates
-from app.models import export_routes as exports
-from app.models import inspection_routes as inspections
-from app.models import routes as model_jobs
+from app.models import alias_routes, export_routes, inspection_routes
 from app.models import routes as models
-from app.monitoring import routes as health
 from app.monitoring import routes as monitoring
-from app.monitoring import routes as overview
+from app.monitoring.metrics import Metrics
 from app.scoring import inference_routes as inference
 from app.scoring import routes as scoring
 from app.scoring.explanations import Explanations, ModelTexts
@@ -64,19 +56,20 @@ _V1 = (
     jobs.polled_router,
     models.router,
     models.names_router,
-    model_jobs.router,
-    aliases.router,
-    gates.router,
-    exports.router,
-    evaluations.router,
-    comparisons.router,
-    inspections.router,
-    rankings.router,
-    overview.router,
-    overview.polled_router,
-    catalogue.router,
-    keys.router,
-    audit.router,
+    models.jobs_router,
+    alias_routes.router,
+    alias_routes.gates_router,
+    export_routes.router,
+    evaluation.router,
+    evaluation.comparisons_router,
+    inspection_routes.router,
+    ranking_routes.router,
+    monitoring.overview_router,
+    monitoring.polled_overview_router,
+    catalogue_routes.router,
+    export_routes.formats_router,
+    auth.keys_router,
+    auth.audit_router,
 )
 
 
@@ -134,9 +127,9 @@ def create_app(settings: ApiSettings) -> FastAPI:
         title="Rankery",
         version=_version(),
         summary="Learning to rank over HTTP",
-        description=documentation.DESCRIPTION,
-        openapi_tags=[dict(tag) for tag in documentation.TAGS],
-        generate_unique_id_function=documentation.operation_id,
+        description=openapi.DESCRIPTION,
+        openapi_tags=[dict(tag) for tag in openapi.TAGS],
+        generate_unique_id_function=openapi.operation_id,
         redirect_slashes=False,
         lifespan=lifespan,
     )
@@ -148,8 +141,8 @@ def create_app(settings: ApiSettings) -> FastAPI:
     for router in _V1:
         v1.include_router(router)
     application.include_router(v1)
-    application.include_router(health.router)
-    application.include_router(monitoring.router)
+    application.include_router(monitoring.health_router)
+    application.include_router(monitoring.metrics_router)
     application.include_router(dashboard.router)
     application.include_router(dashboard.sign_in_router)
     dashboard.mount_static(application)
@@ -164,7 +157,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     application.add_middleware(SecurityHeaders)
     application.add_middleware(RequestMetrics)
     problems.install(application)
-    documentation.install(application)
+    openapi.install(application, describe_access)
     return application
 
 

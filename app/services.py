@@ -11,8 +11,8 @@ from app.auth.authenticator import Doorkeeper
 from app.http.caching import UnchangedAnswers
 from app.http.caller import caller_of
 from app.http.expensive_reads import CallersReads, ExpensiveReads
-from app.http.probes import Probe
-from app.metrics import Metrics
+from app.http.probes import Probe, faults_of
+from app.monitoring.metrics import Metrics
 from app.scoring.explanations import Explanations, ModelTexts
 from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
@@ -56,6 +56,10 @@ class Services:
     metrics: Metrics
     parts: Mapping[str, Probe[str | None]]
     damage: Probe[list[str]]
+
+    async def faults(self) -> dict[str, str | None]:
+        """Ask all parts at once for their faults, None for a part that works."""
+        return await faults_of(self.parts)
 
     def submitted(self, job: Job) -> None:
         """Log a job that is now on record, with the request that submitted it, and wake a worker for it."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Upload, list, browse and delete datasets."""

@@ -25,8 +25,8 @@ from app.http.responses import ACCEPTED, accepted
 from app.http.route import QUERY_ID, JsonRoute
 from app.http.schemas import Cursor, DatasetName, Limit
 from app.http.uploads import receive_upload, receiving, refuse_declared_size
+from app.jobs.submission import enqueue
 from app.services import Services, UseServices
-from app.submission import enqueue
 from core.data.options import FORMATS
 from core.jobs.ingest import IngestJob
 from core.store import Dataset as DatasetRow

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Evaluations, comparisons, rankings, and the catalogue of losses and metrics."""

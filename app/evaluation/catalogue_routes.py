@@ -7,10 +7,7 @@ from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute
 from app.jobs.contract_schemas import Conventions
 from app.jobs.parameter_schemas import LossCatalogue, LossDescription, describe
-from app.models.export_schemas import ExportFormat, ExportFormatCatalogue
 from core.diagnostics import DIAGNOSTICS
-from core.export import FORMATS
-from core.export.options import OPTIONS
 from core.losses import LOSSES
 from core.metrics import METRICS, PRESETS, parse_metric, trec_eval_spelling
 
@@ -55,23 +52,4 @@ def list_metrics() -> MetricCatalogue:
         ],
         presets={name: Conventions.model_validate(preset) for name, preset in PRESETS.items()},
         diagnostics=[DiagnosticDescription.model_validate(found) for found in DIAGNOSTICS.values()],
-    )
-
-
-@router.get("/export-formats", summary="List export formats", responses={**NOT_MODIFIED, **problems()})
-def list_export_formats() -> ExportFormatCatalogue:
-    """List the formats that models are exported in, what reads them, and what they cannot express."""
-    return ExportFormatCatalogue(
-        items=[
-            ExportFormat(
-                name=name,
-                summary=target.summary,
-                reader=target.reader,
-                filename=target.filename,
-                media_type=target.media_type,
-                options=[option for option in OPTIONS if option in target.options],
-                limits=list(target.limits),
-            )
-            for name, target in FORMATS.items()
-        ]
     )

@@ -12,9 +12,9 @@ from starlette.responses import Response
 from app.http.idempotency import Once
 from app.http.uploads import ReceivedUpload
 from app.jobs.file_uploads import missing_file, queue_reading
+from app.jobs.submission import enqueue
 from app.jobs.submission.checks import require_ready
 from app.services import Services
-from app.submission import enqueue
 from core.errors import InputProblem, InvalidInput
 from core.jobs.folders import run_folder
 from core.jobs.import_run import ImportRunJob

@@ -1,14 +1,12 @@
 """The OpenAPI document: problems on every operation, and neat operation ids."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from app.auth.credentials import SESSION_COOKIE
-from app.auth.scopes import HEALTH, rule_of
 from app.http.problems import MEDIA_TYPE
 
 DESCRIPTION = """\
@@ -170,15 +168,6 @@ _DESCRIPTIONS: Mapping[int, str] = {
     507: "There is no room to store it",
 }
 
-_SECURITY_SCHEMES: Mapping[str, dict[str, Any]] = {
-    "key": {"type": "http", "scheme": "bearer", "description": "An API key"},
-    "session": {
-        "type": "apiKey",
-        "in": "cookie",
-        "name": SESSION_COOKIE,
-        "description": "Of a browser that signed in with an API key",
-    },
-}
 _FRAMEWORK_SCHEMAS = ("HTTPValidationError", "ValidationError")
 
 Responses = dict[int | str, dict[str, Any]]
@@ -211,8 +200,8 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def install(application: FastAPI) -> None:
-    """Let the application describe itself with the Problem schema in place."""
+def install(application: FastAPI, describe_access: Callable[[dict[str, Any]], None]) -> None:
+    """Let the application describe itself, with the Problem schema and the scope of each operation."""
 
     def openapi() -> dict[str, Any]:
         if application.openapi_schema is None:
@@ -225,25 +214,12 @@ def install(application: FastAPI) -> None:
                 tags=application.openapi_tags,
             )
             _drop_framework_errors(document)
-            _tell_access(document)
+            describe_access(document)
             document["components"]["schemas"]["Problem"] = _PROBLEM_SCHEMA
             application.openapi_schema = document
         return application.openapi_schema
 
     application.openapi = openapi  # type: ignore[method-assign] # FastAPI's documented extension point
-
-
-def _tell_access(document: dict[str, Any]) -> None:
-    """Tell of every operation which scope it needs, and how it is refused without."""
-    document["components"]["securitySchemes"] = _SECURITY_SCHEMES
-    for path, methods in document["paths"].items():
-        rule = rule_of(path)
-        for method, operation in methods.items():
-            scope = rule.scope(method.upper()) if rule else None
-            operation["security"] = [{name: [scope]} for name in _SECURITY_SCHEMES] if scope else []
-            if path not in HEALTH:
-                refused = {str(status): response for status, response in problems(401, 403, 421).items()}
-                operation["responses"] = {**refused, **operation["responses"]}
 
 
 def _drop_framework_errors(document: dict[str, Any]) -> None:

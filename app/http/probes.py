@@ -3,12 +3,14 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 Answer = TypeVar("Answer")
 
+TIMEOUT_SECONDS = 2.0
+TOO_SLOW = f"does not answer within {TIMEOUT_SECONDS:g} s"
 # Drivers give up by themselves after seconds or minutes; what is older is not waited for any more.
 _FORGOTTEN_SECONDS = 10.0
 
@@ -51,3 +53,16 @@ class Probe(Generic[Answer]):
 
         threading.Thread(target=ask, name="probe", daemon=True).start()
         return asked
+
+
+async def faults_of(probes: Mapping[str, Probe[str | None]]) -> dict[str, str | None]:
+    """Run all probes at once and return the fault of each, None for a part that works."""
+    faults = await asyncio.gather(*map(_fault, probes.values()))
+    return dict(zip(probes, faults, strict=True))
+
+
+async def _fault(probe: Probe[str | None]) -> str | None:
+    try:
+        return await probe.answer(TIMEOUT_SECONDS)
+    except TimeoutError:
+        return TOO_SLOW

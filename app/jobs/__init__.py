@@ -1,1 +1,1 @@
-"""TODO."""
+"""Submit, follow and cancel jobs."""

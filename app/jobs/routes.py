@@ -22,8 +22,8 @@ from app.jobs.schemas import (
     JobPage,
     JobWithAttempts,
 )
+from app.jobs.submission import submit, submit_all
 from app.services import UseServices
-from app.submission import submit, submit_all
 from core.jobs import JobKind, JobStatus, orphaned_artifacts
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=JsonRoute)

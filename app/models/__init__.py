@@ -1,1 +1,1 @@
-"""TODO."""
+"""The model registry: versions, aliases, gates, exports, imports and inspections."""

@@ -13,11 +13,11 @@ from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute
 from app.http.schemas import Cursor, Limit
 from app.jobs.schemas import Job
+from app.jobs.submission import enqueue
 from app.models.alias_schemas import Alias, AliasHistory, AliasList, AliasRequest, Gate, GateRequest
 from app.models.promotion import gate_rule, promotion
 from app.models.schemas import Model
 from app.services import UseServices
-from app.submission import enqueue
 from core.store import ModelAlias, Transaction
 
 router = APIRouter(prefix="/models/{name}/aliases", tags=["models"], route_class=JsonRoute)

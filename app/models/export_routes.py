@@ -13,16 +13,27 @@ from app.http.low_priority import LOW_PRIORITY
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute
 from app.http.thread_pools import EXPORTS
-from app.models.export_schemas import ExportParity, ExportQuery, ExportRequest, ParityQuery, ParityRequest
+from app.models.export_schemas import (
+    ExportFormat,
+    ExportFormatCatalogue,
+    ExportParity,
+    ExportQuery,
+    ExportRequest,
+    ParityQuery,
+    ParityRequest,
+)
 from app.models.exports import ExportedFile, made_archive, made_file, made_parity, model_of
 from app.models.routes import Reference
 from app.services import Services, UseExpensive, UseServices
+from core.export import FORMATS
+from core.export.options import OPTIONS
 from core.store import Model, Store, StoreSettings
 
 Made = TypeVar("Made")
 AskedFor = TypeVar("AskedFor", bound=ExportQuery)
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
+formats_router = APIRouter(tags=["catalogue"], route_class=JsonRoute)
 
 _NAMES = {"bm25": "bm25(title)", "price": "attribute(price)"}
 _EXAMPLES: Any = {
@@ -137,6 +148,27 @@ async def export_named_parity(
 ) -> ExportParity:
     """Hold an export against its model as by GET, with the features called what the engine calls them."""
     return await _parity(services, expensive, ref, body)
+
+
+@formats_router.get(
+    "/export-formats", summary="List export formats", responses={**NOT_MODIFIED, **problems()}
+)
+def list_export_formats() -> ExportFormatCatalogue:
+    """List the formats that models are exported in, what reads them, and what they cannot express."""
+    return ExportFormatCatalogue(
+        items=[
+            ExportFormat(
+                name=name,
+                summary=target.summary,
+                reader=target.reader,
+                filename=target.filename,
+                media_type=target.media_type,
+                options=[option for option in OPTIONS if option in target.options],
+                limits=list(target.limits),
+            )
+            for name, target in FORMATS.items()
+        ]
+    )
 
 
 async def _file(services: Services, expensive: CallersReads, reference: str, asked: ExportQuery) -> Response:

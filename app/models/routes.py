@@ -16,6 +16,7 @@ from app.http.route import JsonRoute
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.jobs.file_uploads import receive_file
 from app.jobs.schemas import Job
+from app.jobs.submission import enqueue
 from app.models.reproduction import reproduction
 from app.models.schemas import (
     TAG_LINE,
@@ -35,7 +36,6 @@ from app.models.uploads import (
     register_model,
 )
 from app.services import UseServices
-from app.submission import enqueue
 from core.jobs.folders import model_upload_folder
 from core.store import new_id
 from core.store.artifacts.keys import model_upload_key

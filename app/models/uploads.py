@@ -15,9 +15,9 @@ from app.http.idempotency import Once
 from app.http.pointers import input_problems
 from app.http.uploads import ReceivedFile, ReceivedUpload
 from app.jobs.file_uploads import missing_file, queue_reading
+from app.jobs.submission import enqueue
 from app.models.schemas import DESCRIPTION, MAX_DESCRIPTION, ImportedModel
 from app.services import Services
-from app.submission import enqueue
 from core.errors import InputProblem, InvalidInput
 from core.jobs.folders import model_upload_folder
 from core.jobs.import_model import ImportModelJob

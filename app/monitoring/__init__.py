@@ -1,1 +1,1 @@
-"""TODO."""
+"""Health, Prometheus metrics and the overview."""

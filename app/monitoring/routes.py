@@ -9,7 +9,7 @@ from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
 from app.http.openapi import NOT_MODIFIED, problems
-from app.http.probes import Probe
+from app.http.probes import TIMEOUT_SECONDS, Probe
 from app.http.problems import not_ready
 from app.http.route import JsonRoute, PolledRoute
 from app.http.schemas import Limit, ResponseModel
@@ -17,9 +17,6 @@ from app.monitoring.schemas import AliasedModel, AliasedModels, Counts, WorkerAt
 from app.services import UseServices
 from core.errors import StoreUnavailable
 from core.store import MODEL_NAME
-
-TIMEOUT_SECONDS = 2.0
-TOO_SLOW = f"does not answer within {TIMEOUT_SECONDS:g} s"
 
 health_router = APIRouter(tags=["health"])
 
@@ -53,9 +50,8 @@ async def healthz() -> Health:
 @health_router.get("/readyz", summary="Is the service ready", response_model=Readiness, responses=problems())
 async def readyz(services: UseServices) -> Response:
     """Ask the database, the artifact storage and the broker, all at once and for two seconds at most."""
-    names, probes = zip(*services.parts.items(), strict=True)
-    faults, damaged = await asyncio.gather(asyncio.gather(*map(_fault, probes)), _damaged(services.damage))
-    return readiness(dict(zip(names, faults, strict=True)), damaged)
+    faults, damaged = await asyncio.gather(services.faults(), _damaged(services.damage))
+    return readiness(faults, damaged)
 
 
 def readiness(faults: Mapping[str, str | None], damaged: Sequence[str] = ()) -> Response:
@@ -77,13 +73,6 @@ async def _damaged(probe: Probe[list[str]]) -> list[str]:
         return await probe.answer(TIMEOUT_SECONDS)
     except (TimeoutError, StoreUnavailable):
         return []  # the check of the database says why
-
-
-async def _fault(probe: Probe[str | None]) -> str | None:
-    try:
-        return await probe.answer(TIMEOUT_SECONDS)
-    except TimeoutError:
-        return TOO_SLOW
 
 
 metrics_router = APIRouter(include_in_schema=False)

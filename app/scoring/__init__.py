@@ -1,1 +1,1 @@
-"""TODO."""
+"""Score candidates: `/rank`, the Open Inference Protocol, served models and score samples."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.evaluation.ranking_schemas import RankRequest
 from app.http.pointers import pointer_of
+from app.scoring.schemas import RankRequest
 from core.errors import InputProblem, InvalidInput
 from core.types import Float32Array
 

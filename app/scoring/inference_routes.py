@@ -13,7 +13,6 @@ from app.http.bodies import JsonRequest
 from app.http.problems import OUT_OF_MEMORY, kind_of
 from app.http.route import Handle
 from app.http.thread_pools import SCORING
-from app.monitoring.routes import readyz
 from app.scoring.inference_schemas import (
     ANSWER_EXAMPLE,
     REQUEST_BODY,
@@ -117,7 +116,7 @@ async def get_live() -> Live:
 @router.get("/health/ready", summary="Is the server ready", responses=failures(503))
 async def get_ready(services: UseServices) -> Ready:
     """Ask all parts that the service needs, as `/readyz` does."""
-    if (await readyz(services)).status_code != HTTPStatus.OK:
+    if any((await services.faults()).values()):
         raise HTTPException(
             HTTPStatus.SERVICE_UNAVAILABLE, "a part of the service does not answer; see /readyz"
         )

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from app.evaluation.ranking_schemas import LONGEST_ID, MOST_RANKED
 from app.http.bodies import parse_json
 from app.scoring.candidates import Candidates
 from app.scoring.limits import check_candidates, max_containers, max_documents
+from app.scoring.schemas import LONGEST_ID, MOST_RANKED
 from app.scoring.served_models import MEMBER, ServedModel
 from app.settings import ApiSettings
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request
 from starlette.responses import Response
 
-from app.evaluation.ranking_schemas import MOST_RANKED, RankRequest, RankResponse
 from app.http.bodies import JsonRequest
 from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.route import Handle, JsonRoute
@@ -25,6 +24,7 @@ from app.scoring.limits import (
 )
 from app.scoring.quick_candidates import quick_candidates
 from app.scoring.ranking import answer
+from app.scoring.schemas import MOST_RANKED, RankRequest, RankResponse
 from app.scoring.served_models import ServedModel
 from app.scoring.threads import (
     BRIEF_TABLE_BYTES,

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.jobs.submission import enqueue
 from app.models.alias_schemas import GateRequest
 from app.models.promotion import gate_rule, promotion
-from app.submission import enqueue
 from core.data import RankingDataset, synthetic_dataset
 from core.errors import LeaseLost, WrongState
 from core.store import AliasMove, Job

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from app.jobs.submission import enqueue
 from app.models.reproduction import reproduction
-from app.submission import enqueue
 from core.data import RankingDataset, synthetic_dataset
 from core.errors import WrongState
 from core.store.artifacts.keys import model_key

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Worker processes: pool, lanes, heartbeats, sweeper, shutdown and messages."""

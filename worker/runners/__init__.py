@@ -1,1 +1,1 @@
-"""TODO."""
+"""One file per job kind: run the job and store its result."""

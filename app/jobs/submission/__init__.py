@@ -1,1 +1,81 @@
-"""TODO."""
+"""What must hold before a job is queued, so that a worker never starts one that cannot end well."""
+
+from collections.abc import Sequence
+
+from app.jobs.requests import (
+    CompareRequest,
+    EvaluateRequest,
+    InspectRequest,
+    RankDatasetRequest,
+    TrainRequest,
+)
+from app.jobs.schemas import PRIORITIES
+from app.jobs.submission.inspecting import inspection
+from app.jobs.submission.measuring import comparison, evaluation, ranking
+from app.jobs.submission.training import training
+from core.errors import InputProblem, InvalidInput
+from core.jobs import JobSpec, SubmittedJob
+from core.store import Job, Transaction
+
+Request = TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest
+
+
+def submit(
+    tx: Transaction,
+    request: Request,
+    key_id: str | None = None,
+) -> Job:
+    """Check a job request of a key in full and queue it, its stored spec complete and resolved.
+
+    Raises:
+        InvalidInput: For what is wrong with the request by itself.
+        NotFound: When a dataset, model or ranking that it names does not exist.
+        WrongState: When a dataset is not ready.
+    """
+    return enqueue(tx, _resolve(tx, request), key_id)
+
+
+def submit_all(tx: Transaction, requests: Sequence[Request], key_id: str | None = None) -> list[Job]:
+    """Check all job requests of a key in full and queue them together.
+
+    Raises:
+        InvalidInput: For what is wrong with any of them, each below its place, `/jobs/0`.
+        NotFound: As `submit`.
+        WrongState: As `submit`.
+    """
+    resolved: list[SubmittedJob] = []
+    problems: list[InputProblem] = []
+    for place, request in enumerate(requests):
+        try:
+            resolved.append(_resolve(tx, request))
+        except InvalidInput as invalid:
+            problems += invalid.below(f"/jobs/{place}").problems
+    if problems:
+        raise InvalidInput(*problems)
+    return [enqueue(tx, spec, key_id) for spec in resolved]
+
+
+def enqueue(tx: Transaction, spec: JobSpec, key_id: str | None = None) -> Job:
+    """Queue a job of a key."""
+    return tx.jobs.add(
+        spec.kind,
+        spec.to_json(),
+        dataset_ids=spec.dataset_ids.values(),
+        priority=PRIORITIES[spec.priority] if isinstance(spec, SubmittedJob) else 0,
+        key_id=key_id,
+    )
+
+
+def _resolve(tx: Transaction, request: Request) -> SubmittedJob:
+    if isinstance(request, TrainRequest):
+        return training(tx, request)
+    if isinstance(request, EvaluateRequest):
+        return evaluation(tx, request)
+    if isinstance(request, CompareRequest):
+        return comparison(tx, request)
+    if isinstance(request, InspectRequest):
+        return inspection(tx, request)
+    return ranking(tx, request)
+
+
+__all__ = ["enqueue", "submit", "submit_all"]

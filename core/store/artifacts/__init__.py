@@ -1,1 +1,1 @@
-"""TODO."""
+"""Artifacts: large bytes under keys, on a local disk or on S3."""

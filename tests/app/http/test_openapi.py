@@ -9,7 +9,6 @@ from pydantic import TypeAdapter
 from app import ApiSettings, create_app
 from app.auth.schemas import AuditEntry, Key, KeyRequest, NewKey
 from app.datasets.schemas import Dataset, SyntheticDatasetRequest
-from app.evaluation.ranking_schemas import RankRequest
 from app.evaluation.schemas import Evaluation
 from app.http.problems import MEDIA_TYPE
 from app.jobs.requests import REQUEST_EXAMPLES, JobRequest
@@ -18,6 +17,7 @@ from app.models.alias_schemas import Alias, AliasMove, AliasRequest, Gate, GateR
 from app.models.export_schemas import ExportRequest, ParityRequest
 from app.models.inspection_schemas import Inspection, ModelTree
 from app.models.schemas import Model, ModelChanges
+from app.scoring.schemas import RankRequest
 from core.losses import LOSSES
 from core.training import training_spec
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.evaluation.ranking_schemas import RankRequest
 from app.http.bodies import parse_json
 from app.scoring.candidates import Candidates, general_candidates
 from app.scoring.quick_candidates import quick_candidates
+from app.scoring.schemas import RankRequest
 from app.scoring.served_models import MEMBER, ServedModel
 from app.settings import ApiSettings
 from core.errors import InvalidInput

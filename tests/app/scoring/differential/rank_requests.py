@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from app.evaluation.ranking_schemas import LONGEST_ID, MOST_RANKED, RankRequest
 from app.http.bodies import parse_json
 from app.scoring.candidates import Candidates, general_candidates
 from app.scoring.limits import check_candidates, max_containers
 from app.scoring.quick_candidates import quick_candidates
+from app.scoring.schemas import LONGEST_ID, MOST_RANKED, RankRequest
 from app.scoring.served_models import ServedModel
 from app.settings import ApiSettings
 from core.errors import InvalidInput

@@ -1,0 +1,110 @@
+"""Scoring requests and their answers."""
+
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Field, Tag
+
+from app.http.schemas import RequestModel, ResponseModel
+
+LONGEST_ID = 1024
+MOST_RANKED = 2**31 - 1
+
+CallerId = Annotated[str, Field(max_length=LONGEST_ID)]
+
+
+def _features_form(value: Any) -> str | None:
+    if isinstance(value, dict):
+        return "object"
+    return "array" if isinstance(value, list) else None
+
+
+Features = Annotated[
+    # One mistake a document is told: each of a million values may be one.
+    Annotated[dict[str, float | None], Field(fail_fast=True), Tag("object")]
+    | Annotated[list[float | None], Field(fail_fast=True), Tag("array")],
+    Discriminator(
+        _features_form,
+        custom_error_type="features_form",
+        custom_error_message="must be an object by feature name or an array in the model's feature order",
+    ),
+    Field(
+        description="An object by feature name, where features left out are missing; or an array in the "
+        "model's feature order. null is a missing value.",
+        examples=[{"bm25": 12.5, "pagerank": 0.3}],
+    ),
+]
+
+
+class CandidateDocument(RequestModel):
+    """A document to be scored."""
+
+    id: CallerId = Field(description="Unique within its query", examples=["d1"])
+    features: Features
+
+
+class CandidateQuery(RequestModel):
+    """A query with its candidate documents."""
+
+    id: CallerId = Field(description="Returned as it came", examples=["q1"])
+    documents: list[CandidateDocument] = Field(description="In the order that equal scores keep")
+
+
+class RankRequest(RequestModel):
+    """Candidate documents of one or more queries."""
+
+    queries: list[CandidateQuery] = Field(min_length=1)
+    top_k: int | None = Field(
+        None, ge=1, le=MOST_RANKED, description="Documents returned a query; all when null"
+    )
+    explain: bool = Field(
+        False,
+        description="Whether to say what each feature contributes to the score of each document returned",
+    )
+
+
+class RankingModel(ResponseModel):
+    """The model version that scored."""
+
+    id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
+    name: str = Field(examples=["web"])
+    version: int = Field(examples=[3])
+
+
+class Contribution(ResponseModel):
+    """What a feature adds to a document's score."""
+
+    feature: str = Field(examples=["bm25"])
+    value: float | None = Field(description="The document's, null where missing", examples=[12.5])
+    contribution: float = Field(description="Its Shapley value", examples=[0.82])
+
+
+class Explanation(ResponseModel):
+    """How a score came about: the base and all contributions add up to it, but for rounding."""
+
+    base: float = Field(description="Before anything is known of the document", examples=[-0.11])
+    contributions: list[Contribution] = Field(description="But for those of 0, the greatest first")
+
+
+class ScoredDocument(ResponseModel):
+    """A document in its place."""
+
+    id: str = Field(examples=["d7"])
+    rank: int = Field(description="1-based", examples=[1])
+    score: float = Field(
+        description="Raw score; only differences within a query mean anything", examples=[2.31]
+    )
+    explanation: Explanation | None = Field(None, description="Only where it was asked for")
+
+
+class RankedQuery(ResponseModel):
+    """A query's documents, best first."""
+
+    id: str = Field(examples=["q1"])
+    ranking: list[ScoredDocument]
+
+
+class RankResponse(ResponseModel):
+    """The candidates in order."""
+
+    model: RankingModel
+    queries: list[RankedQuery]

@@ -1,1 +1,0 @@
-"""Models put to use: kept in memory, given documents, asked why."""
