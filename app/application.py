@@ -10,10 +10,10 @@ from fastapi_offline import FastAPIOffline
 
 from app import dashboard
 from app.auth import routes as auth
-from app.auth.audit import Recorder
-from app.auth.authenticator import Doorkeeper, refuse_open_network
-from app.auth.key_cache import Keyring
-from app.auth.middleware import Gate
+from app.auth.audit import AuditMiddleware
+from app.auth.authenticator import Authenticator, refuse_open_network
+from app.auth.key_cache import ApiKeyCache
+from app.auth.middleware import AuthMiddleware
 from app.auth.openapi import describe_access
 from app.auth.rate_limit import RateLimit
 from app.datasets import routes as datasets
@@ -22,10 +22,10 @@ from app.evaluation import routes as evaluation
 from app.guide import mount_guide
 from app.http import openapi, problems
 from app.http.access_log import AccessLog
-from app.http.body_timeout import BodyPatience
-from app.http.caching import UnchangedAnswers
+from app.http.body_timeout import BodyTimeout
+from app.http.caching import ResponseCache
 from app.http.expensive_reads import ExpensiveReads
-from app.http.header_limits import HeadLimit
+from app.http.header_limits import HeaderLimits
 from app.http.logs import configure_logging
 from app.http.probes import Probe
 from app.http.request_metrics import RequestMetrics
@@ -92,8 +92,8 @@ def create_app(settings: ApiSettings) -> FastAPI:
             await run_in_threadpool(warm_up_scoring, datasets=False)
             texts = ModelTexts(store)
             served = ServedModels(store, settings.model_cache_bytes)
-            doorkeeper = Doorkeeper(Keyring(store), settings.wrong_keys_per_minute)
-            await refuse_open_network(settings.host, doorkeeper)
+            authenticator = Authenticator(ApiKeyCache(store), settings.wrong_keys_per_minute)
+            await refuse_open_network(settings.host, authenticator)
             metrics = Metrics(store, served, _version())
             parts = {
                 "database": Probe(store.fault),
@@ -108,9 +108,9 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 texts=texts,
                 explanations=Explanations(texts),
                 samples=samples,
-                unchanged=UnchangedAnswers(),
+                response_cache=ResponseCache(),
                 expensive=ExpensiveReads(settings.expensive_reads_per_caller),
-                doorkeeper=doorkeeper,
+                authenticator=authenticator,
                 metrics=metrics,
                 parts=parts,
                 damage=Probe(lambda: _damaged_artifacts(store)),
@@ -148,11 +148,11 @@ def create_app(settings: ApiSettings) -> FastAPI:
     dashboard.mount_static(application)
     mount_guide(application)
     # The last one added is the first to see a request.
-    application.add_middleware(BodyPatience, settings=settings)
+    application.add_middleware(BodyTimeout, settings=settings)
     application.add_middleware(RateLimit, settings=settings)
-    application.add_middleware(Gate, settings=settings)
-    application.add_middleware(Recorder)
-    application.add_middleware(HeadLimit)
+    application.add_middleware(AuthMiddleware, settings=settings)
+    application.add_middleware(AuditMiddleware)
+    application.add_middleware(HeaderLimits)
     application.add_middleware(AccessLog)
     application.add_middleware(SecurityHeaders)
     application.add_middleware(RequestMetrics)

@@ -7,8 +7,8 @@ from typing import Annotated
 import structlog
 from fastapi import Depends, Request
 
-from app.auth.authenticator import Doorkeeper
-from app.http.caching import UnchangedAnswers
+from app.auth.authenticator import Authenticator
+from app.http.caching import ResponseCache
 from app.http.caller import caller_of
 from app.http.expensive_reads import CallersReads, ExpensiveReads
 from app.http.probes import Probe, faults_of
@@ -35,7 +35,7 @@ class Services:
         texts: What is written in models, for whoever looks inside.
         explanations: Says how their scores come about.
         samples: Keeps a share of what was scored.
-        unchanged: Answers to what is asked again and again.
+        response_cache: Answers to what is asked again and again.
         expensive: Reads that take seconds of work.
         doorkeeper: Tells callers by their keys.
         metrics: What Prometheus is told.
@@ -50,9 +50,9 @@ class Services:
     texts: ModelTexts
     explanations: Explanations
     samples: Samples
-    unchanged: UnchangedAnswers
+    response_cache: ResponseCache
     expensive: ExpensiveReads
-    doorkeeper: Doorkeeper
+    authenticator: Authenticator
     metrics: Metrics
     parts: Mapping[str, Probe[str | None]]
     damage: Probe[list[str]]

@@ -24,7 +24,7 @@ _ADDRESS_CHARACTERS = 255
 _log = structlog.stdlib.get_logger("rankery.audit")
 
 
-class Recorder:
+class AuditMiddleware:
     """ASGI middleware that records each request that may change something, before its answer is sent.
 
     A 503 is recorded after it: the database may be what is unavailable.

@@ -4,7 +4,7 @@ import time
 
 from app.auth import refusals
 from app.auth.credentials import Credential
-from app.auth.key_cache import Keyring
+from app.auth.key_cache import ApiKeyCache
 from app.auth.rate_limit import Buckets
 from app.http.caller import Caller
 from app.http.thread_pools import LOOKUPS, STRANGERS
@@ -13,7 +13,7 @@ from core.loopback import is_loopback
 _MINUTE_SECONDS = 60.0
 
 
-class Doorkeeper:
+class Authenticator:
     """Knows callers by their credentials.
 
     Wrong keys are counted by address, in this process alone: some may come at once, then as many a minute.
@@ -24,8 +24,8 @@ class Doorkeeper:
         keyring: What it looks keys up in.
     """
 
-    def __init__(self, keyring: Keyring, wrong_keys_per_minute: int) -> None:
-        self.keyring = keyring
+    def __init__(self, key_cache: ApiKeyCache, wrong_keys_per_minute: int) -> None:
+        self.key_cache = key_cache
         self._wrong_keys = Buckets(wrong_keys_per_minute / _MINUTE_SECONDS, wrong_keys_per_minute)
 
     async def keys_exist(self) -> bool:
@@ -34,8 +34,8 @@ class Doorkeeper:
         Raises:
             StoreUnavailable: The database does not answer.
         """
-        known = self.keyring.keys_exist
-        return await LOOKUPS.run(self.keyring.ask_whether_keys_exist) if known is None else known
+        known = self.key_cache.keys_exist
+        return await LOOKUPS.run(self.key_cache.ask_whether_keys_exist) if known is None else known
 
     async def identify(self, credential: Credential, address: str) -> Caller:
         """Tell whose a credential is.
@@ -44,10 +44,10 @@ class Doorkeeper:
             Refusal: It is unknown, expired or revoked; 429 where too many wrong keys came from the address.
             StoreUnavailable: The database does not answer.
         """
-        if caller := self.keyring.fresh(credential):
+        if caller := self.key_cache.fresh(credential):
             return caller
-        threads = LOOKUPS if self.keyring.was_good(credential) else STRANGERS
-        caller = await threads.run(lambda: self.keyring.ask(credential))
+        threads = LOOKUPS if self.key_cache.was_good(credential) else STRANGERS
+        caller = await threads.run(lambda: self.key_cache.ask(credential))
         if caller is not None:
             return caller
         if credential.kind == "session":
@@ -61,13 +61,13 @@ class OpenNetwork(Exception):
     """The service would be open to everybody who reaches this machine."""
 
 
-async def refuse_open_network(host: str, doorkeeper: Doorkeeper) -> None:
+async def refuse_open_network(host: str, authenticator: Authenticator) -> None:
     """Let a service without keys start on loopback alone.
 
     Raises:
         OpenNetwork: The address that it listens on is another one, and there is no key.
     """
-    if not is_loopback(host) and not await doorkeeper.keys_exist():
+    if not is_loopback(host) and not await authenticator.keys_exist():
         raise OpenNetwork(
             f"without an API key the service listens on loopback only, not on {host};"
             " make one with `rankery keys create NAME --scope admin`"

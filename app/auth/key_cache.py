@@ -20,7 +20,7 @@ class _Answer:
     asked_at: float
 
 
-class Keyring:
+class ApiKeyCache:
     """The keys and sessions that are let in, remembered for a second; safe between threads.
 
     What is revoked elsewhere is refused here within that second. Only good credentials are remembered.

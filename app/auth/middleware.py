@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.auth import refusals
-from app.auth.authenticator import Doorkeeper
+from app.auth.authenticator import Authenticator
 from app.auth.credentials import credential_of
 from app.auth.origins import Hosts, is_foreign
 from app.auth.refusals import Refusal
@@ -24,7 +24,7 @@ from core.loopback import is_loopback
 _log = structlog.stdlib.get_logger("rankery.access")
 
 
-class Gate:
+class AuthMiddleware:
     """ASGI middleware that lets in whom it knows, and notes who it is as `request.state.key`.
 
     What is refused is refused before any of its body is read.
@@ -39,28 +39,28 @@ class Gate:
         if scope["type"] != "http" or scope["path"] in HEALTH:
             await self.app(scope, receive, send)
             return
-        doorkeeper: Doorkeeper = scope["app"].state.services.doorkeeper
-        answer = await self._refusal(Request(scope), doorkeeper)
+        authenticator: Authenticator = scope["app"].state.services.authenticator
+        answer = await self._refusal(Request(scope), authenticator)
         await (answer or self.app)(scope, receive, send)
         key_id = caller_in(scope).key_id
-        if key_id is not None and doorkeeper.keyring.begin_note(key_id):
-            await USE_NOTES.run(lambda: doorkeeper.keyring.note_use(key_id))
+        if key_id is not None and authenticator.key_cache.begin_note(key_id):
+            await USE_NOTES.run(lambda: authenticator.key_cache.note_use(key_id))
 
-    async def _refusal(self, request: Request, doorkeeper: Doorkeeper) -> Response | None:
+    async def _refusal(self, request: Request, authenticator: Authenticator) -> Response | None:
         try:
-            return await self._admit(request, doorkeeper)
+            return await self._admit(request, authenticator)
         except Refusal as refusal:
             wants_page = refusal.kind is refusals.UNAUTHENTICATED and _is_page(request)
             return _to_sign_in(request) if wants_page else refusal.answer()
         except StoreUnavailable:
-            if _is_known_monitor(request, doorkeeper):
+            if _is_known_monitor(request, authenticator):
                 return None
             # Its detail may name the database's address, which is not for strangers.
             _log.exception("callers cannot be told apart")
             return problem(KINDS[StoreUnavailable], None)
 
-    async def _admit(self, request: Request, doorkeeper: Doorkeeper) -> Response | None:
-        keys_exist = await doorkeeper.keys_exist()
+    async def _admit(self, request: Request, authenticator: Authenticator) -> Response | None:
+        keys_exist = await authenticator.keys_exist()
         if not self._hosts.are_named(request.headers, by_address=keys_exist):
             raise refusals.foreign_host()
         if is_foreign(request.headers, request.method):
@@ -70,7 +70,7 @@ class Gate:
         if rule is not None and needed is None:
             let_in(request.scope, ANYBODY)
             return None
-        caller = await _identified(request, doorkeeper) if keys_exist else _owner(request)
+        caller = await _identified(request, authenticator) if keys_exist else _owner(request)
         let_in(request.scope, caller)
         if needed is None:
             return http_problem(HTTPStatus.NOT_FOUND)
@@ -79,11 +79,11 @@ class Gate:
         return None
 
 
-async def _identified(request: Request, doorkeeper: Doorkeeper) -> Caller:
+async def _identified(request: Request, authenticator: Authenticator) -> Caller:
     credential = credential_of(request)
     if credential is None:
         raise refusals.unauthenticated(refusals.NO_KEY)
-    return await doorkeeper.identify(credential, caller_of(request.scope))
+    return await authenticator.identify(credential, caller_of(request.scope))
 
 
 def _owner(request: Request) -> Caller:
@@ -94,14 +94,14 @@ def _owner(request: Request) -> Caller:
     return OWNER
 
 
-def _is_known_monitor(request: Request, doorkeeper: Doorkeeper) -> bool:
+def _is_known_monitor(request: Request, authenticator: Authenticator) -> bool:
     """Tell whether one who was let in before asks for the metrics, which say that the database is away."""
     credential = credential_of(request)
     return (
         request.method == "GET"
         and request.scope["path"] == METRICS
         and credential is not None
-        and doorkeeper.keyring.was_good(credential)
+        and authenticator.key_cache.was_good(credential)
     )
 
 

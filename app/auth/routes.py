@@ -68,7 +68,7 @@ def create_key(
     values = body.model_dump(exclude={"name", "scopes"})
     with services.store.begin() as tx:
         key, secret = tx.api_keys.create(body.name, body.scopes, created_by=caller.key_id, **values)
-    services.doorkeeper.keyring.key_made()
+    services.authenticator.key_cache.key_made()
     response.headers["Cache-Control"] = "no-store"
     return NewKey(**Key.model_validate(key).model_dump(), secret=secret)
 
@@ -91,4 +91,4 @@ def revoke_key(key_id: str, services: UseServices) -> None:
     """
     with services.store.begin() as tx:
         tx.api_keys.revoke(key_id)
-    services.doorkeeper.keyring.key_revoked(key_id)
+    services.authenticator.key_cache.key_revoked(key_id)

@@ -84,7 +84,7 @@ def evaluations_page(request: Request) -> Response:
 
 @router.get("/evaluations/{evaluation_id}")
 def evaluation_page(request: Request, evaluation_id: str) -> Response:
-    """Show how good a model or a ranking is, beside baselines, by parts of the queries and by query."""
+    """Show how good a model or a ranking is, beside baselines, by segment and by query."""
     return _page(request, "evaluation", evaluation_id, section="evaluations")
 
 

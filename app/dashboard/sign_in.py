@@ -30,7 +30,7 @@ async def sign_in_page(
     request: Request, services: UseServices, wanted: Annotated[str, Query(alias="next")] = "/"
 ) -> Response:
     """Ask for a key, where one is needed."""
-    if not await services.doorkeeper.keys_exist():
+    if not await services.authenticator.keys_exist():
         return _go_to(wanted)
     return _form(request, wanted)
 
@@ -41,7 +41,7 @@ async def sign_in(request: Request, services: UseServices) -> Response:
     fields = await _fields(request)
     wanted = fields.get("next", "/")
     try:
-        caller = await services.doorkeeper.identify(
+        caller = await services.authenticator.identify(
             Credential.of_key(fields.get("key", "").strip()), caller_of(request.scope)
         )
         if not caller.may(READ):
@@ -57,7 +57,7 @@ async def sign_out(request: Request, services: UseServices) -> Response:
     """End the browser's session; a cookie of no session changes nothing."""
     if session := session_of(request):
         with suppress(Refusal):
-            let_in(request.scope, await services.doorkeeper.identify(session, caller_of(request.scope)))
+            let_in(request.scope, await services.authenticator.identify(session, caller_of(request.scope)))
             await run_in_threadpool(_end_session, services, session)
     answer = RedirectResponse(SIGN_IN, HTTPStatus.SEE_OTHER)
     clear_session(answer, https=request.url.scheme == "https")
@@ -87,7 +87,7 @@ def _begin_session(request: Request, services: Services, caller: Caller, wanted:
             tx.sessions.end(earlier.sha256)
         token = tx.sessions.begin(str(caller.key_id), lifetime)
     if earlier is not None:
-        services.doorkeeper.keyring.session_ended(earlier)
+        services.authenticator.key_cache.session_ended(earlier)
     answer = _go_to(wanted)
     set_session(answer, token, lifetime, https=request.url.scheme == "https")
     return answer
@@ -96,7 +96,7 @@ def _begin_session(request: Request, services: Services, caller: Caller, wanted:
 def _end_session(services: Services, session: Credential) -> None:
     with services.store.begin() as tx:
         tx.sessions.end(session.sha256)
-    services.doorkeeper.keyring.session_ended(session)
+    services.authenticator.key_cache.session_ended(session)
 
 
 def _go_to(wanted: str) -> Response:

@@ -18,7 +18,7 @@ from app.datasets.schemas import (
 from app.datasets.uploads import FILE, FILES, PARTS, TEXTS, DatasetUpload, Places
 from app.http.caller import UseCaller
 from app.http.expensive_reads import Download
-from app.http.idempotency import BodySha256, Once, UseOnce
+from app.http.idempotency import BodySha256, IdempotencyKey, UseIdempotencyKey
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.path_parameters import any_text
 from app.http.responses import ACCEPTED, accepted
@@ -121,7 +121,7 @@ _SYNTHETIC_EXAMPLES: Any = {
     openapi_extra={"requestBody": _UPLOAD_BODY},
 )
 async def upload_dataset(
-    request: Request, services: UseServices, caller: UseCaller, once: UseOnce
+    request: Request, services: UseServices, caller: UseCaller, idempotency: UseIdempotencyKey
 ) -> Response:
     """Store the files as they arrive and queue a job that reads each.
 
@@ -137,16 +137,16 @@ async def upload_dataset(
     async with contextmanager_in_threadpool(receiver) as reception:
         received = await receive_upload(request.stream(), content_type, reception, FILES, TEXTS, limit)
         upload = DatasetUpload.of(received)
-    return await run_in_threadpool(_register, services, caller.key_id, once, upload, places)
+    return await run_in_threadpool(_register, services, caller.key_id, idempotency, upload, places)
 
 
 def _register(
-    services: Services, key_id: str | None, once: Once, upload: DatasetUpload, places: Places
+    services: Services, key_id: str | None, idempotency: IdempotencyKey, upload: DatasetUpload, places: Places
 ) -> Response:
     kept, settings = False, services.settings
     try:
         with services.store.begin() as tx:
-            if answer := once.earlier_answer(tx, upload.sha256()):
+            if answer := idempotency.replay(tx, upload.sha256()):
                 return answer
             tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, upload.size_bytes)
             tx.quotas.allow_jobs(key_id, settings.max_active_jobs, len(upload.parts))
@@ -154,7 +154,7 @@ def _register(
             jobs = [_queue_ingestion(tx, dataset, key_id) for dataset in datasets]
             first = datasets[0]
             created = accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}")
-            once.keep(tx, upload.sha256(), created)
+            idempotency.keep(tx, upload.sha256(), created)
         kept = True
     finally:
         if not kept:
@@ -175,7 +175,7 @@ def create_synthetic_dataset(
     body: Annotated[SyntheticDatasetRequest, Body(openapi_examples=_SYNTHETIC_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
-    once: UseOnce,
+    idempotency: UseIdempotencyKey,
     body_sha256: BodySha256,
 ) -> Response:
     """Queue a job that draws queries whose labels follow a random cubic polynomial of 50 features.
@@ -185,14 +185,14 @@ def create_synthetic_dataset(
     """
     source = {"kind": "synthetic", **body.model_dump(exclude={"name"})}
     with services.store.begin() as tx:
-        if answer := once.earlier_answer(tx, body_sha256):
+        if answer := idempotency.replay(tx, body_sha256):
             return answer
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         name = body.name or f"synthetic, {body.queries} queries, seed {body.seed}"
         dataset = tx.datasets.add(name, source, key_id=caller.key_id)
         job = _queue_ingestion(tx, dataset, caller.key_id)
         created = accepted(Dataset.model_validate(dataset), f"/v1/datasets/{dataset.id}")
-        once.keep(tx, body_sha256, created)
+        idempotency.keep(tx, body_sha256, created)
     services.submitted(job)
     return created
 

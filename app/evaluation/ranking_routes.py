@@ -11,7 +11,7 @@ from app.evaluation.ranking_schemas import RankedDocument, Ranking, RankingItem,
 from app.evaluation.run_uploads import RUN_BODY, RUN_TEXTS, RunUpload, register_run
 from app.http.caller import UseCaller
 from app.http.expensive_reads import Download
-from app.http.idempotency import UseOnce
+from app.http.idempotency import UseIdempotencyKey
 from app.http.openapi import NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.parquet_pages import ranking_batches, read_queries, read_query
 from app.http.responses import ACCEPTED
@@ -53,7 +53,9 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     responses=problems(404, *UPLOAD_PROBLEMS),
     openapi_extra={"requestBody": RUN_BODY},
 )
-async def upload_run(request: Request, services: UseServices, caller: UseCaller, once: UseOnce) -> Response:
+async def upload_run(
+    request: Request, services: UseServices, caller: UseCaller, idempotency: UseIdempotencyKey
+) -> Response:
     """Store a TREC run, the ranking of any other system, and queue a job that reads it.
 
     Its queries and documents are those of the dataset by their ids. Once the job has made a ranking of it, it
@@ -65,7 +67,7 @@ async def upload_run(request: Request, services: UseServices, caller: UseCaller,
     upload = await receive_file(
         request, services, key, folder, RUN_TEXTS, limit, lambda received: RunUpload.of(received, upload_id)
     )
-    return await run_in_threadpool(register_run, services, caller.key_id, once, upload)
+    return await run_in_threadpool(register_run, services, caller.key_id, idempotency, upload)
 
 
 @router.get("", summary="List rankings", responses={**NOT_MODIFIED, **problems(422)})

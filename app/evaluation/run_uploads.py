@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from app.http.idempotency import Once
+from app.http.idempotency import IdempotencyKey
 from app.http.uploads import ReceivedUpload
 from app.jobs.file_uploads import missing_file, queue_reading
 from app.jobs.submission import enqueue
@@ -105,7 +105,9 @@ class RunUpload:
         )
 
 
-def register_run(services: Services, key_id: str | None, once: Once, upload: RunUpload) -> Response:
+def register_run(
+    services: Services, key_id: str | None, idempotency: IdempotencyKey, upload: RunUpload
+) -> Response:
     """Queue the job that reads a run, for the key that it came with.
 
     Raises:
@@ -118,4 +120,4 @@ def register_run(services: Services, key_id: str | None, once: Once, upload: Run
         require_ready(tx, [upload.dataset_id])
         return enqueue(tx, upload.spec(), key_id)
 
-    return queue_reading(services, key_id, once, upload.sha256, run_folder(upload.upload_id), queue)
+    return queue_reading(services, key_id, idempotency, upload.sha256, run_folder(upload.upload_id), queue)

@@ -12,7 +12,7 @@ from app.settings import ApiSettings
 _BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 
 
-class BodyPatience:
+class BodyTimeout:
     """ASGI middleware that gives up on a body which stalls, or trickles.
 
     Whoever reads the body then sees a 408 raised, as if it were a mistake in it, and leaves nothing behind.

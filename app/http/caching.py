@@ -38,19 +38,19 @@ MOST_BYTES = 2**16
 Address = tuple[str, bytes]
 
 
-class UnchangedAnswers:
+class ResponseCache:
     """The latest bodies by address, each with the revision of the store from before it was made.
 
     Many pages that follow the same job ask the same questions, most of which have the same answer as before.
     Large bodies are not kept, for their cost is in the sending. Not safe between threads.
 
     Attributes:
-        turn: Held while an answer is made: whoever asked for the same meanwhile is given it, too, and answers
+        lock: Held while an answer is made: whoever asked for the same meanwhile is given it, too, and answers
             that are made one after the other are all there sooner than in many threads at once.
     """
 
     def __init__(self) -> None:
-        self.turn = asyncio.Lock()
+        self.lock = asyncio.Lock()
         self._bodies: OrderedDict[Address, tuple[str, bytes]] = OrderedDict()
 
     def find(self, address: Address, revision: str) -> bytes | None:

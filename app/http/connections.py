@@ -26,7 +26,7 @@ def server_options(settings: ApiSettings) -> dict[str, Any]:
     another address than the connection's count from trusted proxies alone; uvicorn's default trusts loopback.
     """
 
-    class Bounded(PatientProtocol):
+    class Bounded(TimeoutProtocol):
         head_seconds = settings.head_seconds
         stall_seconds = settings.body_idle_seconds
         most_connections = settings.max_connections + _TOLD
@@ -44,7 +44,7 @@ def server_options(settings: ApiSettings) -> dict[str, Any]:
     }
 
 
-class PatientProtocol(H11Protocol):
+class TimeoutProtocol(H11Protocol):
     """uvicorn's protocol for HTTP/1.1 with an end to its patience.
 
     uvicorn alone waits for ever for a request's head, for the rest of a body whose request it has answered,

@@ -14,7 +14,7 @@ _SEPARATORS = 4  # bytes of ": " and the line's end
 _FRAMING = {b"content-length", b"transfer-encoding"}
 
 
-class HeadLimit:
+class HeaderLimits:
     """ASGI middleware that refuses an address or headers beyond what anybody needs.
 
     The server's parser has a bound of its own, on what has arrived of an unfinished head; a head that arrives

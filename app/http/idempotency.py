@@ -17,7 +17,7 @@ HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
 _KEPT_HEADERS = ("location",)
 
-IdempotencyKey = Annotated[
+IdempotencyHeader = Annotated[
     str | None,
     Header(
         alias=HEADER,
@@ -31,7 +31,7 @@ IdempotencyKey = Annotated[
 ]
 
 
-class Once:
+class IdempotencyKey:
     """The promise that a request with a key creates at most once.
 
     Both methods run in the transaction that creates, so that the answer is kept exactly when what it
@@ -42,7 +42,7 @@ class Once:
         self._key = key
         self._endpoint = endpoint
 
-    def earlier_answer(self, tx: Transaction, request_sha256: str) -> Response | None:
+    def replay(self, tx: Transaction, request_sha256: str) -> Response | None:
         """Return the answer that the key already got, if any.
 
         Raises:
@@ -73,15 +73,17 @@ class Once:
         )
 
 
-async def _once(request: Request, caller: UseCaller, idempotency_key: IdempotencyKey = None) -> Once:
+async def _idempotency(
+    request: Request, caller: UseCaller, idempotency_key: IdempotencyHeader = None
+) -> IdempotencyKey:
     # Callers do not see each other's answers, whatever they choose for keys.
     caller_id = f"{caller.key_id} " if caller.key_id else ""
-    return Once(idempotency_key, f"{caller_id}{request.method} {request.url.path}")
+    return IdempotencyKey(idempotency_key, f"{caller_id}{request.method} {request.url.path}")
 
 
 async def _body_sha256(request: Request) -> str:
     return hashlib.sha256(await request.body()).hexdigest()
 
 
-UseOnce = Annotated[Once, Depends(_once)]
+UseIdempotencyKey = Annotated[IdempotencyKey, Depends(_idempotency)]
 BodySha256 = Annotated[str, Depends(_body_sha256)]

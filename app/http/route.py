@@ -58,16 +58,18 @@ class PolledRoute(JsonRoute):
 
         async def find() -> tuple[str, bytes | None]:
             store = services.store
-            revision = store.revision() if store.tells_at_once else await run_in_threadpool(store.revision)
-            return revision, services.unchanged.find(address, revision)
+            revision = (
+                store.revision() if store.notifies_immediately else await run_in_threadpool(store.revision)
+            )
+            return revision, services.response_cache.find(address, revision)
 
         _, known = await find()
         if known is None:
-            async with services.unchanged.turn:
+            async with services.response_cache.lock:
                 revision, known = await find()
                 if known is None:
                     response = await handle(request)
                     if response.status_code == HTTPStatus.OK:
-                        services.unchanged.keep(address, revision, bytes(response.body))
+                        services.response_cache.keep(address, revision, bytes(response.body))
                     return response
         return Response(known, media_type="application/json")

@@ -7,7 +7,7 @@ from fastapi import Request
 from fastapi.concurrency import contextmanager_in_threadpool
 from starlette.responses import Response
 
-from app.http.idempotency import Once
+from app.http.idempotency import IdempotencyKey
 from app.http.responses import accepted
 from app.http.uploads import ReceivedFile, ReceivedUpload, receive_upload, receiving, refuse_declared_size
 from app.jobs.schemas import Job
@@ -65,7 +65,7 @@ def missing_file(files: Mapping[str, ReceivedFile], noun: str) -> list[InputProb
 def queue_reading(
     services: Services,
     key_id: str | None,
-    once: Once,
+    idempotency: IdempotencyKey,
     sha256: str,
     folder: str,
     queue: Callable[[Transaction], JobRow],
@@ -75,7 +75,7 @@ def queue_reading(
     Args:
         services: Where the file is.
         key_id: The key, None where none is needed.
-        once: The promise to do so once.
+        idempotency: The promise to do so once.
         sha256: Checksum of all that was sent.
         folder: Of the file, which goes where the job is not queued.
         queue: Checks what is asked for and queues the job.
@@ -86,12 +86,12 @@ def queue_reading(
     kept = False
     try:
         with services.store.begin() as tx:
-            if answer := once.earlier_answer(tx, sha256):
+            if answer := idempotency.replay(tx, sha256):
                 return answer
             tx.quotas.allow_jobs(key_id, services.settings.max_active_jobs)
             job = queue(tx)
             created = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
-            once.keep(tx, sha256, created)
+            idempotency.keep(tx, sha256, created)
         kept = True
     finally:
         if not kept:

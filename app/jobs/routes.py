@@ -6,7 +6,7 @@ from fastapi import APIRouter, Body, Query
 from starlette.responses import Response
 
 from app.http.caller import UseCaller
-from app.http.idempotency import BodySha256, UseOnce
+from app.http.idempotency import BodySha256, UseIdempotencyKey
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, PolledRoute
@@ -41,7 +41,7 @@ def create_job(
     body: Annotated[JobRequest, Body(openapi_examples=REQUEST_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
-    once: UseOnce,
+    idempotency: UseIdempotencyKey,
     body_sha256: BodySha256,
 ) -> Response:
     """Queue a training, an evaluation, a ranking, a comparison or an inspection.
@@ -50,12 +50,12 @@ def create_job(
     is refused and never becomes a job.
     """
     with services.store.begin() as tx:
-        if answer := once.earlier_answer(tx, body_sha256):
+        if answer := idempotency.replay(tx, body_sha256):
             return answer
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         job = submit(tx, body, caller.key_id)
         created = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
-        once.keep(tx, body_sha256, created)
+        idempotency.keep(tx, body_sha256, created)
     services.submitted(job)
     return created
 
@@ -71,7 +71,7 @@ def create_jobs(
     body: Annotated[JobBatchRequest, Body(openapi_examples=BATCH_EXAMPLES)],
     services: UseServices,
     caller: UseCaller,
-    once: UseOnce,
+    idempotency: UseIdempotencyKey,
     body_sha256: BodySha256,
 ) -> Response:
     """Queue all of several jobs, such as the trainings of a grid, or none of them.
@@ -79,12 +79,12 @@ def create_jobs(
     Each is checked as if it came alone; what is wrong with any refuses them all, with its place in the list.
     """
     with services.store.begin() as tx:
-        if answer := once.earlier_answer(tx, body_sha256):
+        if answer := idempotency.replay(tx, body_sha256):
             return answer
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs, len(body.jobs))
         jobs = submit_all(tx, body.jobs, caller.key_id)
         created = accepted(JobBatch(jobs=Job.all_of(tx, jobs)), "/v1/jobs")
-        once.keep(tx, body_sha256, created)
+        idempotency.keep(tx, body_sha256, created)
     for job in jobs:
         services.submitted(job)
     return created

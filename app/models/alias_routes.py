@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
 from app.http.caller import UseCaller
-from app.http.idempotency import BodySha256, UseOnce
+from app.http.idempotency import BodySha256, UseIdempotencyKey
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute
@@ -24,7 +24,7 @@ router = APIRouter(prefix="/models/{name}/aliases", tags=["models"], route_class
 
 Name = Annotated[str, Path(description="The model's name", examples=["web"])]
 AliasName = Annotated[str, Path(description="The alias", examples=["champion"])]
-_EXAMPLES: Any = {"promote": {"summary": "Point at version 3", "value": {"version": 3}}}
+_EXAMPLES: Any = {"promote": {"summary": "Promote version 3", "value": {"version": 3}}}
 _JOB_RESPONSE: dict[int | str, dict[str, Any]] = {
     ACCEPTED: {"model": Job, "description": "The job that moves it, if its gate lets the version pass"}
 }
@@ -67,7 +67,7 @@ def set_alias(
     job = None
     with services.store.begin() as tx:
         challenger = tx.models.resolve(f"{name}:{body.version}")
-        row = tx.aliases.find_in_turn(name, alias)
+        row = tx.aliases.find_locked(name, alias)
         gate = tx.gates.find(name, alias)
         if gate is None or row is None or row.model_id == challenger.id:
             model = _model(tx, tx.aliases.move(name, alias, body.version, caller.key_id))
@@ -78,7 +78,7 @@ def set_alias(
     if job is not None:
         services.submitted(job)
         return queued
-    services.models.forget_meanings()
+    services.models.invalidate_references()
     return model
 
 
@@ -87,7 +87,7 @@ def remove_alias(name: Name, alias: AliasName, services: UseServices, caller: Us
     """Let an alias point nowhere; its history and its gate stay."""
     with services.store.begin() as tx:
         tx.aliases.remove(name, alias, caller.key_id)
-    services.models.forget_meanings()
+    services.models.invalidate_references()
 
 
 @router.get(
@@ -110,7 +110,7 @@ def roll_back_alias(
     alias: AliasName,
     services: UseServices,
     caller: UseCaller,
-    once: UseOnce,
+    idempotency: UseIdempotencyKey,
     body_sha256: BodySha256,
 ) -> Model | Response:
     """Point an alias at the version before its last move, at once and past its gate.
@@ -119,11 +119,11 @@ def roll_back_alias(
     With an `Idempotency-Key` a request that is sent again goes back no further.
     """
     with services.store.begin() as tx:
-        if answer := once.earlier_answer(tx, body_sha256):
+        if answer := idempotency.replay(tx, body_sha256):
             return answer
         model = _model(tx, tx.aliases.roll_back(name, alias, caller.key_id))
-        once.keep(tx, body_sha256, JSONResponse(model.model_dump(mode="json")))
-    services.models.forget_meanings()
+        idempotency.keep(tx, body_sha256, JSONResponse(model.model_dump(mode="json")))
+    services.models.invalidate_references()
     return model
 
 

@@ -103,7 +103,7 @@ class ExportFormat(ResponseModel):
     media_type: str = Field(description="Its media type", examples=["application/json"])
     options: list[str] = Field(description="The options that it takes", examples=[["target_version"]])
     limits: list[str] = Field(
-        description="What it cannot express: such models are refused", examples=[["categorical splits"]]
+        description="Limits of the format: such models are refused", examples=[["categorical splits"]]
     )
 
 

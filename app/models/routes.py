@@ -9,7 +9,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from app.http.caller import UseCaller
-from app.http.idempotency import BodySha256, UseOnce
+from app.http.idempotency import BodySha256, UseIdempotencyKey
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute
@@ -150,7 +150,9 @@ jobs_router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute
     responses=problems(*UPLOAD_PROBLEMS),
     openapi_extra={"requestBody": MODEL_BODY},
 )
-async def import_model(request: Request, services: UseServices, caller: UseCaller, once: UseOnce) -> Response:
+async def import_model(
+    request: Request, services: UseServices, caller: UseCaller, idempotency: UseIdempotencyKey
+) -> Response:
     """Take in a model that LightGBM trained elsewhere, as the next version of a name.
 
     A job reads the text, loads it into LightGBM in a process of its own and compares the scores of both on
@@ -168,7 +170,7 @@ async def import_model(request: Request, services: UseServices, caller: UseCalle
         limit,
         lambda received: ModelUpload.of(received, upload_id),
     )
-    return await run_in_threadpool(register_model, services, caller.key_id, once, upload)
+    return await run_in_threadpool(register_model, services, caller.key_id, idempotency, upload)
 
 
 @jobs_router.post(
@@ -179,7 +181,11 @@ async def import_model(request: Request, services: UseServices, caller: UseCalle
     responses=problems(404, 409, 422),
 )
 def reproduce_model(
-    ref: Reference, services: UseServices, caller: UseCaller, once: UseOnce, body_sha256: BodySha256
+    ref: Reference,
+    services: UseServices,
+    caller: UseCaller,
+    idempotency: UseIdempotencyKey,
+    body_sha256: BodySha256,
 ) -> Response:
     """Train a model again from its lineage and see whether the same bytes come out; no model is made.
 
@@ -189,12 +195,12 @@ def reproduce_model(
     lineage was kept.
     """
     with services.store.begin() as tx:
-        if answer := once.earlier_answer(tx, body_sha256):
+        if answer := idempotency.replay(tx, body_sha256):
             return answer
         resolved = reproduction(tx, tx.models.resolve(ref))
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         job = enqueue(tx, resolved, caller.key_id)
         created = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
-        once.keep(tx, body_sha256, created)
+        idempotency.keep(tx, body_sha256, created)
     services.submitted(job)
     return created

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from app.http.bodies import parse_json
-from app.http.idempotency import Once
+from app.http.idempotency import IdempotencyKey
 from app.http.pointers import input_problems
 from app.http.uploads import ReceivedFile, ReceivedUpload
 from app.jobs.file_uploads import missing_file, queue_reading
@@ -81,7 +81,7 @@ class ModelUpload:
     Attributes:
         upload_id: Under which its bytes are kept.
         file: Its text.
-        said: What is said of it.
+        said: Description.
     """
 
     upload_id: str
@@ -129,7 +129,9 @@ class ModelUpload:
         )
 
 
-def register_model(services: Services, key_id: str | None, once: Once, upload: ModelUpload) -> Response:
+def register_model(
+    services: Services, key_id: str | None, idempotency: IdempotencyKey, upload: ModelUpload
+) -> Response:
     """Queue the job that imports a model, for the key that it came with.
 
     Raises:
@@ -140,4 +142,4 @@ def register_model(services: Services, key_id: str | None, once: Once, upload: M
         return enqueue(tx, upload.spec(), key_id)
 
     folder = model_upload_folder(upload.upload_id)
-    return queue_reading(services, key_id, once, upload.sha256, folder, queue)
+    return queue_reading(services, key_id, idempotency, upload.sha256, folder, queue)

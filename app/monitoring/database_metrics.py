@@ -34,7 +34,7 @@ _LOST = "lost"
 
 
 @dataclass(frozen=True)
-class Reading:
+class DatabaseSnapshot:
     """What the database held at a moment.
 
     Attributes:
@@ -52,7 +52,7 @@ class Reading:
     models: Stored
 
     @classmethod
-    def take(cls, store: Store) -> "Reading":
+    def take(cls, store: Store) -> "DatabaseSnapshot":
         """Read the database.
 
         Raises:
@@ -75,7 +75,7 @@ class DatabaseCollector:
         latest: Returns it, None while the database is away.
     """
 
-    def __init__(self, latest: Callable[[], Reading | None]) -> None:
+    def __init__(self, latest: Callable[[], DatabaseSnapshot | None]) -> None:
         self._latest = latest
 
     def collect(self) -> Iterator[Metric]:
@@ -91,7 +91,7 @@ class DatabaseCollector:
             yield from _stored(reading)
 
 
-def _queue(reading: Reading) -> Iterator[Metric]:
+def _queue(reading: DatabaseSnapshot) -> Iterator[Metric]:
     labels = ("kind", "lane", "priority")
     depth = GaugeMetricFamily("rankery_jobs_queued", "Jobs that wait for a worker", labels=labels)
     age = GaugeMetricFamily(
@@ -185,7 +185,7 @@ def _caches(tallies: Sequence[Count]) -> Iterator[Metric]:
         yield family
 
 
-def _stored(reading: Reading) -> Iterator[Metric]:
+def _stored(reading: DatabaseSnapshot) -> Iterator[Metric]:
     number = GaugeMetricFamily("rankery_datasets", "Datasets by status", labels=("status",))
     size = GaugeMetricFamily("rankery_dataset_bytes", "Bytes of datasets as sent", labels=("status",))
     stored = {"ready": Stored("ready", 0, 0)} | {row.status: row for row in reading.datasets}

@@ -18,7 +18,7 @@ from prometheus_client.metrics_core import Metric
 
 from app.http.probes import Probe
 from app.http.request_metrics import RequestInstruments
-from app.monitoring.database_metrics import DatabaseCollector, Reading
+from app.monitoring.database_metrics import DatabaseCollector, DatabaseSnapshot
 from app.scoring.served_models import ServedModels
 from core.errors import RankeryError
 from core.store import Store
@@ -45,8 +45,8 @@ class Metrics:
         # They would be a second series of each counter, which nobody asks for.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
-        self._database = Probe(lambda: Reading.take(store))
-        self._reading: Reading | None = None
+        self._database = Probe(lambda: DatabaseSnapshot.take(store))
+        self._reading: DatabaseSnapshot | None = None
         self._read_at = float("-inf")
         self.requests = RequestInstruments(self._registry)
         self._registry.register(_Process(models, version))
@@ -68,7 +68,7 @@ class Metrics:
         encoder, content_type = choose_encoder(accept)
         return encoder(self._registry), content_type
 
-    async def _read(self) -> Reading | None:
+    async def _read(self) -> DatabaseSnapshot | None:
         try:
             return await self._database.answer(TIMEOUT_SECONDS)
         except (RankeryError, TimeoutError):

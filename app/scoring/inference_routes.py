@@ -36,7 +36,7 @@ from app.scoring.tensors import (
     read_inference,
     written,
 )
-from app.scoring.threads import BRIEF_TEXT_BYTES, carried_out, scores_briefly
+from app.scoring.threads import BRIEF_TEXT_BYTES, run_brief_or_threaded, scores_briefly
 from app.services import Services, UseServices, services_of
 from app.settings import ApiSettings
 from core.errors import InvalidInput, RankeryError
@@ -190,7 +190,7 @@ async def _infer(services: Services, reference: str, content: bytes, head_bytes:
         return written(model, inference.head, model.forest.score(features))
 
     is_brief = scores_briefly(model, inference.n_documents)
-    answer, answer_head_bytes = await carried_out(work, is_brief=is_brief)
+    answer, answer_head_bytes = await run_brief_or_threaded(work, is_brief=is_brief)
     if answer_head_bytes is None:
         return Response(answer, media_type="application/json")
     headers = {HEAD_BYTES: str(answer_head_bytes)}

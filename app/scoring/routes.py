@@ -30,7 +30,7 @@ from app.scoring.threads import (
     BRIEF_TABLE_BYTES,
     BRIEF_TEXT_BYTES,
     brief_documents,
-    carried_out,
+    run_brief_or_threaded,
     scores_briefly,
 )
 from app.services import Services, UseServices, services_of
@@ -174,7 +174,7 @@ async def _ranked(services: Services, model: ServedModel, candidates: Candidates
         return answer(model, candidates, scores, None)
 
     is_brief = scores_briefly(model, len(candidates.features))
-    return Response(await carried_out(work, is_brief=is_brief), media_type=JSON)
+    return Response(await run_brief_or_threaded(work, is_brief=is_brief), media_type=JSON)
 
 
 async def _explained(services: Services, model: ServedModel, candidates: Candidates) -> Response:
@@ -199,12 +199,12 @@ async def _rank_table(request: JsonRequest, services: Services) -> Response:
         return tables.declared_table(content, model, services.settings)
 
     is_brief = len(content) <= BRIEF_TABLE_BYTES
-    stream = await carried_out(declare, is_brief=is_brief)
+    stream = await run_brief_or_threaded(declare, is_brief=is_brief)
 
     def work() -> bytes:
         return tables.score_table(stream, model, top_k)
 
-    ranked = await carried_out(work, is_brief=is_brief and scores_briefly(model, stream.rows))
+    ranked = await run_brief_or_threaded(work, is_brief=is_brief and scores_briefly(model, stream.rows))
     return Response(ranked, media_type=tables.MEDIA_TYPE)
 
 

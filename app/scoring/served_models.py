@@ -113,7 +113,7 @@ class ServedModels:
             self._served.move_to_end(served.id)
         return served
 
-    def forget_meanings(self) -> None:
+    def invalidate_references(self) -> None:
         """Look everything up again, for an alias was moved here; may be called from any thread."""
         self._moves += 1
 

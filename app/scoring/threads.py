@@ -16,7 +16,7 @@ _BRIEF_DOCUMENTS = 2**10
 _BRIEF_SPLITS = 2**22  # that documents may pass: 2**18 descents through trees of 16 levels
 
 
-async def carried_out(work: Callable[[], Result], *, is_brief: bool) -> Result:
+async def run_brief_or_threaded(work: Callable[[], Result], *, is_brief: bool) -> Result:
     """Do a piece of work and return its result."""
     return work() if is_brief else await SCORING.run(work)
 

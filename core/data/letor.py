@@ -7,13 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.data.dataset import RankingDataset
+from core.data.file_text import FileText, OnProgress
 from core.data.grouping import Grouping, group_rows, permute_rows
 from core.data.letor_comments import document_columns
 from core.data.letor_kernel import MOST_PROBLEMS
 from core.data.options import Limits, ReadingOptions
 from core.data.result import MAX_EXAMPLES, Reading
 from core.data.rows import Rows
-from core.data.source import OnProgress, Source
 from core.data.spans import span_texts
 from core.data.text_kernel import Text
 from core.data.texts import Texts, row_numbers
@@ -48,7 +48,7 @@ def read_letor(
         DatasetError: With up to 100 tokens that cannot be understood, one a line.
         InvalidInput: When `feature_names` names a feature that the file does not have.
     """
-    options, source = options or ReadingOptions(), Source(text, file)
+    options, source = options or ReadingOptions(), FileText(text, file)
     rows = Rows(
         source,
         has_queries=True,
@@ -84,7 +84,7 @@ def read_letor(
     )
 
 
-def document_ids(source: Source, starts: Int64Array, lengths: Int32Array, boundaries: Int64Array) -> Texts:
+def document_ids(source: FileText, starts: Int64Array, lengths: Int32Array, boundaries: Int64Array) -> Texts:
     """Name the documents by their comments, and where there is none by their row number in the query."""
     numbers = row_numbers(boundaries)
     if not lengths.any():
@@ -110,14 +110,14 @@ def feature_names(rows: Rows, given: Mapping[str, str]) -> tuple[str, ...]:
     return names
 
 
-def _group(source: Source, rows: Rows) -> Grouping:
+def _group(source: FileText, rows: Rows) -> Grouping:
     runs = np.flatnonzero(rows.query_starts)
     starts = rows.query_starts[runs]
     stops = starts + rows.query_lengths[runs]
     return group_rows(list(map(source.slice, starts.tolist(), stops.tolist())), runs, len(rows.labels))
 
 
-def _scattered(source: Source, rows: Rows, grouping: Grouping) -> DatasetError:
+def _scattered(source: FileText, rows: Rows, grouping: Grouping) -> DatasetError:
     spans = []
     for query, _, row in sorted(grouping.returns, key=lambda found: found[2])[:MOST_PROBLEMS]:
         start = int(rows.query_starts[row])

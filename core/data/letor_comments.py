@@ -6,7 +6,7 @@ from types import MappingProxyType
 import numpy as np
 from numba import prange
 
-from core.data.source import Source
+from core.data.file_text import FileText
 from core.data.spans import span_texts
 from core.data.text_kernel import EQUALS, LINE_FEED, Text, is_blank, skip_blanks, word_stop
 from core.data.texts import Texts
@@ -19,7 +19,7 @@ _SAMPLE_ROWS = 1_000
 _ONE = np.uint64(1)
 
 
-def document_columns(source: Source, starts: Int64Array) -> Mapping[str, Texts]:
+def document_columns(source: FileText, starts: Int64Array) -> Mapping[str, Texts]:
     """Gather the pairs `key = value` of the comments, with or without blanks around =, by key.
 
     A key begins with a letter. Of a key that comes twice in a comment the last value counts; a document whose
@@ -41,7 +41,7 @@ def document_columns(source: Source, starts: Int64Array) -> Mapping[str, Texts]:
     )
 
 
-def _spans(source: Source, starts: Int64Array, keys: Int64Array) -> tuple[Int64Array, Int32Array, bool]:
+def _spans(source: FileText, starts: Int64Array, keys: Int64Array) -> tuple[Int64Array, Int32Array, bool]:
     """Return where the values of each key are, how long, and whether there are no other keys."""
     values: Int64Array = np.zeros((len(keys), len(starts)), np.int64)
     lengths: Int32Array = np.zeros((len(keys), len(starts)), np.int32)

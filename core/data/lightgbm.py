@@ -3,13 +3,13 @@
 import numpy as np
 
 from core.data.dataset import RankingDataset
+from core.data.file_text import FileText, OnProgress, Span
 from core.data.letor import document_ids, feature_names
 from core.data.letor_comments import document_columns
 from core.data.letor_kernel import MOST_PROBLEMS
 from core.data.options import Limits, ReadingOptions
 from core.data.result import Reading
 from core.data.rows import Rows
-from core.data.source import OnProgress, Source, Span
 from core.data.text_kernel import Text
 from core.errors import DatasetError
 from core.types import Int64Array
@@ -43,7 +43,7 @@ def read_lightgbm(
     Raises:
         DatasetError: With up to 100 tokens that cannot be understood, or where the sizes do not add up.
     """
-    options, source = options or ReadingOptions(), Source(text, file)
+    options, source = options or ReadingOptions(), FileText(text, file)
     rows = Rows(
         source,
         has_queries=False,
@@ -90,7 +90,7 @@ def read_query_sizes(text: Text, file: str) -> Int64Array:
     Raises:
         DatasetError: With up to 100 lines that are no such number.
     """
-    source = Source(text, file)
+    source = FileText(text, file)
     sizes: list[int] = []
     spans: list[Span] = []
     at = source.start

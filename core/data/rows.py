@@ -6,6 +6,7 @@ from itertools import islice
 
 import numpy as np
 
+from core.data.file_text import FileText, OnProgress, Span
 from core.data.letor_kernel import (
     FEATURE_MALFORMED,
     FEATURE_REPEATED,
@@ -22,7 +23,6 @@ from core.data.letor_kernel import (
     measure,
 )
 from core.data.options import Limits
-from core.data.source import OnProgress, Source, Span
 from core.errors import DatasetError
 from core.jit import use_threads
 from core.types import Float32Array, Int32Array, Int64Array
@@ -73,7 +73,7 @@ class Rows:
 
     def __init__(
         self,
-        source: Source,
+        source: FileText,
         *,
         has_queries: bool,
         reject_repeated: bool,

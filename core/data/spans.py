@@ -3,14 +3,14 @@
 import numpy as np
 import numpy.typing as npt
 
-from core.data.source import Source
+from core.data.file_text import FileText
 from core.data.text_kernel import Text
 from core.data.texts import Texts
 from core.jit import exact_bare
 from core.types import Int32Array, Int64Array
 
 
-def span_texts(source: Source, starts: Int64Array, lengths: Int32Array) -> Texts:
+def span_texts(source: FileText, starts: Int64Array, lengths: Int32Array) -> Texts:
     """Gather the parts of a text that start at `starts`, (n,), and are `lengths` bytes long."""
     offsets = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])

@@ -165,7 +165,7 @@ def _sum_losses(i: int, begin: int, end: int, link: int, score: Float64Array, we
 
 
 @inlined
-def _push(
+def _add_gradient(
     i: int,
     begin: int,
     blocks: int,
@@ -178,18 +178,18 @@ def _push(
     hessian: Float64Array,
 ) -> float:
     """Apply the derivatives of φ to the weighted pairs; return Σ w |φ'| / σ."""
-    pulls: float
+    gradients: float
     if link == HINGE:
-        pulls = rows.push_hinge(i, begin, blocks, score, weight, gradient, hessian)
+        gradients = rows.add_hinge_gradient(i, begin, blocks, score, weight, gradient, hessian)
     elif link == EXPONENTIAL and near:
-        pulls = rows.push_exponential(i, begin, blocks, exponential, weight, gradient, hessian)
+        gradients = rows.add_exponential_gradient(i, begin, blocks, exponential, weight, gradient, hessian)
     elif link == EXPONENTIAL:
-        pulls = rows.push_exponential_far(i, begin, blocks, score, weight, gradient, hessian)
+        gradients = rows.add_exponential_gradient_far(i, begin, blocks, score, weight, gradient, hessian)
     elif near:
-        pulls = rows.push_logistic(i, begin, blocks, exponential, weight, gradient, hessian)
+        gradients = rows.add_logistic_gradient(i, begin, blocks, exponential, weight, gradient, hessian)
     else:
-        pulls = rows.push_logistic_far(i, begin, blocks, score, weight, gradient, hessian)
-    return pulls
+        gradients = rows.add_logistic_gradient_far(i, begin, blocks, score, weight, gradient, hessian)
+    return gradients
 
 
 @inlined
@@ -237,7 +237,7 @@ def _visit_pairs(
     weighted = len(plan.document_weights) > 0
     plain = not (soft or weighted or plan.normalized or with_value)
     fused = plain and near and link == LOGISTIC and kind == BY_RANKS
-    pulls, total = 0.0, 0.0
+    gradients, total = 0.0, 0.0
     for i in range(stop):
         v = value[i]
         if inside <= i < rest or (all_pairs and v == 0.0):
@@ -251,17 +251,21 @@ def _visit_pairs(
             blocks = (end - begin + rows.BLOCK - 1) // rows.BLOCK
             if fused:
                 d = discount[i]
-                rows.pull_by_ranks(i, begin, blocks, v, d, value, discount, exponential, gradient, hessian)
+                rows.add_rank_gradient(
+                    i, begin, blocks, v, d, value, discount, exponential, gradient, hessian
+                )
                 continue
             if soft:
                 _weigh_samples(i, begin, blocks, plan, scratch)
             else:
                 _weigh(i, begin, blocks, kind, v, value, rank, discount, before, above, a, b, table, weight)
             _scale_weights(i, begin, end, blocks, weighted, gapped, plan.sigma, scratch)
-            pulls += _push(i, begin, blocks, link, near, score, exponential, weight, gradient, hessian)
+            gradients += _add_gradient(
+                i, begin, blocks, link, near, score, exponential, weight, gradient, hessian
+            )
             if with_value:
                 total += _sum_losses(i, begin, end, link, score, weight)
-    return pulls, total
+    return gradients, total
 
 
 @inlined
@@ -271,8 +275,8 @@ def _pairwise_query(
     """Leave one query's sums in the scratch arrays; return the factor they still need, and the loss."""
     n = plan.query_boundaries[query + 1] - plan.query_boundaries[query]
     inside = lay_out(query, plan, scores, iteration, scratch)
-    pulls, total = _visit_pairs(query, plan, inside, n, scratch, with_value)
-    strength = 2.0 * plan.sigma * pulls
+    gradients, total = _visit_pairs(query, plan, inside, n, scratch, with_value)
+    strength = 2.0 * plan.sigma * gradients
     factor = np.log2(1.0 + strength) / strength if plan.normalized and strength > 0.0 else 1.0
     return factor, factor * total
 
@@ -299,18 +303,18 @@ def _write_value(query: int, value: float, output: Output) -> None:
 def _write_back(
     start: int, stop: int, slope: float, curvature: float, scratch: Scratch, output: Output
 ) -> None:
-    position, pulls, bends = scratch.position, scratch.gradient, scratch.hessian
+    position, gradients, hessians = scratch.position, scratch.gradient, scratch.hessian
     first, n = np.uint64(start), np.uint64(stop - start)
     if output.exact:
         exact_gradient, exact_hessian = output.exact_gradient, output.exact_hessian
         for i in range(n):
-            exact_gradient[first + i] = slope * pulls[position[i]]
-            exact_hessian[first + i] = curvature * bends[position[i]]
+            exact_gradient[first + i] = slope * gradients[position[i]]
+            exact_hessian[first + i] = curvature * hessians[position[i]]
     else:
         gradient, hessian = output.gradient, output.hessian
         for i in range(n):
-            gradient[first + i] = slope * pulls[position[i]]
-            hessian[first + i] = curvature * bends[position[i]]
+            gradient[first + i] = slope * gradients[position[i]]
+            hessian[first + i] = curvature * hessians[position[i]]
 
 
 @parallel

@@ -151,7 +151,7 @@ def divide_by_gap(
 
 
 @inlined
-def push_logistic(
+def add_logistic_gradient(
     i: int,
     begin: int,
     blocks: int,
@@ -165,19 +165,19 @@ def push_logistic(
     own_gradient, own_hessian = 0.0, 0.0
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         inverse = 1.0 / (e + exponential[j])
-        pull = weight[j] * exponential[j] * inverse
-        bend = pull * (e * inverse)
-        gradient[j] += pull
-        hessian[j] += bend
-        own_gradient += pull
-        own_hessian += bend
+        pair_gradient = weight[j] * exponential[j] * inverse
+        pair_hessian = pair_gradient * (e * inverse)
+        gradient[j] += pair_gradient
+        hessian[j] += pair_hessian
+        own_gradient += pair_gradient
+        own_hessian += pair_hessian
     gradient[i] -= own_gradient
     hessian[i] += own_hessian
     return own_gradient
 
 
 @inlined
-def push_logistic_far(
+def add_logistic_gradient_far(
     i: int,
     begin: int,
     blocks: int,
@@ -191,18 +191,18 @@ def push_logistic_far(
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         gap = score[i] - score[j]
         t = np.exp(-abs(gap))
-        pull = weight[j] * (t / (1.0 + t) if gap > 0.0 else 1.0 / (1.0 + t))
-        bend = weight[j] * t / ((1.0 + t) * (1.0 + t))
-        gradient[j] += pull
-        hessian[j] += bend
-        gradient[i] -= pull
-        hessian[i] += bend
-        total += pull
+        pair_gradient = weight[j] * (t / (1.0 + t) if gap > 0.0 else 1.0 / (1.0 + t))
+        pair_hessian = weight[j] * t / ((1.0 + t) * (1.0 + t))
+        gradient[j] += pair_gradient
+        hessian[j] += pair_hessian
+        gradient[i] -= pair_gradient
+        hessian[i] += pair_hessian
+        total += pair_gradient
     return total
 
 
 @inlined
-def push_hinge(
+def add_hinge_gradient(
     i: int,
     begin: int,
     blocks: int,
@@ -215,17 +215,17 @@ def push_hinge(
     s = score[i]
     own = 0.0
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
-        pull = weight[j] if s - score[j] < 1.0 else 0.0
-        gradient[j] += pull
-        hessian[j] += pull
-        own += pull
+        pair_gradient = weight[j] if s - score[j] < 1.0 else 0.0
+        gradient[j] += pair_gradient
+        hessian[j] += pair_gradient
+        own += pair_gradient
     gradient[i] -= own
     hessian[i] += own
     return own
 
 
 @inlined
-def push_exponential(
+def add_exponential_gradient(
     i: int,
     begin: int,
     blocks: int,
@@ -238,17 +238,17 @@ def push_exponential(
     inverse = 1.0 / exponential[i]
     own = 0.0
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
-        pull = weight[j] * min(exponential[j] * inverse, _LARGEST)
-        gradient[j] += pull
-        hessian[j] += pull
-        own += pull
+        pair_gradient = weight[j] * min(exponential[j] * inverse, _LARGEST)
+        gradient[j] += pair_gradient
+        hessian[j] += pair_gradient
+        own += pair_gradient
     gradient[i] -= own
     hessian[i] += own
     return own
 
 
 @inlined
-def push_exponential_far(
+def add_exponential_gradient_far(
     i: int,
     begin: int,
     blocks: int,
@@ -261,17 +261,17 @@ def push_exponential_far(
     s = score[i]
     own = 0.0
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
-        pull = weight[j] * np.exp(min(score[j] - s, _STEEPEST))
-        gradient[j] += pull
-        hessian[j] += pull
-        own += pull
+        pair_gradient = weight[j] * np.exp(min(score[j] - s, _STEEPEST))
+        gradient[j] += pair_gradient
+        hessian[j] += pair_gradient
+        own += pair_gradient
     gradient[i] -= own
     hessian[i] += own
     return own
 
 
 @inlined
-def pull_by_ranks(
+def add_rank_gradient(
     i: int,
     begin: int,
     blocks: int,
@@ -283,17 +283,17 @@ def pull_by_ranks(
     gradient: Float64Array,
     hessian: Float64Array,
 ) -> None:
-    """`weigh_ranks` and `push_logistic` in one pass, for the losses where time is counted."""
+    """`weigh_ranks` and `add_logistic_gradient` in one pass, for the losses where time is counted."""
     e = exponential[i]
     own_gradient, own_hessian = 0.0, 0.0
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         inverse = 1.0 / (e + exponential[j])
-        pull = (v - value[j]) * abs(d - discount[j]) * exponential[j] * inverse
-        bend = pull * (e * inverse)
-        gradient[j] += pull
-        hessian[j] += bend
-        own_gradient += pull
-        own_hessian += bend
+        pair_gradient = (v - value[j]) * abs(d - discount[j]) * exponential[j] * inverse
+        pair_hessian = pair_gradient * (e * inverse)
+        gradient[j] += pair_gradient
+        hessian[j] += pair_hessian
+        own_gradient += pair_gradient
+        own_hessian += pair_hessian
     gradient[i] -= own_gradient
     hessian[i] += own_hessian
 

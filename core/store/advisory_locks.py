@@ -4,7 +4,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 
-def take_turn(session: Session, kind: int, name: str) -> None:
+def advisory_lock(session: Session, kind: int, name: str) -> None:
     """Wait for other transactions that came here for the same thing; those that follow wait for this one.
 
     What is read afterwards is what they have left. On SQLite there is one writing transaction at a time as

@@ -11,7 +11,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from core.errors import StoreUnavailable
-from core.store.faults import in_few_words
+from core.store.faults import failure_reason
 from core.store.tables.columns import to_json
 
 LOCK_SECONDS = 30  # that a write waits for another's lock, where nobody waits for its answer
@@ -76,13 +76,13 @@ def is_locked(error: DBAPIError) -> bool:
     return name.startswith(_LOCKED)
 
 
-def words_of(error: DBAPIError) -> str:
+def public_reason(error: DBAPIError) -> str:
     """Say what the database did, for anybody to read: what PostgreSQL says may hold addresses and users."""
     if is_locked(error):
         return "is locked: a transaction has waited too long for another one; try again"
     if isinstance(error.orig, sqlite3.Error):
         return f"failed: {error.orig}"
-    return f"{in_few_words(error)} ({type(error.orig).__name__})"
+    return f"{failure_reason(error)} ({type(error.orig).__name__})"
 
 
 def sqlite_path(engine: Engine) -> Path:

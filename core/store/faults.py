@@ -22,7 +22,7 @@ _WORDS = (
 )
 
 
-def in_few_words(error: BaseException) -> str:
+def failure_reason(error: BaseException) -> str:
     """Say what is wrong with the part of the service that raised an error."""
     texts = " ".join(_texts(error)).lower()
     return next((words for words, marks in _WORDS if any(mark in texts for mark in marks)), "fails")

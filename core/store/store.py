@@ -14,7 +14,7 @@ from core.store import engines, schema
 from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.inventory import NeededArtifacts
 from core.store.artifacts.verified_artifacts import VerifiedArtifacts
-from core.store.faults import in_few_words
+from core.store.faults import failure_reason
 from core.store.forking import ForkGuard
 from core.store.repositories.aliases import Aliases
 from core.store.repositories.api_keys import ApiKeys
@@ -166,7 +166,7 @@ class Store:
             yield Transaction(session)
 
     @property
-    def tells_at_once(self) -> bool:
+    def notifies_immediately(self) -> bool:
         """Whether `revision` waits for nobody, so that an event loop may ask for it itself."""
         return self._engine.dialect.name == "sqlite"
 
@@ -189,7 +189,7 @@ class Store:
         except (OperationalError, InterfaceError, InternalError) as error:
             if engines.is_locked(error):
                 return f"takes no writes: its lock has been held for {engines.PROBE_LOCK_SECONDS} s"
-            return in_few_words(error)
+            return failure_reason(error)
         return None
 
     @contextlib.contextmanager
@@ -205,6 +205,6 @@ def _reported() -> Iterator[None]:
         yield
     except (OperationalError, InterfaceError, InternalError) as error:
         kind = StoreFull if engines.is_full(error) else StoreUnavailable
-        raise kind(f"the database {engines.words_of(error)}") from error
+        raise kind(f"the database {engines.public_reason(error)}") from error
     except PoolTimeout as error:
         raise StoreUnavailable("the database has too many connections from here") from error

@@ -6,7 +6,7 @@ from typing import Any
 from celery import Celery
 
 from core.jobs import lane_of
-from core.store.faults import in_few_words
+from core.store.faults import failure_reason
 from core.store.settings import DEFAULT_BROKER_URL
 
 RUN_JOB = "rankery.run_job"
@@ -54,7 +54,7 @@ class WakeUps:
             with self._celery.connection_for_write() as connection:
                 connection.ensure_connection(max_retries=0, timeout=TIMEOUT_SECONDS)
         except Exception as error:  # noqa: BLE001 - each transport has its own errors
-            return in_few_words(error)
+            return failure_reason(error)
         return None
 
     def close(self) -> None:

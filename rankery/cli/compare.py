@@ -9,13 +9,13 @@ from rich.console import RenderableType
 
 from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import of_service
+from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.measures import means_table, pair_table
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.printing import number, plain, table, titled
 from rankery.cli.references import data_of, refuse_idle_columns
 from rankery.cli.service_options import on_service
-from rankery.cli.session import Session
 
 if TYPE_CHECKING:
     from rankery.client import Comparison, Dataset
@@ -27,7 +27,7 @@ _SHOWN_QUERIES = 5
 
 @on_service
 def compare(
-    session: Session,
+    session: ServiceConnection,
     systems: Annotated[
         list[str],
         typer.Argument(
@@ -105,7 +105,7 @@ def _harmed(queries: "Sequence[ChangedQuery]", names: tuple[str, str], metric: s
     return titled(f"queries that lose most by {metric}", made)
 
 
-def _system(session: Session, reference: str, dataset: "Dataset") -> str:
+def _system(session: ServiceConnection, reference: str, dataset: "Dataset") -> str:
     """Return the reference of a model or a ranking; a run file is uploaded first."""
     path = Path(reference)
     if not path.is_file():

@@ -9,13 +9,13 @@ from rich.table import Table
 
 from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import of_service
+from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.findings import counts, findings_table
 from rankery.cli.options import FormatOption, Limit, QuerySizesOption
 from rankery.cli.printing import age, facts, moment, plain, say, table
 from rankery.cli.references import dataset_of, read, upload
 from rankery.cli.service_options import on_service
-from rankery.cli.session import Session
 
 if TYPE_CHECKING:
     from rankery.client import Dataset
@@ -30,7 +30,7 @@ _Reference = Annotated[
 @datasets.command("list")
 @on_service
 def list_datasets(
-    session: Session,
+    session: ServiceConnection,
     status: Annotated[
         Literal["pending", "ready", "invalid"] | None, typer.Option(help="Only those in this status.")
     ] = None,
@@ -57,7 +57,7 @@ def list_datasets(
 
 @datasets.command("show")
 @on_service
-def show_dataset(session: Session, dataset: _Reference) -> None:
+def show_dataset(session: ServiceConnection, dataset: _Reference) -> None:
     """Show what a dataset holds, or why it could not be read.
 
     Example: `rankery datasets show train.txt`
@@ -69,7 +69,7 @@ def show_dataset(session: Session, dataset: _Reference) -> None:
 @datasets.command("upload")
 @on_service
 def upload_datasets(
-    session: Session,
+    session: ServiceConnection,
     files: Annotated[
         list[Path],
         typer.Argument(
@@ -108,7 +108,7 @@ def upload_datasets(
 @datasets.command("synthetic")
 @on_service
 def synthetic_dataset(
-    session: Session,
+    session: ServiceConnection,
     queries: Annotated[int, typer.Option(min=1, max=200_000, help="How many queries.")] = 1_000,
     seed: Annotated[int, typer.Option(min=0, help="Of the documents and their noise.")] = 0,
     polynomial_seed: Annotated[
@@ -127,7 +127,7 @@ def synthetic_dataset(
 
 @datasets.command("doctor")
 @on_service
-def doctor_dataset(session: Session, dataset: _Reference) -> None:
+def doctor_dataset(session: ServiceConnection, dataset: _Reference) -> None:
     """Say what the doctor found in a dataset, and what to do; `rankery doctor` does so for files.
 
     Example: `rankery datasets doctor train.txt`
@@ -140,7 +140,7 @@ def doctor_dataset(session: Session, dataset: _Reference) -> None:
 @datasets.command("queries")
 @on_service
 def list_queries(
-    session: Session,
+    session: ServiceConnection,
     dataset: _Reference,
     query: Annotated[str | None, typer.Argument(help="A query's id, to see its documents.")] = None,
     prefix: Annotated[str | None, typer.Option(help="Only queries whose ids begin so.")] = None,
@@ -174,7 +174,7 @@ def list_queries(
 @datasets.command("delete")
 @on_service
 def delete_datasets(
-    session: Session,
+    session: ServiceConnection,
     datasets: Annotated[
         list[str], typer.Argument(help="Ids or names.", autocompletion=of_service("datasets"))
     ],
@@ -190,7 +190,7 @@ def delete_datasets(
     session.show([dataset.id for dataset in found])
 
 
-def _show_all(session: Session, made: "list[Dataset]") -> None:
+def _show_all(session: ServiceConnection, made: "list[Dataset]") -> None:
     pictures: list[Any] = []
     for dataset in made:
         pictures += [_properties(session, dataset), ""]
@@ -203,7 +203,7 @@ def _called(dataset: "Dataset") -> str:
     return f"[bold]{plain(dataset.name)}[/bold]: {counts(dataset.statistics)}"
 
 
-def _properties(session: Session, dataset: "Dataset") -> Table:
+def _properties(session: ServiceConnection, dataset: "Dataset") -> Table:
     statistics = dataset.statistics or {}
     labels = ", ".join(f"{one['label']:g}: {one['documents']:,}" for one in statistics.get("labels", ()))
     return facts(
@@ -222,7 +222,7 @@ def _properties(session: Session, dataset: "Dataset") -> Table:
     )
 
 
-def _doctors_word(session: Session, dataset: "Dataset") -> str | None:
+def _doctors_word(session: ServiceConnection, dataset: "Dataset") -> str | None:
     if dataset.findings is None:
         return None
     if not dataset.findings:

@@ -8,13 +8,13 @@ from rich.console import RenderableType
 
 from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import of_service
+from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.measures import baselines_table, means_table
 from rankery.cli.metric_options import MaxDocuments, Metrics, Preset, RelevanceLevel, contract_of
 from rankery.cli.options import file_option
 from rankery.cli.references import data_of, refuse_idle_columns
 from rankery.cli.service_options import on_service
-from rankery.cli.session import Session
 
 if TYPE_CHECKING:
     from rankery.client import Evaluation
@@ -25,7 +25,7 @@ _FILES = "Run files, without a service"
 
 @on_service
 def evaluate(
-    session: Session,
+    session: ServiceConnection,
     model: Annotated[
         str | None,
         typer.Argument(
@@ -129,7 +129,7 @@ def evaluate(
         raise WrongUsage("give either MODEL and --dataset, or --qrels and --run")
 
 
-def show_evaluation(session: Session, evaluation: "Evaluation") -> None:
+def show_evaluation(session: ServiceConnection, evaluation: "Evaluation") -> None:
     """Print an evaluation's means with their intervals, and rankings that need no training."""
     session.show(evaluation, *evaluation_tables(evaluation))
 

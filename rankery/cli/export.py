@@ -10,13 +10,13 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from rankery.cli.completion import completed, of_service
+from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.names import EXPORT_FORMATS
 from rankery.cli.options import file_option
 from rankery.cli.printing import facts, plain, say
 from rankery.cli.references import dataset_of
 from rankery.cli.service_options import on_service
-from rankery.cli.session import Session
 from rankery.cli.texts import NotUnderstood
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @on_service
 def export(
-    session: Session,
+    session: ServiceConnection,
     model: Annotated[
         str | None,
         typer.Argument(
@@ -113,7 +113,7 @@ def export(
     session.show(document, *_proof(parity))
 
 
-def _show_formats(session: Session) -> None:
+def _show_formats(session: ServiceConnection) -> None:
     formats = session.client.request("GET", "/v1/export-formats").json()["items"]
     shown = Table.grid(padding=(0, 2, 1, 0))
     shown.add_column(style="bold", no_wrap=True)

@@ -8,13 +8,13 @@ import typer
 from rich.table import Table
 
 from rankery.cli.completion import of_service
+from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED
 from rankery.cli.findings import findings_table
 from rankery.cli.job_names import JobKind, JobStatus
 from rankery.cli.options import Limit
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service
-from rankery.cli.session import Session
 
 if TYPE_CHECKING:
     from rankery.client import Job
@@ -28,7 +28,7 @@ _Jobs = Annotated[list[str], typer.Argument(help="Ids, job_…", autocompletion=
 @jobs.command("list")
 @on_service
 def list_jobs(
-    session: Session,
+    session: ServiceConnection,
     status: Annotated[
         JobStatus | None,
         typer.Option(help="Only those in this status."),
@@ -51,7 +51,7 @@ def list_jobs(
 
 @jobs.command("show")
 @on_service
-def show_job(session: Session, job: _Job) -> None:
+def show_job(session: ServiceConnection, job: _Job) -> None:
     """Show what a job was asked for, how far it is, and what came of it.
 
     Example: `rankery jobs show job_01k9x2z4q7c8v5n3b6r1`
@@ -65,7 +65,7 @@ def show_job(session: Session, job: _Job) -> None:
 @jobs.command("wait")
 @on_service
 def wait_for_jobs(
-    session: Session,
+    session: ServiceConnection,
     jobs: _Jobs,
     timeout: Annotated[
         float | None, typer.Option(min=0, help="Give up after so many seconds.", show_default="never")
@@ -86,7 +86,7 @@ def wait_for_jobs(
 
 @jobs.command("cancel")
 @on_service
-def cancel_jobs(session: Session, jobs: _Jobs) -> None:
+def cancel_jobs(session: ServiceConnection, jobs: _Jobs) -> None:
     """Stop jobs: at once while they are queued, within moments while they run.
 
     Example: `rankery jobs cancel job_01k9x2z4q7c8v5n3b6r1`
@@ -100,7 +100,7 @@ def cancel_jobs(session: Session, jobs: _Jobs) -> None:
 @jobs.command("history")
 @on_service
 def show_history(
-    session: Session,
+    session: ServiceConnection,
     job: _Job,
     after: Annotated[int, typer.Option(min=0, help="Only iterations above this one.")] = 0,
 ) -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from rankery.cli.completion import of_service
+from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED
 from rankery.cli.options import Limit
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service
-from rankery.cli.session import Session
 from rankery.cli.texts import assigned
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _CHAMPION = "champion"
 @models.command("list")
 @on_service
 def list_models(
-    session: Session,
+    session: ServiceConnection,
     name: Annotated[str | None, typer.Option(help="Only versions of this name.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only those with this tag: team, or team:search.")] = None,
     limit: Limit = 20,
@@ -62,7 +62,7 @@ def list_models(
 
 @models.command("show")
 @on_service
-def show_model(session: Session, model: Reference) -> None:
+def show_model(session: ServiceConnection, model: Reference) -> None:
     """Show a version of a model: what it was made of, and how good it was on its test data.
 
     Example: `rankery models show web@champion`
@@ -73,7 +73,7 @@ def show_model(session: Session, model: Reference) -> None:
 
 @models.command("aliases")
 @on_service
-def list_aliases(session: Session, name: _Name) -> None:
+def list_aliases(session: ServiceConnection, name: _Name) -> None:
     """List the aliases of a name and the versions that they point at.
 
     Example: `rankery models aliases web`
@@ -87,7 +87,7 @@ def list_aliases(session: Session, name: _Name) -> None:
 
 @models.command("promote")
 @on_service
-def promote(session: Session, model: Reference, alias: _Alias = _CHAMPION) -> None:
+def promote(session: ServiceConnection, model: Reference, alias: _Alias = _CHAMPION) -> None:
     """Let an alias point at a version: users of name@alias see it from then on.
 
     Where the alias has a gate, a job compares the two versions first; this waits for it and prints what it
@@ -110,7 +110,7 @@ def promote(session: Session, model: Reference, alias: _Alias = _CHAMPION) -> No
 
 @models.command("rollback")
 @on_service
-def roll_back(session: Session, name: _Name, alias: _Alias = _CHAMPION) -> None:
+def roll_back(session: ServiceConnection, name: _Name, alias: _Alias = _CHAMPION) -> None:
     """Undo the last move of an alias, at once and past its gate; repeated, it goes further back.
 
     Example: `rankery models rollback web --alias champion`
@@ -122,7 +122,9 @@ def roll_back(session: Session, name: _Name, alias: _Alias = _CHAMPION) -> None:
 
 @models.command("history")
 @on_service
-def show_history(session: Session, name: _Name, alias: _Alias = _CHAMPION, limit: Limit = 20) -> None:
+def show_history(
+    session: ServiceConnection, name: _Name, alias: _Alias = _CHAMPION, limit: Limit = 20
+) -> None:
     """List what was done with an alias, newest first, with what its gate found.
 
     Example: `rankery models history web --alias champion`
@@ -143,7 +145,7 @@ def show_history(session: Session, name: _Name, alias: _Alias = _CHAMPION, limit
 @models.command("import")
 @on_service
 def import_model(
-    session: Session,
+    session: ServiceConnection,
     file: Annotated[
         Path,
         typer.Argument(exists=True, dir_okay=False, readable=True, help="What LightGBM saved as text."),
@@ -166,7 +168,7 @@ def import_model(
 
 @models.command("reproduce")
 @on_service
-def reproduce(session: Session, model: Reference) -> None:
+def reproduce(session: ServiceConnection, model: Reference) -> None:
     """Train a model again from its lineage; the exit code is 1 where other bytes come out.
 
     Example: `rankery models reproduce web:3`

@@ -14,11 +14,11 @@ import typer
 from rich.table import Table
 
 from rankery.cli.columns import ColumnsOption, columns_of
+from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.models import Reference
 from rankery.cli.printing import json_text, number, plain, say, show_text, table
 from rankery.cli.service_options import on_service
-from rankery.cli.session import Session
 from rankery.errors import FileUnusable
 
 _STANDARD_INPUT = "-"
@@ -30,7 +30,7 @@ _MOST_DOCUMENTS = 10_000
 
 @on_service
 def rank(
-    session: Session,
+    session: ServiceConnection,
     model: Reference,
     file: Annotated[
         str,

@@ -4,9 +4,9 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.printing import say
-from rankery.cli.session import Session
 from rankery.errors import UserError
 from rankery.local import query_sizes_beside
 
@@ -23,7 +23,7 @@ class NameUnclear(UserError):
     """A name is nobody's, or that of several."""
 
 
-def dataset_of(session: Session, reference: str) -> "Dataset":
+def dataset_of(session: ServiceConnection, reference: str) -> "Dataset":
     """Find a dataset by its id or its name; of several with the same content the newest.
 
     Raises:
@@ -45,7 +45,7 @@ def dataset_of(session: Session, reference: str) -> "Dataset":
     raise NameUnclear(f"there is no dataset {reference!r}; see `{session.command('datasets list')}`")
 
 
-def data_of(session: Session, reference: str, columns: dict[str, Any] | None = None) -> "Dataset":
+def data_of(session: ServiceConnection, reference: str, columns: dict[str, Any] | None = None) -> "Dataset":
     """Find a dataset by its id or its name, or upload the file of that path and wait until it is read.
 
     A file whose bytes were uploaded before, to be read in the same way, is not uploaded again.
@@ -73,7 +73,7 @@ def data_of(session: Session, reference: str, columns: dict[str, Any] | None = N
 
 
 def upload(
-    session: Session,
+    session: ServiceConnection,
     path: Path,
     name: str | None = None,
     *,
@@ -94,7 +94,7 @@ def upload(
     return read(session, session.client.upload_dataset(path, name, columns=chosen, **options))
 
 
-def read(session: Session, dataset: "Dataset") -> "Dataset":
+def read(session: ServiceConnection, dataset: "Dataset") -> "Dataset":
     """Wait until a dataset has been read, or made.
 
     Raises:
@@ -116,7 +116,9 @@ def refuse_idle_columns(columns: dict[str, Any] | None, *data: str | None) -> No
         raise WrongUsage("--columns is for files; a dataset's columns were chosen when it was uploaded")
 
 
-def _uploaded_before(session: Session, path: Path, columns: dict[str, Any] | None) -> "Dataset | None":
+def _uploaded_before(
+    session: ServiceConnection, path: Path, columns: dict[str, Any] | None
+) -> "Dataset | None":
     if query_sizes_beside(path, columns) is not None:
         return None  # the service knows the bytes of the data file alone
     with path.open("rb") as file:

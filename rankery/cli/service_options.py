@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from rankery.cli.connection import ServiceConnection
 from rankery.cli.options import DEFAULT_DATA_DIR, Json
-from rankery.cli.session import Session
 
 _PANEL = "Which service"
 
@@ -58,7 +58,7 @@ def on_service(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*, url: str | None, api_key: str | None, data_dir: Path, json: bool, **arguments: Any) -> None:
-        with Session(url, api_key, data_dir, json=json) as session:
+        with ServiceConnection(url, api_key, data_dir, json=json) as session:
             command(session, **arguments)
 
     _, *own = signature(command).parameters.values()

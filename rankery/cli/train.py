@@ -7,6 +7,7 @@ import typer
 
 from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import completed, of_service
+from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.names import LOSSES
@@ -14,7 +15,6 @@ from rankery.cli.options import file_option
 from rankery.cli.printing import say
 from rankery.cli.references import refuse_idle_columns
 from rankery.cli.service_options import on_service
-from rankery.cli.session import Session
 from rankery.cli.texts import NotUnderstood, settings
 from rankery.cli.texts import grid as values_of_grid
 from rankery.cli.training_results import show_grid, show_submitted, show_training
@@ -35,7 +35,7 @@ class NobodyWaits(UserError):
 
 @on_service
 def train(
-    session: Session,
+    session: ServiceConnection,
     data: Annotated[
         str | None,
         typer.Argument(
@@ -164,7 +164,9 @@ def train(
     _run(session, _submitted(session, bodies, sources), list(values), watch=watch)
 
 
-def _submitted(session: Session, bodies: list[dict[str, Any]], sources: Sources | None) -> "list[Job]":
+def _submitted(
+    session: ServiceConnection, bodies: list[dict[str, Any]], sources: Sources | None
+) -> "list[Job]":
     fields = {} if sources is None else sources.fields(session)
     asked = [{name: value for name, value in (body | fields).items() if value is not None} for body in bodies]
     client = session.client
@@ -174,7 +176,7 @@ def _submitted(session: Session, bodies: list[dict[str, Any]], sources: Sources 
     return list(jobs)
 
 
-def _run(session: Session, jobs: "list[Job]", varied: list[str], *, watch: bool) -> None:
+def _run(session: ServiceConnection, jobs: "list[Job]", varied: list[str], *, watch: bool) -> None:
     if not watch:
         show_submitted(session, jobs)
     elif len(jobs) == 1:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import RenderableType
 
+from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED
 from rankery.cli.evaluate import evaluation_tables
 from rankery.cli.findings import findings_table
 from rankery.cli.jobs import ending
 from rankery.cli.printing import number, plain, say, table, titled
-from rankery.cli.session import Session
 from rankery.errors import RankeryApiError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Trained:
         return {"job": self.job, "model": self.model, "evaluation": self.evaluation, **best}
 
 
-def show_submitted(session: Session, jobs: "Sequence[Job]") -> None:
+def show_submitted(session: ServiceConnection, jobs: "Sequence[Job]") -> None:
     """Print trainings that nobody waits for: one, or the list of a grid."""
     for dataset in _datasets(session, jobs):
         if _grave(dataset):
@@ -70,7 +70,7 @@ def show_submitted(session: Session, jobs: "Sequence[Job]") -> None:
     session.show(made[0] if len(made) == 1 else made, f"Wait for it with `{waiting}`.")
 
 
-def show_training(session: Session, job: "Job") -> None:
+def show_training(session: ServiceConnection, job: "Job") -> None:
     """Print what is wrong with the data of a training, how good its model is, and the next commands."""
     evaluation = job.evaluation() if (job.result or {}).get("evaluation_id") else None
     trained = Trained(job, job.model(), evaluation)
@@ -79,7 +79,7 @@ def show_training(session: Session, job: "Job") -> None:
     session.show(document, *_pictures(session, trained, examined))
 
 
-def show_grid(session: Session, jobs: "Sequence[Job]", varied: Sequence[str]) -> None:
+def show_grid(session: ServiceConnection, jobs: "Sequence[Job]", varied: Sequence[str]) -> None:
     """Print the models of a grid side by side and name the best; the exit code is 1 where a training failed.
 
     Args:
@@ -117,7 +117,9 @@ def show_grid(session: Session, jobs: "Sequence[Job]", varied: Sequence[str]) ->
         raise typer.Exit(FAILED)
 
 
-def _pictures(session: Session, trained: Trained, examined: "Sequence[Dataset]") -> Iterator[RenderableType]:
+def _pictures(
+    session: ServiceConnection, trained: Trained, examined: "Sequence[Dataset]"
+) -> Iterator[RenderableType]:
     job, model = trained.job, trained.model
     yield from _findings(examined, [job])
     seconds = (
@@ -131,7 +133,9 @@ def _pictures(session: Session, trained: Trained, examined: "Sequence[Dataset]")
     yield from _next(session, trained, examined)
 
 
-def _next(session: Session, trained: Trained, examined: "Sequence[Dataset]") -> Iterator[RenderableType]:
+def _next(
+    session: ServiceConnection, trained: Trained, examined: "Sequence[Dataset]"
+) -> Iterator[RenderableType]:
     """Name the commands that follow, those that look at what was found in the data first."""
     reference, job = trained.reference, trained.job
     doubtful = [_doctor(dataset) for dataset in examined if _grave(dataset)]
@@ -152,7 +156,7 @@ def _next(session: Session, trained: Trained, examined: "Sequence[Dataset]") -> 
         yield f"  {plain(session.command(words))}"
 
 
-def _datasets(session: Session, jobs: "Sequence[Job]") -> "list[Dataset]":
+def _datasets(session: ServiceConnection, jobs: "Sequence[Job]") -> "list[Dataset]":
     """Return the datasets that trainings use, each once; those that were deleted meanwhile are left out."""
     ids: dict[str, None] = {}
     for job in jobs:
@@ -226,7 +230,7 @@ def _deciding_metric(jobs: "Sequence[Job]") -> str:
     return next((job.main_metric.name for job in jobs if job.main_metric), "")
 
 
-def _best(session: Session, trained: Sequence[Trained], metric: str) -> Trained | None:
+def _best(session: ServiceConnection, trained: Sequence[Trained], metric: str) -> Trained | None:
     """Return the training with the best validation value, the first of several; None without validation."""
     values = [(one, value) for one in trained if (value := one.values("validation").get(metric)) is not None]
     if not values:

@@ -10,8 +10,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from rankery.cli.connection import ServiceConnection
 from rankery.cli.references import data_of
-from rankery.cli.session import Session
 from rankery.cli.texts import NotUnderstood
 
 NONE = "none"
@@ -24,7 +24,7 @@ class NoSuchLoss(NotUnderstood):
     """A loss that the service does not have."""
 
 
-def check_losses(session: Session, losses: Iterable[Mapping[str, Any]]) -> None:
+def check_losses(session: ServiceConnection, losses: Iterable[Mapping[str, Any]]) -> None:
     """Refuse losses and options that the service does not have, before anything is uploaded.
 
     Raises:
@@ -57,7 +57,7 @@ class Sources:
     test: str | None
     columns: dict[str, Any] | None = None
 
-    def fields(self, session: Session) -> dict[str, Any]:
+    def fields(self, session: ServiceConnection) -> dict[str, Any]:
         """Upload what are files, and return the fields of a job that say what it uses.
 
         Raises:

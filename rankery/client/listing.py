@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 from rich.console import Console, ConsoleOptions, RenderableType
 
-from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.card import Card, CardTable, Shown
 
 Item = TypeVar("Item")
 _PLAIN = (str, int, float, bool, type(None))
@@ -35,7 +35,7 @@ def _card(items: Iterable[Any]) -> Card:
     if not summaries:
         return Card("", sentence="There is nothing here.")
     names = list(dict.fromkeys(name for summary in summaries for name in summary))
-    return Card("", tables=[Rows(names, [[one.get(name, "") for name in names] for one in summaries])])
+    return Card("", tables=[CardTable(names, [[one.get(name, "") for name in names] for one in summaries])])
 
 
 def _summary(item: Any) -> dict[str, str]:

@@ -50,11 +50,11 @@ def test_a_model_stands_beside_its_baselines(visit: Visit, evaluation: Json) -> 
     page = visit.page
     expect(page.get_by_role("heading", level=1)).to_have_text("compared:2 on measured.csv")
     for metric, sign in (("ndcg@10", -1), ("arp", 1)):
-        page.get_by_role("group", name="Metric of Beside").get_by_role("button", name=metric).click()
+        page.get_by_role("group", name="Metric of Compared with").get_by_role("button", name=metric).click()
         baselines = sorted(evaluation["baselines"], key=lambda one: sign * one["metrics"][metric]["mean"])
         expected = [("compared:2", evaluation["metrics"][metric])]
         expected += [(one["name"], one["metrics"][metric]) for one in baselines]
-        assert _rows(page, "Beside what needs no training") == [
+        assert _rows(page, "Compared with baselines") == [
             (name, _numbers(summary)) for name, summary in expected
         ]
         dots = page.locator(".whiskers").first.locator(".dot")
@@ -68,12 +68,12 @@ def test_a_model_stands_beside_its_baselines(visit: Visit, evaluation: Json) -> 
 def test_slices_are_told_from_the_whole(visit: Visit, evaluation: Json) -> None:
     """Each part of the queries has its row under its kind, columns of the file among them."""
     page = visit.page
-    panel = page.locator("section.panel").filter(has=page.get_by_role("heading", name="By parts"))
+    panel = page.locator("section.panel").filter(has=page.get_by_role("heading", name="By segment"))
     kinds = list(dict.fromkeys(each["by"] for each in evaluation["slices"]))
     expect(panel.locator(".group")).to_have_text(kinds)
     assert "country" in kinds
-    page.get_by_role("group", name="Metric of By parts").get_by_role("button", name="map").click()
-    assert _rows(page, "By parts of the queries") == [
+    page.get_by_role("group", name="Metric of By segment").get_by_role("button", name="map").click()
+    assert _rows(page, "By segment") == [
         (each["value"], _numbers(each["metrics"]["map"])) for each in evaluation["slices"]
     ]
     assert [each["value"] for each in evaluation["slices"] if each["by"] == "country"] == COUNTRIES

@@ -20,7 +20,7 @@ def test_a_model_is_inspected_on_its_page(visit: Visit, prepared: Prepared) -> N
     reference, dataset_id = prepared.model(1), prepared.test_data()
     page = visit.open(f"/models/{reference}")
     expect(page.get_by_role("heading", level=1)).to_have_text(reference)
-    page.get_by_role("link", name="What it looks at").click()
+    page.get_by_role("link", name="Feature importance").click()
     importance = prepared.get(f"/v1/models/{reference}/importance")["features"]
     page.locator("#importance .bars").wait_for()
     assert _rows(page) == [each["feature"] for each in importance if each["gain"] > 0]

@@ -175,7 +175,7 @@ def test_a_training_is_submitted_again(visit: Visit) -> None:
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
     expect(page.locator(".log li")).to_have_count(3)
 
-    page.get_by_text("Submit it again from a program").click()
+    page.get_by_text("Submit again with code").click()
     code = {name: page.locator(f'[data-code="{name}"]').inner_text() for name in ("curl", "Python")}
     visit.photograph("job-as-code")
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}

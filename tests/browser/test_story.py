@@ -99,7 +99,7 @@ def _promote(visit: Visit, page: Page) -> None:
     champion = page.locator('.alias[data-alias="champion"]')
     if not champion.count():
         page.locator(".alias-form").get_by_role("textbox", name="Name").fill("champion")
-    page.get_by_role("button", name="Point at version 1").first.click()
+    page.get_by_role("button", name="Promote version 1").first.click()
     expect(champion.get_by_role("heading")).to_contain_text("this version")
     visit.photograph("story-6-promoted")
 

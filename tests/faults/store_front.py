@@ -4,7 +4,7 @@ import contextlib
 import socket
 import threading
 
-from tests.servers import Gate
+from tests.servers import TcpProxy
 
 _BODY = (
     b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>ServiceUnavailable</Code>'
@@ -18,7 +18,7 @@ _HEAD_END = b"\r\n\r\n"
 _QUIET_SECONDS = 0.2
 
 
-class StoreFront(Gate):
+class StoreFront(TcpProxy):
     """Passes connections on to the object store; once closed, answers every request with 503.
 
     What is under way when it closes is cut.

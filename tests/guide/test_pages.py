@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.guide.block_runner import COMMANDS, BlockRunner
 from tests.guide.blocks import Block, blocks
 from tests.guide.conftest import ROOT
-from tests.guide.sessions import COMMANDS, Session
 
 ADDRESS = "http://127.0.0.1:8000"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -26,11 +26,13 @@ Run = Callable[[Block, str], str]
 def run(tmp_path: Path, environment: Mapping[str, str]) -> Iterator[Run]:
     """Run blocks in sessions that begin with the page and end with it."""
     with ExitStack() as stack:
-        sessions: dict[str, Session] = {}
+        sessions: dict[str, BlockRunner] = {}
 
         def in_session(block: Block, text: str) -> str:
             if block.language not in sessions:
-                sessions[block.language] = stack.enter_context(Session(block.language, tmp_path, environment))
+                sessions[block.language] = stack.enter_context(
+                    BlockRunner(block.language, tmp_path, environment)
+                )
             return sessions[block.language].run(block, text)
 
         yield in_session

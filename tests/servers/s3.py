@@ -53,7 +53,7 @@ class S3Server:
 
     @staticmethod
     def environment_through(endpoint_url: str) -> dict[str, str]:
-        """Return the variables that lead to such a server at another address, as that of a `Gate`."""
+        """Return the variables that lead to such a server at another address, as that of a `TcpProxy`."""
         return {
             "AWS_ENDPOINT_URL": endpoint_url,
             "AWS_ACCESS_KEY_ID": "rankery",

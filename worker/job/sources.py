@@ -15,7 +15,7 @@ from core.store.artifacts.keys import query_sizes_key, upload_key
 from worker.job.digests import synthetic_digest, upload_digest
 
 
-class Source(Protocol):
+class DatasetSource(Protocol):
     """Where a dataset comes from."""
 
     def digest(self) -> str:
@@ -36,7 +36,7 @@ class Source(Protocol):
         ...
 
 
-def source_of(row: Dataset, artifacts: Artifacts) -> Source:
+def source_of(row: Dataset, artifacts: Artifacts) -> DatasetSource:
     """Return where the dataset on record comes from."""
     return Synthetic(row.source) if row.source["kind"] == "synthetic" else Upload(row, artifacts)
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from core.data.content import BYTE_ORDER_MARK
+from core.data.file_text import FileText
 from core.data.packing import Bytes, Progress
-from core.data.source import Source
 from core.data.tables.cells import Kind, kind_of_texts
 from core.data.tables.problems import Problems, shortened
 from core.data.tables.record_kernel import after_break, measure_records, record_places, record_stop
@@ -158,7 +158,7 @@ class DelimitedTable:
         )
 
     def _check_utf8(self) -> None:
-        source = Source(self._text, self.file)
+        source = FileText(self._text, self.file)
         for start, stop in pairwise(source.cuts(_BLOCK_BYTES).tolist()):
             if stop - start > _BLOCK_BYTES + _LARGEST_RECORD:
                 raise self._too_long("rows", stop - start)

@@ -8,9 +8,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from core.data.file_text import FileText, Span
 from core.data.options import Limits
 from core.data.packing import Bytes
-from core.data.source import Source, Span
 from core.data.spans import span_texts
 from core.data.texts import Texts
 from core.data.trec.words_kernel import count_lines, find_words
@@ -47,7 +47,7 @@ class WordColumns:
         comments: bool = False,
         more_words: bool = False,
     ) -> None:
-        self._source = Source(text, file)
+        self._source = FileText(text, file)
         self._names = tuple(names)
         n_lines = count_lines(text, self._source.start, comments)
         if not n_lines:

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, cast
 from core.errors import NotFound, StoreFull, StoreUnavailable
 from core.store.artifacts.file_systems import FileSystem
 from core.store.artifacts.remote_files import open_ranges
-from core.store.faults import in_few_words
+from core.store.faults import failure_reason
 
 PATIENCE_SECONDS = 5.0
 
@@ -172,7 +172,7 @@ class Artifacts:
         try:
             self._files.look()
         except Exception as error:  # noqa: BLE001 - each file system has its own errors
-            return in_few_words(error)
+            return failure_reason(error)
         if self.is_local and Path(self._root).exists() and not os.access(self._root, os.W_OK):
             return "cannot be written to"
         return None
@@ -194,7 +194,7 @@ class Artifacts:
             raise kind(f"the artifact storage {self._words(error)}, needed for {key}") from error
 
     def _words(self, error: Exception) -> str:
-        return f"failed: {error}" if self.is_local else in_few_words(error)
+        return f"failed: {error}" if self.is_local else failure_reason(error)
 
     def _temporary(self, path: str) -> Path:
         # Beside its final place, so that the move is a rename; what goes elsewhere is sent from here.

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, WrongState
-from core.store.advisory_locks import take_turn
+from core.store.advisory_locks import advisory_lock
 from core.store.repositories import ids
 from core.store.repositories.models import Models, check_name
 from core.store.repositories.pages import Page, Span
@@ -22,9 +22,9 @@ REMOVED = "removed"
 _TURNS = 0x414C4941  # any number of Rankery's own: "ALIA"
 
 
-def take_alias_turn(session: Session, name: str, alias: str) -> None:
+def lock_alias(session: Session, name: str, alias: str) -> None:
     """Wait for others that move an alias or change its gate: such transactions come one after the other."""
-    take_turn(session, _TURNS, f"{name}@{alias}")
+    advisory_lock(session, _TURNS, f"{name}@{alias}")
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class Aliases:
         rows = select(ModelAlias).where(ModelAlias.name == name, ModelAlias.alias == alias)
         return self._session.scalar(rows.execution_options(populate_existing=True))
 
-    def find_in_turn(self, name: str, alias: str) -> ModelAlias | None:
+    def find_locked(self, name: str, alias: str) -> ModelAlias | None:
         """Return an alias, which nobody else moves before the end of this transaction."""
-        take_alias_turn(self._session, name, alias)
+        lock_alias(self._session, name, alias)
         return self.find(name, alias)
 
     def get(self, name: str, alias: str) -> ModelAlias:
@@ -113,7 +113,7 @@ class Aliases:
         """
         check_name(alias, "/alias")
         model = self._models.resolve(f"{name}:{version}")
-        row = self.find_in_turn(name, alias)
+        row = self.find_locked(name, alias)
         if row is None:
             row = ModelAlias(name=name, alias=alias, model=model)
             row.move_id = self._record(MOVED, name, alias, None, model, key_id=key_id).id
@@ -129,7 +129,7 @@ class Aliases:
         Raises:
             WrongState: It does not point any more at what that version was compared with.
         """
-        row = self.find_in_turn(promotion.name, promotion.alias)
+        row = self.find_locked(promotion.name, promotion.alias)
         champion, challenger = self._compared(promotion)
         if row is None or row.model_id != champion.id:
             raise WrongState(
@@ -154,7 +154,7 @@ class Aliases:
             NotFound: It points nowhere.
             WrongState: No move is left to undo.
         """
-        row = _there(self.find_in_turn(name, alias), name, alias)
+        row = _there(self.find_locked(name, alias), name, alias)
         last = self._session.get(AliasMove, row.move_id) if row.move_id else None
         if last is None or last.from_version is None:
             at = f"at version {row.model.version}"
@@ -171,7 +171,7 @@ class Aliases:
         Raises:
             NotFound: It points nowhere.
         """
-        row = _there(self.find_in_turn(name, alias), name, alias)
+        row = _there(self.find_locked(name, alias), name, alias)
         self._record(REMOVED, name, alias, row.model, None, key_id=key_id)
         self._session.delete(row)
         self._session.flush()

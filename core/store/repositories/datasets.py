@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import NotFound, WrongState
 from core.jobs.folders import upload_folder
-from core.store.advisory_locks import take_turn
+from core.store.advisory_locks import advisory_lock
 from core.store.artifacts.keys import data_folder
 from core.store.repositories import ids
 from core.store.repositories.artifact_digests import ArtifactDigests
@@ -163,7 +163,7 @@ class Datasets:
             NotFound: The dataset does not exist.
         """
         dataset = self.get(id)
-        take_turn(self._session, _DIGEST_TURNS, digest)
+        advisory_lock(self._session, _DIGEST_TURNS, digest)
         other = self.ready_with(digest, id)
         if other is None:
             return None
@@ -232,13 +232,13 @@ class Datasets:
 
     def _replace(self, digest: str, damaged_key: str, data_key: str) -> None:
         """Let all datasets of a digest that share a damaged copy share another one."""
-        take_turn(self._session, _DIGEST_TURNS, digest)
+        advisory_lock(self._session, _DIGEST_TURNS, digest)
         sharing = (Dataset.digest == digest, Dataset.data_key == damaged_key)
         self._session.execute(update(Dataset).where(*sharing).values(data_key=data_key))
         ArtifactDigests(self._session).forget(data_folder(damaged_key))
 
     def _is_shared(self, dataset: Dataset) -> bool:
         if dataset.digest is not None:
-            take_turn(self._session, _DIGEST_TURNS, dataset.digest)
+            advisory_lock(self._session, _DIGEST_TURNS, dataset.digest)
         others = select(Dataset.id).where(Dataset.data_key == dataset.data_key, Dataset.id != dataset.id)
         return self._session.scalar(others.limit(1)) is not None

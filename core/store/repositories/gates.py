@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound
-from core.store.repositories.aliases import take_alias_turn
+from core.store.repositories.aliases import lock_alias
 from core.store.repositories.models import check_name
 from core.store.tables import AliasGate, Dataset
 
@@ -50,7 +50,7 @@ class Gates:
             NotFound: There is no such dataset.
         """
         check_name(alias, "/alias")
-        take_alias_turn(self._session, name, alias)
+        lock_alias(self._session, name, alias)
         # Locked, so that nobody deletes it between this look and the commit.
         if self._session.get(Dataset, dataset_id, with_for_update={"read": True}) is None:
             raise NotFound("dataset", dataset_id)
@@ -66,6 +66,6 @@ class Gates:
         Raises:
             NotFound: It has no gate.
         """
-        take_alias_turn(self._session, name, alias)
+        lock_alias(self._session, name, alias)
         self._session.delete(self.get(name, alias))
         self._session.flush()

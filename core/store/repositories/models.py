@@ -8,7 +8,7 @@ from sqlalchemy import Select, exists, func, select
 from sqlalchemy.orm import Session, aliased
 
 from core.errors import InvalidInput, NotFound
-from core.store.advisory_locks import take_turn
+from core.store.advisory_locks import advisory_lock
 from core.store.artifacts.keys import model_key
 from core.store.repositories import ids
 from core.store.repositories.artifact_digests import ArtifactDigests
@@ -237,7 +237,7 @@ class Models:
         return self._session.scalar(versions.order_by(Model.version.desc()).limit(1))
 
     def _insert_as_next_version(self, model: Model) -> Model:
-        take_turn(self._session, _VERSION_TURNS, model.name)
+        advisory_lock(self._session, _VERSION_TURNS, model.name)
         latest = self._session.scalar(select(func.max(Model.version)).where(Model.name == model.name))
         model.version = (latest or 0) + 1
         self._session.add(model)

@@ -4,7 +4,7 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import ByteQuotaExceeded, JobQuotaExceeded
-from core.store.advisory_locks import take_turn
+from core.store.advisory_locks import advisory_lock
 from core.store.repositories.job_states import ACTIVE
 from core.store.tables import ApiKey, Dataset, Job
 
@@ -31,7 +31,7 @@ class Quotas:
         Raises:
             JobQuotaExceeded: They would be too many.
         """
-        take_turn(self._session, _TURNS, key_id or "")
+        advisory_lock(self._session, _TURNS, key_id or "")
         own = self._session.scalar(select(ApiKey.max_active_jobs).where(ApiKey.id == key_id))
         bound = most if own is None else own
         active = select(func.count()).select_from(Job).where(Job.status.in_(ACTIVE), _of(Job.key_id, key_id))
@@ -53,7 +53,7 @@ class Quotas:
         bound = most if own is None else own
         if bound is None:
             return
-        take_turn(self._session, _TURNS, key_id or "")
+        advisory_lock(self._session, _TURNS, key_id or "")
         stored = select(func.sum(Dataset.size_bytes)).where(_of(Dataset.key_id, key_id))
         if int(self._session.scalar(stored) or 0) + adding > bound:
             raise ByteQuotaExceeded(bound)

@@ -8,9 +8,9 @@ from typing import Any
 
 import httpx
 
-from rankery.client.attempts import Attempts
 from rankery.client.downloads import opened_for_writing
 from rankery.client.reading import Document, address, authorization, checked, document_of, with_query
+from rankery.client.retries import RetryPolicy
 from rankery.client.uploads import Upload
 from rankery.errors import ServiceUnreachable
 
@@ -74,7 +74,7 @@ class AsyncTransport:
             on_bytes(n_bytes)
 
         headers = _idempotent()
-        attempts = Attempts(self._retries, repeatable=True)
+        attempts = RetryPolicy(self._retries, repeatable=True)
         while True:
             count(-sent)
             with upload.opened(count) as files:
@@ -116,7 +116,7 @@ class AsyncTransport:
             RankeryApiError: The service refused it.
             ServiceUnreachable: It was not answered.
         """
-        attempts = Attempts(self._retries, repeatable=repeatable)
+        attempts = RetryPolicy(self._retries, repeatable=repeatable)
         while True:
             response = await self._attempt(
                 attempts,
@@ -152,7 +152,7 @@ class AsyncTransport:
         Raises:
             FileUnusable: The file cannot be written.
         """
-        attempts = Attempts(self._retries, repeatable=True)
+        attempts = RetryPolicy(self._retries, repeatable=True)
         url = with_query(path, parameters or {})
         while True:
             response = await self._attempt(attempts, method, url, into=(target, on_bytes), json=json)
@@ -161,7 +161,7 @@ class AsyncTransport:
 
     async def _attempt(
         self,
-        attempts: Attempts,
+        attempts: RetryPolicy,
         method: str,
         url: httpx.URL | str,
         *,

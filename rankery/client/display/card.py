@@ -28,7 +28,7 @@ _STYLE = (
 
 
 @dataclass(frozen=True)
-class Rows:
+class CardTable:
     """A small table.
 
     Attributes:
@@ -48,7 +48,7 @@ class Card:
 
     Attributes:
         title: What it is.
-        facts: What is said of it, by name; empty texts are left out.
+        facts: Description, by name; empty texts are left out.
         sentence: What may be said of it in words.
         tables: Its numbers.
     """
@@ -56,7 +56,7 @@ class Card:
     title: str
     facts: Mapping[str, str] = field(default_factory=dict)
     sentence: str = ""
-    tables: Sequence[Rows] = ()
+    tables: Sequence[CardTable] = ()
 
     def html(self) -> str:
         """Return it for a notebook; all texts are escaped, colours are the notebook's own."""
@@ -120,7 +120,7 @@ def _text(value: str) -> str:
     return escape(visible(value))
 
 
-def _html_table(table: Rows) -> str:
+def _html_table(table: CardTable) -> str:
     classes = [" class='number'" if name.startswith("#") else "" for name in table.columns]
     head = "".join(
         f"<th scope='col'{kind}>{html_escape(name.removeprefix('#'))}</th>"
@@ -136,7 +136,7 @@ def _html_table(table: Rows) -> str:
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _rich_table(table: Rows) -> Table:
+def _rich_table(table: CardTable) -> Table:
     shown = Table(title=_text(_caption(table)) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for name in table.columns:
         is_number = name.startswith("#")
@@ -150,7 +150,7 @@ def _rich_table(table: Rows) -> Table:
     return shown
 
 
-def _caption(table: Rows) -> str:
+def _caption(table: CardTable) -> str:
     if len(table.rows) <= _SHOWN_ROWS:
         return table.title
     return f"{table.title}, the first {_SHOWN_ROWS} of {len(table.rows):,}".removeprefix(", ")

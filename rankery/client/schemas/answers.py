@@ -339,7 +339,7 @@ class ExportFormat(Answer):
     """The options that it takes"""
 
     limits: list[str]
-    """What it cannot express: such models are refused"""
+    """Limits of the format: such models are refused"""
 
 
 class ExportFormatCatalogue(Answer):

@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx
 
-from rankery.client.attempts import Attempts
 from rankery.client.downloads import opened_for_writing
 from rankery.client.reading import Document, address, authorization, checked, document_of, with_query
+from rankery.client.retries import RetryPolicy
 from rankery.client.uploads import Upload
 from rankery.errors import ServiceUnreachable
 
@@ -77,7 +77,7 @@ class Transport:
             on_bytes(n_bytes)
 
         headers = _idempotent()
-        attempts = Attempts(self._retries, repeatable=True)
+        attempts = RetryPolicy(self._retries, repeatable=True)
         while True:
             count(-sent)
             with upload.opened(count) as files:
@@ -119,7 +119,7 @@ class Transport:
             RankeryApiError: The service refused it.
             ServiceUnreachable: It was not answered.
         """
-        attempts = Attempts(self._retries, repeatable=repeatable)
+        attempts = RetryPolicy(self._retries, repeatable=repeatable)
         while True:
             response = self._attempt(
                 attempts,
@@ -155,7 +155,7 @@ class Transport:
         Raises:
             FileUnusable: The file cannot be written.
         """
-        attempts = Attempts(self._retries, repeatable=True)
+        attempts = RetryPolicy(self._retries, repeatable=True)
         url = with_query(path, parameters or {})
         while True:
             response = self._attempt(attempts, method, url, into=(target, on_bytes), json=json)
@@ -164,7 +164,7 @@ class Transport:
 
     def _attempt(
         self,
-        attempts: Attempts,
+        attempts: RetryPolicy,
         method: str,
         url: httpx.URL | str,
         *,

@@ -1,6 +1,6 @@
 """Systems compared on the queries of one dataset."""
 
-from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.card import Card, CardTable, Shown
 from rankery.client.display.texts import count, interval, moment, number, p_value
 from rankery.client.schemas import answers
 
@@ -26,7 +26,7 @@ class ComparisonView(Shown, answers.Comparison):
         }
         return Card("comparison", facts, self.sentence, [self._tests(pair) for pair in self.pairs])
 
-    def _tests(self, pair: answers.Pair) -> Rows:
+    def _tests(self, pair: answers.Pair) -> CardTable:
         a, b = (self.systems[place].name for place in (pair.a, pair.b))
         columns = [
             "metric",
@@ -50,4 +50,4 @@ class ComparisonView(Shown, answers.Comparison):
             for metric, tests in pair.metrics.items()
             if tests is not None
         ]
-        return Rows(columns, rows, f"{b} against {a}")
+        return CardTable(columns, rows, f"{b} against {a}")

@@ -1,6 +1,6 @@
 """A judged dataset."""
 
-from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.card import Card, CardTable, Shown
 from rankery.client.display.texts import count, moment, size
 from rankery.client.schemas import answers
 
@@ -29,10 +29,10 @@ class DatasetView(Shown, answers.Dataset):
         if problem is not None:
             facts["why"] = problem.detail or problem.title
             places = [[_place(error), str(error.get("detail", ""))] for error in problem.errors or ()]
-            tables += [Rows(["place", "mistake"], places)] if places else []
+            tables += [CardTable(["place", "mistake"], places)] if places else []
         if self.findings:
             found = [[finding.severity, finding.title, finding.advice] for finding in self.findings]
-            tables.append(Rows(["", "the doctor says", "what to do"], found))
+            tables.append(CardTable(["", "the doctor says", "what to do"], found))
         return Card(f"dataset {facts.pop('name')}", facts, tables=tables)
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rankery.client.display import plots
-from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.card import Card, CardTable, Shown
 from rankery.client.display.texts import count, interval, moment, number
 from rankery.client.schemas import answers
 
@@ -29,7 +29,7 @@ class EvaluationView(Shown, answers.Evaluation):
             for metric, one in self.metrics.items()
         ]
         columns = ["metric", "#mean", "#95% interval", "#queries", "#undefined"]
-        return Card(f"evaluation of {self.system}", facts, tables=[Rows(columns, rows)])
+        return Card(f"evaluation of {self.system}", facts, tables=[CardTable(columns, rows)])
 
     def plot(self) -> Any:
         """Draw the means with their 95 % intervals, by the cutoff k where a metric has several.

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from rankery.client.display import plots
-from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.card import Card, CardTable, Shown
 from rankery.client.display.texts import count, number
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
@@ -33,7 +33,7 @@ class History(Shown, answers.JobHistory, Tabular):
         ]
         facts = {"iterations": count(len(self.iterations)), "best iteration": count(self.best_iteration)}
         columns = ["data", "metric", "#first", "#last"]
-        return Card(f"learning curves of {self.job_id}", facts, tables=[Rows(columns, rows)])
+        return Card(f"learning curves of {self.job_id}", facts, tables=[CardTable(columns, rows)])
 
     def to_arrow(self) -> "pa.Table":
         """Return a row an iteration, with columns such as `train ndcg@10` and `validation ndcg@10`."""

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from rankery.client.display import plots
-from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.card import Card, CardTable, Shown
 from rankery.client.display.texts import count
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
@@ -27,7 +27,7 @@ class Importance(Shown, answers.ModelImportance, Tabular):
         ]
         return Card(
             f"what the features do in {self.model_id}",
-            tables=[Rows(["feature", "#gain", "#of all", "#splits"], rows)],
+            tables=[CardTable(["feature", "#gain", "#of all", "#splits"], rows)],
         )
 
     def to_arrow(self) -> "pa.Table":

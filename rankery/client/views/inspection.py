@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from rankery.client.display import plots
-from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.card import Card, CardTable, Shown
 from rankery.client.display.texts import interval, moment, number
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
@@ -24,7 +24,7 @@ class Inspection(Shown, answers.Inspection, Tabular):
         facts = {**self.summary(), "created": moment(self.created_at)}
         rows = [[one.feature, number(one.mean), interval(one.lower, one.upper)] for one in self.importance]
         columns = ["feature", f"#{self.metric} lost", "#95% interval"]
-        return Card("what the model looks at", facts, tables=[Rows(columns, rows)])
+        return Card("what the model looks at", facts, tables=[CardTable(columns, rows)])
 
     def to_arrow(self) -> "pa.Table":
         """Return a row a feature: `feature`, `mean`, `standard_error`, `lower` and `upper`."""

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.card import Card, CardTable, Shown
 from rankery.client.display.texts import loss, moment, number
 from rankery.client.schemas import answers
 from rankery.errors import NothingMade
@@ -80,8 +80,8 @@ class JobView(Shown, answers.Job):
         left = "" if progress.eta_seconds is None else f"{progress.eta_seconds:.0f} s left"
         return ", ".join(filter(None, [steps or progress.phase, left]))
 
-    def _metrics(self) -> list[Rows]:
+    def _metrics(self) -> list[CardTable]:
         data = {name: values for name, values in (self.metrics or {}).items() if values}
         metrics = list(dict.fromkeys(metric for values in data.values() for metric in values))
         rows = [[metric, *(number(values.get(metric)) for values in data.values())] for metric in metrics]
-        return [Rows(["metric", *(f"#{name}" for name in data)], rows)] if rows else []
+        return [CardTable(["metric", *(f"#{name}" for name in data)], rows)] if rows else []

@@ -1,6 +1,6 @@
 """A version of a model."""
 
-from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.card import Card, CardTable, Shown
 from rankery.client.display.texts import count, loss, moment, number, size
 from rankery.client.schemas import answers
 
@@ -39,5 +39,5 @@ class ModelView(Shown, answers.Model):
             "created": moment(self.created_at),
         }
         means = [[metric, number(mean)] for metric, mean in (self.metrics or {}).items()]
-        tables = [Rows(["metric", "#mean on its test data"], means)] if means else []
+        tables = [CardTable(["metric", "#mean on its test data"], means)] if means else []
         return Card(f"model {self.reference}", facts, tables=tables)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.card import Card, CardTable, Shown
 from rankery.client.display.texts import count
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
@@ -36,7 +36,7 @@ class Query(Shown, answers.JudgedQuery, Tabular):
             for document in self.documents
         ]
         title = f"and {more} more features" if more > 0 else ""
-        table = Rows(["document", "#label", *(f"#{name}" for name in features)], rows, title)
+        table = CardTable(["document", "#label", *(f"#{name}" for name in features)], rows, title)
         return Card(
             f"query {self.query_id}", {"documents": count(self.total), **self.columns}, tables=[table]
         )

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from rankery.client.display.card import Card, Rows, Shown
+from rankery.client.display.card import Card, CardTable, Shown
 from rankery.client.display.texts import count, moment, number
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas import answers
@@ -54,7 +54,7 @@ class RankedQueries(Shown, answers.RankResponse, Tabular):
     def card(self) -> Card:
         """Return all that is shown of it."""
         tables = [
-            Rows(
+            CardTable(
                 ["#rank", "document", "#score"],
                 [[count(one.rank), one.id, number(one.score)] for one in query.ranking],
                 f"query {query.id}",

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from app import ApiSettings
 from app.auth.credentials import Credential
-from app.auth.key_cache import FRESH_SECONDS, Keyring
+from app.auth.key_cache import FRESH_SECONDS, ApiKeyCache
 from core.store import Store
 from core.store.clock import utc_now
 from core.store.repositories.api_keys import secret_sha256
@@ -195,7 +195,7 @@ def test_what_one_caller_does_makes_no_other_be_looked_up_again(
     application: FastAPI, client: TestClient, secrets: Secrets, bearer: Bearer
 ) -> None:
     """Neither signing out, with a cookie of a session or of none, nor keys that are made and revoked."""
-    keyring: Keyring = application.state.services.doorkeeper.keyring
+    key_cache: ApiKeyCache = application.state.services.authenticator.key_cache
     reader = Credential.of_key(secrets["read"])
     assert client.get("/v1/jobs", headers=bearer("read")).status_code == 200
     client.post("/sign-out", headers={"Cookie": "rankery_session=none"})
@@ -203,8 +203,8 @@ def test_what_one_caller_does_makes_no_other_be_looked_up_again(
     client.post("/sign-out", headers={"Origin": "http://127.0.0.1"})
     made = make(client, bearer("admin"))
     assert client.delete(f"/v1/keys/{made['id']}", headers=bearer("admin")).status_code == 204
-    assert keyring.was_good(reader)
-    assert not keyring.was_good(Credential.of_key(made["secret"]))
+    assert key_cache.was_good(reader)
+    assert not key_cache.was_good(Credential.of_key(made["secret"]))
 
 
 def test_no_key_is_guessed_from_a_hash(client: TestClient, secrets: Secrets, bearer: Bearer) -> None:

@@ -20,7 +20,7 @@ from core.store.repositories.job_tallies import (
 )
 from tests.app.conftest import TestClient, wait_for_probes
 from tests.app.monitoring.conftest import Samples, named, samples
-from tests.servers import Gate, PostgresServer
+from tests.servers import PostgresServer, TcpProxy
 from tests.servers.fixtures import Places
 
 Scrape = Callable[[], Samples]
@@ -124,12 +124,12 @@ def test_the_database_is_read_now_and_then(
 
 
 @pytest.mark.servers
-@pytest.mark.parametrize("put_away", [Gate.shut, Gate.block])
+@pytest.mark.parametrize("put_away", [TcpProxy.shut, TcpProxy.block])
 def test_without_a_database(
-    places: Places, postgres: PostgresServer, put_away: Callable[[Gate], None]
+    places: Places, postgres: PostgresServer, put_away: Callable[[TcpProxy], None]
 ) -> None:
     """That it is away, or hangs, is a metric; what needs no database is still told, and soon."""
-    with Gate(postgres.port) as gate:
+    with TcpProxy(postgres.port) as gate:
         database_url = places["database_url"].replace(f":{postgres.port}/", f":{gate.port}/")
         store = Store.open(StoreSettings(**places | {"database_url": database_url}))
         told = metrics.Metrics(store, ServedModels(store, 0), "1.2")

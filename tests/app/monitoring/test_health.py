@@ -10,25 +10,25 @@ import pytest
 
 from app import ApiSettings, create_app
 from app.application import LOCK_SECONDS
-from app.auth import key_cache as keyring
+from app.auth import key_cache as key_cache
 from app.monitoring import metrics
 from app.monitoring.routes import readiness
 from tests.app.conftest import NO_BROKER, TestClient, wait_for_probes
-from tests.servers import Gate, PostgresServer, S3Server
+from tests.servers import PostgresServer, S3Server, TcpProxy
 from tests.servers.fixtures import Places
 
 
 @pytest.fixture
-def database_gate(postgres: PostgresServer) -> Iterator[Gate]:
+def database_gate(postgres: PostgresServer) -> Iterator[TcpProxy]:
     """What stands between the application and PostgreSQL."""
-    with Gate(postgres.port) as gate:
+    with TcpProxy(postgres.port) as gate:
         yield gate
 
 
 @pytest.fixture
-def storage_gate(s3: S3Server) -> Iterator[Gate]:
+def storage_gate(s3: S3Server) -> Iterator[TcpProxy]:
     """What stands between the application and S3."""
-    with Gate(s3.port) as gate:
+    with TcpProxy(s3.port) as gate:
         yield gate
 
 
@@ -36,8 +36,8 @@ def storage_gate(s3: S3Server) -> Iterator[Gate]:
 def remote(
     places: Places,
     postgres: PostgresServer,
-    database_gate: Gate,
-    storage_gate: Gate,
+    database_gate: TcpProxy,
+    storage_gate: TcpProxy,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[TestClient]:
     """A client of an application whose database and storage can be put out of reach."""
@@ -86,7 +86,7 @@ def test_all_that_is_down_is_named() -> None:
 
 
 @pytest.mark.servers
-def test_servers_out_of_reach(remote: TestClient, database_gate: Gate, storage_gate: Gate) -> None:
+def test_servers_out_of_reach(remote: TestClient, database_gate: TcpProxy, storage_gate: TcpProxy) -> None:
     """Servers that are away are named without their addresses, and ready again when they are back."""
     assert remote.get("/readyz").json()["detail"] == "the broker refuses connections"
     database_gate.shut()
@@ -101,7 +101,7 @@ def test_servers_out_of_reach(remote: TestClient, database_gate: Gate, storage_g
 
 
 @pytest.mark.servers
-def test_servers_that_hang(remote: TestClient, database_gate: Gate, storage_gate: Gate) -> None:
+def test_servers_that_hang(remote: TestClient, database_gate: TcpProxy, storage_gate: TcpProxy) -> None:
     """A database and a storage that take connections and say nothing hold the answer up for 2 s together."""
     database_gate.block()
     storage_gate.block()
@@ -114,16 +114,16 @@ def test_servers_that_hang(remote: TestClient, database_gate: Gate, storage_gate
 
 
 @pytest.mark.servers
-def test_who_watches_is_told_that_the_database_is_away(remote: TestClient, database_gate: Gate) -> None:
+def test_who_watches_is_told_that_the_database_is_away(remote: TestClient, database_gate: TcpProxy) -> None:
     """Whoever could read the metrics before still can; nobody else comes in, nor to anything else."""
     services = remote.app.state.services  # type: ignore[attr-defined]
     with services.store.begin() as tx:
         _, secret = tx.api_keys.create("prometheus", ["read"])
-    services.doorkeeper.keyring.key_made()
+    services.authenticator.key_cache.key_made()
     known, unknown = ({"authorization": f"Bearer {key}"} for key in (secret, "rk_unknown"))
     assert "rankery_database_up 1.0" in remote.get("/metrics", headers=known).text
     database_gate.shut()
-    time.sleep(max(keyring.FRESH_SECONDS, metrics.FRESH_SECONDS) + 0.1)
+    time.sleep(max(key_cache.FRESH_SECONDS, metrics.FRESH_SECONDS) + 0.1)
     assert "rankery_database_up 0.0" in remote.get("/metrics", headers=known).text
     assert remote.get("/metrics", headers=unknown).status_code == 503
     assert remote.get("/metrics").status_code == 401

@@ -12,23 +12,23 @@ from sqlalchemy import text
 from core.errors import StoreUnavailable
 from core.store import Job, Store, StoreSettings, Transaction
 from core.store.engines import open_engine
-from tests.servers import Gate, PostgresServer
+from tests.servers import PostgresServer, TcpProxy
 from tests.servers.fixtures import Places
 
 pytestmark = pytest.mark.servers
 
 
 @pytest.fixture
-def gate(postgres: PostgresServer) -> Iterator[Gate]:
+def proxy(postgres: PostgresServer) -> Iterator[TcpProxy]:
     """What stands between the store and the server."""
-    with Gate(postgres.port) as gate:
-        yield gate
+    with TcpProxy(postgres.port) as proxy:
+        yield proxy
 
 
 @pytest.fixture
-def gated_store(places: Places, postgres: PostgresServer, gate: Gate) -> Iterator[Store]:
+def gated_store(places: Places, postgres: PostgresServer, proxy: TcpProxy) -> Iterator[Store]:
     """A migrated, empty store whose server can be put out of reach."""
-    database_url = places["database_url"].replace(f":{postgres.port}/", f":{gate.port}/")
+    database_url = places["database_url"].replace(f":{postgres.port}/", f":{proxy.port}/")
     store = Store.open(StoreSettings(**places | {"database_url": database_url}))
     yield store
     store.close()
@@ -79,25 +79,25 @@ def _add_while(tx: Transaction, act: Callable[[], object]) -> None:
     tx.jobs.add("train", {})
 
 
-def test_a_connection_lost_in_the_middle(gated_store: Store, gate: Gate) -> None:
+def test_a_connection_lost_in_the_middle(gated_store: Store, proxy: TcpProxy) -> None:
     """A transaction whose connection breaks is reported and leaves nothing; the next one works."""
     with pytest.raises(StoreUnavailable), gated_store.begin() as tx:
-        _add_while(tx, gate.shut)
-    gate.open()
+        _add_while(tx, proxy.shut)
+    proxy.open()
     with gated_store.begin() as tx:
         assert tx.jobs.page(None, 5).items == []
         tx.jobs.add("train", {})
 
 
-def test_a_connection_lost_before_the_commit(gated_store: Store, gate: Gate) -> None:
+def test_a_connection_lost_before_the_commit(gated_store: Store, proxy: TcpProxy) -> None:
     """A commit that could not be asked for is reported."""
     with pytest.raises(StoreUnavailable), gated_store.begin() as tx:
-        _add_and(tx, gate.shut)
+        _add_and(tx, proxy.shut)
 
 
-def test_no_address_is_told(gated_store: Store, gate: Gate) -> None:
+def test_no_address_is_told(gated_store: Store, proxy: TcpProxy) -> None:
     """What is said of a server that is away holds neither its address nor its user."""
-    gate.shut()
+    proxy.shut()
     with pytest.raises(StoreUnavailable) as raised, gated_store.read() as tx:
         tx.jobs.page(None, 1)
     assert str(raised.value) == "the database refuses connections (OperationalError)"

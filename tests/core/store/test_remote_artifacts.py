@@ -13,23 +13,23 @@ import pytest
 
 from core.errors import NotFound, StoreUnavailable
 from core.store.artifacts.artifacts import Artifacts
-from tests.servers import Gate, S3Server
+from tests.servers import S3Server, TcpProxy
 
 KEY = "models/mdl_1/model.txt"
 
 
 @pytest.fixture
-def gate(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+def proxy(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[TcpProxy]:
     """What stands between the artifacts and the object store."""
-    gate = Gate(s3.port)
-    for name, value in s3.environment_through(f"http://127.0.0.1:{gate.port}").items():
+    proxy = TcpProxy(s3.port)
+    for name, value in s3.environment_through(f"http://127.0.0.1:{proxy.port}").items():
         monkeypatch.setenv(name, value)
-    yield gate
-    gate.shut()
+    yield proxy
+    proxy.shut()
 
 
 @pytest.fixture
-def open_artifacts(gate: Gate, s3: S3Server) -> Callable[..., Artifacts]:
+def open_artifacts(proxy: TcpProxy, s3: S3Server) -> Callable[..., Artifacts]:
     """Open the same artifacts, in a bucket of their own."""
     storage_url, _ = s3.new_bucket()
     return lambda patience_seconds=10.0: Artifacts(storage_url, patience_seconds)
@@ -57,16 +57,18 @@ def test_a_large_object(artifacts: Artifacts) -> None:
         assert file.read() == b""
 
 
-def test_a_page_of_a_large_table_is_read_by_itself(artifacts: Artifacts, tmp_path: Path, gate: Gate) -> None:
+def test_a_page_of_a_large_table_is_read_by_itself(
+    artifacts: Artifacts, tmp_path: Path, proxy: TcpProxy
+) -> None:
     """One row group of a hundred costs a small share of the file's bytes."""
     values = np.random.default_rng(0).random(1_000_000)
     with artifacts.writing(KEY) as file:
         pq.write_table(pa.table({"value": values}), file, row_group_size=10_000)
-    before = gate.passed_bytes
+    before = proxy.passed_bytes
     with artifacts.open(KEY) as file:
         group = pq.ParquetFile(file).read_row_group(50)
     assert group.column("value").to_pylist() == values[500_000:510_000].tolist()
-    assert gate.passed_bytes - before < artifacts.size(KEY) / 5
+    assert proxy.passed_bytes - before < artifacts.size(KEY) / 5
 
 
 def test_what_another_process_wrote_or_removed_is_seen_at_once(
@@ -106,29 +108,29 @@ def _written_and_read(artifacts: Artifacts, key: str) -> int:
         return 1
 
 
-def test_a_short_outage_is_survived(artifacts: Artifacts, gate: Gate) -> None:
+def test_a_short_outage_is_survived(artifacts: Artifacts, proxy: TcpProxy) -> None:
     """What is asked of a store that refuses connections for a while is done when it takes them again."""
     artifacts.write_bytes(KEY, b"first")
     with artifacts.open(KEY) as file:
-        gate.shut()
-        opening = threading.Timer(1.5, gate.open)
+        proxy.shut()
+        opening = threading.Timer(1.5, proxy.open)
         opening.start()
         assert file.read() == b"first"
         opening.join()
-    gate.shut()
-    opening = threading.Timer(1.5, gate.open)
+    proxy.shut()
+    opening = threading.Timer(1.5, proxy.open)
     opening.start()
     artifacts.write_bytes(KEY, b"second")
     opening.join()
     assert artifacts.read_bytes(KEY) == b"second"
 
 
-def test_a_long_outage_is_reported(open_artifacts: Callable[..., Artifacts], gate: Gate) -> None:
+def test_a_long_outage_is_reported(open_artifacts: Callable[..., Artifacts], proxy: TcpProxy) -> None:
     """When patience ends, each action says that the store is away, and not where it is."""
     artifacts = open_artifacts(patience_seconds=0.5)
     artifacts.write_bytes(KEY, b"x")
     with artifacts.open(KEY) as file:
-        gate.shut()
+        proxy.shut()
         for act in (
             file.read,
             lambda: artifacts.open(KEY),
@@ -141,25 +143,25 @@ def test_a_long_outage_is_reported(open_artifacts: Callable[..., Artifacts], gat
             with pytest.raises(StoreUnavailable, match="refuses connections") as raised:
                 act()
             assert time.monotonic() - began < 5
-            assert str(gate.port) not in str(raised.value)
+            assert str(proxy.port) not in str(raised.value)
     assert artifacts.fault() == "refuses connections"
-    gate.open()
+    proxy.open()
     assert artifacts.fault() is None
     assert artifacts.read_bytes(KEY) == b"x"
 
 
-def test_a_store_that_hangs_is_noticed(artifacts: Artifacts, gate: Gate) -> None:
+def test_a_store_that_hangs_is_noticed(artifacts: Artifacts, proxy: TcpProxy) -> None:
     """Whether it answers is known within seconds, even when connections are taken and nothing comes back."""
     artifacts.write_bytes(KEY, b"x")
-    gate.block()
+    proxy.block()
     began = time.monotonic()
     assert artifacts.fault() == "does not answer in time"
     assert time.monotonic() - began < 6
-    gate.unblock()
+    proxy.unblock()
     assert artifacts.read_bytes(KEY) == b"x"
 
 
-def test_a_bucket_that_is_not_there(gate: Gate) -> None:
+def test_a_bucket_that_is_not_there(proxy: TcpProxy) -> None:
     """It is the storage that is missing, not the artifact."""
     artifacts = Artifacts("s3://no-such-bucket/artifacts", 5.0)
     assert artifacts.fault() == "does not exist"

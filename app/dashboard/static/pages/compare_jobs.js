@@ -11,7 +11,7 @@ import { comparedTable } from "../parts/jobs/compared_table.js";
 import { emptyState, h, problemBox, replace } from "../parts/page/dom.js";
 import { count } from "../parts/page/format.js";
 import { historyReader } from "../parts/jobs/history.js";
-import { isActive, trains } from "../parts/jobs/job_words.js";
+import { isActive, trains } from "../parts/jobs/job_labels.js";
 import { poll } from "../parts/page/poll.js";
 import { MOST_COMPARED } from "../parts/jobs/ticked_jobs.js";
 

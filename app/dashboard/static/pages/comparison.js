@@ -5,7 +5,7 @@
  */
 import { get, Problem } from "../parts/page/api.js";
 import { compareWith, comparisonApi, datasetPage, decoded, modelPage } from "../parts/page/addresses.js";
-import { contractWords, presetWords } from "../parts/forms/contract_words.js";
+import { contractWords, presetWords } from "../parts/forms/contract_labels.js";
 import { differenceTable } from "../parts/measuring/difference_table.js";
 import { h, replace } from "../parts/page/dom.js";
 import { count, timeElement } from "../parts/page/format.js";

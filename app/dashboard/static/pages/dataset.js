@@ -6,7 +6,7 @@ import { conditionalReader } from "../parts/page/api.js";
 import { datasetApi, datasetPage, decoded } from "../parts/page/addresses.js";
 import { datasetActions } from "../parts/datasets/dataset_actions.js";
 import { datasetViews } from "../parts/datasets/dataset_views.js";
-import { PARTS, sourceWords } from "../parts/datasets/dataset_words.js";
+import { PARTS, sourceWords } from "../parts/datasets/dataset_labels.js";
 import { announce, h, problemBox, replace } from "../parts/page/dom.js";
 import { timeElement } from "../parts/page/format.js";
 import { showMissing } from "../parts/page/missing_page.js";

@@ -1,10 +1,10 @@
 /**
- * `/evaluations/{id}`: how good a model or ranking is, beside what needs no training, by parts of the queries and by query.
+ * `/evaluations/{id}`: how good a model or ranking is, beside what needs no training, by segment and by query.
  * @module
  */
 import { get, Problem } from "../parts/page/api.js";
 import { datasetPage, decoded, evaluationApi } from "../parts/page/addresses.js";
-import { contractWords } from "../parts/forms/contract_words.js";
+import { contractWords } from "../parts/forms/contract_labels.js";
 import { cutoffPanel } from "../parts/measuring/cutoff_panel.js";
 import { diagnosticsPanel } from "../parts/measuring/diagnostics_list.js";
 import { h, replace } from "../parts/page/dom.js";
@@ -74,7 +74,7 @@ function byMetric(evaluation, names) {
 function againstBaselines({ system, metrics, baselines }) {
   const row = (name, interval, rest) => ({ name, interval, ...rest });
   return {
-    title: baselines?.length ? "Beside what needs no training" : "Mean over the queries",
+    title: baselines?.length ? "Compared with baselines" : "Mean over the queries",
     draw: (metric) => [
       whiskers(`${metric} with 95% intervals`, [
         {
@@ -99,9 +99,9 @@ function bySlice({ metrics, slices }) {
   const kinds = [...new Set(slices.map(({ by }) => by))];
   const rows = (by, metric) => slices.filter((slice) => slice.by === by).map((slice) => ({ name: slice.value || "(empty)", queries: slice.queries, interval: slice.metrics[metric] }));
   return {
-    title: "By parts of the queries",
+    title: "By segment",
     draw: (metric) => [
-      whiskers(`${metric} by parts of the queries`, kinds.map((by) => ({ name: by, rows: rows(by, metric) })), { reference: metrics[metric].mean, counted: true }),
+      whiskers(`${metric} by segment`, kinds.map((by) => ({ name: by, rows: rows(by, metric) })), { reference: metrics[metric].mean, counted: true }),
       h("p", { class: "hint" }, "The dashed line is the mean over all queries."),
     ],
   };

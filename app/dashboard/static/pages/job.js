@@ -11,7 +11,7 @@ import { timeElement } from "../parts/page/format.js";
 import { jobActions } from "../parts/jobs/job_actions.js";
 import { jobDetail } from "../parts/jobs/job_detail.js";
 import { jobLog } from "../parts/jobs/job_log.js";
-import { foundWords, isActive, limitWords, marks, resultLink, statusWord, trains } from "../parts/jobs/job_words.js";
+import { foundWords, isActive, limitWords, marks, resultLink, statusWord, trains } from "../parts/jobs/job_labels.js";
 import { showMissing } from "../parts/page/missing_page.js";
 import { poll } from "../parts/page/poll.js";
 import { progressBar } from "../parts/figures/progress_bar.js";

@@ -6,7 +6,7 @@ import { conditionalReader } from "../parts/page/api.js";
 import { emptyState, h, problemBox, replace } from "../parts/page/dom.js";
 import { jobCard } from "../parts/jobs/job_card.js";
 import { FILTERS, isFiltered, showFilters } from "../parts/jobs/job_filters.js";
-import { isActive, trains } from "../parts/jobs/job_words.js";
+import { isActive, trains } from "../parts/jobs/job_labels.js";
 import { keyedList } from "../parts/lists/keyed_list.js";
 import { apiAddress, onFirstPage, showPager } from "../parts/lists/pager.js";
 import { poll } from "../parts/page/poll.js";

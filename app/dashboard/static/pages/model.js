@@ -19,7 +19,7 @@ const VIEWS = [
   { name: "about", label: "About", fill: aboutView },
   { name: "versions", label: "Versions", fill: versionsView },
   { name: "aliases", label: "Aliases", fill: async (model) => (await import("../parts/models/aliases_view.js")).aliasesView(model) },
-  { name: "inside", label: "What it looks at", fill: async (model, view) => (await import("../parts/models/inside_view.js")).insideView(model, view) },
+  { name: "inside", label: "Feature importance", fill: async (model, view) => (await import("../parts/models/inside_view.js")).insideView(model, view) },
   { name: "exports", label: "Exports", fill: async (model) => (await import("../parts/models/export_view.js")).exportView(model) },
   { name: "try", label: "Try it", fill: async (model) => (await import("../parts/models/try_view.js")).tryView(model) },
 ];

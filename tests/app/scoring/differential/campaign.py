@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests.app.scoring.differential.rank_requests import RankRequests
-from tests.app.scoring.differential.requests import NAMES, Answer, Form, Reading, Refused, Sent
+from tests.app.scoring.differential.requests import NAMES, Answer, ExpectedScores, Form, Refused, Sent
 from tests.app.scoring.differential.served import Served
 from tests.app.scoring.differential.table_requests import TableRequests
 from tests.app.scoring.differential.tensor_requests import TensorRequests
@@ -53,7 +53,7 @@ class Outcome:
 class _Exchange:
     seed: int
     answer: Answer
-    reading: Reading | None
+    reading: ExpectedScores | None
 
 
 async def compare(form: Form, served: Served, bodies: int, first_seed: int = 0) -> AsyncIterator[Outcome]:
@@ -82,7 +82,7 @@ async def _exchange(form: Form, served: Served, seed: int, outcome: Outcome) -> 
     return _Exchange(seed, answer, _read(form, sent, served))
 
 
-def _read(form: Form, sent: Sent, served: Served) -> Reading | None:
+def _read(form: Form, sent: Sent, served: Served) -> ExpectedScores | None:
     try:
         return form.read(sent, served.settings)
     except Refused:

@@ -19,7 +19,7 @@ from app.settings import ApiSettings
 from core.errors import InvalidInput
 from core.types import Float64Array
 from tests.app.scoring.differential.mutations import mutated
-from tests.app.scoring.differential.requests import NAMES, Answer, Reading, Refused, Sent, require
+from tests.app.scoring.differential.requests import NAMES, Answer, ExpectedScores, Refused, Sent, require
 
 MOST_LEVELS = 200  # of arrays and objects that a value stands in
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^\s\[\]{}":,]+')
@@ -52,7 +52,7 @@ class RankRequests:
         )
         return Sent("/v1/models/web/rank", mutated(text, generator), {"content-type": "application/json"})
 
-    def read(self, sent: Sent, settings: ApiSettings) -> Reading:
+    def read(self, sent: Sent, settings: ApiSettings) -> ExpectedScores:
         """See `Form`."""
         body = parsed(sent.content, max_containers(settings))
         require(type(body) is dict and {"queries"} <= body.keys() <= {"queries", "top_k", "explain"})
@@ -70,7 +70,7 @@ class RankRequests:
             require(len(set(ids[-1][1])) == len(ids[-1][1]))
         require(len(rows) <= settings.max_rank_documents)
         features = np.array(rows).reshape(-1, len(NAMES))
-        return Reading(in_float32(features), lambda scores: _expected(ids, scores, top_k))
+        return ExpectedScores(in_float32(features), lambda scores: _expected(ids, scores, top_k))
 
     def is_stricter(self, answer: Answer) -> bool:
         """See `Form`."""

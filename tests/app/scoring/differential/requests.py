@@ -36,7 +36,7 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class ExpectedScores:
     """A request as the reference reads it.
 
     Attributes:
@@ -60,7 +60,7 @@ class Form(Protocol):
     def make(self, seed: int) -> Sent:
         """Make the mutated request of a seed."""
 
-    def read(self, sent: Sent, settings: ApiSettings) -> Reading:
+    def read(self, sent: Sent, settings: ApiSettings) -> ExpectedScores:
         """Read a request as the reference does.
 
         Raises:

@@ -11,7 +11,7 @@ from app.scoring.served_models import ServedModel
 from app.scoring.tables import MEDIA_TYPE
 from app.settings import ApiSettings
 from core.types import Float64Array
-from tests.app.scoring.differential.requests import NAMES, Answer, Reading, Refused, Sent, require
+from tests.app.scoring.differential.requests import NAMES, Answer, ExpectedScores, Refused, Sent, require
 
 _TYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "int32", "int64", "uint64")
 _EDGES = (1e39, 3.4028235677973362e38, 3.4028235677973366e38, float("inf"), 5e-324)
@@ -40,7 +40,7 @@ class TableRequests:
         top_k = generator.choice(("", "", "?top_k=2"))
         return Sent(f"/v1/models/web/rank{top_k}", bytes(content), {"content-type": MEDIA_TYPE})
 
-    def read(self, sent: Sent, settings: ApiSettings) -> Reading:
+    def read(self, sent: Sent, settings: ApiSettings) -> ExpectedScores:
         """See `Form`."""
         try:
             table = _read(sent.content, settings.max_rank_documents)
@@ -54,7 +54,7 @@ class TableRequests:
             pairs = list(zip(queries, _ids(table, "document_id"), strict=True))
             require(len(set(pairs)) == len(pairs))
         top_k = 2 if sent.path.endswith("2") else len(table)
-        return Reading(_features(table), lambda scores: _expected(table, queries, scores, top_k))
+        return ExpectedScores(_features(table), lambda scores: _expected(table, queries, scores, top_k))
 
     def is_stricter(self, answer: Answer) -> bool:
         """See `Form`."""

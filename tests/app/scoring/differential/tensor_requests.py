@@ -17,7 +17,7 @@ from core.errors import InvalidInput
 from core.types import Float64Array
 from tests.app.scoring.differential.mutations import mutated
 from tests.app.scoring.differential.rank_requests import parsed
-from tests.app.scoring.differential.requests import NAMES, Answer, Reading, Refused, Sent, require
+from tests.app.scoring.differential.requests import NAMES, Answer, ExpectedScores, Refused, Sent, require
 
 _CODES = {"BOOL": "?", "FP16": "e", "FP32": "f", "FP64": "d", "INT8": "b", "UINT8": "B", "INT16": "h"} | {
     "UINT16": "H",
@@ -64,7 +64,7 @@ class TensorRequests:
         head = json.dumps(body, ensure_ascii=generator.random() < 0.3).replace("NaN", "null")
         return self._sent(head, data, generator)
 
-    def read(self, sent: Sent, settings: ApiSettings) -> Reading:
+    def read(self, sent: Sent, settings: ApiSettings) -> ExpectedScores:
         """See `Form`."""
         head_bytes = int(sent.headers.get(HEAD_BYTES.lower(), len(sent.content)))
         require(head_bytes <= len(sent.content))
@@ -78,7 +78,7 @@ class TensorRequests:
             tensors.append((tensor["name"], shape, np.array(values, np.float64)))
             at += size
         require(at == len(sent.content))
-        return Reading(_features(tensors), lambda scores: scores.tolist())
+        return ExpectedScores(_features(tensors), lambda scores: scores.tolist())
 
     def is_stricter(self, answer: Answer) -> bool:
         """See `Form`."""

@@ -4,7 +4,7 @@
  */
 import { datasetPage } from "../page/addresses.js";
 import { datasetActions } from "./dataset_actions.js";
-import { rangeWords, sourceWords } from "./dataset_words.js";
+import { rangeWords, sourceWords } from "./dataset_labels.js";
 import { labelCounts } from "./distributions.js";
 import { h, problemBox } from "../page/dom.js";
 import { count, counted, short, timeElement } from "../page/format.js";

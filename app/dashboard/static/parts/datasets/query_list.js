@@ -4,7 +4,7 @@
  */
 import { get } from "../page/api.js";
 import { datasetApi, queryPage } from "../page/addresses.js";
-import { rangeWords } from "./dataset_words.js";
+import { rangeWords } from "./dataset_labels.js";
 import { h, replace, setText } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 import { failureBox } from "../page/loaded.js";
@@ -30,7 +30,7 @@ const TYPING_MILLISECONDS = 200;
  * @param {(queryId: string) => string} [address] where a query is shown
  */
 export function queryList({ id, statistics }, wanted, onPrefix, address = (queryId) => queryPage(id, queryId)) {
-  const field = searchField("Find a query by its id", "Id, or how it begins", { input: typed, keydown: jump });
+  const field = searchField("Find a query by its id", "Search by ID prefix", { input: typed, keydown: jump });
   const words = h("p", { class: "hint", role: "status" });
   const place = h("div", { class: "rows" });
   field.value = wanted;

@@ -3,9 +3,9 @@
  * @module
  */
 import { h, setAttribute, setText } from "../page/dom.js";
-import { isCounting, outcomeWords, progressWords } from "../jobs/job_words.js";
+import { isCounting, outcomeWords, progressWords } from "../jobs/job_labels.js";
 
-/** @returns {{node: HTMLElement, update: (job: import("../jobs/job_words.js").Job) => void}} */
+/** @returns {{node: HTMLElement, update: (job: import("../jobs/job_labels.js").Job) => void}} */
 export function progressBar() {
   const bar = /** @type {HTMLProgressElement} */ (h("progress", { max: 1 }));
   const words = h("p", { class: "progress-words" });

@@ -2,7 +2,7 @@
  * A dataset's statistics as tiles: a figure, what it counts, and what helps to judge it.
  * @module
  */
-import { rangeWords } from "../datasets/dataset_words.js";
+import { rangeWords } from "../datasets/dataset_labels.js";
 import { h } from "../page/dom.js";
 import { count, percent, short } from "../page/format.js";
 

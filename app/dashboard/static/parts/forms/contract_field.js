@@ -2,7 +2,7 @@
  * The choice of a metric contract among the presets, with what the chosen one means.
  * @module
  */
-import { contractWords, PRESET_WORDS } from "./contract_words.js";
+import { contractWords, PRESET_WORDS } from "./contract_labels.js";
 import { h, replace, setText } from "../page/dom.js";
 
 /**

@@ -2,7 +2,7 @@
  * Files dropped on a form: where it has several places for them, each goes where its name says.
  * @module
  */
-import { PARTS } from "../datasets/dataset_words.js";
+import { PARTS } from "../datasets/dataset_labels.js";
 
 const SIDE = /\.query(\.gz|\.zst)?$/i;
 const NAMES = { validation: /vali|valid|dev/i, test: /test/i, train: /train/i };

@@ -8,10 +8,10 @@ import { pythonLiteral } from "../page/python_literal.js";
 import { requestOf } from "./request_of.js";
 import { snippet } from "../page/snippet.js";
 
-/** @param {import("./job_words.js").Job} job */
+/** @param {import("./job_labels.js").Job} job */
 export function asCode(job) {
   const place = h("div", {});
-  const node = h("details", { class: "panel as-code" }, h("summary", {}, h("h2", {}, "Submit it again from a program")), place);
+  const node = h("details", { class: "panel as-code" }, h("summary", {}, h("h2", {}, "Submit again with code")), place);
   node.addEventListener("toggle", () => node.open && !place.hasChildNodes() && loaded(place, async () => await shown(job)));
   return node;
 }

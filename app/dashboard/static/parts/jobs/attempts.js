@@ -23,7 +23,7 @@ export function hasHistory({ attempts = [] }) {
   return attempts.length > 1 || attempts.some(({ ending }) => ending === "lost" || ending === "handed_back");
 }
 
-/** @returns {{node: HTMLElement, update: (job: import("./job_words.js").Job) => void}} */
+/** @returns {{node: HTMLElement, update: (job: import("./job_labels.js").Job) => void}} */
 export function attemptsPanel() {
   const words = h("p", { class: "hint" });
   const rows = h("tbody");
@@ -50,7 +50,7 @@ export function attemptsPanel() {
   return { node, update };
 }
 
-/** "Its worker was lost twice. The last attempt went on from iteration 120." @param {import("./job_words.js").Job} job */
+/** "Its worker was lost twice. The last attempt went on from iteration 120." @param {import("./job_labels.js").Job} job */
 export function historyWords({ attempts, kind, status }) {
   const times = (ending) => attempts.filter((attempt) => attempt.ending === ending).length;
   const lost = times("lost");

@@ -4,7 +4,7 @@
  */
 import { h, replace, setAttribute, setText } from "../page/dom.js";
 import { metric } from "../page/format.js";
-import { LOSS } from "./job_words.js";
+import { LOSS } from "./job_labels.js";
 import { metricTabs } from "../measuring/metric_tabs.js";
 import { baseAxis, baseLayout, lineStyle, literal, loadPlotly, onThemeChange, theme } from "../figures/plotly.js";
 

@@ -11,7 +11,7 @@ const NO_MATTER = /^(kind|model_name|priority|limits\b.*)$/;
 
 /**
  * The settings that are not the same in all. What belongs to a loss counts where it is not at that loss's default.
- * @param {import("./job_words.js").Job[]} jobs
+ * @param {import("./job_labels.js").Job[]} jobs
  * @param {import("../forms/loss_fields.js").Loss[]} losses
  * @returns {Setting[]}
  */
@@ -36,7 +36,7 @@ function isDefault(spec, name, losses) {
 /**
  * What each is called beside the others: its model, with what sets it apart where models share a name,
  * "web: ndcg-loss2++, 0.05".
- * @param {import("./job_words.js").Job[]} jobs
+ * @param {import("./job_labels.js").Job[]} jobs
  * @param {Setting[]} differing
  * @returns {Map<string, string>} by id
  */

@@ -5,7 +5,7 @@
 import { jobPage } from "../page/addresses.js";
 import { h, replace } from "../page/dom.js";
 import { metric } from "../page/format.js";
-import { LOSS } from "./job_words.js";
+import { LOSS } from "./job_labels.js";
 import { sortableTable } from "../lists/sortable_table.js";
 import { plainName, shown } from "./specification.js";
 
@@ -34,7 +34,7 @@ export function comparedTable(order, sorted) {
       const columns = [TRAINING, ...measured.map(metricColumn), ...settings.map(settingColumn), STATUS];
       table = sortableTable(columns, { label: "Trainings compared", order: table?.order() ?? order });
       table.node.addEventListener("click", () => table.order() && sorted(table.order()));
-      replace(node, h("h2", { id: "compared-title" }, "What came of them, and where their settings differ"), table.node, h("p", { class: "hint" }, footnote(settings, part)));
+      replace(node, h("h2", { id: "compared-title" }, "Results and settings"), table.node, h("p", { class: "hint" }, footnote(settings, part)));
     }
     const best = Object.fromEntries(measured.map((name) => [name, bestOf(jobs, part, name, lowerIsBetter.has(name))]));
     table.show(jobs.map((job) => ({ job, name: names.get(job.id), metrics: job.metrics?.[part] || {}, best })));

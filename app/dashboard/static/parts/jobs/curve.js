@@ -4,12 +4,12 @@
  */
 import { h, replace, setAttribute, setText } from "../page/dom.js";
 import { lossValue, metric } from "../page/format.js";
-import { LOSS } from "./job_words.js";
+import { LOSS } from "./job_labels.js";
 import { baseAxis, baseLayout, loadPlotly, onThemeChange, theme } from "../figures/plotly.js";
 
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
 
-/** @returns {{node: HTMLElement, update: (job: import("./job_words.js").Job, history: import("./history.js").History) => void}} */
+/** @returns {{node: HTMLElement, update: (job: import("./job_labels.js").Job, history: import("./history.js").History) => void}} */
 export function learningCurve() {
   const picker = h("div", { class: "tabs small", role: "group", "aria-label": "Metric or loss of the curve" });
   const plot = h("div", { class: "plot", role: "img", hidden: true });

@@ -6,7 +6,7 @@
 import { isShare, readDiagnostics } from "../measuring/diagnostics_list.js";
 import { h, replace, setAttribute, setText } from "../page/dom.js";
 import { lossValue } from "../page/format.js";
-import { LOSS } from "./job_words.js";
+import { LOSS } from "./job_labels.js";
 import { metricTabs } from "../measuring/metric_tabs.js";
 import { baseAxis, baseLayout, lineStyle, loadPlotly, onThemeChange, theme } from "../figures/plotly.js";
 

@@ -5,14 +5,14 @@
 import { get } from "../page/api.js";
 import { announce, h, problemBox, replace } from "../page/dom.js";
 import { jobActions } from "./job_actions.js";
-import { isActive } from "./job_words.js";
+import { isActive } from "./job_labels.js";
 import { poll } from "../page/poll.js";
 import { progressBar } from "../figures/progress_bar.js";
 
 /**
  * @param {HTMLElement} place shows the job while it goes on
- * @param {import("./job_words.js").Job} job
- * @returns {Promise<import("./job_words.js").Job>} as it ended; rejected with a Problem where the API refuses to tell
+ * @param {import("./job_labels.js").Job} job
+ * @returns {Promise<import("./job_labels.js").Job>} as it ended; rejected with a Problem where the API refuses to tell
  */
 export function followJob(place, job) {
   const bar = progressBar();
@@ -33,7 +33,7 @@ export function followJob(place, job) {
   });
 }
 
-/** What is to be said of a job that found nothing. @param {import("./job_words.js").Job} job */
+/** What is to be said of a job that found nothing. @param {import("./job_labels.js").Job} job */
 export function unfinished({ kind_label: label, status, problem }) {
   if (status === "succeeded") return null;
   return problem ? problemBox(problem) : h("p", { class: "hint" }, `${label} was cancelled.`);

@@ -13,7 +13,7 @@ import { conditionalReader } from "../page/api.js";
 
 /**
  * @param {string} jobId
- * @returns {(job: import("./job_words.js").Job) => Promise<History>} asks for the iterations not yet known
+ * @returns {(job: import("./job_labels.js").Job) => Promise<History>} asks for the iterations not yet known
  */
 export function historyReader(jobId) {
   const read = conditionalReader();

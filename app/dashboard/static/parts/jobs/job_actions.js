@@ -5,7 +5,7 @@
 import { Problem, request } from "../page/api.js";
 import { compareWith, datasetPage, jobPage, modelPage } from "../page/addresses.js";
 import { announce, h, replace } from "../page/dom.js";
-import { isActive, resultLink } from "./job_words.js";
+import { isActive, resultLink } from "./job_labels.js";
 
 /**
  * @param {() => void} changed called after the job was changed

@@ -6,11 +6,11 @@ import { announce, h, replace, setAttribute, setText } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 import { jobActions } from "./job_actions.js";
 import { jobDetail } from "./job_detail.js";
-import { datasetOf, marks, statusWord } from "./job_words.js";
+import { datasetOf, marks, statusWord } from "./job_labels.js";
 import { progressBar } from "../figures/progress_bar.js";
 
 /**
- * @param {import("./job_words.js").Job} first
+ * @param {import("./job_labels.js").Job} first
  * @param {() => void} changed called when the user changed the job
  */
 export function jobCard(first, changed) {

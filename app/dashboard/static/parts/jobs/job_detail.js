@@ -7,13 +7,13 @@ import { learningCurve } from "./curve.js";
 import { diagnosticsCurve } from "./diagnostics_curve.js";
 import { h, problemBox, replace } from "../page/dom.js";
 import { historyReader } from "./history.js";
-import { foundWords, isActive, trains } from "./job_words.js";
+import { foundWords, isActive, trains } from "./job_labels.js";
 import { metricsTable } from "./metrics_table.js";
 import { problemHint } from "./problem_hint.js";
 
 /**
- * @param {import("./job_words.js").Job} first
- * @returns {{node: HTMLElement, update: (job: import("./job_words.js").Job) => Promise<void>}}
+ * @param {import("./job_labels.js").Job} first
+ * @returns {{node: HTMLElement, update: (job: import("./job_labels.js").Job) => Promise<void>}}
  *   update fetches what the job's state calls for, and nothing once a finished job has been read
  */
 export function jobDetail(first) {

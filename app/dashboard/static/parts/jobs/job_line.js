@@ -5,10 +5,10 @@
 import { jobPage } from "../page/addresses.js";
 import { h, replace, setAttribute, setText } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
-import { statusWord } from "./job_words.js";
+import { statusWord } from "./job_labels.js";
 import { progressBar } from "../figures/progress_bar.js";
 
-/** @param {import("./job_words.js").Job} first */
+/** @param {import("./job_labels.js").Job} first */
 export function jobLine(first) {
   const status = h("span", { class: "status" });
   const name = h("a", { class: "job-title quiet-link", href: jobPage(first.id) });
@@ -17,7 +17,7 @@ export function jobLine(first) {
   const node = h("li", { class: "job-line", "data-job": first.id }, status, h("span", { class: "job-name" }, name, meta), bar.node);
   return {
     node,
-    /** @param {import("./job_words.js").Job} job */
+    /** @param {import("./job_labels.js").Job} job */
     update(job) {
       setText(status, statusWord(job));
       setAttribute(status, "data-status", job.status);

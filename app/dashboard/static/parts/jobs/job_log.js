@@ -4,7 +4,7 @@
  */
 import { h, replace } from "../page/dom.js";
 import { count } from "../page/format.js";
-import { isActive } from "./job_words.js";
+import { isActive } from "./job_labels.js";
 
 const MOMENT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 const ENDINGS = {
@@ -15,7 +15,7 @@ const ENDINGS = {
   handed_back: "was handed back to the queue",
 };
 
-/** @returns {{node: HTMLElement, update: (job: import("./job_words.js").Job) => void}} */
+/** @returns {{node: HTMLElement, update: (job: import("./job_labels.js").Job) => void}} */
 export function jobLog() {
   const list = h("ol", { class: "log" });
   const node = h("section", { class: "panel", "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "Log"), list);

@@ -4,7 +4,7 @@
  */
 import { h, replace } from "../page/dom.js";
 import { count, lossValue, metric } from "../page/format.js";
-import { isActive, LOSS } from "./job_words.js";
+import { isActive, LOSS } from "./job_labels.js";
 
 const PARTS = [
   ["train", "Train"],
@@ -12,7 +12,7 @@ const PARTS = [
   ["test", "Test"],
 ];
 
-/** @returns {{node: HTMLElement, update: (job: import("./job_words.js").Job, evaluation: any) => void}} */
+/** @returns {{node: HTMLElement, update: (job: import("./job_labels.js").Job, evaluation: any) => void}} */
 export function metricsTable() {
   const body = h("div", {}, h("p", { class: "hint" }, "Reading the metrics…"));
   const node = h("section", { class: "metrics", "aria-label": "Metrics" }, h("h3", {}, "Metrics"), body);

@@ -6,7 +6,7 @@ import { jobPage, modelPage } from "../page/addresses.js";
 import { h } from "../page/dom.js";
 import { counted, metric, timeElement } from "../page/format.js";
 
-/** @param {import("./job_words.js").Job[]} jobs */
+/** @param {import("./job_labels.js").Job[]} jobs */
 export function failureList(jobs) {
   if (!jobs.length) return h("p", { class: "hint" }, "Nothing has failed.");
   const entry = (job) =>

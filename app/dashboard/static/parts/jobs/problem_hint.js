@@ -13,7 +13,7 @@ const HINTS = {
     "Fewer bins, leaves or features, or a part of the queries, take less memory; or submit it again with a higher limit.",
 };
 
-/** @param {import("./job_words.js").Job} job @returns {string | null} */
+/** @param {import("./job_labels.js").Job} job @returns {string | null} */
 export function problemHint(job) {
   return HINTS[job.problem?.title] || null;
 }

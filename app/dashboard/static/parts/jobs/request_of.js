@@ -15,7 +15,7 @@ export async function isSubmitted(kind) {
 }
 
 /**
- * @param {import("./job_words.js").Job} job
+ * @param {import("./job_labels.js").Job} job
  * @returns {Promise<Record<string, any>>}
  */
 export async function requestOf({ kind, spec }) {

@@ -4,11 +4,11 @@
  */
 import { get } from "../page/api.js";
 import { datasetPage } from "../page/addresses.js";
-import { contractWords } from "../forms/contract_words.js";
+import { contractWords } from "../forms/contract_labels.js";
 import { h } from "../page/dom.js";
 import { counted, duration, short, size } from "../page/format.js";
 
-/** @param {import("./job_words.js").Job} job */
+/** @param {import("./job_labels.js").Job} job */
 export async function specification(job) {
   const { kind, ...spec } = job.spec || {};
   // Without the defaults everything is shown, which is no less true.
@@ -26,7 +26,7 @@ export async function specification(job) {
   );
 }
 
-/** @param {import("./job_words.js").Job} job */
+/** @param {import("./job_labels.js").Job} job */
 function facts(entries, job) {
   const named = { "limits seconds": "time limit", "limits memory_bytes": "memory limit" };
   const words = (name) => named[name] || plainName(name);
@@ -38,7 +38,7 @@ export function plainName(name) {
   return name.replace(/dataset_id$/, "dataset").replace(/ name$/, "").replaceAll("_", " ");
 }
 
-/** A value as it is read. @param {import("./job_words.js").Job} job that it is of */
+/** A value as it is read. @param {import("./job_labels.js").Job} job that it is of */
 export function shown(name, content, job) {
   if (/dataset_id$/.test(name)) return h("a", { href: datasetPage(content), title: content }, job.dataset_names[content] ?? content);
   if (name === "systems") return content.map(({ system }) => system).join(", ");

@@ -3,7 +3,7 @@
  * @module
  */
 import { h } from "../page/dom.js";
-import { contractWords, presetWords } from "../forms/contract_words.js";
+import { contractWords, presetWords } from "../forms/contract_labels.js";
 import { count, metric } from "../page/format.js";
 import { intervalWords } from "../figures/whiskers.js";
 

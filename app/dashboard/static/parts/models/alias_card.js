@@ -70,7 +70,7 @@ export function aliasCard(model, of, changed) {
       h(
         "div",
         { class: "actions" },
-        version !== model.version && action(`Point at version ${model.version}`, "small", move),
+        version !== model.version && action(`Promote version ${model.version}`, "small", move),
         action("Roll back", "quiet small", rollBack),
         action("Remove", "quiet small danger", remove),
       ),

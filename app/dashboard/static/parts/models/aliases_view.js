@@ -35,7 +35,7 @@ function newAlias(model, done) {
       h("h2", {}, "Another alias"),
       h("div", { class: "summary", hidden: true }),
       h("label", { class: "field" }, "Name ", h("small", {}, "lower case letters, digits, . _ -"), name),
-      h("div", { class: "actions" }, h("button", { type: "submit", class: "primary" }, `Point at version ${model.version}`)),
+      h("div", { class: "actions" }, h("button", { type: "submit", class: "primary" }, `Promote version ${model.version}`)),
       place,
     )
   );

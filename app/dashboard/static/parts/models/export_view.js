@@ -65,7 +65,7 @@ export async function exportView(model) {
 }
 
 function limits({ limits: all }) {
-  return h("details", { class: "more" }, h("summary", {}, "What it cannot express"), h("ul", { class: "hint" }, ...all.map((words) => h("li", {}, words))));
+  return h("details", { class: "more" }, h("summary", {}, "Limits of the format"), h("ul", { class: "hint" }, ...all.map((words) => h("li", {}, words))));
 }
 
 /** Names of features are too many for an address: the files come by POST. */

@@ -88,7 +88,7 @@ function gateForm(gate, cancel) {
         field("Metric", text("/metric", gate?.metric ?? "ndcg@10")),
         field("A version must be", h("select", { "data-pointer": "/require" }, option("not_worse", "not shown to be worse"), option("better", "shown to be better"))),
         field("p-value below which a difference is shown", text("/p", gate ? short(gate.p) : "0.05", "number")),
-        field("Most that a part of the queries may lose ", text("/max_slice_drop", gate?.max_slice_drop ?? "", "number"), "any amount unless given"),
+        field("Maximum drop in any segment ", text("/max_slice_drop", gate?.max_slice_drop ?? "", "number"), "any amount unless given"),
       ),
       h("div", { class: "actions" }, h("button", { type: "submit", class: "primary small" }, "Set gate"), h("button", { type: "button", class: "quiet small", click: cancel }, "Cancel")),
     )

@@ -8,7 +8,7 @@ import { chooseDataset, offerReady } from "../forms/dataset_select.js";
 import { problemBox, replace } from "../page/dom.js";
 import { followJob, unfinished } from "../jobs/followed_job.js";
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
-import { isActive } from "../jobs/job_words.js";
+import { isActive } from "../jobs/job_labels.js";
 import { offerLabelMap } from "../forms/label_map_fields.js";
 
 /**

@@ -7,7 +7,7 @@ import { datasetPage, modelApi } from "../page/addresses.js";
 import { h, problemBox, replace } from "../page/dom.js";
 import { followJob, unfinished } from "../jobs/followed_job.js";
 import { short } from "../page/format.js";
-import { foundWords } from "../jobs/job_words.js";
+import { foundWords } from "../jobs/job_labels.js";
 import { failureBox } from "../page/loaded.js";
 import { datasetName } from "../page/names.js";
 

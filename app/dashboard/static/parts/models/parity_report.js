@@ -51,7 +51,7 @@ function engine({ engine: name, arithmetic, data, neighbours, slack_residue: sla
     data && h("dl", { class: "figures" }, ...dataFacts(data).map(fact)),
     h("dl", { class: "figures" }, ...neighbourFacts(neighbours).map(fact)),
     neighbours.examples.length > 0 && examples(neighbours.examples),
-    slack && slack.splits > 0 && problemBox({ title: "What it cannot be brought to", detail: `${counted(slack.splits, "threshold")} too close to 0 for Solr, which adds 1e-6 to each: values within ${short(slack.widest_range)} of one go elsewhere.` }),
+    slack && slack.splits > 0 && problemBox({ title: "Remaining differences", detail: `${counted(slack.splits, "threshold")} too close to 0 for Solr, which adds 1e-6 to each: values within ${short(slack.widest_range)} of one go elsewhere.` }),
   );
 }
 
@@ -62,8 +62,8 @@ function fact([name, value, differs]) {
 function dataFacts(data) {
   const part = (some, all) => `${count(some)} of ${count(all)}`;
   return [
-    ["documents elsewhere", part(data.differing_documents, data.documents), data.differing_documents > 0],
-    ["leaves elsewhere", part(data.differing_leaves, data.leaves), data.differing_leaves > 0],
+    ["mismatched scores", part(data.differing_documents, data.documents), data.differing_documents > 0],
+    ["mismatched leaves", part(data.differing_leaves, data.leaves), data.differing_leaves > 0],
     ["neighbours swapped", part(data.swapped_pairs, data.adjacent_pairs), data.swapped_pairs > 0],
     ["neighbours tied", count(data.tied_pairs), data.tied_pairs > 0],
     ["largest difference of a score", data.largest_score_difference.toPrecision(2)],
@@ -86,7 +86,7 @@ function examples(found) {
   return h(
     "details",
     { class: "more" },
-    h("summary", {}, "Values that go elsewhere"),
-    h("div", { class: "scroll", role: "region", "aria-label": "Values that go elsewhere", tabindex: "0" }, h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((words) => h("th", { scope: "col" }, words)))), h("tbody", {}, ...found.map(row)))),
+    h("summary", {}, "Mismatched values"),
+    h("div", { class: "scroll", role: "region", "aria-label": "Mismatched values", tabindex: "0" }, h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((words) => h("th", { scope: "col" }, words)))), h("tbody", {}, ...found.map(row)))),
   );
 }

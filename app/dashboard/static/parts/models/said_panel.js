@@ -12,7 +12,7 @@ import { tagList } from "./tag_list.js";
 export function saidPanel(model) {
   const body = h("div", { class: "said" });
   const edit = h("button", { type: "button", class: "quiet small", click: () => write(model) }, "Edit");
-  const node = h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "What is said of it"), edit), body);
+  const node = h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "Description"), edit), body);
 
   function read(newModel) {
     model = newModel;

@@ -4,7 +4,7 @@
  */
 import { svg } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
-import { added, condition, sentence } from "./tree_words.js";
+import { added, condition, sentence } from "./tree_labels.js";
 
 const BOX = { width: 148, height: 38 };
 const GAP = { x: 58, y: 8 };
@@ -93,7 +93,7 @@ function clipped(words) {
   return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
 }
 
-/** The largest value of a leaf, sign aside. @param {import("./tree_words.js").TreeNode | null} node */
+/** The largest value of a leaf, sign aside. @param {import("./tree_labels.js").TreeNode | null} node */
 export function largest(node) {
   if (!node) return 0;
   return node.kind === "leaf" ? Math.abs(node.value) : Math.max(largest(node.left), largest(node.right));

@@ -3,7 +3,7 @@
  * @module
  */
 
-/** @typedef {import("./tree_words.js").TreeNode} TreeNode */
+/** @typedef {import("./tree_labels.js").TreeNode} TreeNode */
 /**
  * @typedef {object} Placed
  * @property {TreeNode} node

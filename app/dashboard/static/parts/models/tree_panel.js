@@ -9,7 +9,7 @@ import { count, counted, short } from "../page/format.js";
 import { failureBox } from "../page/loaded.js";
 import { largest, treeDrawing } from "./tree_drawing.js";
 import { openTo, placed } from "./tree_layout.js";
-import { added, answer, condition, facts } from "./tree_words.js";
+import { added, answer, condition, facts } from "./tree_labels.js";
 
 const FIRST_LEVELS = 3;
 const MOST_DEPTH = 64;

@@ -16,7 +16,7 @@ _LOST = frozenset({httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT})
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
-class Attempts:
+class RetryPolicy:
     """The attempts to have one request answered.
 
     Args:

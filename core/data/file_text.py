@@ -18,7 +18,7 @@ _WINDOW = 2**22  # bytes counted in one step; bounds temporary masks
 _LINE_WINDOW = 2**14  # bytes searched in one step; most lines are shorter
 
 
-class Source:
+class FileText:
     """The bytes of a text file.
 
     Attributes:

@@ -29,7 +29,7 @@ COMMANDS = {
 }
 
 
-class Session:
+class BlockRunner:
     """One process that runs blocks of one language; what a block leaves behind is there for the next."""
 
     def __init__(self, language: str, folder: Path, environment: Mapping[str, str]) -> None:
@@ -46,7 +46,7 @@ class Session:
                 text=True,
             )
 
-    def __enter__(self) -> "Session":
+    def __enter__(self) -> "BlockRunner":
         return self
 
     def __exit__(

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 
-class Gate:
+class TcpProxy:
     """Passes on what comes to a port of its own, until it is shut.
 
     While it is shut nothing listens on the port: connections are refused, and those that were open are cut.

@@ -33,7 +33,7 @@ class NotInTime(UserError):
     """What was waited for has not ended."""
 
 
-class Session:
+class ServiceConnection:
     """One command's conversation with one service, reached when it is first asked for something.
 
     That is the service at `url`; else the one that has the data folder; else one that is started there and
@@ -51,7 +51,7 @@ class Session:
         self._resources = ExitStack()
         self._stack: EmbeddedStack | None = None
 
-    def __enter__(self) -> "Session":
+    def __enter__(self) -> "ServiceConnection":
         return self
 
     def __exit__(
