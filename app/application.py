@@ -1,4 +1,4 @@
-"""The composition root: settings in, application out."""
+"""Build the FastAPI application from its settings."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""What the application is composed of, made once when it starts."""
+"""The services that routes share, created at startup."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _log = structlog.stdlib.get_logger("rankery.jobs")
 
 @dataclass(frozen=True)
 class Services:
-    """The open parts that routes work with.
+    """The shared services of an application.
 
     Attributes:
         settings: Settings of this process.
@@ -62,7 +62,7 @@ class Services:
         return await faults_of(self.parts)
 
     def submitted(self, job: Job) -> None:
-        """Log a job that is now on record, with the request that submitted it, and wake a worker for it."""
+        """Log a committed job and wake a worker for it."""
         _log.info("job.submitted", job_id=job.id, kind=job.kind)
         self.wake_ups.send(job.id, job.kind)
 

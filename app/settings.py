@@ -13,7 +13,7 @@ GIBIBYTE = 2**30
 
 
 class ApiSettings(StoreSettings):
-    """What the API process reads from the environment, on top of where its data lives.
+    """Settings of the API process, read from environment variables.
 
     Every field is also an environment variable: `max_upload_bytes` is `RANKERY_MAX_UPLOAD_BYTES`.
     """
@@ -101,7 +101,7 @@ class ApiSettings(StoreSettings):
     @field_validator("allowed_hosts", "trusted_proxies", mode="before")
     @classmethod
     def _parts(cls, value: Any) -> Any:
-        """Part the names or addresses of the environment variable."""
+        """Split a comma-separated environment variable."""
         if not isinstance(value, str):
             return value
         return [part.strip() for part in value.split(",") if part.strip()]

@@ -1,4 +1,4 @@
-"""Documents to be ranked, read out of files; a border to core as `local` is one."""
+"""Read candidate documents from files, using core."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Judged files looked over on this machine, without a service; a border to core as `local` is one."""
+"""Check judged files locally without a service, using core."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +14,7 @@ Finding = dict[str, Any]
 
 @dataclass(frozen=True)
 class ExaminedFile:
-    """What the doctor says of a file.
+    """The findings of a file.
 
     Attributes:
         file: Its path, as given.
@@ -33,7 +33,7 @@ class ExaminedFile:
 
 @dataclass(frozen=True)
 class ExaminedPair:
-    """What the doctor says of two files beside each other.
+    """The findings of two files together.
 
     Attributes:
         train: The file that a model would learn from.
@@ -48,7 +48,7 @@ class ExaminedPair:
 
 @dataclass(frozen=True)
 class Examination:
-    """What the doctor says of some files."""
+    """The findings of several files."""
 
     files: list[ExaminedFile]
     pairs: list[ExaminedPair]
@@ -62,7 +62,7 @@ class Examination:
 
 @dataclass(frozen=True)
 class ExaminedStorage:
-    """What the doctor says of a data folder's artifacts, which it names by their keys.
+    """The findings of a data folder's artifacts, by key.
 
     Attributes:
         artifacts: How many are on record.
@@ -100,7 +100,7 @@ def examine_files(
     options: Mapping[str, Any] | None = None,
     query_sizes: Path | None = None,
 ) -> Examination:
-    """Look files over, and those that go together beside each other.
+    """Check files, and related files together.
 
     Args:
         files: What models would learn from.

@@ -1,4 +1,4 @@
-"""What the client and the command line tell their user."""
+"""Errors of the client and the command line."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class UserError(Exception):
-    """Something expected went wrong; the text is one sentence for the user."""
+    """An expected error, with one sentence for the user."""
 
 
 class ProcessFailed(UserError):

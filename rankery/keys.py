@@ -1,4 +1,4 @@
-"""API keys straight on the database, the service running or not; a border to core as `local` is one."""
+"""Manage API keys directly in the database, using core."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ _PAGE = 200
 
 
 class KeyMissing(UserError):
-    """The service would be open to everybody on the network."""
+    """Raised when a service without keys would be open to the network."""
 
 
 class KeyRejected(UserError):
@@ -47,7 +47,7 @@ class CreatedKey:
 
 
 def create_key(data_dir: Path, name: str, scopes: Sequence[str], expires_in: str | None) -> CreatedKey:
-    """Make a key.
+    """Create an API key.
 
     Args:
         data_dir: The data folder; the database is in it unless RANKERY_DATABASE_URL names another.
@@ -97,7 +97,7 @@ def revoke_key(data_dir: Path, id: str) -> ShownKey:
 
 
 def require_key_beyond_loopback(host: str, data_dir: Path) -> None:
-    """Let a service without keys listen on loopback alone.
+    """Refuse to listen beyond loopback without keys.
 
     Raises:
         KeyMissing: The address is another one, and no key was ever made.

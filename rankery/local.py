@@ -1,4 +1,4 @@
-"""What the command line computes by itself, without a service; beside `processes` the one border to core."""
+"""Local computations of the command line, using core."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

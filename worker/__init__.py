@@ -1,4 +1,4 @@
-"""Carries out jobs: a Celery application whose one task claims a job in the store and runs it."""
+"""The Celery worker, whose one task claims a job from the store and runs it."""
 
 from worker.application import make_celery
 from worker.process.lanes import run

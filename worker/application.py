@@ -1,4 +1,4 @@
-"""The Celery application: how it is configured, and what its processes do as they come and go."""
+"""Configure the Celery application and its process signals."""
 
 import os
 import socket

@@ -14,7 +14,7 @@ _MEMORY_SHARE = 0.85  # the rest is for the processes themselves and the system
 
 
 class WorkerSettings(StoreSettings):
-    """What a worker reads from the environment, on top of where its data lives.
+    """Settings of a worker, read from environment variables.
 
     Every field is also an environment variable: `lease_seconds` is `RANKERY_LEASE_SECONDS`.
     """
@@ -95,7 +95,7 @@ class WorkerSettings(StoreSettings):
         return self.threads or max(1, available_cpus() // self.worker_concurrency)
 
     def memory_per_job(self, kind: str) -> int | None:
-        """Return the most memory that a job of a kind may take, None where that cannot be known."""
+        """Return the memory limit of a job of a kind, or None if unknown."""
         available = available_memory_bytes()
         if self.job_memory_bytes is not None or available is None:
             return self.job_memory_bytes

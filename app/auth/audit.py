@@ -1,4 +1,4 @@
-"""The audit: who changed something, or tried to."""
+"""Audit log: record requests that may change something."""
 
 import time
 from http import HTTPStatus
@@ -36,7 +36,7 @@ class AuditMiddleware:
         self._strangers = Buckets(_STRANGERS_PER_MINUTE / 60, _STRANGERS_PER_MINUTE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Handle one ASGI request."""
         if scope["type"] != "http" or scope["method"] not in RECORDED:
             await self.app(scope, receive, send)
             return

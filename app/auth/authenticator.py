@@ -14,7 +14,7 @@ _MINUTE_SECONDS = 60.0
 
 
 class Authenticator:
-    """Knows callers by their credentials.
+    """Identify callers by their credentials.
 
     Wrong keys are counted by address, in this process alone: some may come at once, then as many a minute.
     A key of 256 random bits is not found by trying; what is kept away is the noise. A valid key always
@@ -29,7 +29,7 @@ class Authenticator:
         self._wrong_keys = Buckets(wrong_keys_per_minute / _MINUTE_SECONDS, wrong_keys_per_minute)
 
     async def keys_exist(self) -> bool:
-        """Tell whether a key was ever made, from when on nobody comes in without one.
+        """Return whether an API key was ever created; from then on every request needs one.
 
         Raises:
             StoreUnavailable: The database does not answer.
@@ -38,7 +38,7 @@ class Authenticator:
         return await LOOKUPS.run(self.key_cache.ask_whether_keys_exist) if known is None else known
 
     async def identify(self, credential: Credential, address: str) -> Caller:
-        """Tell whose a credential is.
+        """Return the caller of a credential, or None if it is not accepted.
 
         Raises:
             Refusal: It is unknown, expired or revoked; 429 where too many wrong keys came from the address.
@@ -58,11 +58,11 @@ class Authenticator:
 
 
 class OpenNetwork(Exception):
-    """The service would be open to everybody who reaches this machine."""
+    """Raised when the service would listen beyond loopback without an API key."""
 
 
 async def refuse_open_network(host: str, authenticator: Authenticator) -> None:
-    """Let a service without keys start on loopback alone.
+    """Refuse to start beyond loopback while there is no API key.
 
     Raises:
         OpenNetwork: The address that it listens on is another one, and there is no key.

@@ -1,4 +1,4 @@
-"""What a request shows to be let in: a key, or the cookie of a browser that signed in with one."""
+"""Read the credential of a request: an API key, or the session cookie of a browser."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,19 +16,19 @@ SESSION_COOKIE = "rankery_session"
 
 @dataclass(frozen=True)
 class Credential:
-    """A secret as it is looked up: by its hash alone."""
+    """The hash by which a secret is looked up."""
 
     kind: Literal["key", "session"]
     sha256: str
 
     @classmethod
     def of_key(cls, secret: str) -> "Credential":
-        """Name a key by its secret."""
+        """Return the credential of an API key's secret."""
         return cls("key", secret_sha256(secret))
 
 
 def credential_of(request: Request) -> Credential | None:
-    """Return what a request shows, a key before a cookie; None where it shows nothing that counts.
+    """Return the credential of a request, an API key before a cookie, or None.
 
     A browser sends cookies along whoever made it ask. Beyond SameSite, a method that changes something
     therefore counts as the user's only where the browser says that a page of ours asks.
@@ -40,13 +40,13 @@ def credential_of(request: Request) -> Credential | None:
 
 
 def session_of(request: Request) -> Credential | None:
-    """Return the session that a request's cookie names, whoever made the browser send it."""
+    """Return the session named by the request's cookie, without checking the origin."""
     token = request.cookies.get(SESSION_COOKIE)
     return None if token is None else Credential("session", secret_sha256(token))
 
 
 def set_session(response: Response, token: str, lifetime: timedelta, *, https: bool) -> None:
-    """Give a browser the token of its session, out of reach of scripts and of other sites."""
+    """Set the session cookie, which scripts and other sites cannot read."""
     response.set_cookie(
         SESSION_COOKIE,
         token,
@@ -59,5 +59,5 @@ def set_session(response: Response, token: str, lifetime: timedelta, *, https: b
 
 
 def clear_session(response: Response, *, https: bool) -> None:
-    """Take the token from a browser."""
+    """Delete the session cookie."""
     response.delete_cookie(SESSION_COOKIE, path="/", secure=https, httponly=True, samesite="strict")

@@ -1,4 +1,4 @@
-"""Whose a key or a session is, without asking the database at every request."""
+"""Cache the callers of API keys and sessions, to save a database read per request."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ class _Answer:
 
 
 class ApiKeyCache:
-    """The keys and sessions that are let in, remembered for a second; safe between threads.
+    """Cache of accepted keys and sessions, valid for one second. Thread-safe.
 
     What is revoked elsewhere is refused here within that second. Only good credentials are remembered.
     """
@@ -36,12 +36,12 @@ class ApiKeyCache:
 
     @property
     def keys_exist(self) -> bool | None:
-        """Whether a key was ever made; None where the database must be asked again."""
+        """Whether a key was ever created, or None if the database must be read again."""
         fresh = self._keys_exist or time.monotonic() - self._asked_at < FRESH_SECONDS
         return self._keys_exist if fresh else None
 
     def ask_whether_keys_exist(self) -> bool:
-        """Ask the database. Once there is a key this stays so.
+        """Read from the database whether a key exists; a positive result is cached for good.
 
         Raises:
             StoreUnavailable: It does not answer.
@@ -53,16 +53,16 @@ class ApiKeyCache:
         return self._keys_exist
 
     def fresh(self, credential: Credential) -> Caller | None:
-        """Return whose a credential is, where that was asked within the last second."""
+        """Return the cached caller of a credential, if it was read within the last second."""
         answer = self._answers.get(credential)
         return answer.caller if answer and time.monotonic() - answer.asked_at < FRESH_SECONDS else None
 
     def was_good(self, credential: Credential) -> bool:
-        """Tell whether a credential was good when the database was asked last."""
+        """Return whether a credential was accepted at the last database read."""
         return credential in self._answers
 
     def ask(self, credential: Credential) -> Caller | None:
-        """Ask the database whose a credential is; None for unknown, expired and revoked ones.
+        """Read the caller of a credential from the database; None if it is unknown, expired or revoked.
 
         Raises:
             StoreUnavailable: It does not answer.
@@ -78,11 +78,11 @@ class ApiKeyCache:
         return caller
 
     def key_made(self) -> None:
-        """Ask at the next request whether keys exist, for one was made here."""
+        """Invalidate the cached absence of keys after one was created."""
         self._asked_at = float("-inf")
 
     def key_revoked(self, key_id: str) -> None:
-        """Forget a key that was revoked here, with the sessions that began with it."""
+        """Invalidate a revoked key and its sessions."""
         with self._lock:
             self._answers = {
                 credential: answer
@@ -91,12 +91,12 @@ class ApiKeyCache:
             }
 
     def session_ended(self, session: Credential) -> None:
-        """Forget a session that was ended here."""
+        """Invalidate an ended session."""
         with self._lock:
             self._answers.pop(session, None)
 
     def begin_note(self, key_id: str) -> bool:
-        """Tell whether the caller must note a use of the key: once a minute, whatever became of the note."""
+        """Return whether to record a use of the key: once per minute, even if recording fails."""
         noted_at, now = self._noted_at.get(key_id), time.monotonic()
         if noted_at is not None and now - noted_at < USE_NOTED_EVERY.total_seconds():
             return False
@@ -107,7 +107,7 @@ class ApiKeyCache:
         return True
 
     def note_use(self, key_id: str) -> None:
-        """Note that the key was used; where the database cannot, that is no caller's concern."""
+        """Record a use of the key; ignore a database failure."""
         try:
             with self._store.begin() as tx:
                 tx.api_keys.note_use(key_id)

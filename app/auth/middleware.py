@@ -1,4 +1,4 @@
-"""The gate that every request goes through: host, origin, caller, scope."""
+"""Authentication middleware: check host, origin, caller and scope of every request."""
 
 from http import HTTPStatus
 from urllib.parse import quote
@@ -25,7 +25,7 @@ _log = structlog.stdlib.get_logger("rankery.access")
 
 
 class AuthMiddleware:
-    """ASGI middleware that lets in whom it knows, and notes who it is as `request.state.key`.
+    """ASGI middleware that authenticates callers and sets `request.state.key`.
 
     What is refused is refused before any of its body is read.
     """
@@ -35,7 +35,7 @@ class AuthMiddleware:
         self._hosts = Hosts(settings.allowed_hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Handle one ASGI request."""
         if scope["type"] != "http" or scope["path"] in HEALTH:
             await self.app(scope, receive, send)
             return
@@ -87,7 +87,7 @@ async def _identified(request: Request, authenticator: Authenticator) -> Caller:
 
 
 def _owner(request: Request) -> Caller:
-    """Let everybody in who reached this machine from itself, by the address that took the connection."""
+    """Accept callers on the loopback address as the owner."""
     address = (request.scope.get("server") or ("", None))[0]
     if not is_loopback(address):
         raise refusals.unauthenticated(refusals.NO_KEY_YET)
@@ -95,7 +95,7 @@ def _owner(request: Request) -> Caller:
 
 
 def _is_known_monitor(request: Request, authenticator: Authenticator) -> bool:
-    """Tell whether one who was let in before asks for the metrics, which say that the database is away."""
+    """Return whether a known key asks for the metrics, which report a database outage."""
     credential = credential_of(request)
     return (
         request.method == "GET"
@@ -106,7 +106,7 @@ def _is_known_monitor(request: Request, authenticator: Authenticator) -> bool:
 
 
 def _is_page(request: Request) -> bool:
-    """Tell whether a person waits for a page, rather than a program for an answer."""
+    """Return whether the request comes from a browser that expects a page."""
     return (
         request.method in ("GET", "HEAD")
         and not request.scope["path"].startswith("/v1/")

@@ -14,7 +14,7 @@ _AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?", re.IGNO
 
 
 class Hosts:
-    """The names of this service.
+    """Host names under which this service answers.
 
     Args:
         allowed: Names beyond loopback and the machine's own, without a port.
@@ -24,7 +24,7 @@ class Hosts:
         self._names = {name.rstrip(".").lower() for name in (*allowed, socket.gethostname())}
 
     def are_named(self, headers: Headers, *, by_address: bool) -> bool:
-        """Tell whether a request asks for this service.
+        """Return whether the Host header names this service.
 
         Args:
             headers: Of the request.
@@ -50,7 +50,7 @@ _OWN_SITES = frozenset({"same-origin", "none"})  # none: typed in, or a bookmark
 
 
 def is_foreign(headers: Headers, method: str) -> bool:
-    """Tell whether a page of another origin asks, other than by a link that the user follows.
+    """Return whether the request comes from a page of another origin, links excepted.
 
     `Origin` and `Sec-Fetch-Site` are set by the browser and out of a page's reach. Programs send neither.
     """
@@ -61,7 +61,7 @@ def is_foreign(headers: Headers, method: str) -> bool:
 
 
 def is_same_origin(headers: Headers) -> bool:
-    """Tell whether the browser says that a page of this very origin asks."""
+    """Return whether the browser reports a same-origin request."""
     origins = headers.getlist("origin")
     if origins:
         return all(_names_host(origin, headers) for origin in origins)

@@ -16,7 +16,7 @@ MOST_CALLERS = 10_000
 
 
 class Buckets:
-    """A token bucket a caller: so many requests at once, and so many a second in the long run.
+    """Token buckets, one per caller: a burst limit and a long-term rate.
 
     The generic cell rate algorithm (ITU-T I.371): all that is kept of a caller is the moment at which its
     bucket will be full again. The callers seen last are remembered; one that is forgotten begins with a
@@ -36,7 +36,7 @@ class Buckets:
         self._full_at: dict[str, float] = {}  # in the order in which they were last seen
 
     def take(self, caller: str, now: float) -> float:
-        """Take a token.
+        """Take a token from a caller's bucket.
 
         Args:
             caller: Whose bucket.
@@ -64,7 +64,7 @@ _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class RateLimit:
-    """ASGI middleware that answers 429 to a caller who asks too often.
+    """ASGI middleware that answers 429 to callers above their rate limit.
 
     Callers are told apart by their key, or by their address where none is needed, and have a bucket each for
     reads, for writes and for scoring. The buckets are this process's own: behind several API processes a
@@ -83,7 +83,7 @@ class RateLimit:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Handle one ASGI request."""
         if scope["type"] != "http" or scope["path"] in _EXEMPT:
             await self.app(scope, receive, send)
             return
@@ -100,7 +100,7 @@ class RateLimit:
 
 
 def purpose_of(method: str, path: str) -> str:
-    """Tell which of a caller's buckets a request takes from."""
+    """Return the rate limit that applies to a request."""
     if method in _READS:
         return READING
     rule = rule_of(path)

@@ -1,4 +1,4 @@
-"""How callers are refused."""
+"""Responses that refuse a caller."""
 
 import math
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ NO_KEY_YET = "there is no API key yet; make one with `rankery keys create NAME -
 
 
 class Refusal(Exception):
-    """A request that is not let in.
+    """A refusal of a request: its problem and headers.
 
     Attributes:
         kind: What kind of problem it is.
@@ -46,18 +46,18 @@ class Refusal(Exception):
 
 
 def unauthenticated(detail: str) -> Refusal:
-    """Refuse a request that shows nothing, or nothing good."""
+    """Refuse a request without a valid credential."""
     return Refusal(UNAUTHENTICATED, detail, {"WWW-Authenticate": "Bearer"})
 
 
 def forbidden(caller: Caller, scope: str) -> Refusal:
-    """Refuse a key that was not made for this."""
+    """Refuse a key that lacks the needed scope."""
     held = ", ".join(sorted(caller.scopes))
     return Refusal(FORBIDDEN, f"this needs the scope {scope}; the key {caller.key_id} has {held}")
 
 
 def foreign_host() -> Refusal:
-    """Refuse a request for a service of another name."""
+    """Refuse a request with a foreign Host header."""
     return Refusal(
         FOREIGN_HOST,
         "the name in the Host header is none of this service's; RANKERY_ALLOWED_HOSTS lists those beyond"
@@ -66,12 +66,12 @@ def foreign_host() -> Refusal:
 
 
 def foreign_origin() -> Refusal:
-    """Refuse a request that a page of another site made a browser send."""
+    """Refuse a cross-origin request."""
     return Refusal(FOREIGN_ORIGIN, "by its Origin or Sec-Fetch-Site header a page of another site asks")
 
 
 def too_many_wrong_keys(wait_seconds: float) -> Refusal:
-    """Refuse an address that goes on showing wrong keys."""
+    """Refuse an address that sent too many wrong keys."""
     seconds = max(1, math.ceil(wait_seconds))
     detail = f"too many wrong API keys came from this address; try again in {seconds} s"
     return Refusal(TOO_MANY_WRONG_KEYS, detail, {"Retry-After": str(seconds)})

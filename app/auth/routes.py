@@ -25,7 +25,7 @@ def list_audit(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> AuditPage:
-    """List the requests that changed something, or tried to, newest first.
+    """List the audit log, newest first: requests that changed something or tried to.
 
     Those that were refused are listed with their status. Scoring changes nothing and is listed only where a
     key was refused.
@@ -60,7 +60,7 @@ def create_key(
     caller: UseCaller,
     response: Response,
 ) -> NewKey:
-    """Make a key and show its secret, this once: only its hash is kept.
+    """Create an API key and return its secret once; only the hash is stored.
 
     The first key closes the service to everybody without one. It takes no `Idempotency-Key`, since the answer
     to repeat would have to be kept with the secret in it.
@@ -75,7 +75,7 @@ def create_key(
 
 @keys_router.get("", summary="List keys", responses={**NOT_MODIFIED, **problems(422)})
 def list_keys(services: UseServices, cursor: Cursor = None, limit: Limit = 50) -> KeyPage:
-    """List keys, newest first; the expired and revoked ones stay, for what they did."""
+    """List API keys, newest first, expired and revoked ones included."""
     with services.store.read() as tx:
         page = tx.api_keys.page(cursor, limit)
     return KeyPage.model_validate(page)
@@ -85,7 +85,7 @@ def list_keys(services: UseServices, cursor: Cursor = None, limit: Limit = 50) -
     "/{key_id}", summary="Revoke a key", status_code=HTTPStatus.NO_CONTENT, responses=problems(404)
 )
 def revoke_key(key_id: str, services: UseServices) -> None:
-    """Let a key in no more, within a second, and end the sessions of browsers that signed in with it.
+    """Revoke an API key within a second and end its browser sessions.
 
     Its jobs go on. Revoking it again changes nothing.
     """

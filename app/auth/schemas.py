@@ -10,7 +10,7 @@ from app.http.schemas import NameForPeople, NextCursor, RequestModel, ResponseMo
 
 
 class AuditEntry(ResponseModel):
-    """A request that would change something, and what became of it."""
+    """An audited request and its outcome."""
 
     model_config = ConfigDict(
         from_attributes=True,
@@ -41,7 +41,7 @@ class AuditEntry(ResponseModel):
 
 
 class AuditPage(ResponseModel):
-    """Entries of the audit, newest first."""
+    """A page of the audit log, newest first."""
 
     items: list[AuditEntry]
     next_cursor: NextCursor
@@ -80,7 +80,7 @@ def _rfc3339(value: Any) -> Any:
 
 
 class KeyRequest(RequestModel):
-    """A key to be made."""
+    """A request to create an API key."""
 
     name: NameForPeople = Field(description="What people call it", examples=["nightly training"])
     scopes: Annotated[list[KeyScope], AfterValidator(_distinct)] = Field(
@@ -102,7 +102,7 @@ class KeyRequest(RequestModel):
 
 
 class Key(ResponseModel):
-    """A key, without its secret."""
+    """An API key without its secret."""
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_KEY_EXAMPLE]})
 
@@ -120,7 +120,7 @@ class Key(ResponseModel):
 
 
 class NewKey(Key):
-    """A key just made, with its secret, which is shown this once."""
+    """A new API key with its secret, which is shown only once."""
 
     model_config = ConfigDict(
         from_attributes=True,
@@ -133,7 +133,7 @@ class NewKey(Key):
 
 
 class KeyPage(ResponseModel):
-    """Keys, newest first."""
+    """A page of API keys, newest first."""
 
     items: list[Key]
     next_cursor: NextCursor

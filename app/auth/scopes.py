@@ -1,4 +1,4 @@
-"""Which scope a path needs: one table, read from the top. A path that no line names is not there."""
+"""The scope that each path needs: one table, read from the top; an unlisted path is not found."""
 
 import re
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class Rule:
     writing: str | None
 
     def scope(self, method: str) -> str | None:
-        """Return the scope that a method needs, None where everybody may."""
+        """Return the scope that a method needs, or None for a public path."""
         return self.reading if method in READING else self.writing
 
 
@@ -100,5 +100,5 @@ RULES = (
 
 @lru_cache(maxsize=1_000)
 def rule_of(path: str) -> Rule | None:
-    """Return the first rule that names a path, None where none does."""
+    """Return the first rule that matches a path, or None."""
     return next((rule for rule in RULES if any(pattern.match(path) for pattern in rule.paths)), None)

@@ -1,4 +1,4 @@
-"""What the pages load: our own files, and the plotly.js that ships in the plotly wheel."""
+"""Serve the static files of the pages, and plotly.js from the plotly wheel."""
 
 import gzip
 import hashlib
@@ -26,7 +26,7 @@ ASK_AGAIN = "no-cache"
 
 
 class KeptFiles(StaticFiles):
-    """Files of a folder, with what browsers are told about keeping them."""
+    """Files of a folder, with their Cache-Control header."""
 
     def __init__(self, directory: Path, cache_control: str, **options: Any) -> None:
         super().__init__(directory=directory, **options)
@@ -39,7 +39,7 @@ class KeptFiles(StaticFiles):
         scope: "Scope",
         status_code: int = 200,
     ) -> Response:
-        """Add how long to keep it."""
+        """Add the Cache-Control header."""
         response = super().file_response(full_path, stat_result, scope, status_code)
         response.headers["cache-control"] = self._cache_control
         return response
@@ -63,12 +63,12 @@ def mount_static(app: Starlette) -> None:
 
 @cache
 def templates() -> Jinja2Templates:
-    """The frames of the pages."""
+    """The Jinja templates of the pages."""
     return Jinja2Templates(directory=Path(__file__).parent / "templates")
 
 
 def plotly_url() -> str:
-    """Address of plotly.js with the wheel's version, so that it may be cached for good."""
+    """Return the URL of plotly.js with the wheel's version, so that browsers may cache it for good."""
     return f"/static/plotly.min.js?v={version('plotly')}"
 
 

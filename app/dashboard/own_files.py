@@ -1,4 +1,4 @@
-"""Our own scripts and styles as they are in this version: read once, kept by browsers for good."""
+"""Scripts and styles under a versioned URL: read once, cached by browsers for good."""
 
 import gzip
 import hashlib
@@ -49,7 +49,7 @@ class _OwnFile:
 
 @cache
 def files_url() -> str:
-    """Where the files of this version are, `/static/3f…`: their digest names them all."""
+    """Return the URL prefix of this version's files, `/static/3f…`, named by their digest."""
     digest = hashlib.sha256()
     for name, file in sorted(_files().items()):
         digest.update(f"{name}\0{len(file.content)}\0".encode() + file.content)
@@ -58,7 +58,7 @@ def files_url() -> str:
 
 @cache
 def modules_of(page: str) -> tuple[str, ...]:
-    """Names of the scripts that a page's own imports, however far down, for a browser to fetch all at once.
+    """Return all scripts that a page's script imports, so that a browser can preload them.
 
     Args:
         page: Its name, `jobs` for `pages/jobs.js`.
@@ -91,7 +91,7 @@ async def own_file(request: Request) -> Response:
 
 @cache
 def _files() -> Mapping[str, _OwnFile]:
-    """Read all files, and lay the style sheets together: a page asks for one instead of a score."""
+    """Read all files and concatenate the style sheets into one."""
     paths = (path for path in FOLDER.rglob("*") if path.is_file())
     contents = {str(path.relative_to(FOLDER)): path.read_bytes() for path in paths}
     contents[STYLES] = b"\n".join(contents[f"styles/{sheet}.css"] for sheet in _SHEETS)

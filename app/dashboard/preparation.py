@@ -1,4 +1,4 @@
-"""What takes a moment once, done before the first request instead of in it."""
+"""Prepare slow one-time work before the first request."""
 
 from fastapi import FastAPI
 
@@ -6,7 +6,7 @@ from app.dashboard.assets import prepare_plotly, templates
 
 
 def prepare(application: FastAPI) -> None:
-    """Draw up the OpenAPI document, compile the frames of the pages, compress what they load."""
+    """Build the OpenAPI document, compile the templates and compress the static files."""
     application.openapi()
     environment = templates().env
     for name in environment.list_templates():

@@ -1,4 +1,4 @@
-"""The dashboard's pages. Each is a frame; its script fetches what it shows from `/v1`."""
+"""The dashboard's pages. Each is a template whose script fetches its content from `/v1`."""
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
@@ -16,7 +16,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 @router.get("/")
 def overview_page(request: Request) -> Response:
-    """Show what goes on; an old address of a list of jobs leads on to it."""
+    """Show the overview; redirect old URLs of the list of jobs."""
     if "kind" in request.query_params:
         return RedirectResponse(f"/jobs?{request.url.query}")
     return _page(request, "overview", "Overview")
@@ -30,19 +30,19 @@ def jobs_page(request: Request) -> Response:
 
 @router.get("/jobs/compare")
 def compare_jobs_page(request: Request) -> Response:
-    """Lay the trainings that the address names side by side."""
+    """Compare the trainings named in the URL."""
     return _page(request, "compare_jobs", "Trainings compared", section="jobs")
 
 
 @router.get("/jobs/{job_id}")
 def job_page(request: Request, job_id: str) -> Response:
-    """Show one job; whether it exists is for the script to find out."""
+    """Show one job; the script handles a job that does not exist."""
     return _page(request, "job", job_id, section="jobs")
 
 
 @router.get("/datasets")
 def datasets_page(request: Request) -> Response:
-    """List the datasets, and take new ones."""
+    """List the datasets, with a form to upload."""
     return _page(request, "datasets", "Datasets")
 
 
@@ -72,37 +72,37 @@ def models_page(request: Request) -> Response:
 
 @router.get("/models/{ref}")
 def model_page(request: Request, ref: str) -> Response:
-    """Show one model: what is said of it, where it came from, what it looks at, and where it goes."""
+    """Show one model: description, lineage, feature importance and exports."""
     return _page(request, "model", ref, section="models")
 
 
 @router.get("/evaluations")
 def evaluations_page(request: Request) -> Response:
-    """List the evaluations, and start new ones."""
+    """List the evaluations, with a form to start one."""
     return _page(request, "evaluations", "Evaluations")
 
 
 @router.get("/evaluations/{evaluation_id}")
 def evaluation_page(request: Request, evaluation_id: str) -> Response:
-    """Show how good a model or a ranking is, beside baselines, by segment and by query."""
+    """Show the metrics of a model or a ranking, with baselines, segments and queries."""
     return _page(request, "evaluation", evaluation_id, section="evaluations")
 
 
 @router.get("/comparisons")
 def comparisons_page(request: Request) -> Response:
-    """List the comparisons, and take new ones."""
+    """List the comparisons, with a form to start one."""
     return _page(request, "comparisons", "Comparisons")
 
 
 @router.get("/comparisons/{comparison_id}")
 def comparison_page(request: Request, comparison_id: str) -> Response:
-    """Show which of some systems are better, on which queries, and what moved in them."""
+    """Show which systems are better, on which queries, and which documents moved."""
     return _page(request, "comparison", comparison_id, section="comparisons")
 
 
 @router.get("/rankings")
 def rankings_page(request: Request) -> Response:
-    """List the rankings of models and of uploaded runs, and take new ones."""
+    """List the rankings of models and of uploaded runs, with a form to upload."""
     return _page(request, "rankings", "Rankings")
 
 

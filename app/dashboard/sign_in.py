@@ -1,4 +1,4 @@
-"""Signing in to the dashboard with an API key, and out again."""
+"""Sign in to the dashboard with an API key, and sign out."""
 
 from contextlib import suppress
 from datetime import timedelta
@@ -29,7 +29,7 @@ _MAX_FIELDS = 8
 async def sign_in_page(
     request: Request, services: UseServices, wanted: Annotated[str, Query(alias="next")] = "/"
 ) -> Response:
-    """Ask for a key, where one is needed."""
+    """Show the sign-in form if a key is needed."""
     if not await services.authenticator.keys_exist():
         return _go_to(wanted)
     return _form(request, wanted)
@@ -37,7 +37,7 @@ async def sign_in_page(
 
 @router.post(SIGN_IN)
 async def sign_in(request: Request, services: UseServices) -> Response:
-    """Begin a session for whoever knows a key that may read."""
+    """Start a session for a key with the read scope."""
     fields = await _fields(request)
     wanted = fields.get("next", "/")
     try:
@@ -54,7 +54,7 @@ async def sign_in(request: Request, services: UseServices) -> Response:
 
 @router.post(SIGN_OUT)
 async def sign_out(request: Request, services: UseServices) -> Response:
-    """End the browser's session; a cookie of no session changes nothing."""
+    """End the browser's session, if there is one."""
     if session := session_of(request):
         with suppress(Refusal):
             let_in(request.scope, await services.authenticator.identify(session, caller_of(request.scope)))
@@ -65,7 +65,7 @@ async def sign_out(request: Request, services: UseServices) -> Response:
 
 
 def own_address(wanted: str) -> str:
-    """Return an address of this service as it was wanted, or the first page instead of any other.
+    """Return the requested URL if it belongs to this service, else the first page.
 
     Browsers take backslashes for slashes and drop control characters, and two slashes begin a host.
     """
@@ -114,7 +114,7 @@ def _form(request: Request, wanted: str, refusal: Refusal | None = None) -> Resp
 
 
 async def _fields(request: Request) -> dict[str, str]:
-    """Read the form, of which little is expected.
+    """Read the small sign-in form.
 
     Raises:
         HTTPException: 413 for more.

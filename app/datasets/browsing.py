@@ -1,4 +1,4 @@
-"""A stored dataset's queries and features, read without reading the rest of it."""
+"""Read queries and features of a stored dataset without loading all of it."""
 
 import functools
 import json
@@ -21,7 +21,7 @@ MAX_CELLS = 200_000  # of one answer: 2 to 4 MB of JSON
 
 
 class DatasetFiles:
-    """What was stored of one dataset.
+    """The stored files of one dataset.
 
     Raises:
         NotFound: There is no such dataset.
@@ -52,7 +52,7 @@ class DatasetFiles:
         )
 
     def query(self, query_id: str, offset: int, limit: int) -> JudgedQuery:
-        """Read documents of one query, fewer than `limit` where they have very many features.
+        """Read documents of one query, fewer than `limit` if they have very many features.
 
         Raises:
             NotFound: There is no query of this id.
@@ -86,7 +86,7 @@ class DatasetFiles:
         return read_rows_of(self._store, self._data_key, 0, last)
 
     def features(self) -> FeatureProfiles:
-        """Read what each feature is like."""
+        """Read the profile of each feature."""
         with self._store.verified.open(features_key(self._data_key)) as file:
             profiles = json.load(file)
         return FeatureProfiles(items=profiles)
@@ -98,7 +98,7 @@ class DatasetFiles:
 
 
 def read_rows_of(store: Store, data_key: str, first: int, last: int) -> RankingDataset:
-    """Read the documents `first` to `last` of a stored dataset, and no other row group than theirs."""
+    """Read the documents `first` to `last` of a stored dataset, and only their row groups."""
     with store.verified.open(data_key) as file:
         return read_rows(file, first, last)
 

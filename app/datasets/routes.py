@@ -1,4 +1,4 @@
-"""Uploading, making, showing and deleting datasets."""
+"""Routes to upload, generate, show and delete datasets."""
 
 from typing import Annotated, Any, Literal
 
@@ -123,7 +123,7 @@ _SYNTHETIC_EXAMPLES: Any = {
 async def upload_dataset(
     request: Request, services: UseServices, caller: UseCaller, idempotency: UseIdempotencyKey
 ) -> Response:
-    """Store the files as they arrive and queue a job that reads each.
+    """Upload judged files; a job reads each of them.
 
     A dataset is `pending` until then, and `invalid` with up to 100 mistakes by line and column when it cannot
     be read. Of several parts the first one's dataset is returned; `parts` names them all.
@@ -217,7 +217,7 @@ def list_datasets(
 
 @router.get("/{dataset_id}", summary="Show a dataset", responses={**NOT_MODIFIED, **problems(404)})
 def get_dataset(dataset_id: str, services: UseServices) -> Dataset:
-    """Show a dataset with its statistics, or with what is wrong with it."""
+    """Show a dataset with its statistics, or with its problem."""
     with services.store.read() as tx:
         dataset = tx.datasets.get(dataset_id)
     return Dataset.model_validate(dataset)
@@ -281,7 +281,7 @@ def download_qrels(dataset_id: str, services: UseServices) -> Response:
 
 @router.delete("/{dataset_id}", summary="Delete a dataset", status_code=204, responses=problems(404, 409))
 def delete_dataset(dataset_id: str, services: UseServices) -> None:
-    """Remove a dataset and its files; what was trained or measured on it stays."""
+    """Delete a dataset and its files; models and results made from it stay."""
     with services.store.begin() as tx:
         folders = tx.datasets.delete(dataset_id)
     _remove(services.store.artifacts, folders)

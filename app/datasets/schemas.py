@@ -22,7 +22,7 @@ _EXAMPLE: dict[str, Any] = {
 
 
 class Finding(ResponseModel):
-    """One thing to know about a dataset, about two beside each other, or about a training."""
+    """One finding about a dataset, a pair of datasets, or a training."""
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -44,7 +44,7 @@ class Finding(ResponseModel):
 
 
 class FeatureProfile(ResponseModel):
-    """What the values of a feature are like."""
+    """The distribution of a feature's values."""
 
     name: str = Field(examples=["bm25"])
     minimum: float | None = Field(description="The smallest finite value", examples=[0.0])
@@ -93,7 +93,7 @@ class QueryPage(ResponseModel):
 
 
 class JudgedDocument(ResponseModel):
-    """A document as it was judged."""
+    """A judged document."""
 
     document_id: str = Field(examples=["GX029-35-5894638"])
     label: float | None = Field(description="Null where it was not judged", examples=[2.0])
@@ -273,7 +273,7 @@ _NAME: TypeAdapter[str] = TypeAdapter(DatasetName)
 
 
 def dataset_name(name: str) -> str:
-    """Check a name that came as a part of an upload.
+    """Validate a dataset name from an upload.
 
     Raises:
         InvalidInput: It is empty, too long or holds control characters.

@@ -1,4 +1,4 @@
-"""What an upload of datasets may consist of, and the datasets that it makes."""
+"""Validate an upload of datasets and record the datasets that it contains."""
 
 import hashlib
 import json
@@ -35,7 +35,7 @@ _JSON_TEXTS = ("columns", "feature_names")
 
 
 class Places:
-    """Where the files of one upload are kept: each dataset has its id before its bytes arrive."""
+    """Artifact keys of one upload; each dataset has its id before its bytes arrive."""
 
     def __init__(self) -> None:
         self.ids = {part: new_id("ds_") for part in (FILE, *PARTS)}
@@ -46,13 +46,13 @@ class Places:
         return upload_key(self.ids[part]) if part == field else query_sizes_key(self.ids[part])
 
     def folders(self) -> list[str]:
-        """Return all folders in which files may have been put."""
+        """Return all folders that the upload may have written."""
         return [upload_folder(dataset_id) for dataset_id in self.ids.values()]
 
 
 @dataclass(frozen=True)
 class DatasetUpload:
-    """A complete upload that fits together.
+    """A complete and consistent upload.
 
     Attributes:
         received: Its files and fields.
@@ -68,7 +68,7 @@ class DatasetUpload:
 
     @classmethod
     def of(cls, received: ReceivedUpload) -> "DatasetUpload":
-        """Check what has arrived.
+        """Validate the received files.
 
         Raises:
             InvalidInput: With a pointer for each part that is missing, contradicts another or is unfit.
@@ -95,13 +95,13 @@ class DatasetUpload:
         return upload
 
     def sha256(self) -> str:
-        """Return a checksum of all that was sent, however its parts were ordered."""
+        """Return a checksum of the upload that does not depend on the order of its parts."""
         files = {field: [file.filename, file.sha256] for field, file in self.received.files.items()}
         content = json.dumps([files, self.received.fields], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
     def name_of(self, part: str) -> str:
-        """Return what people will call the dataset of a part."""
+        """Return the display name of the dataset in a part."""
         given = self.received.fields.get("name")
         if given is None:
             return self.received.files[part].filename
@@ -109,11 +109,11 @@ class DatasetUpload:
 
     @property
     def size_bytes(self) -> int:
-        """Length of the files that are datasets."""
+        """Total size of the dataset files."""
         return sum(self.received.files[part].size_bytes for part in self.parts)
 
     def add(self, tx: Transaction, places: Places, key_id: str | None = None) -> list[Dataset]:
-        """Record a dataset for each part, of the key that they came with."""
+        """Record a dataset for each part, owned by the API key of the upload."""
         ids = {part: places.ids[part] for part in self.parts}
         together = None if self.parts == (FILE,) else ids
         return [self._add(tx, part, ids[part], together, key_id) for part in self.parts]

@@ -1,4 +1,4 @@
-"""What jobs and exports may name: losses, metrics and formats, from their registries."""
+"""Catalogue of the registered losses and metrics."""
 
 from fastapi import APIRouter
 

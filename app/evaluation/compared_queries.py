@@ -1,4 +1,4 @@
-"""The queries of a comparison, read from what was stored of them."""
+"""Read the stored queries of a comparison."""
 
 import numpy as np
 import pyarrow.compute as pc
@@ -21,7 +21,7 @@ MOST_DIFFERENCES = 501
 
 
 class ComparedQueries:
-    """What was stored of one comparison.
+    """The stored values of one comparison.
 
     Raises:
         NotFound: There is no such comparison.

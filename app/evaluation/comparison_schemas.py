@@ -1,4 +1,4 @@
-"""Comparisons as shown."""
+"""Responses that show comparisons."""
 
 from datetime import datetime
 from typing import Literal
@@ -15,7 +15,7 @@ Verdict = Literal["better", "worse", "no evidence"]
 
 
 class ComparedSystem(ResponseModel):
-    """A model or a ranking among others."""
+    """A system in a comparison: a model or a ranking."""
 
     name: str = Field(examples=["web:3"])
     model_id: str | None
@@ -187,7 +187,7 @@ class ComparedQueryPage(ResponseModel):
 
 
 class Differences(ResponseModel):
-    """The differences B − A of all queries, to be drawn."""
+    """The differences B − A of all queries, for a plot."""
 
     queries: int = Field(description="Queries that define the metric for both", examples=[6099])
     differences: list[float] = Field(

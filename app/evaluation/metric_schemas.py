@@ -29,7 +29,7 @@ class MetricDescription(ResponseModel):
 
 
 class DiagnosticDescription(ResponseModel):
-    """Something the papers say of a loss, which jobs can compute."""
+    """A diagnostic of a loss that jobs can compute."""
 
     name: str = Field(examples=["incoherent-queries"])
     title: str = Field(examples=["Queries with an incoherent gradient"])

@@ -1,4 +1,4 @@
-"""Rankings that jobs made, or that come from elsewhere: as pages, as a TREC run file, as Parquet."""
+"""Routes of rankings, made by jobs or uploaded: as pages, as a TREC run, as Parquet."""
 
 import re
 from typing import Annotated, Any, BinaryIO, Literal
@@ -56,7 +56,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 async def upload_run(
     request: Request, services: UseServices, caller: UseCaller, idempotency: UseIdempotencyKey
 ) -> Response:
-    """Store a TREC run, the ranking of any other system, and queue a job that reads it.
+    """Upload a TREC run of any system; a job reads it.
 
     Its queries and documents are those of the dataset by their ids. Once the job has made a ranking of it, it
     can be evaluated and compared like a model.
@@ -107,7 +107,7 @@ def get_ranking(
     cursor: Cursor = None,
     limit: Limit = 20,
 ) -> Ranking | Response:
-    """Show a dataset's documents in the order that a model, or a run from elsewhere, gives them.
+    """Show a dataset's documents in the order of a model or an uploaded run.
 
     In the run file scores fall strictly within a query, lowered by the least amount where they would tie,
     so that tools which sort by score keep the order.

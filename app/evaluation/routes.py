@@ -27,7 +27,7 @@ comparisons_router = APIRouter(prefix="/comparisons", tags=["results"], route_cl
 
 @comparisons_router.get("", summary="List comparisons", responses={**NOT_MODIFIED, **problems(422)})
 def list_comparisons(services: UseServices, cursor: Cursor = None, limit: Limit = 50) -> ComparisonPage:
-    """List comparisons with what they found, newest first."""
+    """List comparisons with their conclusions, newest first."""
     with services.store.read() as tx:
         page = tx.comparisons.page(cursor, limit)
     items = [
@@ -48,7 +48,7 @@ def list_comparisons(services: UseServices, cursor: Cursor = None, limit: Limit 
     "/{comparison_id}", summary="Show a comparison", responses={**NOT_MODIFIED, **problems(404)}
 )
 def get_comparison(comparison_id: str, services: UseServices) -> Comparison:
-    """Show what may be said of every pair of systems, and the tests behind it."""
+    """Show the conclusion for every pair of systems, and the tests behind it."""
     with services.store.read() as tx:
         comparison = tx.comparisons.get(comparison_id)
     return Comparison.model_validate(comparison)
@@ -80,7 +80,7 @@ def get_differences(
         str | None, Query(max_length=64, description="A metric of the comparison; the first when left out")
     ] = None,
 ) -> Differences:
-    """Show B − A over the queries in ascending order, to be drawn."""
+    """Show B − A over the queries in ascending order, for a plot."""
     return ComparedQueries(services.store, comparison_id).differences(a, b, metric)
 
 

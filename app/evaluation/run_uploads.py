@@ -1,4 +1,4 @@
-"""Uploads of runs: rankings of other systems, in TREC's format."""
+"""Upload runs: rankings of other systems in TREC format."""
 
 import hashlib
 import json
@@ -80,7 +80,7 @@ class RunUpload:
 
     @classmethod
     def of(cls, received: ReceivedUpload, upload_id: str) -> "RunUpload":
-        """Check what has arrived.
+        """Validate the received files.
 
         Raises:
             InvalidInput: With a pointer for each part that is missing or unfit.
@@ -99,7 +99,7 @@ class RunUpload:
         return cls(upload_id, sha256, received.fields["dataset_id"], name, file.filename)
 
     def spec(self) -> ImportRunJob:
-        """Return the job that reads it."""
+        """Return the specification of the job that reads it."""
         return ImportRunJob(
             upload_id=self.upload_id, dataset_id=self.dataset_id, name=self.name, filename=self.filename
         )
@@ -108,7 +108,7 @@ class RunUpload:
 def register_run(
     services: Services, key_id: str | None, idempotency: IdempotencyKey, upload: RunUpload
 ) -> Response:
-    """Queue the job that reads a run, for the key that it came with.
+    """Queue the job that reads a run, for the API key of the upload.
 
     Raises:
         JobQuotaExceeded: The key has too many jobs.

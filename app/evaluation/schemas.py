@@ -1,4 +1,4 @@
-"""Evaluations as shown: summaries, and values of single queries."""
+"""Responses of evaluations: summaries and values per query."""
 
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ from app.jobs.contract_schemas import NamedConventions
 
 
 class Interval(ResponseModel):
-    """A mean and how far it would move with other queries of the same kind."""
+    """A mean with its confidence interval."""
 
     mean: float | None = Field(description="Mean over the queries where the metric is defined")
     lower: float | None = Field(description="Lower end of the 95 % bootstrap interval of the mean")
@@ -39,7 +39,7 @@ class Baseline(ResponseModel):
 
 
 class Slice(ResponseModel):
-    """Some of the queries."""
+    """A segment of the queries."""
 
     by: str = Field(description="What they have in common", examples=["documents a query"])
     value: str = Field(description="Its value", examples=["11 to 20"])
@@ -48,7 +48,7 @@ class Slice(ResponseModel):
 
 
 class LossDiagnostics(ResponseModel):
-    """What the papers say of a loss at the scores of the model."""
+    """Diagnostics of a loss at the scores of the model."""
 
     loss: Json
     cutoff: int

@@ -1,4 +1,4 @@
-"""Serves the built guide, and says how to build it where it is not."""
+"""Serve the built guide, or explain how to build it."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def mount_guide(application: FastAPI, site: Path = SITE) -> None:
     """Serve `/guide/`, and its beginning for `/guide`."""
 
     def guide() -> Response:
-        """Lead to the guide's first page."""
+        """Redirect to the guide's first page."""
         return RedirectResponse("/guide/")
 
     application.add_api_route("/guide", guide, include_in_schema=False)
@@ -25,14 +25,14 @@ def mount_guide(application: FastAPI, site: Path = SITE) -> None:
 
 
 class _Guide:
-    """The files of the guide, as soon as they are there."""
+    """The files of the guide, once it is built."""
 
     def __init__(self, site: Path) -> None:
         self._site = site
         self._files = KeptFiles(site, ASK_AGAIN, html=True, check_dir=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Handle one ASGI request."""
         if not (self._site / "index.html").is_file():
             raise HTTPException(404, NOT_BUILT)
         await self._files(scope, receive, send)

@@ -1,4 +1,4 @@
-"""Around every request: an id, one access line, and the last net for exceptions."""
+"""Access log middleware: request id, one log line per request, and unhandled exceptions."""
 
 import re
 import time
@@ -20,7 +20,7 @@ _log = structlog.stdlib.get_logger("rankery.access")
 
 
 class AccessLog:
-    """ASGI middleware that names each request, logs it once and turns a stray exception into a 500.
+    """ASGI middleware that assigns a request id, logs each request and answers unhandled exceptions with 500.
 
     A caller's own `X-Request-ID` is kept when it is plain text of up to 128 characters, so that one id
     follows a request through proxies; it is on every log line written while the request is handled, and so
@@ -31,7 +31,7 @@ class AccessLog:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Handle one ASGI request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

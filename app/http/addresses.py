@@ -1,4 +1,4 @@
-"""Which address a request comes from: the same for rate limits, wrong keys, the audit and the access log."""
+"""The client address of a request, for rate limits, wrong keys, the audit and access logs."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ _IPV6_CUSTOMER = 64  # bits of the prefix that one customer is given
 
 
 def address_of(scope: Scope) -> str | None:
-    """Return the address that a request comes from, None where the connection has none.
+    """Return the client address of a request, or None.
 
     It is the peer's, and behind a trusted proxy the last one in `X-Forwarded-For` that is not trusted; the
     server writes it into the scope, as `app.http.connections.server_options` tells it to.
@@ -21,7 +21,7 @@ def address_of(scope: Scope) -> str | None:
 
 
 def customer_of(address: str) -> str:
-    """Return what stands for one customer: an address, and of IPv6 the network of 64 bits."""
+    """Return the rate-limit key of an address: itself, or its /64 network for IPv6."""
     if ":" not in address:
         return address
     try:
@@ -31,7 +31,7 @@ def customer_of(address: str) -> str:
 
 
 def is_within(address: str, networks: Sequence[Network]) -> bool:
-    """Tell whether an address belongs to one of some networks."""
+    """Return whether an address belongs to one of the networks."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

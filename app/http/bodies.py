@@ -1,4 +1,4 @@
-"""JSON request bodies, read strictly and within bounds."""
+"""Read JSON request bodies strictly and within limits."""
 
 from http import HTTPStatus
 from json import JSONDecodeError
@@ -14,7 +14,7 @@ MAX_CONTAINERS = 100_000
 
 
 class JsonRequest(Request):
-    """A request whose JSON body has a largest size and follows RFC 8259 to the letter.
+    """A request whose JSON body is bounded and strictly follows RFC 8259.
 
     Args:
         scope: The request.
@@ -63,7 +63,7 @@ class JsonRequest(Request):
 
     @property
     def media_type(self) -> str:
-        """What the body says that it is, without parameters."""
+        """Return the media type of the body, without parameters."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     def require_json(self, or_else: str | None = None) -> None:
@@ -90,7 +90,7 @@ class JsonRequest(Request):
 
 
 def parse_json(content: bytes | str, max_containers: int = MAX_CONTAINERS) -> Any:
-    """Parse JSON of a stranger: nesting, the digits of a number and the count of containers are bounded.
+    """Parse untrusted JSON with limits on nesting, digits of a number and containers.
 
     Python's own parser takes `NaN`, half a surrogate pair, any digits and any nesting until the stack ends,
     all of which would fail much later and as a fault of ours. Pydantic's gives up 200 levels deep, before it

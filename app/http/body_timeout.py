@@ -1,4 +1,4 @@
-"""How long a request's body may take to arrive."""
+"""Timeouts for the body of a request."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ _BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class BodyTimeout:
-    """ASGI middleware that gives up on a body which stalls, or trickles.
+    """ASGI middleware that times out a body that stalls or trickles.
 
     Whoever reads the body then sees a 408 raised, as if it were a mistake in it, and leaves nothing behind.
     Only the time spent waiting for the client counts: a slow disk of ours is not its fault.
@@ -25,7 +25,7 @@ class BodyTimeout:
         self._bytes_per_second = settings.min_body_bytes_per_second
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Handle one ASGI request."""
         if scope["type"] != "http" or not any(name in _BODY_HEADERS for name, _ in scope["headers"]):
             await self.app(scope, receive, send)
             return

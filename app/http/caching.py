@@ -1,4 +1,4 @@
-"""Conditional GET with ETags, and a cache of responses that hold while nothing changes."""
+"""Conditional GET with ETags, and a cache of responses that is invalidated by database changes."""
 
 import asyncio
 import hashlib
@@ -39,7 +39,7 @@ Address = tuple[str, bytes]
 
 
 class ResponseCache:
-    """The latest bodies by address, each with the revision of the store from before it was made.
+    """Cache of response bodies by URL, each with the store revision read before it was made.
 
     Many pages that follow the same job ask the same questions, most of which have the same answer as before.
     Large bodies are not kept, for their cost is in the sending. Not safe between threads.
@@ -54,7 +54,7 @@ class ResponseCache:
         self._bodies: OrderedDict[Address, tuple[str, bytes]] = OrderedDict()
 
     def find(self, address: Address, revision: str) -> bytes | None:
-        """Return what was answered at an address, None where that may have changed since."""
+        """Return the cached response of a URL, or None if it may be stale."""
         kept_revision, body = self._bodies.get(address, ("", b""))
         if kept_revision != revision:
             return None
@@ -62,7 +62,7 @@ class ResponseCache:
         return body
 
     def keep(self, address: Address, revision: str, body: bytes) -> None:
-        """Keep an answer instead of the one that was asked for least lately."""
+        """Cache a response and evict the least recently used one."""
         if len(body) > MOST_BYTES:
             return
         self._bodies[address] = (revision, body)

@@ -1,4 +1,4 @@
-"""The caller of a request, its scopes, and the name that its rate limits count under."""
+"""The caller of a request, its scopes, and its rate-limit key."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,11 +44,11 @@ class Caller:
 
     @classmethod
     def of(cls, key: ApiKey, session_sha256: str | None = None) -> "Caller":
-        """Speak for a key, or for a browser that signed in with it."""
+        """Return the caller of an API key, or of a browser session of it."""
         return cls(key.id, key.name, frozenset(key.scopes), session_sha256)
 
     def may(self, scope: str) -> bool:
-        """Tell whether the scopes include another."""
+        """Return whether the scopes include a scope."""
         return any(scope in GRANTS.get(held, ()) for held in self.scopes)
 
 
@@ -59,14 +59,14 @@ ANYBODY = Caller(None, None, frozenset())
 
 
 def let_in(scope: AsgiScope, caller: Caller) -> None:
-    """Note who sent a request, as `request.state.key` and in the log lines of the request."""
+    """Set the caller of a request as `request.state.key` and in its log lines."""
     scope.setdefault("state", {})["key"] = caller
     if caller.key_id is not None:
         structlog.contextvars.bind_contextvars(key_id=caller.key_id)
 
 
 def caller_in(scope: AsgiScope) -> Caller:
-    """Return who sent a request; before that is known, and without a gate, anybody."""
+    """Return the caller of a request; `ANYBODY` before authentication."""
     caller: Caller = scope.get("state", {}).get("key", ANYBODY)
     return caller
 
@@ -79,5 +79,5 @@ UseCaller = Annotated[Caller, Depends(_caller)]
 
 
 def caller_of(scope: Scope) -> str:
-    """Tell callers apart: by key, else by address, and of IPv6 by the network that one customer has."""
+    """Return the rate-limit key of a caller: its API key, else its address or /64 network."""
     return caller_in(scope).key_id or customer_of(address_of(scope) or "unknown")

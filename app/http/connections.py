@@ -1,4 +1,4 @@
-"""Bounds on connections: how many there are, and how long one may keep the server waiting."""
+"""Limits on connections: their number, and how long a client may stall."""
 
 import asyncio
 from collections import Counter
@@ -20,7 +20,7 @@ _TOLD_EACH = 8  # of one address
 
 
 def server_options(settings: ApiSettings) -> dict[str, Any]:
-    """Return uvicorn's options that bound connections, its protocol among them.
+    """Return the uvicorn options that limit connections.
 
     Beyond `max_connections` requests are answered 503 by uvicorn itself, in plain text. Headers that name
     another address than the connection's count from trusted proxies alone; uvicorn's default trusts loopback.
@@ -45,7 +45,7 @@ def server_options(settings: ApiSettings) -> dict[str, Any]:
 
 
 class TimeoutProtocol(H11Protocol):
-    """uvicorn's protocol for HTTP/1.1 with an end to its patience.
+    """uvicorn's HTTP/1.1 protocol with timeouts.
 
     uvicorn alone waits for ever for a request's head, for the rest of a body whose request it has answered,
     and for a client to take an answer.
@@ -73,7 +73,7 @@ class TimeoutProtocol(H11Protocol):
         self._address: str | None = None  # where its connections are counted
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn
-        """Begin to wait for the first request."""
+        """Start the timeout of the first request."""
         super().connection_made(transport)
         beyond = self._count() - self.most_of_one_address
         if len(self.connections) > self.most_connections or beyond > _TOLD_EACH:
@@ -84,7 +84,7 @@ class TimeoutProtocol(H11Protocol):
         self._await_client()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
+        """Stop the timeout."""
         self._stop_waiting()
         self._stop_watching()
         if self._address is not None:
@@ -94,7 +94,7 @@ class TimeoutProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes; none of them moves a deadline before which all had to be there."""
+        """Receive bytes; they do not extend a fixed deadline."""
         super().data_received(data)
         if self._is_between_requests():
             self._stop_waiting()
@@ -107,12 +107,12 @@ class TimeoutProtocol(H11Protocol):
             self._stop_waiting()
 
     def pause_writing(self) -> None:
-        """Watch a client that does not take its answer as fast as it is made."""
+        """Start the timeout of a client that reads its response too slowly."""
         super().pause_writing()
         self._await_reader(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
-        """Stop watching."""
+        """Stop the timeout of a slow reader."""
         super().resume_writing()
         self._stop_watching()
 

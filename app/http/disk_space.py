@@ -1,11 +1,11 @@
-"""Room on the disk that uploads go to."""
+"""Free space on the disk of uploads."""
 
 from core.errors import StoreFull
 from core.store.artifacts.artifacts import Artifacts
 
 
 def require_room(artifacts: Artifacts, min_free_bytes: int, coming_bytes: int = 0) -> None:
-    """Let bytes come only where enough space is left for all else that lives on the disk.
+    """Refuse an upload that would leave too little free disk space.
 
     Raises:
         StoreFull: There is not.

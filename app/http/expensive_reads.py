@@ -1,4 +1,4 @@
-"""Bounds on reads that take seconds of work: exports, proofs, what is inside a model, downloads."""
+"""Limits on expensive reads: exports, parity reports, model trees, downloads."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 
 class ExpensiveReads:
-    """Answers that cost seconds: made by few threads, once for all who ask the same meanwhile.
+    """Expensive responses: few threads, one computation shared by equal concurrent requests.
 
     Made and used within one event loop.
 
@@ -37,7 +37,7 @@ class ExpensiveReads:
     async def answer(
         self, caller: str, question: Hashable, work: Callable[[], Result], pool: ThreadPool = EXPENSIVE
     ) -> Result:
-        """Return what a piece of work gives, or what it gives to somebody who asked the same before.
+        """Run a computation, or join one with the same key that is under way.
 
         Args:
             caller: Who asks.
@@ -96,7 +96,7 @@ class ExpensiveReads:
 
 
 def _retrieve(done: "asyncio.Task[Any]") -> None:
-    """Take note of an exception that all who waited for it have left behind."""
+    """Retrieve the exception of a task that nobody waits for any more."""
     if not done.cancelled():
         done.exception()
 
@@ -116,12 +116,12 @@ class CallersReads:
     async def answer(
         self, question: Hashable, work: Callable[[], Result], pool: ThreadPool = EXPENSIVE
     ) -> Result:
-        """Return what a piece of work gives; see `ExpensiveReads.answer`."""
+        """Run a computation; see `ExpensiveReads.answer`."""
         return await self.reads.answer(self.caller, question, work, pool)
 
 
 class Download(StreamingResponse):
-    """A file that is written as it is sent, of which a caller has few at a time.
+    """A streamed file download, limited per caller.
 
     Args:
         blocks: What is sent.

@@ -1,4 +1,4 @@
-"""Bounds on the line and the headers that a request begins with."""
+"""Limits on the URL and the headers of a request."""
 
 from http import HTTPStatus
 
@@ -15,7 +15,7 @@ _FRAMING = {b"content-length", b"transfer-encoding"}
 
 
 class HeaderLimits:
-    """ASGI middleware that refuses an address or headers beyond what anybody needs.
+    """ASGI middleware that refuses an overlong URL or headers.
 
     The server's parser has a bound of its own, on what has arrived of an unfinished head; a head that arrives
     whole passes it.
@@ -25,7 +25,7 @@ class HeaderLimits:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Handle one ASGI request."""
         if scope["type"] == "http" and (refusal := _refusal(scope)):
             status, detail = refusal
             await http_problem(status, detail, {"Connection": "close"})(scope, receive, send)

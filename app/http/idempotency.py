@@ -1,4 +1,4 @@
-"""Requests that may be repeated safely: one `Idempotency-Key`, one creation."""
+"""Idempotent creation: one `Idempotency-Key`, one creation."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ IdempotencyHeader = Annotated[
 
 
 class IdempotencyKey:
-    """The promise that a request with a key creates at most once.
+    """The idempotency key of a request, which creates at most once.
 
     Both methods run in the transaction that creates, so that the answer is kept exactly when what it
     speaks of is. Without a key they do nothing.
@@ -43,7 +43,7 @@ class IdempotencyKey:
         self._endpoint = endpoint
 
     def replay(self, tx: Transaction, request_sha256: str) -> Response | None:
-        """Return the answer that the key already got, if any.
+        """Return the stored response of the key, if any.
 
         Raises:
             InvalidInput: The key came with another request before.
@@ -56,7 +56,7 @@ class IdempotencyKey:
         return JSONResponse(record.body, record.status_code, headers={**record.headers, REPLAYED: "true"})
 
     def keep(self, tx: Transaction, request_sha256: str, answer: Response) -> None:
-        """Keep the answer for later requests with the key.
+        """Store the response for repeated requests.
 
         Raises:
             WrongState: Another request with the key was answered at the same moment.

@@ -1,4 +1,4 @@
-"""One log format for our own messages, uvicorn's and the libraries'."""
+"""Configure one log format for the service, uvicorn and libraries."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""A multipart upload, taken apart as it arrives."""
+"""Streaming parser of multipart uploads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,17 +24,17 @@ class Part:
 
 
 class FileSink(Protocol):
-    """Takes the files of an upload."""
+    """Receiver of the files of an upload."""
 
     def begin(self, field: str, filename: str) -> None:
-        """Be told that the bytes from here on belong to another file."""
+        """Start the next file."""
 
     def take(self, piece: bytes) -> None:
-        """Take the next bytes of the file."""
+        """Receive the next bytes of the file."""
 
 
 class UploadParser:
-    """Cuts the body of `multipart/form-data` into files and text fields.
+    """Parse a `multipart/form-data` body into files and text fields.
 
     Nothing is kept of a file: its bytes go to the sink in the pieces that `feed` was given.
 
@@ -76,7 +76,7 @@ class UploadParser:
         )
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes of the body.
+        """Parse the next bytes of the body.
 
         Raises:
             InvalidInput: When they are not multipart, or hold a part that is not wanted.
@@ -87,7 +87,7 @@ class UploadParser:
             raise InvalidInput.at("", f"the multipart body is malformed: {error}") from error
 
     def finish(self) -> None:
-        """Check that the body was complete.
+        """Check that the body is complete.
 
         Raises:
             InvalidInput: When it was cut short.

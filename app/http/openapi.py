@@ -1,4 +1,4 @@
-"""The OpenAPI document: problems on every operation, and neat operation ids."""
+"""Build the OpenAPI document, with problem responses and operation ids."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -180,7 +180,7 @@ _ANYWHERE = (414, 429, 431, 503)
 
 
 def problems(*statuses: int) -> Responses:
-    """Document the problems that an operation may answer with, besides those which any may."""
+    """Return the OpenAPI problem responses of an operation, common ones included."""
     return {
         status: {
             "description": _DESCRIPTIONS[status],

@@ -1,4 +1,4 @@
-"""Stored results read a page at a time from their Parquet files."""
+"""Read stored results page by page from Parquet files."""
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -75,7 +75,7 @@ def read_query(file: BinaryIO, query_id: str) -> list[dict[str, Any]]:
 
 
 def ranking_batches(file: BinaryIO) -> Iterator[pa.RecordBatch]:
-    """Give a whole ranking, a batch of rows at a time."""
+    """Yield a whole ranking in batches of rows."""
     yield from pq.ParquetFile(file).iter_batches(
         BATCH_ROWS, columns=["query_id", "document_id", "rank", "score"]
     )

@@ -1,4 +1,4 @@
-"""Parts of an address that may hold anything."""
+"""Path parameters that may hold any text."""
 
 from starlette.convertors import Convertor, register_url_convertor
 
@@ -6,7 +6,7 @@ _TEXT = "text"
 
 
 class _TextConvertor(Convertor[str]):
-    """The rest of an address with its slashes and line breaks; Starlette's `path` ends at a line break."""
+    """Match the rest of a path with slashes and line breaks; Starlette's `path` ends at a line break."""
 
     regex = r"[\s\S]*"
 
@@ -21,5 +21,5 @@ register_url_convertor(_TEXT, _TextConvertor())
 
 
 def any_text(name: str) -> str:
-    """Return a path parameter that takes the rest of the address, whatever it holds."""
+    """Return a path parameter that matches the rest of the path."""
     return f"{{{name}:{_TEXT}}}"

@@ -1,4 +1,4 @@
-"""From pydantic's error locations to JSON pointers into what the caller sent."""
+"""Convert pydantic's error locations to JSON pointers."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Asking a part of the service that may never answer."""
+"""Check parts of the service that may hang."""
 
 import asyncio
 import threading
@@ -16,7 +16,7 @@ _FORGOTTEN_SECONDS = 10.0
 
 
 class Probe(Generic[Answer]):
-    """A question that is asked in a thread of its own, so that who asks waits only as long as they like.
+    """A health check that runs in a separate thread, so that a caller can give up on it.
 
     Not in one of the pool that serves requests: when a part hangs, they all wait for it. Whoever asks while
     a question is under way gets the same answer, so that a part that hangs holds few threads.
@@ -31,7 +31,7 @@ class Probe(Generic[Answer]):
         self._asked_at = 0.0
 
     async def answer(self, timeout_seconds: float) -> Answer:
-        """Return the answer, or raise what the question does.
+        """Return the result of the check, or raise its exception.
 
         Raises:
             TimeoutError: There was none in time.

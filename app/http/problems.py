@@ -1,4 +1,4 @@
-"""Every error as an RFC 9457 problem: the one place that knows the status of an error of core."""
+"""Map every error to an RFC 9457 problem and its HTTP status."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 @dataclass(frozen=True)
 class ProblemKind:
-    """A kind of problem as clients tell it apart.
+    """A kind of problem: its type, title and status.
 
     Attributes:
         status: HTTP status code.
@@ -146,7 +146,7 @@ def problem(
 
 
 def internal_error() -> Response:
-    """Answer for a fault of ours, which says nothing about it; the log does."""
+    """Build the 500 response without details, which go to the log."""
     return http_problem(HTTPStatus.INTERNAL_SERVER_ERROR)
 
 

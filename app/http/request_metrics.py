@@ -1,4 +1,4 @@
-"""Requests by route: how many, how long, how many at this moment."""
+"""Prometheus metrics of requests by route."""
 
 import time
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _BOUNDS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 
 
 class RequestInstruments:
-    """The counters of requests.
+    """The Prometheus instruments of requests.
 
     Args:
         registry: Where they are registered.
@@ -56,7 +56,7 @@ class RequestMetrics:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Handle one ASGI request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -78,7 +78,7 @@ class RequestMetrics:
 
 
 def route_template(scope: Scope) -> str:
-    """Name the route that answered as it was declared, `/v1/jobs/{job_id}`; there are as many as routes."""
+    """Return the template of the matched route, such as `/v1/jobs/{job_id}`."""
     fastapi: Mapping[str, object] = scope.get("fastapi", {})
     # With the prefixes of the routers around it, which the route itself does not know.
     route = fastapi.get("effective_route_context") or scope.get("route")

@@ -1,4 +1,4 @@
-"""The answer to a request whose work a worker will do."""
+"""The 202 response of a request that queues a job."""
 
 from fastapi.responses import JSONResponse
 
@@ -8,5 +8,5 @@ ACCEPTED = 202
 
 
 def accepted(view: ResponseModel, location: str) -> JSONResponse:
-    """Answer 202 with what was created and where to follow it."""
+    """Return 202 with the created resource and its URL."""
     return JSONResponse(view.model_dump(mode="json"), ACCEPTED, headers={"Location": location})

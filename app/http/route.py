@@ -1,4 +1,4 @@
-"""What every route of the API does before and after its function runs."""
+"""Base route classes of the API."""
 
 from collections.abc import Callable, Coroutine
 from http import HTTPStatus
@@ -36,24 +36,24 @@ class JsonRoute(APIRoute):
         return handle_json
 
     async def answer(self, request: JsonRequest, handle: Handle) -> Response:
-        """Have a request answered."""
+        """Return the response to a request."""
         if self.body_field is not None:
             request.require_json()
         return await handle(request)
 
     def bounded(self, request: Request, settings: ApiSettings) -> JsonRequest:
-        """Bound the body that a request may have."""
+        """Apply the body limits of the route."""
         return JsonRequest(request.scope, request.receive, settings.max_json_bytes)
 
 
 class PolledRoute(JsonRoute):
-    """A JSON route for GET whose answers are made of the address and what is on record, and of nothing else.
+    """A GET route whose response depends only on the URL and the database, and is cached.
 
     As long as nothing changes, they are given again.
     """
 
     async def answer(self, request: JsonRequest, handle: Handle) -> Response:
-        """Have a request answered where the answer may not be the same as before."""
+        """Compute the response if the cached one may be stale."""
         services, address = services_of(request), (request.scope["path"], request.scope["query_string"])
 
         async def find() -> tuple[str, bytes | None]:

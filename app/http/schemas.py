@@ -1,4 +1,4 @@
-"""What all bodies share: strict requests, pages, ids and names."""
+"""Base schemas: strict requests, pages, ids and names."""
 
 import re
 from typing import Annotated, Any

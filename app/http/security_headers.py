@@ -1,4 +1,4 @@
-"""What browsers are told about every answer."""
+"""Security headers of every response."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -32,13 +32,13 @@ HEADERS = {
 
 
 class SecurityHeaders:
-    """ASGI middleware that adds to every answer what keeps a browser from being turned against us."""
+    """ASGI middleware that adds security headers to every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Handle one ASGI request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""Threads by purpose, so that nothing that waits can take the threads of what must go on.
+"""Thread pools by purpose, so that a blocked pool cannot starve another.
 
 FastAPI runs every function that is not async in one pool of 40 threads. A locked database or many exports
 occupy all of them for seconds; scoring, and what precedes it, therefore has pools of its own.
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 class ThreadPool:
-    """A bounded number of threads for one purpose, in each event loop that uses it.
+    """A bounded thread pool for one purpose, per event loop.
 
     Args:
         name: Of the purpose.
@@ -26,7 +26,7 @@ class ThreadPool:
         self._limiter: RunVar[CapacityLimiter] = RunVar(f"rankery.{name}")
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """Run a piece of work in a thread and return its result."""
+        """Run a function in a thread and return its result."""
         return await to_thread.run_sync(work, limiter=self._of_this_loop())
 
     def _of_this_loop(self) -> CapacityLimiter:

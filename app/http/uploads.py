@@ -1,4 +1,4 @@
-"""Uploads on their way from the socket to the artifact store, in constant memory."""
+"""Stream uploads from the socket to the artifact store in constant memory."""
 
 import contextlib
 import hashlib
@@ -24,7 +24,7 @@ ENVELOPE_BYTES = 2 * 2**20
 
 @dataclass(frozen=True)
 class ReceivedFile:
-    """A file that has fully arrived.
+    """A completely received file.
 
     Attributes:
         filename: Name that the client gave it, without folders.
@@ -39,7 +39,7 @@ class ReceivedFile:
 
 @dataclass(frozen=True)
 class ReceivedUpload:
-    """An upload that has fully arrived.
+    """A completely received upload.
 
     Attributes:
         files: The files by the name of their part.
@@ -51,7 +51,7 @@ class ReceivedUpload:
 
 
 class Reception:
-    """Writes the files of one upload as they arrive; all of them appear when the block ends well, or none.
+    """Write the files of an upload as they arrive; they become visible together or not at all.
 
     Args:
         artifacts: Where they go.
@@ -82,12 +82,12 @@ class Reception:
         self._open_files.__exit__(kind, error, trace)
 
     def begin(self, field: str, filename: str) -> None:
-        """Be told that the bytes from here on belong to another file."""
+        """Start the next file."""
         self._arriving[field] = _ArrivingFile(self._key_of(field), filename)
         self._blocks.append((self._arriving[field], bytearray()))
 
     def take(self, piece: bytes) -> None:
-        """Hold a piece of the present file until the next block is written.
+        """Buffer bytes of the current file until the next block is written.
 
         Raises:
             HTTPException: 413 when the upload has grown too large.
@@ -99,14 +99,14 @@ class Reception:
         self._held_bytes += len(piece)
 
     async def flush(self, at_least: int = 0) -> None:
-        """Write what is held, in a thread, once it is worth it."""
+        """Write the buffered bytes in a thread once they fill a block."""
         if self._blocks and self._held_bytes >= at_least:
             blocks, self._held_bytes = self._blocks, 0
             self._blocks = [(blocks[-1][0], bytearray())]
             await run_in_threadpool(self._write, blocks)
 
     def files(self) -> dict[str, ReceivedFile]:
-        """Return what has arrived.
+        """Return the received files and fields.
 
         Raises:
             InvalidInput: A file is empty.
@@ -151,7 +151,7 @@ def receiving(
     max_bytes: int,
     min_free_bytes: int = 0,
 ) -> Iterator[Reception]:
-    """Keep what arrives; an interrupted upload leaves not even an empty folder.
+    """Receive an upload and remove all of it if it is interrupted.
 
     Args:
         artifacts: Where it goes.
@@ -173,7 +173,7 @@ def receiving(
 
 
 def refuse_declared_size(headers: Headers, max_bytes: int, artifacts: Artifacts, min_free_bytes: int) -> None:
-    """Refuse an upload whose Content-Length already says that it is too large, or has no room.
+    """Refuse an upload whose Content-Length exceeds the limit or the free space.
 
     Raises:
         HTTPException: 413.
@@ -194,7 +194,7 @@ async def receive_upload(
     texts: Mapping[str, int],
     max_bytes: int,
 ) -> ReceivedUpload:
-    """Stream the files of a multipart body to where they are kept.
+    """Stream the files of a multipart body into the artifact store.
 
     Args:
         body: The request's body in pieces.

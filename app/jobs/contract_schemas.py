@@ -1,4 +1,4 @@
-"""The conventions of numbers, as requested and as shown."""
+"""Metric conventions in requests and responses."""
 
 from typing import Annotated, Any, Literal
 
@@ -69,7 +69,7 @@ Contract = Annotated[
 
 
 class Conventions(ResponseModel):
-    """What two tools that both say NDCG@10 may still disagree on."""
+    """The conventions in which two tools may differ on the same metric."""
 
     gain: Gain = Field(description="What a label is worth: 2^y − 1, y, or a list by label")
     discount: Discount = Field(description="D(r): log2(1 + r), LETOR's, or r")

@@ -1,4 +1,4 @@
-"""Uploads of one file that a job reads: both are kept, or neither."""
+"""Receive an uploaded file and queue its job in one transaction."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -29,7 +29,7 @@ async def receive_file(
     max_bytes: int,
     check: Callable[[ReceivedUpload], T],
 ) -> T:
-    """Stream the file of a multipart body to where it is kept.
+    """Stream the file of a multipart body into the artifact store.
 
     Args:
         request: The request.
@@ -56,7 +56,7 @@ async def receive_file(
 
 
 def missing_file(files: Mapping[str, ReceivedFile], noun: str) -> list[InputProblem]:
-    """Find out whether the file is there."""
+    """Return the problem of an upload without a file, or None."""
     if _FILE in files:
         return []
     return [InputProblem(f"/{_FILE}", f"required: the {noun}, as a part with this name and a filename")]
@@ -70,7 +70,7 @@ def queue_reading(
     folder: str,
     queue: Callable[[Transaction], JobRow],
 ) -> Response:
-    """Queue the job that reads a file, for the key that it came with.
+    """Queue the job that reads a file, for the API key of the upload.
 
     Args:
         services: Where the file is.

@@ -1,4 +1,4 @@
-"""Jobs as submitted, a union told apart by `kind`."""
+"""Requests to submit jobs, a union discriminated by `kind`."""
 
 from typing import Annotated, Any, Literal
 
@@ -62,21 +62,21 @@ class EarlyStoppingRequest(RequestModel):
 
 
 class DiagnosticsRequest(RequestModel):
-    """Follow what the papers say of a loss while it trains."""
+    """Compute diagnostics of a loss during training."""
 
     interval: int = Field(ge=1, le=100_000, description="Iterations from one look to the next", examples=[10])
     cutoff: int = Field(10, ge=1, le=10_000, description="k of the top k that is looked at")
 
 
 class LossDiagnosticsRequest(RequestModel):
-    """See what the papers say of a loss at the scores of a model."""
+    """Compute diagnostics of a loss at the scores of a model."""
 
     loss: LossRequest
     cutoff: int = Field(10, ge=1, le=10_000, description="k of the top k that is looked at")
 
 
 class LimitsRequest(RequestModel):
-    """End the job as failed when it takes more than this; the workers' own limits hold as well."""
+    """Limits above which the job fails; the worker's limits apply as well."""
 
     seconds: float | None = Field(
         None, gt=0, le=31_536_000, description="Running time over all attempts", examples=[3600]
@@ -87,7 +87,7 @@ class LimitsRequest(RequestModel):
 
 
 class QueuedRequest(RequestModel):
-    """What all jobs have in common."""
+    """Fields shared by all job requests."""
 
     priority: Priority = Field(
         "normal", description="Jobs of a higher one go first; among equals, keys take turns"
@@ -123,7 +123,7 @@ class TrainRequest(QueuedRequest):
 
 
 class EvaluateRequest(QueuedRequest):
-    """Measure a model, or a ranking from elsewhere, on a dataset."""
+    """Evaluate a model or an uploaded ranking on a dataset."""
 
     kind: Literal["evaluate"]
     model: ModelReference | None = Field(None, description="What ranks; or `ranking_id`")
@@ -196,7 +196,7 @@ class CompareRequest(QueuedRequest):
 
 
 class PartialDependenceRequest(RequestModel):
-    """How a model's scores follow single features."""
+    """Partial dependence of a model's scores on single features."""
 
     features: list[Annotated[str, Field(max_length=1024)]] | None = Field(
         None,
@@ -209,7 +209,7 @@ class PartialDependenceRequest(RequestModel):
 
 
 class InspectRequest(QueuedRequest):
-    """Find out what a model looks at: permutation importance and partial dependence on a dataset."""
+    """Measure permutation importance and partial dependence of a model on a dataset."""
 
     kind: Literal["inspect"]
     model: ModelReference
@@ -237,7 +237,7 @@ MOST_JOBS_AT_ONCE = 256
 
 
 class JobBatchRequest(RequestModel):
-    """Several jobs, such as the trainings of a grid, of which all are queued or none."""
+    """Several jobs, such as the trainings of a grid, queued together or not at all."""
 
     jobs: list[JobRequest] = Field(min_length=1, max_length=MOST_JOBS_AT_ONCE)
 

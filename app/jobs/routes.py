@@ -1,4 +1,4 @@
-"""Submitting, following and cancelling jobs."""
+"""Routes to submit, follow and cancel jobs."""
 
 from typing import Annotated
 
@@ -109,7 +109,7 @@ def list_jobs(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> JobPage:
-    """List jobs, newest first where nothing else is asked for."""
+    """List jobs, newest first by default."""
     with services.store.read() as tx:
         page = tx.jobs.page(cursor, limit, status=status, kind=kind, dataset_id=dataset, text=text, sort=sort)
         return JobPage(items=Job.all_of(tx, page.items), next_cursor=page.next_cursor)

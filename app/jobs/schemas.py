@@ -1,4 +1,4 @@
-"""Jobs as shown."""
+"""Responses that show jobs."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -153,13 +153,13 @@ class Job(ResponseModel):
 
 
 class JobWithAttempts(Job):
-    """A job, and who has worked on it."""
+    """A job with its attempts."""
 
     attempts: list[Attempt] = Field(description="Oldest first")
 
     @classmethod
     def of(cls, tx: Transaction, row: JobRow) -> "JobWithAttempts":
-        """Show a job on record with its claims."""
+        """Return the response of a stored job and its attempts."""
         attempts = [Attempt.model_validate(attempt) for attempt in tx.attempts.of(row.id)]
         return cls.model_construct(**dict(Job.of(tx, row)), attempts=attempts)
 

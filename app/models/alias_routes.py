@@ -58,7 +58,7 @@ def set_alias(
     services: UseServices,
     caller: UseCaller,
 ) -> Model | Response:
-    """Let `name@alias` mean one version from now on; scoring follows at once, everywhere within a second.
+    """Point `name@alias` at a version; all processes follow within a second.
 
     An alias with a gate that points at another version is moved by a job, `202`, which compares the two
     first: it fails with the reason where the gate, as it is now, does not let the version pass, or where the
@@ -84,7 +84,7 @@ def set_alias(
 
 @router.delete("/{alias}", summary="Remove an alias", status_code=204, responses=problems(404))
 def remove_alias(name: Name, alias: AliasName, services: UseServices, caller: UseCaller) -> None:
-    """Let an alias point nowhere; its history and its gate stay."""
+    """Remove an alias; its history and its gate stay."""
     with services.store.begin() as tx:
         tx.aliases.remove(name, alias, caller.key_id)
     services.models.invalidate_references()
@@ -96,7 +96,7 @@ def remove_alias(name: Name, alias: AliasName, services: UseServices, caller: Us
 def list_alias_moves(
     name: Name, alias: AliasName, services: UseServices, cursor: Cursor = None, limit: Limit = 50
 ) -> AliasHistory:
-    """List the moves of an alias and the refusals of its gate, newest first, with what the gate found."""
+    """List the moves and gate refusals of an alias, newest first, with the gate's reports."""
     with services.store.read() as tx:
         page = tx.aliases.history(name, alias, cursor, limit)
     return AliasHistory.model_validate(page)
@@ -158,7 +158,7 @@ _GATE_EXAMPLES: Any = {
 
 @gates_router.get("", summary="Show the gate of an alias", responses={**NOT_MODIFIED, **problems(404)})
 def get_gate(name: Name, alias: AliasName, services: UseServices) -> Gate:
-    """Show what a version must show before the alias moves to it."""
+    """Show the promotion gate of an alias."""
     with services.store.read() as tx:
         return Gate.of(tx.gates.get(name, alias))
 
@@ -171,7 +171,7 @@ def set_gate(
     services: UseServices,
     caller: UseCaller,
 ) -> Gate:
-    """Ask every version from now on for a comparison with the one that the alias points at.
+    """Set the promotion gate of an alias: later moves need a comparison.
 
     Its dataset cannot be deleted while the gate is there. Rollbacks pass by it, as does the first version
     that the alias points at; whoever may write may also delete it. The history and the audit tell of each.
@@ -185,6 +185,6 @@ def set_gate(
 
 @gates_router.delete("", summary="Delete the gate of an alias", status_code=204, responses=problems(404))
 def delete_gate(name: Name, alias: AliasName, services: UseServices) -> None:
-    """Let the alias move freely; jobs that were queued before still judge by the gate as it was."""
+    """Delete the promotion gate of an alias; jobs already queued keep the former gate."""
     with services.store.begin() as tx:
         tx.gates.delete(name, alias)

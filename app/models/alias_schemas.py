@@ -1,4 +1,4 @@
-"""Aliases of models, their history, and the gates that they may have."""
+"""Requests and responses of aliases, their history and their gates."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -40,7 +40,7 @@ _GATE_EXAMPLE: Json = {
 
 
 class AliasRequest(RequestModel):
-    """Where an alias should point."""
+    """A request to point an alias at a version."""
 
     version: int = Field(ge=1, le=2**31 - 1, description="An existing version of the name", examples=[3])
 
@@ -73,7 +73,7 @@ class Alias(ResponseModel):
 
     @classmethod
     def of(cls, row: ModelAlias, gated: bool) -> "Alias":
-        """Show an alias on record."""
+        """Return the response of a stored alias."""
         return cls(
             name=row.name,
             alias=row.alias,
@@ -91,7 +91,7 @@ class AliasList(ResponseModel):
 
 
 class AliasMove(ResponseModel):
-    """Something that was done with an alias, or tried."""
+    """A move of an alias, or a refused one."""
 
     model_config = ConfigDict(
         from_attributes=True,
@@ -133,14 +133,14 @@ class AliasMove(ResponseModel):
 
 
 class AliasHistory(ResponseModel):
-    """A page of what was done with an alias, newest first."""
+    """A page of an alias's history, newest first."""
 
     items: list[AliasMove]
     next_cursor: NextCursor
 
 
 class GateRequest(RequestModel):
-    """What a version must show before the alias moves to it."""
+    """A promotion gate: the comparison that a version must pass before the alias moves."""
 
     dataset_id: Id = Field(description="A ready dataset that the two versions are compared on")
     metric: str = Field(
@@ -174,7 +174,7 @@ class GateRequest(RequestModel):
 
 
 class Gate(ResponseModel):
-    """What a version must show before the alias moves to it."""
+    """A promotion gate: the comparison that a version must pass before the alias moves."""
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_GATE_EXAMPLE]})
 
@@ -195,7 +195,7 @@ class Gate(ResponseModel):
 
     @classmethod
     def of(cls, row: AliasGate) -> "Gate":
-        """Show a gate on record."""
+        """Return the response of a stored gate."""
         own: dict[str, Any] = {
             name: getattr(row, name) for name in ("name", "alias", "dataset_id", "key_id", "updated_at")
         }

@@ -1,4 +1,4 @@
-"""Models in the form that other engines read, and the proof that they say the same there."""
+"""Export models to other engines, with a proof of equal scores."""
 
 from collections.abc import Callable
 from functools import partial
@@ -76,7 +76,7 @@ NamedWithData = Annotated[ParityRequest, Body(openapi_examples=_EXAMPLES)]
     responses={**_FILE, **problems(*_WITHOUT_DATA)},
 )
 async def export(ref: Reference, services: UseServices, expensive: UseExpensive, asked: Asked) -> Response:
-    """Download a model in the form that another engine reads.
+    """Export a model to the format of another engine.
 
     A model that the format, or the version of the engine, would not say the same of is refused.
     """
@@ -92,7 +92,7 @@ async def export(ref: Reference, services: UseServices, expensive: UseExpensive,
 async def export_archive(
     ref: Reference, services: UseServices, expensive: UseExpensive, asked: AskedWithData
 ) -> Response:
-    """Download the file, how to load it, the parity report, and golden vectors to replay in the engine."""
+    """Download the model file, instructions, the parity report and golden vectors."""
     return await _archive(services, expensive, ref, asked)
 
 
@@ -104,7 +104,7 @@ async def export_archive(
 async def get_export_parity(
     ref: Reference, services: UseServices, expensive: UseExpensive, asked: AskedWithData
 ) -> ExportParity:
-    """Hold an export against its model, in the arithmetic of the engine.
+    """Compare an export with its model in the engine's arithmetic.
 
     What was written is read back and evaluated over documents, the first queries of up to 10,000, and over
     the neighbours of every threshold.
@@ -121,7 +121,7 @@ async def get_export_parity(
 async def export_named(
     ref: Reference, services: UseServices, expensive: UseExpensive, body: Named
 ) -> Response:
-    """Download a model as by GET, with its features called what the engine calls them."""
+    """Export a model with the feature names of the engine."""
     return await _file(services, expensive, ref, body)
 
 
@@ -134,7 +134,7 @@ async def export_named(
 async def export_named_archive(
     ref: Reference, services: UseServices, expensive: UseExpensive, body: NamedWithData
 ) -> Response:
-    """Download an archive as by GET, with the features called what the engine calls them."""
+    """Download an export archive with the feature names of the engine."""
     return await _archive(services, expensive, ref, body)
 
 
@@ -146,7 +146,7 @@ async def export_named_archive(
 async def export_named_parity(
     ref: Reference, services: UseServices, expensive: UseExpensive, body: NamedWithData
 ) -> ExportParity:
-    """Hold an export against its model as by GET, with the features called what the engine calls them."""
+    """Compare an export with its model, using the feature names of the engine."""
     return await _parity(services, expensive, ref, body)
 
 

@@ -1,4 +1,4 @@
-"""Exports: what is asked for, and what the proof says."""
+"""Requests for exports, and the parity report."""
 
 from typing import Annotated, Any
 
@@ -60,7 +60,7 @@ class ExportQuery(RequestModel):
     )
 
     def options(self) -> ExportOptions:
-        """Return what core is told."""
+        """Return the export options for core."""
         return ExportOptions(**self.model_dump(include=set(OPTIONS)))
 
 
@@ -122,7 +122,7 @@ class ExportedModel(ResponseModel):
 
 
 class DataParity(ResponseModel):
-    """An export held against its model over documents."""
+    """Parity of an export over documents."""
 
     queries: int = Field(description="Queries", examples=[82])
     documents: int = Field(description="Documents that were scored", examples=[9937])
@@ -147,7 +147,7 @@ class DataParity(ResponseModel):
 
 
 class Difference(ResponseModel):
-    """A value that the engine sends elsewhere."""
+    """A value for which the engine takes another branch."""
 
     tree: int = Field(description="From 0", examples=[0])
     feature: str = Field(description="As the engine calls it", examples=["ctr"])
@@ -158,7 +158,7 @@ class Difference(ResponseModel):
 
 
 class NeighbourParity(ResponseModel):
-    """An export held against its model at every split, over the neighbours of its threshold."""
+    """Parity of an export at every split, over the neighbours of its threshold."""
 
     splits: int = Field(description="Splits of the model", examples=[31_500])
     decisions: int = Field(
@@ -196,7 +196,7 @@ class EngineParity(ResponseModel):
 
 
 class ExportParity(ResponseModel):
-    """The proof: what was written, read back and evaluated as the engine does, beside the model."""
+    """The parity report: the export read back and evaluated as the engine does."""
 
     model: ExportedModel
     dataset_id: str | None = Field(

@@ -1,4 +1,4 @@
-"""Stored models exported, and held against the data that is on record."""
+"""Export stored models and compare them over stored data."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -38,7 +38,7 @@ class ExportedFile:
 
 @dataclass(frozen=True)
 class Proof:
-    """An export with what it was held against.
+    """An export with its parity report.
 
     Attributes:
         export: The export.
@@ -53,7 +53,7 @@ class Proof:
     about: dict[str, Any]
 
     def view(self) -> dict[str, Any]:
-        """Return the report as it is shown."""
+        """Return the report as a response."""
         return {**self.about, **asdict(self.report)}
 
     def packed(self) -> bytes:
@@ -62,7 +62,7 @@ class Proof:
 
 
 def model_of(services: Services, reference: str) -> Model:
-    """Return the model that a reference means.
+    """Resolve a model reference.
 
     Raises:
         NotFound: It means none.
@@ -107,7 +107,7 @@ def exported(store: Store, model: Model, asked: ExportQuery) -> Export:
 
 
 def proven(store: Store, model: Model, asked: ParityQuery) -> Proof:
-    """Export a model and hold what was written against it.
+    """Export a model and compare the export with it.
 
     Raises:
         InvalidInput: As `exported`.
@@ -133,7 +133,7 @@ def proven(store: Store, model: Model, asked: ParityQuery) -> Proof:
 def _documents(
     store: Store, model: Model, dataset_id: str | None
 ) -> tuple[str | None, RankingDataset | None]:
-    """Read the documents to compare over: those named, else the first that can be had of the model's own."""
+    """Read the documents to compare: those requested, else the first ones of the model's datasets."""
     if dataset_id is not None:
         return dataset_id, _read(store, model, dataset_id)
     with store.read() as tx:

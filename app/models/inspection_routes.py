@@ -1,4 +1,4 @@
-"""What models look at: their trees, and the inspections that jobs made."""
+"""Routes of feature importance, trees and inspections of models."""
 
 from typing import Annotated
 
@@ -25,7 +25,7 @@ router = APIRouter(route_class=JsonRoute)
     responses={**NOT_MODIFIED, **problems(404)},
 )
 def get_inspection(inspection_id: str, services: UseServices) -> Inspection:
-    """Show what a model loses when features are shuffled, and how its scores follow them."""
+    """Show permutation importance and partial dependence of a model."""
     with services.store.read() as tx:
         inspection = tx.inspections.get(inspection_id)
     return Inspection.model_validate(inspection)
@@ -78,7 +78,7 @@ async def get_tree(
     root: Annotated[int, Query(ge=0, le=2**31 - 1, description="The split to begin with")] = 0,
     depth: Annotated[int, Query(ge=1, le=MOST_DEPTH, description="Levels of splits")] = 16,
 ) -> ModelTree:
-    """Show the questions of one tree, nested, or those below one of its splits."""
+    """Show one tree as nested splits, or the subtree of one split."""
     model = await run_in_threadpool(model_of, services, ref)
     return await expensive.answer(
         ("tree", model.id, index, root, depth),

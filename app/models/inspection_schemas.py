@@ -1,4 +1,4 @@
-"""What models look at, as shown."""
+"""Responses of inspections, feature importance and trees."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -14,7 +14,7 @@ Within = Literal["dataset", "query"]
 
 
 class FeaturePermutation(ResponseModel):
-    """What the model loses when one feature is shuffled."""
+    """The permutation importance of one feature."""
 
     feature: str = Field(examples=["bm25"])
     mean: float | None = Field(
@@ -49,7 +49,7 @@ class MissingResponse(Response):
 
 
 class FeatureDependence(ResponseModel):
-    """How the scores follow one feature."""
+    """The partial dependence on one feature."""
 
     feature: str = Field(examples=["bm25"])
     points: list[DependencePoint] = Field(description="By ascending value")
@@ -86,7 +86,7 @@ _RESPONSE: Json = {"mean": 0.41, "lower": -0.2, "upper": 0.9}
 
 
 class Inspection(InspectionEntry):
-    """What a model looks at, as a dataset shows it."""
+    """Feature importance and partial dependence of a model on a dataset."""
 
     model_config = ConfigDict(
         from_attributes=True,
@@ -130,7 +130,7 @@ class Inspection(InspectionEntry):
 
 
 class FeatureImportance(ResponseModel):
-    """What one feature does in the trees."""
+    """The split count and gain of one feature."""
 
     feature: str = Field(examples=["bm25"])
     gain: float = Field(description="Sum of the gains of its splits", examples=[1830.5])
@@ -140,7 +140,7 @@ class FeatureImportance(ResponseModel):
 
 
 class ModelImportance(ResponseModel):
-    """What the features do in a model's trees, as LightGBM's `feature_importance` tells it."""
+    """Split counts and gains of all features, equal to LightGBM's `feature_importance`."""
 
     model_id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
     trees: int = Field(examples=[312])
@@ -148,14 +148,14 @@ class ModelImportance(ResponseModel):
 
 
 class LinearLeaf(ResponseModel):
-    """What a linear leaf adds, where none of its features is missing."""
+    """The linear function of a leaf, for documents without missing features."""
 
     constant: float
     coefficients: dict[str, float] = Field(description="By feature")
 
 
 class TreeLeaf(ResponseModel):
-    """Where a descent ends."""
+    """A leaf of a tree."""
 
     kind: Literal["leaf"]
     leaf: int = Field(description="Its number in the tree")
@@ -165,7 +165,7 @@ class TreeLeaf(ResponseModel):
 
 
 class TreeSplit(ResponseModel):
-    """A question about one feature."""
+    """A split on one feature."""
 
     kind: Literal["split"]
     split: int = Field(description="Its number in the tree, 0 for the root")

@@ -1,4 +1,4 @@
-"""Gates of aliases, and the moves that they judge."""
+"""Promotion gates of aliases, and the jobs that apply them."""
 
 from dataclasses import asdict
 
@@ -21,7 +21,7 @@ _COMPARING = ("contract", "label_map", "permutations", "seed")
 
 
 def gate_rule(tx: Transaction, request: GateRequest) -> Json:
-    """Check a gate and return what is kept of it, its contract spelled out.
+    """Validate a gate and return its stored rule, with the contract resolved.
 
     Raises:
         InvalidInput: For what is wrong with it by itself, or with its labels.
@@ -41,7 +41,7 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
 
 
 def promotion(row: ModelAlias, challenger: Model, gate: AliasGate) -> PromoteJob:
-    """Return the job that moves an alias if its gate, as it is now, lets the challenger pass."""
+    """Return the job that moves an alias if the challenger passes its current gate."""
     rule = GateRule(**{name: value for name, value in gate.rule.items() if name not in _COMPARING})
     spec = {
         "model_name": row.name,

@@ -1,4 +1,4 @@
-"""Trainings that are to be carried out again."""
+"""Jobs that reproduce a training."""
 
 from core.errors import NotFound, WrongState
 from core.jobs.reproduce import ReproduceJob
@@ -6,7 +6,7 @@ from core.store import Model, Transaction
 
 
 def reproduction(tx: Transaction, model: Model) -> ReproduceJob:
-    """Return the job that trains a model again as it was trained.
+    """Return the job that reproduces the training of a model.
 
     Raises:
         WrongState: It was not trained here, or a dataset that decides it is gone.

@@ -76,7 +76,7 @@ def list_models(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> ModelPage:
-    """List model versions, newest first; of several tags a model must have all."""
+    """List model versions, newest first, filtered by tags that must all match."""
     with services.store.read() as tx:
         page = tx.models.page(cursor, limit, name=name, tags=_wanted(tag))
         aliases = tx.models.aliases_of(model.id for model in page.items)
@@ -94,7 +94,7 @@ def list_model_names(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> NamedModelPage:
-    """List each name with its latest version, which has all of several tags, and where its aliases point.
+    """List model names with their latest version and aliases, filtered by tags that must all match.
 
     Versions count up from 1, so that the latest one also tells how many there are.
     """
@@ -123,7 +123,7 @@ def change_model(
     body: Annotated[ModelChanges, Body(openapi_examples=_CHANGE_EXAMPLES)],
     services: UseServices,
 ) -> Model:
-    """Change what is said of a model: its description, and those of its tags that are named."""
+    """Change the description and the named tags of a model."""
     with services.store.begin() as tx:
         model = tx.models.resolve(ref)
         if "description" in body.model_fields_set:
@@ -153,7 +153,7 @@ jobs_router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute
 async def import_model(
     request: Request, services: UseServices, caller: UseCaller, idempotency: UseIdempotencyKey
 ) -> Response:
-    """Take in a model that LightGBM trained elsewhere, as the next version of a name.
+    """Import a LightGBM model as the next version of a name.
 
     A job reads the text, loads it into LightGBM in a process of its own and compares the scores of both on
     random documents; where anything is wrong it fails with the reason and nothing is kept.
@@ -187,7 +187,7 @@ def reproduce_model(
     idempotency: UseIdempotencyKey,
     body_sha256: BodySha256,
 ) -> Response:
-    """Train a model again from its lineage and see whether the same bytes come out; no model is made.
+    """Repeat a training from its lineage and compare the bytes; no model is created.
 
     The job's result is `{"model_id", "equal", "sha256", "expected_sha256", "stored_sha256", "differences"}`:
     `equal` where the new text, the checksum on record and the stored text are the same, and what differs from

@@ -1,4 +1,4 @@
-"""Models as shown, and what may be said of them."""
+"""Requests and responses of models."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -24,7 +24,7 @@ _OTHER_TAGS: Any = {"additionalProperties": False}  # which the patterns of name
 
 
 class LineageDataset(ResponseModel):
-    """A dataset that a training was given."""
+    """A dataset used by a training."""
 
     id: str
     digest: str | None = Field(description="What decides its content: the same for the same content")
@@ -32,7 +32,7 @@ class LineageDataset(ResponseModel):
 
 
 class Lineage(ResponseModel):
-    """What a model was made of and by what: all that decides its bytes."""
+    """The lineage of a model: everything that determines its bytes."""
 
     job_id: str
     datasets: dict[str, LineageDataset] = Field(description="By role: train, validation, test")
@@ -131,7 +131,7 @@ class Model(ResponseModel):
 
     @classmethod
     def of(cls, row: ModelRow, aliases: list[str]) -> "Model":
-        """Show a model on record with the aliases that point at it."""
+        """Return the response of a stored model and its aliases."""
         columns = {name: getattr(row, name) for name in cls.model_fields if name != "aliases"}
         return cls(**columns, aliases=aliases)
 
@@ -144,7 +144,7 @@ class ModelPage(ResponseModel):
 
 
 class LatestVersion(ResponseModel):
-    """The latest version of a name, in short."""
+    """A summary of the latest version of a name."""
 
     id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
     version: int = Field(examples=[3])
@@ -174,14 +174,14 @@ class NamedModel(ResponseModel):
 
 
 class NamedModelPage(ResponseModel):
-    """A page of names, the one that got a version last first."""
+    """A page of names, most recently updated first."""
 
     items: list[NamedModel]
     next_cursor: NextCursor
 
 
 class ModelChanges(RequestModel):
-    """What is said of a model; what is left out stays as it is."""
+    """Changes to a model's description and tags; omitted fields stay."""
 
     description: Description | None = Field(
         None, description="In the place of the one that it has; null for none", examples=["The spring model"]
@@ -196,7 +196,7 @@ class ModelChanges(RequestModel):
 
 
 class ImportedModel(RequestModel):
-    """What is said of a model that comes from elsewhere."""
+    """The description of an imported model."""
 
     name: ModelName
     description: Description | None = None

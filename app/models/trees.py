@@ -1,4 +1,4 @@
-"""The trees of a stored model, read to be looked at."""
+"""Read the trees of a stored model for display."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from core.store import Model
 
 
 class InspectedModel:
-    """What was stored of one model.
+    """The stored text of one model.
 
     Raises:
         ModelError: Its text is damaged.
@@ -21,7 +21,7 @@ class InspectedModel:
         self._text = services.texts.of(self._model.id)
 
     def importance(self) -> ModelImportance:
-        """Return what each feature does, the largest gain first."""
+        """Return the importance of each feature, largest gain first."""
         found = split_importance(self._text)
         gain_share = found.gain / max(found.gain.sum(), np.finfo(np.float64).tiny)
         split_share = found.split / max(int(found.split.sum()), 1)
@@ -38,7 +38,7 @@ class InspectedModel:
         return ModelImportance(model_id=self._model.id, trees=len(self._text.trees), features=features)
 
     def tree(self, index: int, root: int, depth: int) -> ModelTree:
-        """Return a tree, or what is below one of its splits.
+        """Return a tree, or the subtree of one of its splits.
 
         Raises:
             InvalidInput: There is no such tree, or no such split.

@@ -1,4 +1,4 @@
-"""Uploads of models that were trained elsewhere."""
+"""Upload models trained outside the service."""
 
 import hashlib
 import json
@@ -90,7 +90,7 @@ class ModelUpload:
 
     @classmethod
     def of(cls, received: ReceivedUpload, upload_id: str) -> "ModelUpload":
-        """Check what has arrived.
+        """Validate the received files.
 
         Raises:
             InvalidInput: With a pointer for each part that is missing or unfit.
@@ -112,12 +112,12 @@ class ModelUpload:
 
     @property
     def sha256(self) -> str:
-        """Checksum of all that was sent."""
+        """Return the checksum of the upload."""
         content = json.dumps([self.file.filename, self.file.sha256, self.said.model_dump()], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
     def spec(self) -> ImportModelJob:
-        """Return the job that imports it."""
+        """Return the specification of the job that imports it."""
         return ImportModelJob(
             upload_id=self.upload_id,
             model_name=self.said.name,
@@ -132,7 +132,7 @@ class ModelUpload:
 def register_model(
     services: Services, key_id: str | None, idempotency: IdempotencyKey, upload: ModelUpload
 ) -> Response:
-    """Queue the job that imports a model, for the key that it came with.
+    """Queue the job that imports a model, for the API key of the upload.
 
     Raises:
         JobQuotaExceeded: The key has too many jobs.

@@ -1,4 +1,4 @@
-"""What the database tells: the queue, what has ended, what is stored.
+"""Prometheus metrics read from the database: the queue, ended jobs, stored objects.
 
 The same from every API process, since all read the one database: take the maximum over them, not the sum.
 """
@@ -35,7 +35,7 @@ _LOST = "lost"
 
 @dataclass(frozen=True)
 class DatabaseSnapshot:
-    """What the database held at a moment.
+    """A snapshot of the counts in the database.
 
     Attributes:
         at: The moment.
@@ -53,7 +53,7 @@ class DatabaseSnapshot:
 
     @classmethod
     def take(cls, store: Store) -> "DatabaseSnapshot":
-        """Read the database.
+        """Take a snapshot of the database.
 
         Raises:
             StoreUnavailable: It cannot be reached.
@@ -69,7 +69,7 @@ class DatabaseSnapshot:
 
 
 class DatabaseCollector:
-    """Tells Prometheus of the latest reading.
+    """Export the latest snapshot to Prometheus.
 
     Args:
         latest: Returns it, None while the database is away.
@@ -79,7 +79,7 @@ class DatabaseCollector:
         self._latest = latest
 
     def collect(self) -> Iterator[Metric]:
-        """List the metrics; without a database only that there is none."""
+        """Yield the metrics, or only the outage if there is no database."""
         reading = self._latest()
         up = 0 if reading is None else 1
         yield GaugeMetricFamily("rankery_database_up", "Whether the database answers", value=up)

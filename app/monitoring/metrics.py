@@ -1,4 +1,4 @@
-"""All metrics of one application, and the reading of the database that some of them come from."""
+"""The Prometheus metrics of one application, including those read from the database."""
 
 import platform
 import time
@@ -30,7 +30,7 @@ _log = structlog.stdlib.get_logger("rankery.metrics")
 
 
 class Metrics:
-    """The metrics of one application, in a registry of their own.
+    """The metrics of one application, in a separate registry.
 
     Args:
         store: Whose contents are told of.
@@ -55,7 +55,7 @@ class Metrics:
             collector(registry=self._registry)
 
     async def exposition(self, accept: str) -> tuple[bytes, str]:
-        """Write all metrics, and say in which format.
+        """Return all metrics as text, with their content type.
 
         The database is read unless it was a moment ago. One that is away or hangs is one of the metrics.
 
@@ -77,7 +77,7 @@ class Metrics:
 
 
 class _Process:
-    """What this process knows by itself."""
+    """Metrics of this process."""
 
     def __init__(self, models: ServedModels, version: str) -> None:
         self._models = models

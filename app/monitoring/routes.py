@@ -22,13 +22,13 @@ health_router = APIRouter(tags=["health"])
 
 
 class Health(ResponseModel):
-    """The process answers."""
+    """The process is alive."""
 
     status: Literal["ok"] = "ok"
 
 
 class Readiness(ResponseModel):
-    """Every part answers."""
+    """Every part of the service works."""
 
     status: Literal["ready"] = "ready"
     checks: dict[str, Literal["ok"]] = Field(examples=[{"database": "ok", "storage": "ok", "broker": "ok"}])
@@ -43,7 +43,7 @@ class Readiness(ResponseModel):
 # Both run on the event loop, because all threads that serve requests may be waiting for a part that hangs.
 @health_router.get("/healthz", summary="Is the process alive")
 async def healthz() -> Health:
-    """Answer as long as the process does, whatever else is down."""
+    """Report that the process is alive."""
     return Health()
 
 
@@ -80,7 +80,7 @@ metrics_router = APIRouter(include_in_schema=False)
 
 @metrics_router.get("/metrics")
 async def metrics(request: Request, services: UseServices) -> Response:
-    """Tell what the service does and has done, as text or, where asked for, as OpenMetrics."""
+    """Return the Prometheus metrics, as text or OpenMetrics."""
     content, content_type = await services.metrics.exposition(request.headers.get("accept", ""))
     return Response(content, headers={"content-type": content_type, "cache-control": "no-store"})
 
@@ -91,7 +91,7 @@ polled_overview_router = APIRouter(tags=["overview"], route_class=PolledRoute)
 
 @overview_router.get("/workers", summary="List workers", responses={**NOT_MODIFIED, **problems()})
 def list_workers(services: UseServices) -> WorkerList:
-    """List the workers that were heard of lately, since when they run, and what they are at."""
+    """List live workers with their start time and running jobs."""
     with services.store.read() as tx:
         workers, running = tx.workers.present(), tx.jobs.running_on("")
     return WorkerList(items=[WorkerAtWork.of(worker, running) for worker in workers])
@@ -99,7 +99,7 @@ def list_workers(services: UseServices) -> WorkerList:
 
 @polled_overview_router.get("/counts", summary="Count everything", responses={**NOT_MODIFIED, **problems()})
 def get_counts(services: UseServices) -> Counts:
-    """Tell how many jobs there are in each status, and how many datasets, models and results."""
+    """Count jobs by status, and datasets, models and results."""
     with services.store.read() as tx:
         return Counts(jobs=tx.figures.jobs(), **tx.figures.kept())
 
@@ -112,7 +112,7 @@ def list_aliased_models(
     alias: Annotated[str, Query(pattern=MODEL_NAME, description="The alias", examples=["champion"])],
     limit: Limit = 50,
 ) -> AliasedModels:
-    """List where an alias points for each name that has it, the latest moved first, with its metrics."""
+    """List the targets of an alias across model names, last moved first, with metrics."""
     with services.store.read() as tx:
         rows, gated = tx.aliases.everywhere(alias, limit), tx.gates.names_of(alias)
     return AliasedModels(items=[AliasedModel.of(row, row.name in gated) for row in rows])

@@ -1,4 +1,4 @@
-"""The service at a glance: who works, how much there is, which models are in use."""
+"""Responses of the overview: workers, counts and models in use."""
 
 from datetime import datetime
 from typing import Literal
@@ -12,7 +12,7 @@ from core.store import Job, ModelAlias, Worker
 
 
 class RunningJob(ResponseModel):
-    """What a worker is at."""
+    """A job that a worker is running."""
 
     id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
     kind: JobKind
@@ -29,7 +29,7 @@ class RunningJob(ResponseModel):
 
 
 class WorkerAtWork(ResponseModel):
-    """A worker that was heard of a moment ago."""
+    """A live worker."""
 
     model_config = ConfigDict(
         from_attributes=True,
@@ -64,7 +64,7 @@ class WorkerAtWork(ResponseModel):
 
     @classmethod
     def of(cls, worker: Worker, running: list[Job]) -> "WorkerAtWork":
-        """Show a worker with its share of the running jobs."""
+        """Return the response of a worker with its running jobs."""
         own = [job for job in running if (job.worker or "").startswith(f"{worker.name}/")]
         return cls(
             name=worker.name,
@@ -77,13 +77,13 @@ class WorkerAtWork(ResponseModel):
 
 
 class WorkerList(ResponseModel):
-    """The workers that are there, the oldest first."""
+    """The live workers, oldest first."""
 
     items: list[WorkerAtWork]
 
 
 class Counts(ResponseModel):
-    """How much there is of everything."""
+    """Counts of jobs, datasets, models and results."""
 
     jobs: dict[JobStatus, int] = Field(
         description="By status",
@@ -97,7 +97,7 @@ class Counts(ResponseModel):
 
 
 class AliasedModel(Alias):
-    """An alias, and how good the model is that it points at."""
+    """An alias with the metrics of its model."""
 
     metrics: dict[str, float | None] | None = Field(
         description="Means on the test data of its training; null where it was not tested",
@@ -106,11 +106,11 @@ class AliasedModel(Alias):
 
     @classmethod
     def of(cls, row: ModelAlias, gated: bool) -> "AliasedModel":
-        """Show an alias on record with the metrics of its model."""
+        """Return the response of an alias with the metrics of its model."""
         return cls(**dict(Alias.of(row, gated)), metrics=row.model.metrics)
 
 
 class AliasedModels(ResponseModel):
-    """Where one alias points for each name, the latest moved first."""
+    """The targets of one alias across model names, last moved first."""
 
     items: list[AliasedModel]

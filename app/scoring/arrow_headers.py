@@ -1,4 +1,4 @@
-"""What a stream of Arrow says of itself, checked before anything is made of it.
+"""Validate the headers of an Arrow stream before its data is read.
 
 Arrow believes its headers: a batch without columns has as many rows as it says, and a text that many columns
 or entries of metadata share in the header is copied for each of them. The format: Message.fbs and Schema.fbs
@@ -33,7 +33,7 @@ _NAMES = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class DeclaredStream:
-    """A stream whose headers were checked.
+    """An Arrow stream with validated headers.
 
     Attributes:
         content: All of it.
@@ -45,7 +45,7 @@ class DeclaredStream:
 
 
 def declared(content: bytes, pointer: str, most_columns: int, most_rows: int) -> DeclaredStream:
-    """Check what a stream says of its columns and rows; takes as long as its headers.
+    """Validate the declared columns and rows of a stream, in time linear in its headers.
 
     Args:
         content: The stream.
@@ -76,7 +76,7 @@ def declared(content: bytes, pointer: str, most_columns: int, most_rows: int) ->
 
 
 def damaged(pointer: str, error: Exception) -> InvalidInput:
-    """Build the refusal of what Arrow cannot read."""
+    """Build the error for a damaged Arrow stream."""
     reason = (str(error).splitlines() or ["it is damaged"])[0][:200]
     return InvalidInput.at(pointer, f"this is no stream of Arrow's format: {reason}")
 
@@ -95,7 +95,7 @@ def _rows(header: bytes, pointer: str) -> int:
 
 
 def _place(header: bytes, table: int, field: int) -> int:
-    """Return where a field of a table is, 0 where it is left out."""
+    """Return the offset of a table's field, 0 if it is absent."""
     layout = table - struct.unpack_from("<i", header, table)[0]
     if 4 + 2 * field >= struct.unpack_from("<H", header, layout)[0]:
         return 0
@@ -104,7 +104,7 @@ def _place(header: bytes, table: int, field: int) -> int:
 
 
 class Flatbuffer:
-    """Finds fields of many tables at a time; places are multiples of four bytes, which Arrow verified."""
+    """Locate fields of many tables at once; offsets are multiples of four bytes, verified by Arrow."""
 
     def __init__(self, header: bytes) -> None:
         self.size = len(header)
@@ -117,7 +117,7 @@ class Flatbuffer:
         return self.follow(np.zeros(1, np.int64))
 
     def places(self, tables: Int64Array, field: int) -> Int64Array:
-        """Return where a field is in each table, 0 where it is left out."""
+        """Return the offset of a field in each table, 0 if it is absent."""
         layouts = tables - self._words[tables >> 2].astype(np.int32)
         present = self._halves[layouts >> 1] > 4 + 2 * field
         offsets = self._halves[np.where(present, layouts + (4 + 2 * field), 0) >> 1]
@@ -125,7 +125,7 @@ class Flatbuffer:
         return found
 
     def follow(self, places: Int64Array) -> Int64Array:
-        """Return what stands at places that point elsewhere."""
+        """Return the targets of relative offsets."""
         return places + self.sizes(places)
 
     def sizes(self, places: Int64Array) -> Int64Array:
@@ -176,7 +176,7 @@ def _check_schema(header: Flatbuffer, pointer: str, most_columns: int) -> None:
 
 
 def _is_of_numbers(header: Flatbuffer, column: Int64Array) -> bool:
-    """Tell whether a column, if there is one, has one child, of numbers, without anything below it."""
+    """Return whether a column has exactly one numeric child without descendants."""
     child = header.items(header.targets(column, _CHILDREN))
     if len(child) != 1 or len(header.items(header.targets(child, _CHILDREN))):
         return False

@@ -1,4 +1,4 @@
-"""Streams of Arrow from strangers."""
+"""Read untrusted Arrow streams."""
 
 import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Candidate documents out of a request."""
+"""Read candidate documents from a request."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ INFINITE = (2 - 2.0**-24) * 2.0**127
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Documents to be scored.
+    """Candidate documents as a feature matrix.
 
     Attributes:
         query_ids: As they came.
@@ -46,7 +46,7 @@ class Candidates:
 
 
 def general_candidates(request: RankRequest, feature_names: Sequence[str]) -> Candidates:
-    """Read a body that was checked.
+    """Read the candidates of a validated body.
 
     Raises:
         InvalidInput: For feature names the model does not know, arrays of another length, values beyond
@@ -89,7 +89,7 @@ def _fill(
     columns: dict[str, int],
     place: str,
 ) -> list[InputProblem]:
-    """Write a document's features into its row and say what does not fit."""
+    """Write a document's features into its row and yield the problems."""
     if isinstance(values, list):
         if len(values) != len(columns):
             return [InputProblem(place, f"has {len(values)} values; the model has {len(columns)} features")]

@@ -11,7 +11,7 @@ MOST_MODELS = 4
 
 
 class ModelTexts:
-    """Texts of models by id, the least recently asked given up first; safe between threads."""
+    """LRU cache of model texts by id. Thread-safe."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -24,7 +24,7 @@ class ModelTexts:
 
 
 class Explanations:
-    """Explains models by id, the least recently asked given up first; safe between threads."""
+    """LRU cache of explanations by model id. Thread-safe."""
 
     def __init__(self, texts: ModelTexts) -> None:
         self._texts = texts

@@ -1,4 +1,4 @@
-"""All of a request of the Open Inference Protocol, version 2, but its numbers.
+"""Parse Open Inference Protocol requests, version 2, except for their tensor data.
 
 https://github.com/kserve/open-inference-protocol
 """
@@ -24,7 +24,7 @@ Size = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class Parameters(RequestModel):
-    """What is said of a request or of a tensor beside the tensor; what we know nothing of is passed over."""
+    """Parameters of a request or a tensor; unknown ones are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -34,7 +34,7 @@ class Parameters(RequestModel):
 
 
 class InputTensor(RequestModel):
-    """Values on their way in."""
+    """An input tensor."""
 
     name: str = Field(max_length=1024)
     shape: list[Size] = Field(min_length=1, max_length=2)
@@ -44,19 +44,19 @@ class InputTensor(RequestModel):
 
     @property
     def has_data(self) -> bool:
-        """Whether there is a member `data`, null included."""
+        """Whether the tensor has a member `data`, even null."""
         return _DATA in self.model_fields_set
 
 
 class WantedOutput(RequestModel):
-    """An output that is asked for."""
+    """A requested output."""
 
     name: str = Field(max_length=1024)
     parameters: Parameters = Field(default_factory=Parameters)
 
 
 class InferenceHead(RequestModel):
-    """All of a request but its numbers."""
+    """An inference request without its tensor data."""
 
     id: str | None = Field(None, max_length=1024)
     parameters: Parameters = Field(default_factory=Parameters)
@@ -65,7 +65,7 @@ class InferenceHead(RequestModel):
 
     @property
     def wants_binary(self) -> bool:
-        """Whether the scores are to come as bytes."""
+        """Whether the response should be binary."""
         for output in self.outputs or ():
             if output.parameters.binary_data is not None:
                 return output.parameters.binary_data
@@ -73,7 +73,7 @@ class InferenceHead(RequestModel):
 
 
 def quick_head(text: bytes, most_inputs: int) -> tuple[InferenceHead, list[Float64Array]] | None:
-    """Read a text as it mostly is.
+    """Parse a request in the common form.
 
     Args:
         text: What may be JSON.
@@ -96,7 +96,7 @@ def quick_head(text: bytes, most_inputs: int) -> tuple[InferenceHead, list[Float
 
 
 def general_head(text: bytes, most_inputs: int, most_containers: int) -> InferenceHead:
-    """Read any text; the numbers of tensors are in their `data`.
+    """Parse any request; tensor values are in `data`.
 
     Args:
         text: What may be JSON.

@@ -45,7 +45,7 @@ HEAD_BYTES = "Inference-Header-Content-Length"
 
 
 class InferenceRoute(APIRoute):
-    """A route whose errors are told as the protocol has them: `{"error": "…"}`."""
+    """A route with protocol errors: `{"error": "…"}`."""
 
     def get_route_handler(self) -> Handle:
         """Wrap FastAPI's handler."""
@@ -74,15 +74,15 @@ class InferenceRoute(APIRoute):
         return handle_protocol
 
     async def answer(self, request: JsonRequest, handle: Handle) -> Response:
-        """Have a request answered."""
+        """Return the response to a request."""
         return await handle(request)
 
 
 class InferRoute(InferenceRoute):
-    """A route that scores; FastAPI's way to a function takes as long as ten documents."""
+    """A scoring route without FastAPI's dispatch, which costs as much as ten documents."""
 
     async def answer(self, request: JsonRequest, handle: Handle) -> Response:
-        """Have a request answered, by FastAPI where there is something for it to check."""
+        """Return the response, using FastAPI only for requests that need validation."""
         if HEAD_BYTES in request.headers:
             return await handle(request)
         reference = ":".join(
@@ -103,19 +103,19 @@ Version = Annotated[str, Path(description="Number of the version", examples=["3"
 
 @router.get("", summary="Describe the server", responses=failures())
 async def get_server(request: Request) -> ServerMetadata:
-    """Tell which server this is, and which extensions it has."""
+    """Return the server metadata and its extensions."""
     return ServerMetadata(name="rankery", version=request.app.version, extensions=[BINARY_DATA])
 
 
 @router.get("/health/live", summary="Is the server alive", responses=failures())
 async def get_live() -> Live:
-    """Answer as long as the process does."""
+    """Report that the process is alive."""
     return Live(live=True)
 
 
 @router.get("/health/ready", summary="Is the server ready", responses=failures(503))
 async def get_ready(services: UseServices) -> Ready:
-    """Ask all parts that the service needs, as `/readyz` does."""
+    """Check all parts of the service, as `/readyz` does."""
     if any((await services.faults()).values()):
         raise HTTPException(
             HTTPStatus.SERVICE_UNAVAILABLE, "a part of the service does not answer; see /readyz"
@@ -125,19 +125,19 @@ async def get_ready(services: UseServices) -> Ready:
 
 @router.get("/models/{name}", summary="Describe a model", responses=failures(404, 503))
 async def get_model_metadata(name: Name, services: UseServices) -> ModelMetadata:
-    """Tell the tensors that a model takes and gives."""
+    """Return the input and output tensors of a model."""
     return await _metadata(services, name)
 
 
 @router.get("/models/{name}/versions/{version}", summary="Describe a version", responses=failures(404, 503))
 async def get_version_metadata(name: Name, version: Version, services: UseServices) -> ModelMetadata:
-    """Tell the tensors that a version of a model takes and gives."""
+    """Return the input and output tensors of a model version."""
     return await _metadata(services, _reference(name, version))
 
 
 @router.get("/models/{name}/ready", summary="Is a model ready", responses=failures(404, 503))
 async def get_model_ready(name: Name, services: UseServices) -> ModelReady:
-    """Read the model if it is not in memory."""
+    """Load the model into memory if needed."""
     model = await services.models.get(name)
     return ModelReady(name=model.name, ready=True)
 
@@ -146,7 +146,7 @@ async def get_model_ready(name: Name, services: UseServices) -> ModelReady:
     "/models/{name}/versions/{version}/ready", summary="Is a version ready", responses=failures(404, 503)
 )
 async def get_version_ready(name: Name, version: Version, services: UseServices) -> ModelReady:
-    """Read the version if it is not in memory."""
+    """Load the model version into memory if needed."""
     model = await services.models.get(_reference(name, version))
     return ModelReady(name=model.name, ready=True)
 

@@ -10,7 +10,7 @@ from app.http.schemas import ResponseModel
 
 
 class ServerMetadata(ResponseModel):
-    """Which server this is."""
+    """The server metadata."""
 
     name: str = Field(examples=["rankery"])
     version: str = Field(examples=["0.1.0"])
@@ -18,13 +18,13 @@ class ServerMetadata(ResponseModel):
 
 
 class Live(ResponseModel):
-    """The process answers."""
+    """The process is alive."""
 
     live: bool = Field(examples=[True])
 
 
 class Ready(ResponseModel):
-    """Every part answers."""
+    """Every part of the service works."""
 
     ready: bool = Field(examples=[True])
 
@@ -37,7 +37,7 @@ class ModelReady(ResponseModel):
 
 
 class Tensor(ResponseModel):
-    """A tensor that a model takes or gives."""
+    """The name, type and shape of an input or output tensor."""
 
     name: str = Field(examples=["features"])
     datatype: str = Field(examples=["FP32"])
@@ -45,7 +45,7 @@ class Tensor(ResponseModel):
 
 
 class ModelMetadata(ResponseModel):
-    """The tensors that a model takes and gives."""
+    """The input and output tensors of a model."""
 
     name: str = Field(examples=["web"])
     versions: list[str] = Field(examples=[["3"]])
@@ -55,7 +55,7 @@ class ModelMetadata(ResponseModel):
 
 
 class OutputTensor(ResponseModel):
-    """Scores on their way out."""
+    """An output tensor with scores."""
 
     name: str = Field(examples=["predict"])
     shape: list[int] = Field(examples=[[2]])

@@ -1,4 +1,4 @@
-"""Bounds on what is scored at once."""
+"""Limits of a scoring request."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +20,7 @@ def max_containers(settings: ApiSettings) -> int:
 
 
 def scoring_request(request: Request, settings: ApiSettings) -> JsonRequest:
-    """Bound a body by the documents that it may hold."""
+    """Limit a body by its number of documents."""
     return JsonRequest(request.scope, request.receive, settings.max_rank_bytes, max_containers(settings))
 
 

@@ -1,4 +1,4 @@
-"""Candidate documents out of a body of JSON as it mostly is."""
+"""Read candidates from JSON in the common form."""
 
 from collections.abc import Sequence
 from json import JSONDecodeError
@@ -17,7 +17,7 @@ from app.settings import ApiSettings
 def quick_candidates(
     content: bytes, model: ServedModel, settings: ApiSettings, most_documents: int | None = None
 ) -> Candidates | None:
-    """Read a body without building what is thrown away at once.
+    """Read candidates without building intermediate objects.
 
     Args:
         content: The body.

@@ -1,4 +1,4 @@
-"""Candidates in order: what a scoring request is answered with."""
+"""Rank scored candidates and build the response."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from core.types import Float64Array, Int64Array
 
 
 def ordered(candidates: Candidates, scores: Float64Array) -> Iterator[Int64Array]:
-    """Order each query's documents by descending score, ties as they came; yields numbers of documents."""
+    """Yield each query's document indices by descending score; ties keep the input order."""
     start = 0
     for ids in candidates.document_ids:
         stop = start + len(ids)
@@ -24,7 +24,7 @@ def ordered(candidates: Candidates, scores: Float64Array) -> Iterator[Int64Array
 def answer(
     model: ServedModel, candidates: Candidates, scores: Float64Array, contributions: Contributions | None
 ) -> bytes:
-    """Write the ranking of each query.
+    """Build the response with the ranking of each query.
 
     Args:
         model: What scored.

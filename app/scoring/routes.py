@@ -1,4 +1,4 @@
-"""Ranking candidate documents with a model."""
+"""Route that ranks candidate documents with a model."""
 
 from contextlib import suppress
 from json import JSONDecodeError
@@ -41,14 +41,14 @@ JSON = "application/json"
 
 
 class ScoringRoute(JsonRoute):
-    """A route for candidate documents: a table of Arrow, or JSON, which is mostly read in a quick way."""
+    """A scoring route for JSON or Arrow candidates, with a fast path for common JSON."""
 
     def bounded(self, request: Request, settings: ApiSettings) -> JsonRequest:
-        """Bound the body by the documents that it may hold."""
+        """Limit the body by its number of documents."""
         return scoring_request(request, settings)
 
     async def answer(self, request: JsonRequest, handle: Handle) -> Response:
-        """Have a request answered.
+        """Return the response to a request.
 
         Raises:
             InvalidInput: There are more queries or documents than are scored at once, or the number to
@@ -146,7 +146,7 @@ async def rank_candidates(
 
 
 async def _ranked_quickly(request: JsonRequest, services: Services) -> Response | None:
-    """Answer a request as it mostly is; None for one that is wrong, or only unusual."""
+    """Answer a request in the common form; None for any other."""
     content = await request.body()
     try:
         model = await services.models.get(request.path_params["ref"])

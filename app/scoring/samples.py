@@ -1,4 +1,4 @@
-"""What was scored, for a share of the requests: to train on, to compare, to look into."""
+"""Score samples: log a share of the scored requests."""
 
 import logging
 import random
@@ -20,7 +20,7 @@ _FILES = 2  # one that grows, and the one before
 
 
 class Samples:
-    """Writes a line of JSON a request into a file of bounded size, behind the requests' backs.
+    """Log sampled requests as JSON lines into a bounded file, in the background.
 
     Args:
         path: The file; of the lines before those that it has room for, as many are in `{path}.1`.
@@ -40,7 +40,7 @@ class Samples:
             self._listener.start()
 
     def take(self, model: ServedModel, candidates: Candidates, scores: Float64Array) -> None:
-        """Keep a request, if it is its turn."""
+        """Log a request if it is sampled."""
         if self._share and random.random() < self._share:  # noqa: S311 - nobody gains by guessing it
             line = _line(model, candidates, scores)
             try:
@@ -49,7 +49,7 @@ class Samples:
                 return
 
     def close(self) -> None:
-        """Write what waits."""
+        """Write the pending samples and close the file."""
         if self._share:
             self._listener.stop()
         self._handler.close()

@@ -36,7 +36,7 @@ Features = Annotated[
 
 
 class CandidateDocument(RequestModel):
-    """A document to be scored."""
+    """A candidate document."""
 
     id: CallerId = Field(description="Unique within its query", examples=["d1"])
     features: Features
@@ -71,7 +71,7 @@ class RankingModel(ResponseModel):
 
 
 class Contribution(ResponseModel):
-    """What a feature adds to a document's score."""
+    """The contribution of a feature to a document's score."""
 
     feature: str = Field(examples=["bm25"])
     value: float | None = Field(description="The document's, null where missing", examples=[12.5])
@@ -79,14 +79,14 @@ class Contribution(ResponseModel):
 
 
 class Explanation(ResponseModel):
-    """How a score came about: the base and all contributions add up to it, but for rounding."""
+    """The explanation of a score: base plus contributions, up to rounding."""
 
     base: float = Field(description="Before anything is known of the document", examples=[-0.11])
     contributions: list[Contribution] = Field(description="But for those of 0, the greatest first")
 
 
 class ScoredDocument(ResponseModel):
-    """A document in its place."""
+    """A ranked document with its score."""
 
     id: str = Field(examples=["d7"])
     rank: int = Field(description="1-based", examples=[1])

@@ -1,4 +1,4 @@
-"""The models that score: what references mean, and which models are in memory."""
+"""Resolve model references and keep models in memory for scoring."""
 
 import asyncio
 import time
@@ -51,7 +51,7 @@ class ServedModel:
 
 @dataclass(frozen=True)
 class Usage:
-    """How often what was asked for was there.
+    """Cache hits and misses.
 
     Attributes:
         hits: Times that it was.
@@ -74,7 +74,7 @@ class _Meaning:
 
 
 class ServedModels:
-    """Models by reference, read once, shared by all requests, the least recently used given up first.
+    """LRU cache of models in memory, shared by all requests.
 
     Every request finds its model here without asking the database, but for the first; what references mean
     is looked up again behind the requests' backs. A model that an alias was moved to is read before the
@@ -94,7 +94,7 @@ class ServedModels:
         self._hits = self._misses = self._moves = 0
 
     async def get(self, reference: str) -> ServedModel:
-        """Return the model that a reference means.
+        """Resolve a model reference.
 
         Raises:
             NotFound: It means none.
@@ -114,11 +114,11 @@ class ServedModels:
         return served
 
     def invalidate_references(self) -> None:
-        """Look everything up again, for an alias was moved here; may be called from any thread."""
+        """Invalidate all cached references after an alias moved. Thread-safe."""
         self._moves += 1
 
     def usage(self) -> Usage:
-        """Tell how often a model was at hand."""
+        """Return the cache hits and misses."""
         return Usage(self._hits, self._misses, len(self._served), self._bytes())
 
     async def _meant(self, reference: str) -> Model:

@@ -1,4 +1,4 @@
-"""Candidates as a table of Arrow, and their ranking as another."""
+"""Score candidates from an Arrow table and return the ranking as another."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ _POINTER = "/"
 
 
 def declared_table(content: bytes, model: ServedModel, settings: ApiSettings) -> DeclaredStream:
-    """Check what an Arrow IPC stream says of its size, before it is read.
+    """Validate the declared size of an Arrow IPC stream before it is read.
 
     Raises:
         InvalidInput: It is no such stream, or has too many columns or rows.

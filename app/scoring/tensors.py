@@ -29,7 +29,7 @@ _MATRIX, _COLUMN = 2, 1
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """A request that was read.
+    """A parsed inference request.
 
     Attributes:
         head: All but the numbers.
@@ -59,7 +59,7 @@ class Inference:
 def quick_inference(
     content: bytes, head_bytes: int | None, model: ServedModel, settings: ApiSettings
 ) -> Inference | None:
-    """Read a request as it mostly is, in a time that its size bounds; None for any other.
+    """Parse a request in the common form in linear time; None for any other.
 
     Raises:
         InvalidInput: It is not one that the model can answer.
@@ -92,7 +92,7 @@ def read_inference(
 
 
 def written(model: ServedModel, head: InferenceHead, scores: Float64Array) -> tuple[bytes, int | None]:
-    """Write the answer; returns it, and how much of it is JSON where it is not all."""
+    """Build the response; return it with the length of its JSON part, if binary."""
     output: dict[str, Any] = {"name": OUTPUT, "shape": [len(scores)], "datatype": "FP64"}
     answer = {"model_name": model.name, "model_version": str(model.version), "outputs": [output]}
     if head.id is not None:

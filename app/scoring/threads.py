@@ -1,4 +1,4 @@
-"""What is carried out at once, and what in a thread, so that other requests need not wait for it.
+"""Decide which work runs on the event loop and which in a thread.
 
 About two milliseconds of work cost less than the thread that would take them over. Only work whose size is
 known beforehand is carried out at once: a body of a few kilobytes may stand for many documents and features.
@@ -17,15 +17,15 @@ _BRIEF_SPLITS = 2**22  # that documents may pass: 2**18 descents through trees o
 
 
 async def run_brief_or_threaded(work: Callable[[], Result], *, is_brief: bool) -> Result:
-    """Do a piece of work and return its result."""
+    """Run a function, on the event loop if it is brief."""
     return work() if is_brief else await SCORING.run(work)
 
 
 def brief_documents(model: ServedModel) -> int:
-    """Return how many documents are laid out in a brief time."""
+    """Return how many documents can be prepared on the event loop."""
     return min(_BRIEF_DOCUMENTS, _BRIEF_VALUES // len(model.feature_names))
 
 
 def scores_briefly(model: ServedModel, n_documents: int) -> bool:
-    """Tell whether so many documents are laid out and scored in a brief time."""
+    """Return whether so many documents can be scored on the event loop."""
     return n_documents <= brief_documents(model) and n_documents * model.forest.max_splits <= _BRIEF_SPLITS

@@ -1,4 +1,4 @@
-"""The one part of core that reads and writes: rows, artifacts, wake-ups."""
+"""The store: database rows, artifacts and wake-up messages."""
 
 from core.store.repositories.aliases import Promotion
 from core.store.repositories.ids import new_id

@@ -1,11 +1,11 @@
-"""Transactions that must not decide the same thing at once."""
+"""Advisory locks of the database."""
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 
 def advisory_lock(session: Session, kind: int, name: str) -> None:
-    """Wait for other transactions that came here for the same thing; those that follow wait for this one.
+    """Take an advisory lock until the transaction ends.
 
     What is read afterwards is what they have left. On SQLite there is one writing transaction at a time as
     it is.

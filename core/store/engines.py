@@ -1,4 +1,4 @@
-"""Connections to the database, with the transactions Rankery relies on."""
+"""Database engines and their transaction modes."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -65,19 +65,19 @@ def open_engine(database_url: str, lock_seconds: int = LOCK_SECONDS) -> Engine:
 
 
 def is_full(error: DBAPIError) -> bool:
-    """Tell whether the database failed for want of space."""
+    """Return whether the database failed because the disk is full."""
     name = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None)
     return name in _FULL
 
 
 def is_locked(error: DBAPIError) -> bool:
-    """Tell whether a transaction has waited in vain for a lock that another one holds."""
+    """Return whether a transaction timed out waiting for a lock."""
     name = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None) or ""
     return name.startswith(_LOCKED)
 
 
 def public_reason(error: DBAPIError) -> str:
-    """Say what the database did, for anybody to read: what PostgreSQL says may hold addresses and users."""
+    """Return a public description of a database error, without addresses and users."""
     if is_locked(error):
         return "is locked: a transaction has waited too long for another one; try again"
     if isinstance(error.orig, sqlite3.Error):
@@ -108,7 +108,7 @@ def for_reading(engine: Engine) -> Engine:
 
 
 def take_write_lock(connection: Connection) -> None:
-    """Take what every write of a job takes, as soon as the transaction begins on SQLite."""
+    """Take the write lock that job updates take."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{PROBE_LOCK_SECONDS}s'")
         connection.exec_driver_sql("LOCK TABLE jobs IN ROW EXCLUSIVE MODE")

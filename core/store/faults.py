@@ -1,4 +1,4 @@
-"""Why a server or a disk cannot be used, in a few words that anybody may read.
+"""Classify failures of servers and disks into public reasons.
 
 Messages of drivers hold addresses, users, paths and at times more; none of their text is passed on.
 """
@@ -23,13 +23,13 @@ _WORDS = (
 
 
 def failure_reason(error: BaseException) -> str:
-    """Say what is wrong with the part of the service that raised an error."""
+    """Return the public reason of a failure."""
     texts = " ".join(_texts(error)).lower()
     return next((words for words, marks in _WORDS if any(mark in texts for mark in marks)), "fails")
 
 
 def _texts(error: BaseException) -> Iterator[str]:
-    """List what an error and those behind it say, and their names."""
+    """Yield the messages of an error and of its causes."""
     seen: set[int] = set()
     behind: BaseException | None = error
     while behind is not None and id(behind) not in seen:

@@ -1,4 +1,4 @@
-"""No connection may be open when the process forks.
+"""Close database connections before the process forks.
 
 SQLite keeps its record of file locks in process memory, while the locks themselves stay with the parent: a
 child that inherits the record believes it holds locks it does not have, and may lose what others commit.
@@ -20,7 +20,7 @@ _registered = False
 
 
 class ForkGuard:
-    """Lets a fork wait for running transactions, and closes all connections before it.
+    """Make forks wait for running transactions and close all connections.
 
     Args:
         close: Closes them; they are opened again when they are needed.
@@ -57,7 +57,7 @@ class ForkGuard:
         self._close()
 
     def release(self) -> None:
-        """Let transactions begin again."""
+        """Allow transactions again."""
         self._fork_waits = False
         self._turn.notify_all()
         self._turn.release()

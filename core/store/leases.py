@@ -1,4 +1,4 @@
-"""Which running jobs have lost their worker: silence measured by a clock that nobody sets."""
+"""Detect lost workers by heartbeats, measured with a monotonic clock."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -10,7 +10,7 @@ from core.store.tables import Job
 
 @dataclass(frozen=True)
 class _Heartbeat:
-    """The last change of a lease that was seen.
+    """The last observed renewal of a lease.
 
     Attributes:
         token: The claim.
@@ -24,7 +24,7 @@ class _Heartbeat:
 
 
 class LeaseWatch:
-    """Measures how long each running job has gone without a heartbeat.
+    """Measure the time since the last heartbeat of each running job.
 
     The end of a lease is written by the wall clock of the worker and may be compared with that of another
     machine, or with one that was set meanwhile. Alone it decides nothing: a clock set back would keep the job
@@ -47,7 +47,7 @@ class LeaseWatch:
         self._heartbeats: dict[str, _Heartbeat] = {}
 
     def lost(self, running: Iterable[Job], now: datetime) -> list[Job]:
-        """Return the jobs whose worker has fallen silent.
+        """Return the jobs without a recent heartbeat.
 
         Args:
             running: All running jobs as they are now; any other is forgotten.

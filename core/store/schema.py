@@ -1,4 +1,4 @@
-"""Bringing the database to the present schema."""
+"""Migrate the database to the current schema."""
 
 import contextlib
 import fcntl
@@ -17,7 +17,7 @@ _POSTGRESQL_LOCK = 0x52414E4B  # any number of Rankery's own: "RANK"
 
 
 def upgrade(engine: Engine) -> None:
-    """Apply the migrations that are missing; processes that start together take turns."""
+    """Apply pending migrations under a lock."""
     with _alone(engine):
         if engine.dialect.name == "sqlite":
             _use_wal(engine)
@@ -30,7 +30,7 @@ def upgrade(engine: Engine) -> None:
 
 
 def migrations_config() -> Config:
-    """Return alembic's configuration, which knows where the migrations are."""
+    """Return the Alembic configuration."""
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
@@ -49,7 +49,7 @@ def _alone(engine: Engine) -> Iterator[None]:
 
 
 def _wait_on_postgresql(connection: Connection) -> None:
-    """Wait for another process that migrates, however long it takes; never for long for one that works."""
+    """Wait without limit for a concurrent migration, but only briefly for other locks."""
     for name in ("statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout"):
         connection.execute(text(f"SET LOCAL {name} = 0"))
     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _POSTGRESQL_LOCK})

@@ -1,4 +1,4 @@
-"""Where the database, the artifacts and the broker are."""
+"""Settings of the database, artifacts and broker."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ def _storage_url(known: dict[str, Any]) -> str:
 
 
 class StoreSettings(BaseSettings):
-    """Settings of everything that outlives a process, read from `RANKERY_…` variables.
+    """Settings of the store, read from `RANKERY_…` variables.
 
     Attributes:
         data_dir: Folder of the embedded database and artifacts; also the home of caches.

@@ -40,7 +40,7 @@ from core.store.settings import StoreSettings
 
 
 class Transaction:
-    """All that is on record, seen and changed as one.
+    """A database transaction with its repositories.
 
     Attributes:
         datasets: The datasets.
@@ -89,7 +89,7 @@ class Transaction:
 
 
 class Store:
-    """Everything that outlives a process.
+    """The database and the artifacts.
 
     Safe to share between threads. A process may fork with a store open: the connections are closed before,
     and the child opens its own. It must not fork inside a transaction of its own.
@@ -111,7 +111,7 @@ class Store:
 
     @classmethod
     def open(cls, settings: StoreSettings, *, lock_seconds: int = engines.LOCK_SECONDS) -> Self:
-        """Open the store that the settings name; `migrate` before the first use.
+        """Open the store of the settings; call `migrate` before the first use.
 
         Args:
             settings: Where it is.
@@ -127,7 +127,7 @@ class Store:
             raise StoreUnavailable(f"the data folder cannot be used: {error}") from error
 
     def migrate(self) -> None:
-        """Bring the database to the present schema; several processes may do so at once.
+        """Migrate the database; safe for concurrent processes.
 
         Raises:
             StoreUnavailable: The database cannot be reached.
@@ -136,13 +136,13 @@ class Store:
             schema.upgrade(self._engine)
 
     def close(self) -> None:
-        """Give up the connections."""
+        """Close the connections."""
         self._revisions.close()
         self._engine.dispose()
 
     @contextlib.contextmanager
     def begin(self) -> Iterator[Transaction]:
-        """Open a transaction that writes: committed when the block ends well, undone when it raises.
+        """Open a read-write transaction, committed on success and rolled back on an exception.
 
         On SQLite one such transaction runs at a time; others wait for `lock_seconds`. Rows read inside stay
         usable after the block.
@@ -157,7 +157,7 @@ class Store:
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Transaction]:
-        """Open a transaction that only reads and sees one moment; writing in it fails.
+        """Open a read-only snapshot transaction.
 
         Raises:
             StoreUnavailable: The database cannot be reached.
@@ -167,11 +167,11 @@ class Store:
 
     @property
     def notifies_immediately(self) -> bool:
-        """Whether `revision` waits for nobody, so that an event loop may ask for it itself."""
+        """Whether `revision` never blocks, so that an event loop may call it."""
         return self._engine.dialect.name == "sqlite"
 
     def revision(self) -> str:
-        """Name the state of the database: as long as the name is the same, nothing on record has changed.
+        """Return the revision of the database, which changes with every commit.
 
         It costs far less than any look at what is on record. Compare only what one store has named.
 
@@ -182,7 +182,7 @@ class Store:
             return self._revisions.latest()
 
     def fault(self) -> str | None:
-        """Ask the database whether it takes writes; returns what is wrong, without addresses, or None."""
+        """Check that the database accepts writes; return its fault without addresses, or None."""
         try:
             with self._guard.inside(), self._probing.connect() as connection:
                 engines.take_write_lock(connection)

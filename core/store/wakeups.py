@@ -1,4 +1,4 @@
-"""Messages that tell a worker to look at a job; any of them may be lost."""
+"""Wake-up messages to workers; any of them may be lost."""
 
 import logging
 from typing import Any
@@ -16,12 +16,12 @@ _log = logging.getLogger(__name__)
 
 
 def queue_of(lane: str) -> str:
-    """Return the name of the broker's queue that wakes the workers of a lane."""
+    """Return the broker queue of a lane."""
     return f"rankery.{lane}"
 
 
 class WakeUps:
-    """The sending end of the broker. It never raises: the sweeper sends again what was lost."""
+    """Sender of wake-ups. It never raises: the sweeper resends lost ones."""
 
     def __init__(self, broker_url: str | None = None) -> None:
         self._celery: Any = Celery("rankery", broker=broker_url or DEFAULT_BROKER_URL, set_as_current=False)
@@ -39,7 +39,7 @@ class WakeUps:
         )
 
     def send(self, job_id: str, kind: str) -> bool:
-        """Ask a worker to look for a job of this kind; returns whether the broker took the message."""
+        """Wake a worker for a job of this kind; return whether the broker accepted the message."""
         try:
             queue = queue_of(lane_of(kind))
             self._celery.send_task(RUN_JOB, [job_id], queue=queue, retry=False, ignore_result=True)
@@ -49,7 +49,7 @@ class WakeUps:
         return True
 
     def fault(self) -> str | None:
-        """Ask the broker whether it answers; returns what is wrong with it, without addresses, or None."""
+        """Check the broker; return its fault without addresses, or None."""
         try:
             with self._celery.connection_for_write() as connection:
                 connection.ensure_connection(max_retries=0, timeout=TIMEOUT_SECONDS)
@@ -58,5 +58,5 @@ class WakeUps:
         return None
 
     def close(self) -> None:
-        """Give up the connections."""
+        """Close the connections."""
         self._celery.close()

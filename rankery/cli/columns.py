@@ -1,4 +1,4 @@
-"""Which columns of a table are what, as the command line has it."""
+"""Column options of the command line."""
 
 import json
 import re

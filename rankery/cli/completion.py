@@ -1,4 +1,4 @@
-"""What a shell completes: names that are known, and those of a service that answers at once."""
+"""Shell completion of names."""
 
 import os
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""How a command reaches a service, waits for its jobs, and prints what it got."""
+"""Connection of a command to a service."""
 
 import os
 import shlex
@@ -26,15 +26,15 @@ _POLL_SECONDS = 0.1
 
 
 class KeyWanted(UserError):
-    """The service wants a key, or another one; the text says how to get one."""
+    """Raised when the service needs an API key, or another one."""
 
 
 class NotInTime(UserError):
-    """What was waited for has not ended."""
+    """Raised when a wait times out."""
 
 
 class ServiceConnection:
-    """One command's conversation with one service, reached when it is first asked for something.
+    """A command's lazy connection to one service.
 
     That is the service at `url`; else the one that has the data folder; else one that is started there and
     stopped at the end of the command. What was made stays in the folder.
@@ -121,7 +121,7 @@ class ServiceConnection:
             raise Interrupted(self._left_behind([job.id for job in jobs])) from None
 
     def check(self) -> None:
-        """Notice that the command's own service has died.
+        """Raise if the embedded service has died.
 
         Raises:
             StackError: It has.

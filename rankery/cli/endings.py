@@ -1,4 +1,4 @@
-"""How a command ends: 0 done, 1 refused or failed, 2 not understood, 130 interrupted."""
+"""Exit codes: 0 success, 1 refused or failed, 2 usage error, 130 interrupted."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ INTERRUPTED = 130
 
 
 class Interrupted(Exception):
-    """Someone stopped the command; the text says what is left and how to go on."""
+    """Raised when the user interrupts a command, with a hint on how to continue."""
 
 
 class WrongUsage(typer.BadParameter):

@@ -1,4 +1,4 @@
-"""What the doctor says, on the terminal."""
+"""Print the findings of the doctor."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Metrics with their intervals, and what may be said of two systems, as tables."""
+"""Tables of metrics with intervals, and of comparisons."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What commands print: JSON or tables on standard output, all else on standard error.
+"""Print JSON and tables to standard output, everything else to standard error.
 
 Nothing else prints: here control characters of data and of the service are written out.
 """

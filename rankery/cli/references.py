@@ -1,4 +1,4 @@
-"""What people call datasets: an id, a name, or a file that becomes one."""
+"""Resolve datasets by id, name or file."""
 
 import hashlib
 from pathlib import Path
@@ -20,7 +20,7 @@ _DEFAULTS = {"non_contiguous_queries": "regroup", "repeated_features": "last"}
 
 
 class NameUnclear(UserError):
-    """A name is nobody's, or that of several."""
+    """Raised for an unknown or ambiguous name."""
 
 
 def dataset_of(session: ServiceConnection, reference: str) -> "Dataset":

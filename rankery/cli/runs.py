@@ -1,4 +1,4 @@
-"""Run files measured by judgments, without a service."""
+"""Evaluate run files without a service."""
 
 import csv
 from collections.abc import Iterator

@@ -30,7 +30,7 @@ _FIRST_METRIC = "ndcg@5"  # the service's own
 
 
 class NobodyWaits(UserError):
-    """A training on a service that ends with the command."""
+    """Raised for a detached training on a service that ends with the command."""
 
 
 @on_service

@@ -1,4 +1,4 @@
-"""What came out of trainings, and what to do with it next."""
+"""Print the results of trainings and the next commands."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _GONE = 404
 
 @dataclass(frozen=True)
 class Trained:
-    """A training that has ended, or was only submitted.
+    """A submitted or finished training.
 
     Attributes:
         job: The training.
@@ -43,7 +43,7 @@ class Trained:
         return self.job.status if self.model is None else f"{self.model.name}:{self.model.version}"
 
     def settings(self) -> dict[str, Any]:
-        """Return what a grid may go through, by its names there."""
+        """Return the settings that a grid varies, by name."""
         spec = self.job.spec
         loss = {f"loss.{name}": value for name, value in spec["loss"].items() if name != "name"}
         return {"loss": spec["loss"]["name"], "seed": spec.get("seed"), **loss, **spec["hyperparameters"]}
@@ -55,7 +55,7 @@ class Trained:
         return (self.model.metrics if data == "test" else (self.job.metrics or {}).get(data)) or {}
 
     def as_json(self) -> dict[str, Any]:
-        """Return what programs are told of it."""
+        """Return the training as JSON values."""
         best = {} if self.is_best is None else {"best": self.is_best}
         return {"job": self.job, "model": self.model, "evaluation": self.evaluation, **best}
 

@@ -1,4 +1,4 @@
-"""What a training is asked for: one, or one for each point of a grid."""
+"""Build training requests, one or one per grid point."""
 
 import json
 import re

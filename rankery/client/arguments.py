@@ -1,4 +1,4 @@
-"""What people write for short, spelled out for the service."""
+"""Convert short argument forms to API fields."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
@@ -8,7 +8,7 @@ from rankery.client.schemas.requests import EarlyStoppingRequest, HoldOut, Loss,
 
 
 class Columns(TypedDict, total=False):
-    """Which columns of a table are what; told by the usual names where left out."""
+    """Columns of a table; detected by common names if omitted."""
 
     label: str
     query: str
@@ -21,7 +21,7 @@ class Columns(TypedDict, total=False):
 
 
 class CandidateColumns(TypedDict, total=False):
-    """Which columns of candidates are what; `query_id` and `document_id` where left out."""
+    """Columns of candidates; `query_id` and `document_id` by default."""
 
     query: str
     document: str

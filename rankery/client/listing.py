@@ -1,4 +1,4 @@
-"""Some of what a list of the service holds."""
+"""Listings of resources."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""Answers of the service read into objects."""
+"""Parse responses into objects."""
 
 import os
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ def read(kind: type[Read], document: Any) -> Read:
 
 
 def checked(response: httpx.Response, *, has_key: bool) -> httpx.Response:
-    """Return an answer that is no error.
+    """Return the response, or raise its error.
 
     Raises:
         RankeryApiError: The problem that the service reported; `KeyRefused` where it wants another key.
@@ -73,7 +73,7 @@ def problem(response: httpx.Response) -> Document:
 
 
 def address(base_url: str | None) -> str:
-    """Return where the service is: as given, else RANKERY_URL, else this machine's port 8000.
+    """Return the service URL: the argument, else RANKERY_URL, else port 8000 on localhost.
 
     Raises:
         InvalidSettings: It is no address.

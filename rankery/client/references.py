@@ -1,4 +1,4 @@
-"""What stands for a thing of the service: its id, or the object."""
+"""References to resources: an id or an object."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -8,7 +8,7 @@ from rankery.client.schemas.requests import ModelSystem, RankingSystem
 
 
 class HasId(Protocol):
-    """A thing of the service, such as a dataset."""
+    """A resource with an id."""
 
     @property
     def id(self) -> str:

@@ -1,4 +1,4 @@
-"""When a request that was not answered well is sent again, and after how long."""
+"""Retry policy of requests."""
 
 import random
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
 class RetryPolicy:
-    """The attempts to have one request answered.
+    """The retry policy of one request.
 
     Args:
         retries: How often it may be sent again.

@@ -1,4 +1,4 @@
-"""What the demo shows: live progress on a terminal, plain lines elsewhere."""
+"""Output of the demo: live progress in a terminal, plain lines elsewhere."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

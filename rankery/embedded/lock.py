@@ -1,4 +1,4 @@
-"""One service a data folder, and where it is."""
+"""Lock a data folder and record the service's URL."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ _LONGEST_ADDRESS = 1024
 
 
 class DataFolderInUse(StackError):
-    """Another service has the data folder."""
+    """Raised when another service holds the data folder."""
 
 
 class DataFolderLock:
@@ -54,7 +54,7 @@ class DataFolderLock:
         self.tell("")
 
     def tell(self, address: str) -> None:
-        """Leave an address, which holds until the folder is released, or take it away with an empty one.
+        """Record the service's URL, or clear it with an empty one.
 
         Raises:
             StackError: The disk does not take it.

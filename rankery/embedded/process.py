@@ -1,4 +1,4 @@
-"""One process of the embedded service: started tethered, logged to a file, stopped without remains."""
+"""One process of the embedded service, with its log file."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What a worker keeps on its own disk between jobs."""
+"""Disk caches of a worker."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Caches:
-    """The caches of a worker, shared by its pool processes. Nothing is lost when they are.
+    """Disk caches shared by the pool processes of a worker; they can be deleted safely.
 
     Attributes:
         arrays: Datasets as arrays, by what decides their content.
@@ -34,7 +34,7 @@ class Caches:
         )
 
     def dataset(self, key: str) -> RankingDataset | None:
-        """Map a dataset, None where it is not at hand."""
+        """Memory-map a cached dataset, or return None."""
         folder = self.arrays.find(key)
         if folder is None:
             return None
@@ -48,7 +48,7 @@ class Caches:
         return None
 
     def keep_dataset(self, key: str, dataset: RankingDataset) -> None:
-        """Put a dataset at hand; a disk that does not take it is no one's problem but the next job's."""
+        """Cache a dataset; ignore a full disk."""
         if not self.arrays.takes(dataset.features.nbytes):
             return
         try:

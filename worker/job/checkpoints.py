@@ -1,4 +1,4 @@
-"""Where an interrupted training goes on."""
+"""Store and load the checkpoints of a training."""
 
 import hashlib
 import time
@@ -15,7 +15,7 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 
 class Checkpoints:
-    """The checkpoints of one training. At most one is kept, and none once the job has ended.
+    """The checkpoints of one training; at most one is kept, and none after the job.
 
     Args:
         run: The job.
@@ -30,7 +30,7 @@ class Checkpoints:
         run.consumes(checkpoint_folder(run.id))
 
     def load(self) -> Checkpoint | None:
-        """Return where an earlier attempt was, None where the training has to begin anew."""
+        """Return the checkpoint of an earlier attempt, or None."""
         kept = self._run.checkpoint
         if kept is None:
             return None
@@ -45,11 +45,11 @@ class Checkpoints:
         return None
 
     def is_due(self) -> bool:
-        """Tell whether it is time for the next one."""
+        """Return whether the next checkpoint is due."""
         return time.monotonic() - self._kept_at >= self._interval_seconds
 
     def keep(self, snapshot: Snapshot) -> None:
-        """Store a checkpoint in the place of the one before.
+        """Store a checkpoint and replace the previous one.
 
         A storage that is away costs no more than this checkpoint.
 

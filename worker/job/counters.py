@@ -1,4 +1,4 @@
-"""What a job adds to the service's counters."""
+"""Counters that a job adds to the service's totals."""
 
 import time
 from collections import Counter
@@ -16,7 +16,7 @@ _NO_LABELS = ""
 
 
 class JobCounts:
-    """Counts that go out with a job's reports: each once, in the first transaction that is committed.
+    """Counts written with a job's reports, each exactly once.
 
     Args:
         caches: The caches that the job looks into.
@@ -39,7 +39,7 @@ class JobCounts:
         self._iterated_at = now
 
     def add_to(self, tallies: Tallies) -> None:
-        """Add what no committed transaction has added."""
+        """Add the counts that are not committed yet."""
         self._told = self._all()
         for (name, cache), amount in self._told.items():
             if amount > self._written[name, cache]:
@@ -47,7 +47,7 @@ class JobCounts:
                 tallies.add(name, labels, amount - self._written[name, cache])
 
     def committed(self) -> None:
-        """Remember that what was added last is on record."""
+        """Mark the last added counts as committed."""
         self._written = self._told
 
     def _all(self) -> Counter[tuple[str, str]]:

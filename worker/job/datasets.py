@@ -1,4 +1,4 @@
-"""Stored datasets, as a job needs them."""
+"""Load stored datasets for a job."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ class NamedDataset:
     features: str
 
     def part(self, hold_out: HoldOut, seed: int) -> "tuple[NamedDataset, NamedDataset]":
-        """Return what is kept and what is held out.
+        """Split the dataset into the kept and the held-out part.
 
         Raises:
             InvalidInput: It cannot be held out of this dataset.
@@ -35,7 +35,7 @@ class NamedDataset:
         return NamedDataset(kept, f"{name}: kept"), NamedDataset(held_out, f"{name}: held out")
 
     def fitted(self, feature_names: tuple[str, ...]) -> "NamedDataset":
-        """Return it with exactly these features; see `fit_features`."""
+        """Return the dataset with exactly these features; see `fit_features`."""
         dataset = fit_features(self.dataset, feature_names)
         if dataset is self.dataset:
             return self
@@ -43,12 +43,12 @@ class NamedDataset:
         return NamedDataset(dataset, f"{self.features} fitted to {names}")
 
     def judged(self, dataset: RankingDataset) -> "NamedDataset":
-        """Return the same documents judged otherwise."""
+        """Return the dataset with other labels."""
         return replace(self, dataset=dataset)
 
 
 def load_dataset(store: Store, caches: Caches, dataset_id: str) -> NamedDataset:
-    """Load a dataset that is ready: mapped where it is at hand, else read, and at hand from then on.
+    """Load a dataset, memory-mapped from the cache if possible, else read and cached.
 
     Raises:
         NotFound: It was deleted, or has not been read yet.

@@ -1,4 +1,4 @@
-"""Names for what decides the content of a dataset, before the content is known."""
+"""Digests that determine a dataset's content before it is read."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ READING_VERSION = 1
 
 
 def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingOptions) -> str:
-    """Name what reading a file gives.
+    """Return the digest of an uploaded file and its reading options.
 
     Args:
         sha256: Checksum of the file.
@@ -30,7 +30,7 @@ def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingO
 
 
 def synthetic_digest(source: dict[str, Any]) -> str:
-    """Name what a synthetic dataset's source makes."""
+    """Return the digest of a synthetic dataset's parameters."""
     return _digest({"synthetic": source})
 
 

@@ -1,4 +1,4 @@
-"""How long a job may run, and how much memory it may take."""
+"""Time and memory limits of a job."""
 
 import time
 from pathlib import Path
@@ -11,7 +11,7 @@ _KIBIBYTE = 1024
 
 
 class LimitReached(Exception):
-    """A job has reached one of its limits.
+    """Raised when a job reaches a time or memory limit.
 
     Attributes:
         problem: What its user is told.
@@ -49,7 +49,7 @@ class Bounds:
         self._memory_before = memory_bytes() or 0
 
     def check(self) -> None:
-        """Look at the clock and at the memory of this process.
+        """Raise if the job exceeds its time or memory limit.
 
         Raises:
             LimitReached: The job has had enough of either.
@@ -65,7 +65,7 @@ class Bounds:
 
 
 def memory_bytes() -> int | None:
-    """Return the memory of this process that is not mapped from files, None where it cannot be known."""
+    """Return the anonymous memory of this process, or None if unknown."""
     try:
         lines = _STATUS.read_text().splitlines()
     except OSError:

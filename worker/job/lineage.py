@@ -1,4 +1,4 @@
-"""What a model was made of and by what: all that decides its bytes."""
+"""The lineage of a model: everything that determines its bytes."""
 
 import platform
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ _QUEUEING = ("priority", "limits")
 
 
 def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob) -> Values:
-    """Describe what a job makes here and now.
+    """Return the lineage of the model that a job trains.
 
     Args:
         tx: Where its datasets are on record.
@@ -45,7 +45,7 @@ def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob)
 
 
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Values]:
-    """List what differs between two lineages, as `{"what", "then", "now"}`; what was asked for aside.
+    """List the differences of two lineages, as `{"what", "then", "now"}`, without the specification.
 
     Datasets that only one of them has are left out: a model does not depend on its test.
     """

@@ -1,4 +1,4 @@
-"""A stranger's model, tried out where it can hurt nobody."""
+"""Try out an untrusted model in a separate process."""
 
 import json
 import os
@@ -24,7 +24,7 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 
 def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any]:
-    """Have a model text tried out by `core.scoring.trial` in a process of its own.
+    """Run `core.scoring.trial` on a model text in a separate process.
 
     Args:
         run: The job, which may be stopped meanwhile.

@@ -1,4 +1,4 @@
-"""How far a job is, where its steps can be counted."""
+"""Report the progress of counted steps."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from worker.job.run import JobRun
 
 
 def counting(run: JobRun, phase: str, steps: int | None = None) -> Callable[[int, int], None]:
-    """Return what turns a count into the progress of a job, with the time that is left at this pace.
+    """Return a callback that reports a count as progress with the remaining time.
 
     Args:
         run: The job.

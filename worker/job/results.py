@@ -1,4 +1,4 @@
-"""What a system makes of a dataset: evaluations and rankings, written the same way by every kind of job."""
+"""Store evaluations and rankings, in the same way for every job kind."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""A job while this process carries it out: its lease, its reports, and the ways it can end."""
+"""A running job: its lease, reports and endings."""
 
 import math
 import time
@@ -96,7 +96,7 @@ class JobRun:
         return None if job is None else cls(job, store, settings, spent_seconds)
 
     def phase(self, name: str, *, afresh: bool = False) -> None:
-        """Say what the job does next. Written at once, and a moment at which it can be stopped.
+        """Enter the next phase, write it at once, and check for interruptions.
 
         Args:
             name: What it does.
@@ -121,7 +121,7 @@ class JobRun:
         iterations: Sequence[tuple[int, Values]] = (),
         at_once: bool = False,
     ) -> None:
-        """Take in news, and write all that has come together when the last writing is long enough ago.
+        """Collect progress and metrics, and write them at most once per interval.
 
         Args:
             progress: Where the job is now.
@@ -149,7 +149,7 @@ class JobRun:
                 _LOG.warning("job.report_delayed", exc_info=True)
 
     def flush(self) -> None:
-        """Write all news now, renew the lease and see whether the job should stop."""
+        """Write the collected reports, renew the lease and check for a stop request."""
         self.check()
         with self.store.begin() as tx:
             self._record(tx)
@@ -161,25 +161,25 @@ class JobRun:
         self.check()
 
     def interrupt(self, error: Exception) -> None:
-        """Have the job stop at its next `check`; the first reason counts."""
+        """Request an interruption at the next `check`; the first reason wins."""
         if self._interruption is None:
             self._interrupted_at = time.monotonic()
             self._interruption = error  # last: whoever sees it has heard it
 
     def check(self) -> None:
-        """Raise what has come in the job's way, noticed here or by the heartbeat."""
+        """Raise the pending interruption, if any."""
         if self._interruption is not None:
             self._interrupted_at = math.inf  # it is heard
             raise self._interruption
 
     def ignored_interruption(self) -> Exception | None:
-        """Return what the job should have stopped for by now, or None."""
+        """Return an interruption that the job has ignored for too long, or None."""
         stopping = isinstance(self._interruption, WorkerStopping)
         grace = self._settings.stop_grace_seconds if stopping else self._settings.cancel_grace_seconds
         return self._interruption if time.monotonic() - self._interrupted_at > grace else None
 
     def renew(self) -> None:
-        """Keep the job with this worker for another lease; called by the heartbeat's thread.
+        """Renew the lease; called by the heartbeat thread.
 
         Raises:
             LeaseLost: It was given to another worker.
@@ -189,7 +189,7 @@ class JobRun:
                 self.interrupt(JobCancelled(self.id))
 
     def look(self) -> None:
-        """See whether the user asked for the job to stop; called by the heartbeat's thread.
+        """Check for a cancellation request; called by the heartbeat thread.
 
         Raises:
             LeaseLost: It was given to another worker.
@@ -199,20 +199,20 @@ class JobRun:
                 self.interrupt(JobCancelled(self.id))
 
     def keep_checkpoint(self, checkpoint: Values) -> None:
-        """Let a later attempt go on from a checkpoint; all that was reported until then is kept with it."""
+        """Record a checkpoint together with all reports so far."""
         with self.store.begin() as tx:
             self._record(tx)
             tx.jobs.keep_checkpoint(self.id, self.token, checkpoint)
         self._recorded()
 
     def begin_anew(self) -> None:
-        """Forget the checkpoint, which cannot be used."""
+        """Drop an unusable checkpoint."""
         self._progress = None
         with self.store.begin() as tx:
             tx.jobs.drop_checkpoint(self.id, self.token)
 
     def release(self) -> None:
-        """Give the job back for another worker to take; the attempt does not count.
+        """Hand the job back to the queue; the attempt does not count.
 
         The next sweep of any worker sends its wake-up.
         """
@@ -221,7 +221,7 @@ class JobRun:
             tx.jobs.release(self.id, self.token)
 
     def put_off(self, problem: Values) -> str:
-        """Queue the job again for what may pass, or fail it with the problem after its last attempt."""
+        """Requeue the job after a transient error, or fail it after its last attempt."""
         if self.attempt >= self._settings.attempts:
             self.fail(problem)
             return "failed"
@@ -230,7 +230,7 @@ class JobRun:
         return PUT_OFF
 
     def consumes(self, path: str) -> None:
-        """Name artifacts that nobody needs once the job has ended, however it ends.
+        """Register artifacts to remove when the job ends.
 
         They stay while the job may yet be carried out again.
         """
@@ -238,7 +238,7 @@ class JobRun:
 
     @contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:
-        """Write an artifact into a folder of its own, kept with its checksum only when the job succeeds."""
+        """Write an artifact that is kept, with its checksum, only if the job succeeds."""
         self._made.append(path.rpartition("/")[0])
         with self.store.artifacts.writing(path) as file:
             checksummed = ChecksummedFile(file)
@@ -267,7 +267,7 @@ class JobRun:
 
     @contextmanager
     def failing(self, problem: Values) -> Iterator[Transaction]:
-        """Open the transaction that writes what a job found and ends it with a problem: its answer is no.
+        """Open the transaction that stores the results of a job and fails it.
 
         Raises:
             LeaseLost: The job was given to another worker.
@@ -289,12 +289,12 @@ class JobRun:
             tx.jobs.cancelled(self.id, self.token)
 
     def discard_artifacts(self) -> None:
-        """Remove what was written for a result that will not be."""
+        """Remove the artifacts of an unfinished result."""
         while self._made:
             self.remove(self._made.pop())
 
     def remove(self, path: str) -> None:
-        """Remove artifacts that nobody needs; what cannot be removed is left to the log."""
+        """Remove artifacts; log those that cannot be removed."""
         try:
             self.store.artifacts.delete(path)
         except RankeryError:
@@ -332,7 +332,7 @@ class JobRun:
         self.counts.add_to(tx.tallies)
 
     def _recorded(self) -> None:
-        """Forget the news that a committed transaction holds."""
+        """Clear the reports that were committed."""
         self._iterations.clear()
         self.counts.committed()
 

@@ -1,4 +1,4 @@
-"""Where datasets come from, and how they are read from there."""
+"""Sources of datasets: uploads and synthetic data."""
 
 import contextlib
 from collections.abc import Callable
@@ -16,14 +16,14 @@ from worker.job.digests import synthetic_digest, upload_digest
 
 
 class DatasetSource(Protocol):
-    """Where a dataset comes from."""
+    """A source from which a dataset is read."""
 
     def digest(self) -> str:
-        """Name what decides its content."""
+        """Return the digest that determines the content."""
         ...
 
     def read(self, limits: Limits, threads: int, on_progress: Callable[[int, int], None]) -> Reading:
-        """Read or make it.
+        """Read or generate the dataset.
 
         Args:
             limits: How large it may become.
@@ -37,22 +37,22 @@ class DatasetSource(Protocol):
 
 
 def source_of(row: Dataset, artifacts: Artifacts) -> DatasetSource:
-    """Return where the dataset on record comes from."""
+    """Return the source of a stored dataset."""
     return Synthetic(row.source) if row.source["kind"] == "synthetic" else Upload(row, artifacts)
 
 
 class Synthetic:
-    """A dataset that is drawn at random."""
+    """A synthetic dataset."""
 
     def __init__(self, source: dict[str, Any]) -> None:
         self._source = source
 
     def digest(self) -> str:
-        """Name what decides its content."""
+        """Return the digest that determines the content."""
         return synthetic_digest(self._source)
 
     def read(self, limits: Limits, threads: int, on_progress: Callable[[int, int], None]) -> Reading:
-        """Draw it."""
+        """Generate the dataset."""
         source = self._source
         return Reading(
             synthetic_dataset(source["queries"], source["seed"], source["polynomial_seed"]), "synthetic"
@@ -60,7 +60,7 @@ class Synthetic:
 
 
 class Upload:
-    """A file that was sent, perhaps with a side file of query sizes."""
+    """An uploaded file, with an optional file of query sizes."""
 
     def __init__(self, row: Dataset, artifacts: Artifacts) -> None:
         self._key = upload_key(row.id)
@@ -72,12 +72,12 @@ class Upload:
         self._artifacts = artifacts
 
     def digest(self) -> str:
-        """Name what decides its content."""
+        """Return the digest that determines the content."""
         sizes_sha256 = None if self._sizes_name is None else self._checksum(self._sizes_key)
         return upload_digest(self._sha256 or self._checksum(self._key), sizes_sha256, self._options)
 
     def read(self, limits: Limits, threads: int, on_progress: Callable[[int, int], None]) -> Reading:
-        """Read it."""
+        """Read the dataset."""
         with contextlib.ExitStack() as stack:
             path = stack.enter_context(self._artifacts.local(self._key))
             sizes = None

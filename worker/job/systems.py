@@ -42,7 +42,7 @@ class LoadedModel:
 
 
 def heal_models(store: Store, text: bytes) -> list[str]:
-    """Write a text again for each model that has it and whose stored copy is damaged; returns their ids."""
+    """Rewrite the damaged copies of a model text; return the ids of the models."""
     sha256 = hashlib.sha256(text).hexdigest()
     with store.read() as tx:
         models = tx.models.of_text(sha256)
@@ -77,7 +77,7 @@ ALLOW_ABSENT = ', or send "allow_absent_features": true'
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """What a system makes of a dataset.
+    """The scores of a system on a dataset.
 
     Attributes:
         dataset: The queries, with the features that the model uses.

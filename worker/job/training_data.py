@@ -22,7 +22,7 @@ from worker.job.systems import ALLOW_ABSENT
 
 
 def load_judged(run: JobRun, dataset_id: str, measures: Measures) -> RankingDataset:
-    """Load a dataset with the labels that a job's metrics shall see.
+    """Load a dataset with the labels mapped for the job's metrics.
 
     Raises:
         InvalidInput: The metrics cannot use them.
@@ -32,7 +32,7 @@ def load_judged(run: JobRun, dataset_id: str, measures: Measures) -> RankingData
 
 
 def judged_for(measures: Measures, dataset: RankingDataset, loss: Loss | None) -> RankingDataset:
-    """Return a dataset with its labels mapped as a job asks.
+    """Return a dataset with the label map of a job applied.
 
     Args:
         measures: What measures it, and the labels to replace.
@@ -63,7 +63,7 @@ class TrainingData:
 
     @classmethod
     def load(cls, run: JobRun, job: BoostingJob) -> "TrainingData":
-        """Load and part the datasets that a job names, in its labels.
+        """Load and split the datasets of a job, with mapped labels.
 
         Parts are held out by the labels as they were judged: another map of labels parts alike.
 
@@ -90,7 +90,7 @@ class TrainingData:
         )
 
     def require_features(self) -> None:
-        """Refuse a dataset to validate or test on that lacks most features that may be used.
+        """Refuse a validation or test dataset that lacks most features.
 
         Which features a model uses is known when it is trained. Until then, all are counted that vary.
 
@@ -110,7 +110,7 @@ class TrainingData:
             )
 
     def fitted(self) -> "TrainingData":
-        """Return the same with the features of the training data throughout.
+        """Return all datasets with the features of the training data.
 
         Raises:
             DatasetError: A dataset has no features.
@@ -123,12 +123,12 @@ class TrainingData:
         )
 
     def kept_bins(self, run: JobRun) -> KeptBins:
-        """Return where bins of these datasets may be at hand."""
+        """Return the cache entry of the binned datasets."""
         validation = self.validation.features if self.validation else None
         return KeptBins(run.caches.binned, self.training.features, validation)
 
     def findings(self, threads: int) -> list[Values]:
-        """Look the datasets over beside each other."""
+        """Check the datasets against each other."""
         others: dict[str, RankingDataset] = {
             role: part.dataset
             for role, part in (("validation", self.validation), ("test", self.test))

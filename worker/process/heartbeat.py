@@ -1,4 +1,4 @@
-"""The thread beside a running job: keeps its lease, and sees what comes in its way."""
+"""Heartbeat thread of a running job: renew the lease, detect interruptions."""
 
 import contextvars
 import os

@@ -1,4 +1,4 @@
-"""A worker of both lanes: a process for each, so that short jobs do not wait behind long trainings."""
+"""Run one worker process per lane, so that short jobs do not wait behind trainings."""
 
 import os
 import signal
@@ -49,7 +49,7 @@ def run(settings: WorkerSettings, lane: str | None = None) -> None:
 
 
 class _LaneProcess:
-    """The process of one lane. It dies with this one and is not reached by the terminal's Ctrl-C.
+    """The process of one lane, which dies with its parent and ignores the terminal's Ctrl-C.
 
     It is forked rather than started: it shares what is imported already, and a new one is there at once.
     """
@@ -60,7 +60,7 @@ class _LaneProcess:
         self._start()
 
     def keep_up(self) -> None:
-        """Fork the process again where it has ended."""
+        """Restart the process if it has ended."""
         ended, status = os.waitpid(self._pid, os.WNOHANG)
         if not ended:
             return

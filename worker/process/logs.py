@@ -1,4 +1,4 @@
-"""The worker's log: one format for our own messages, Celery's and the libraries'."""
+"""Configure one log format for the worker, Celery and libraries."""
 
 import logging
 import sys

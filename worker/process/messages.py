@@ -1,4 +1,4 @@
-"""Messages as the broker hands them over: wake-ups of ours, or whatever else was written into its queues.
+"""Accept only valid wake-up messages from the broker.
 
 Celery takes the form of a message for granted. One of another form would end the worker or block it, and come
 back when it has started again. So nothing but wake-ups as `core.store.WakeUps` sends them gets as far.
@@ -19,7 +19,7 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 
 class QoS(redis.QoS):
-    """The messages under way, no more of which are taken than there are places."""
+    """Unacknowledged messages, limited by the prefetch count."""
 
     def ack(self, delivery_tag: str) -> None:
         """Acknowledge a message.
@@ -36,7 +36,7 @@ class QoS(redis.QoS):
 
 
 class Channel(redis.Channel):
-    """A channel that drops what is no message at all."""
+    """A channel that drops malformed messages."""
 
     QoS = QoS
 
@@ -49,7 +49,7 @@ class Channel(redis.Channel):
 
 
 class Transport(redis.Transport):
-    """Redis, of which only wake-ups are taken."""
+    """Redis transport that accepts only wake-ups."""
 
     Channel = Channel
 
@@ -61,7 +61,7 @@ class Transport(redis.Transport):
 
 
 def is_wake_up(message: Any) -> bool:
-    """Tell whether a message is one that `WakeUps` sends, and asks for nothing else besides."""
+    """Return whether a message is a wake-up as `WakeUps` sends it."""
     try:
         headers, properties = message["headers"], message["properties"]
         (job_id,), named, followers = json.loads(b64decode(message["body"], validate=True))

@@ -1,4 +1,4 @@
-"""A pool process: forked from the worker's parent, it dies with it and carries out one job at a time."""
+"""A pool process: forked from the worker, runs one job at a time."""
 
 import ctypes
 import fcntl
@@ -29,7 +29,7 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 
 class PoolProcess:
-    """What one pool process holds: its store, and what it inherited when it was forked.
+    """A pool process with its store and inherited stop flag.
 
     Args:
         settings: The worker's settings.
@@ -60,7 +60,7 @@ class PoolProcess:
         _LOG.info("worker.ready", worker=self._process)
 
     def run_jobs(self, job_id: str) -> None:
-        """Carry out what waits; the body of the task.
+        """Run the waiting jobs; the body of the Celery task.
 
         The job that a wake-up was sent for need not be the one whose turn it is.
         """
@@ -87,7 +87,7 @@ def die_with_parent(parent_pid: int) -> None:
 
 @contextmanager
 def _leaving_when(stop: StopFlag) -> Iterator[None]:
-    """Leave the process at once on a shutdown: a first compilation takes longer than anyone waits."""
+    """Exit at once on shutdown during a first compilation, which would take too long."""
     ended = threading.Event()
 
     def watch() -> None:
@@ -106,7 +106,7 @@ def _leaving_when(stop: StopFlag) -> Iterator[None]:
 
 @contextmanager
 def _alone_in(cache_folder: Path) -> Iterator[None]:
-    """Let one process at a time compile into numba's cache, whose writes race between processes."""
+    """Lock numba's cache during compilation, because concurrent writes race."""
     cache_folder.mkdir(parents=True, exist_ok=True)
     with (cache_folder / ".warming").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

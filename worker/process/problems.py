@@ -1,4 +1,4 @@
-"""What a failed job tells its user: one table from error to title."""
+"""Map errors of failed jobs to titles for the user."""
 
 import secrets
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""How a worker's pool processes learn that the worker is shutting down."""
+"""Shutdown flag shared by a worker and its pool processes."""
 
 import mmap
 
@@ -18,5 +18,5 @@ class StopFlag:
         self._memory[0] = 1
 
     def is_set(self) -> bool:
-        """Tell whether the shutdown was announced."""
+        """Return whether the shutdown was announced."""
         return self._memory[0] == 1

@@ -1,4 +1,4 @@
-"""Returning the jobs of lost workers to the queue, announcing again what nobody came for, and being there."""
+"""Sweeper: requeue the jobs of lost workers, resend wake-ups, report the worker as live."""
 
 import math
 import os
@@ -24,7 +24,7 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 
 class Sweeper:
-    """Sweeps from the event loop of the worker's parent process.
+    """Run sweeps on the event loop of the worker's parent process.
 
     Not from a thread: the parent forks pool processes, and a fork while a thread holds one of SQLite's locks
     would leave the child without it. For the same reason the store has connections only during a sweep.
@@ -73,7 +73,7 @@ class Sweeper:
                 return
 
     def leave(self) -> None:
-        """Say that this worker is not there any more."""
+        """Record that this worker has left."""
         if self._opened is None:
             return
         try:
@@ -108,7 +108,7 @@ class Sweeper:
         return woken
 
     def _report(self, tx: Transaction) -> None:
-        """Say once a lease that this worker is there: whoever watches the service is told of each change."""
+        """Record once per lease that this worker is live."""
         lease_seconds = self._settings.lease_seconds
         if time.monotonic() - self._reported_at < lease_seconds:
             return
@@ -117,13 +117,13 @@ class Sweeper:
         self._reported_at = time.monotonic()
 
     def _lost(self, tx: Transaction, now: datetime) -> list[Job]:
-        """List the running jobs whose worker fell silent or is known to be gone."""
+        """List the running jobs of lost workers."""
         running = tx.jobs.running_on("")
         silent = self._leases.lost(running, now)
         return silent + [job for job in running if self._is_gone(job) and job not in silent]
 
     def _is_gone(self, job: Job) -> bool:
-        """Tell whether a job's process was this worker's and is no more: its lease need not be waited for."""
+        """Return whether a job's pool process has died, so that its lease need not expire."""
         worker, _, pid = (job.worker or "").rpartition("/")
         return worker == self._worker and not _is_alive(int(pid))
 
@@ -137,7 +137,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _remove_orphaned_artifacts(store: Store, job: Job) -> None:
-    """Remove what a job that will not be carried out again was to read, and had written."""
+    """Remove the orphaned artifacts of a job that will not run again."""
     for folder in orphaned_artifacts(job):
         try:
             store.artifacts.delete(folder)

@@ -1,4 +1,4 @@
-"""The one task: claim jobs, carry them out, and write how they ended."""
+"""The Celery task: claim jobs, run them and record their outcome."""
 
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -49,7 +49,7 @@ _LOG = structlog.stdlib.get_logger(__name__)
 def run_jobs(
     store: Store, settings: WorkerSettings, stop: StopFlag, worker: str, kinds: Collection[str]
 ) -> None:
-    """Carry out jobs of these kinds, each in its turn, until none waits.
+    """Run queued jobs of these kinds until none is left.
 
     After one that was put off comes a pause, longer with each attempt: what is wrong may be wrong for all.
     """
@@ -68,7 +68,7 @@ def _pause(seconds: float, stop: StopFlag) -> None:
 
 
 def run_job(run: JobRun, settings: WorkerSettings, stop: StopFlag) -> str:
-    """Carry out a claimed job, write how it ended, and return that in a word."""
+    """Run a claimed job, record its outcome and return it."""
     with structlog.contextvars.bound_contextvars(
         job_id=run.id, kind=run.kind, attempt=run.attempt, token=run.token, worker=run.worker
     ):
@@ -97,7 +97,7 @@ def _carry_out(run: JobRun) -> str:
 
 
 def settle(run: JobRun, error: Exception) -> str:
-    """Write how a job ends that stopped on an error, and return it in a word.
+    """Record the outcome of a job that raised an error and return it.
 
     A job that is no longer ours is left alone: not a word about it may be written.
     """

@@ -1,4 +1,4 @@
-"""Comparing models and rankings on the queries of one dataset."""
+"""Run comparison jobs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Evaluating a model, or a ranking from elsewhere, on a dataset."""
+"""Run evaluation jobs."""
 
 from typing import Any
 

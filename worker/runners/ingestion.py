@@ -1,4 +1,4 @@
-"""Turning what was sent, or asked for, into a dataset that is ready to train on."""
+"""Run ingestion jobs: turn an upload into a dataset."""
 
 from core.data import dataset_statistics, write_parquet
 from core.data.query_index import write_query_index
@@ -17,7 +17,7 @@ _PERCENT = 100
 
 
 def run_ingestion(run: JobRun, spec: IngestJob) -> None:
-    """Read or make a dataset, describe it, look it over and store it; what was sent then goes.
+    """Read or generate a dataset, compute its statistics and findings, store it and remove the upload.
 
     A content that is stored already is taken over and not read again, unless its stored copy is damaged: then
     what was read now takes its place for all datasets of this content. A dataset that cannot be read becomes

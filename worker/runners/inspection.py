@@ -1,4 +1,4 @@
-"""Finding out what a model looks at, on a dataset."""
+"""Run inspection jobs."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -26,7 +26,7 @@ MOST_IMPORTANT = 10  # features whose partial dependence is drawn when none are 
 
 
 def run_inspection(run: JobRun, spec: InspectJob) -> None:
-    """Shuffle the features of a dataset in turn, follow some of them, and store what a model makes of it.
+    """Compute and store the permutation importance and partial dependence of a model.
 
     Raises:
         InvalidInput: The metric cannot use the labels.

@@ -1,4 +1,4 @@
-"""Taking in a model from elsewhere."""
+"""Run model import jobs."""
 
 import hashlib
 
@@ -14,7 +14,7 @@ from worker.job.systems import heal_models
 
 
 def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
-    """Try out a LightGBM text model and make it the next version of a name; what was sent then goes.
+    """Validate an uploaded LightGBM model, store it as the next version, and remove the upload.
 
     Models of the same text whose stored copies are damaged get theirs back.
 

@@ -1,4 +1,4 @@
-"""Moving an alias through its gate."""
+"""Run promotion jobs."""
 
 from core.errors import FeaturesAbsent
 from core.evaluation import GateDecision, decide, measure, slices
@@ -11,7 +11,7 @@ from worker.job.training_data import load_judged
 
 
 def run_promotion(run: JobRun, spec: PromoteJob) -> None:
-    """Compare the version that an alias is to point at with the one that it points at, and move it or not.
+    """Compare the challenger with the current version and move the alias if the gate passes.
 
     The alias moves, or the refusal is on record, exactly when the job ends.
 

@@ -1,4 +1,4 @@
-"""Ranking a dataset's documents by a model."""
+"""Run ranking jobs."""
 
 from core.jobs.rank import RankJob
 from worker.job.datasets import load_dataset

@@ -1,4 +1,4 @@
-"""Training a model again, to see whether it comes out the same."""
+"""Run reproduction jobs."""
 
 import hashlib
 
@@ -13,7 +13,7 @@ from worker.runners.training import trained_as_asked
 
 
 def run_reproduction(run: JobRun, spec: ReproduceJob) -> None:
-    """Carry out the training of a model again and compare the bytes; no model is made.
+    """Repeat a training and compare the bytes; no model is stored.
 
     A stored copy that is damaged or gone is replaced when the same text came out.
 

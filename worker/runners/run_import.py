@@ -1,4 +1,4 @@
-"""Taking in a ranking from elsewhere."""
+"""Run jobs that import a TREC run."""
 
 from core.data.trec import join_run, read_run
 from core.errors import DatasetError, RunError
@@ -13,7 +13,7 @@ from worker.job.run import JobRun
 
 
 def run_import(run: JobRun, spec: ImportRunJob) -> None:
-    """Read a TREC run and store it as a ranking of a dataset's queries; what was sent then goes.
+    """Read a TREC run, store it as a ranking and remove the upload.
 
     Queries that the dataset does not have are left out.
 

@@ -1,4 +1,4 @@
-"""Training a model, and judging it on a test set."""
+"""Run training jobs."""
 
 import hashlib
 import time
@@ -29,7 +29,7 @@ from worker.job.training_data import TrainingData
 
 
 def run_training(run: JobRun, job: TrainJob) -> None:
-    """Train as specified, store the model, and where there is a test set evaluate and rank it.
+    """Train a model, store it, and evaluate it if there is a test set.
 
     Raises:
         InvalidInput: The specification does not fit the data.
@@ -41,7 +41,7 @@ def run_training(run: JobRun, job: TrainJob) -> None:
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training comes to.
+    """The result of a training.
 
     Attributes:
         loaded: The datasets as they are.
@@ -144,7 +144,7 @@ class _Judged:
 
 
 class _Watch:
-    """Turns the iterations of a training into the job's progress, metrics and learning curves.
+    """Report training iterations as progress, metrics and learning curves.
 
     Args:
         run: The job.
@@ -161,7 +161,7 @@ class _Watch:
         self._snapshot: Snapshot | None = None
 
     def finish(self) -> None:
-        """Do what was to wait for the first iteration, where an earlier attempt grew all trees."""
+        """Run the deferred callback if an earlier attempt had grown all trees."""
         if self._first is None:
             self._after_first()
 
@@ -174,7 +174,7 @@ class _Watch:
 
     @contextmanager
     def kept_on_stopping(self) -> Iterator[None]:
-        """Keep a checkpoint where the worker stops in what is done now."""
+        """Store a checkpoint if the worker stops during the block."""
         try:
             yield
         except WorkerStopping:
@@ -219,7 +219,7 @@ def _metrics_at_best(ranker: TrainedRanker) -> dict[str, Any]:
 
 
 def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
-    """Measure the model on the test data; one that lacks most of what the model uses is only reported."""
+    """Evaluate the model on the test data, unless that lacks most used features."""
     if trained.loaded.test is None or trained.data.test is None:
         return None
     text, names = ModelText.read(trained.ranker.model_text), trained.ranker.feature_names

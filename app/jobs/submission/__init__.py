@@ -1,4 +1,4 @@
-"""What must hold before a job is queued, so that a worker never starts one that cannot end well."""
+"""Validate jobs before they are queued, so that workers start none that must fail."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ def submit(
     request: Request,
     key_id: str | None = None,
 ) -> Job:
-    """Check a job request of a key in full and queue it, its stored spec complete and resolved.
+    """Validate a job request and queue it with its resolved specification.
 
     Raises:
         InvalidInput: For what is wrong with the request by itself.
@@ -36,7 +36,7 @@ def submit(
 
 
 def submit_all(tx: Transaction, requests: Sequence[Request], key_id: str | None = None) -> list[Job]:
-    """Check all job requests of a key in full and queue them together.
+    """Validate several job requests and queue them together.
 
     Raises:
         InvalidInput: For what is wrong with any of them, each below its place, `/jobs/0`.
@@ -56,7 +56,7 @@ def submit_all(tx: Transaction, requests: Sequence[Request], key_id: str | None 
 
 
 def enqueue(tx: Transaction, spec: JobSpec, key_id: str | None = None) -> Job:
-    """Queue a job of a key."""
+    """Queue a job for an API key."""
     return tx.jobs.add(
         spec.kind,
         spec.to_json(),

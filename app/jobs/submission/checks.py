@@ -12,7 +12,7 @@ from core.training.labels import check_job_labels
 
 
 def repeated_metrics(metrics: Sequence[str]) -> Iterable[InputProblem]:
-    """Find the metrics that are listed before."""
+    """Return the problems of metrics that are listed twice."""
     return [
         InputProblem(f"/metrics/{i}", f"{metric!r} is listed twice")
         for i, metric in enumerate(metrics)
@@ -21,13 +21,13 @@ def repeated_metrics(metrics: Sequence[str]) -> Iterable[InputProblem]:
 
 
 def unknown_metrics(metrics: Sequence[str]) -> Iterable[InputProblem]:
-    """Find the metrics that there are not."""
+    """Return the problems of unknown metrics."""
     for i, metric in enumerate(metrics):
         yield from unknown_metric(f"/metrics/{i}", metric)
 
 
 def unknown_metric(pointer: str, metric: str) -> Iterable[InputProblem]:
-    """Find out whether there is a metric."""
+    """Return the problem of an unknown metric, or None."""
     try:
         parse_metric(metric)
     except InvalidInput as invalid:
@@ -35,7 +35,7 @@ def unknown_metric(pointer: str, metric: str) -> Iterable[InputProblem]:
 
 
 def metric_without_differences(pointer: str, metric: str) -> Iterable[InputProblem]:
-    """Find out whether a metric is unknown, or its differences between systems cannot be averaged."""
+    """Return the problem of a metric that is unknown or has no mean difference."""
     try:
         check_differences(metric)
     except InvalidInput as invalid:
@@ -43,7 +43,7 @@ def metric_without_differences(pointer: str, metric: str) -> Iterable[InputProbl
 
 
 def label_map_problems(labels: Mapping[str, float]) -> Iterable[InputProblem]:
-    """Find what is wrong with a map of labels."""
+    """Return the problems of a label map."""
     try:
         label_map(labels)
     except InvalidInput as invalid:
@@ -52,7 +52,7 @@ def label_map_problems(labels: Mapping[str, float]) -> Iterable[InputProblem]:
 
 
 def idle_problems(loss: Loss, pointer: str) -> Iterable[InputProblem]:
-    """Find the hyperparameters of a loss that are set and change nothing beside the others."""
+    """Return the problems of hyperparameters that have no effect."""
     try:
         check_combination(loss)
     except InvalidInput as invalid:
@@ -61,7 +61,7 @@ def idle_problems(loss: Loss, pointer: str) -> Iterable[InputProblem]:
 
 
 def contract_of(given: str | ContractRequest, problems: list[InputProblem]) -> Conventions:
-    """Resolve a contract; what is wrong with it joins the problems."""
+    """Resolve a metric contract and add its errors to the problems."""
     try:
         return conventions(given if isinstance(given, str) else given.model_dump(exclude_none=True))
     except InvalidInput as invalid:
@@ -70,7 +70,7 @@ def contract_of(given: str | ContractRequest, problems: list[InputProblem]) -> C
 
 
 def require_ready(tx: Transaction, dataset_ids: Iterable[str]) -> list[Dataset]:
-    """Return the datasets.
+    """Return the datasets, which must be ready.
 
     Raises:
         NotFound: One does not exist.
@@ -84,7 +84,7 @@ def require_ready(tx: Transaction, dataset_ids: Iterable[str]) -> list[Dataset]:
 
 
 def is_bare(dataset: Dataset) -> bool:
-    """Tell whether a dataset holds judgments without features."""
+    """Return whether a dataset holds judgments without features."""
     return (dataset.statistics or {}).get("features") == 0
 
 
@@ -95,7 +95,7 @@ def check_dataset_labels(
     metrics: Sequence[str],
     contract: Conventions,
 ) -> None:
-    """Refuse labels that a loss or a metric cannot use, as far as the statistics tell.
+    """Refuse labels that a loss or a metric cannot use, by the dataset's statistics.
 
     Raises:
         InvalidInput: They cannot be used.

@@ -136,7 +136,7 @@ def _loss_problems(loss: Json) -> Iterable[InputProblem]:
 
 
 def model_named(tx: Transaction, ref: str) -> Json:
-    """Return what a job's spec says of a model.
+    """Return the fields of a model in a job specification.
 
     Raises:
         NotFound: The reference means none.
@@ -150,7 +150,7 @@ def _ranking(tx: Transaction, asked: RankingSystem) -> Json:
 
 
 def _tell_apart(systems: list[Json]) -> None:
-    """Refuse a system that is listed twice, and add the id to names that several rankings share."""
+    """Refuse a duplicate system, and add the id to ambiguous ranking names."""
     given = [system.get("model_id") or system["ranking_id"] for system in systems]
     problems = [
         InputProblem(f"/systems/{i}", "is listed before") for i, one in enumerate(given) if one in given[:i]

@@ -92,7 +92,7 @@ def _data_problems(request: TrainRequest) -> Iterable[InputProblem]:
 
 
 def _check_parts(request: TrainRequest, dataset: Dataset) -> None:
-    """Refuse what cannot be held out of a dataset, as far as its statistics tell."""
+    """Refuse a hold-out that the dataset's statistics rule out."""
     statistics = dataset.statistics or {}
     columns: Mapping[str, list[Json]] = statistics.get("query_columns") or {}
     problems = []

@@ -1,4 +1,4 @@
-"""Large bytes under keys: in a local folder, on S3, or wherever else fsspec reaches."""
+"""Artifacts: bytes under keys, in a local folder, on S3 or any fsspec file system."""
 
 import contextlib
 import errno
@@ -22,7 +22,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Artifacts:
-    """Named bytes, each written whole or not at all.
+    """Bytes under keys, written atomically.
 
     A key is a relative path with forward slashes, such as `models/mdl_…/model.txt`. Safe to share between
     threads, and with forked processes.
@@ -45,7 +45,7 @@ class Artifacts:
 
     @contextlib.contextmanager
     def writing(self, key: str) -> Iterator[BinaryIO]:
-        """Write an artifact; it appears under its key when the block ends well, else nothing is left.
+        """Write an artifact atomically: it appears when the block succeeds.
 
         Raises:
             StoreUnavailable: The storage does not take it.
@@ -83,7 +83,7 @@ class Artifacts:
 
     @contextlib.contextmanager
     def local(self, key: str) -> Iterator[Path]:
-        """Give an artifact as a file on this machine, for readers that want a path; do not write to it.
+        """Provide an artifact as a read-only local file.
 
         Raises:
             NotFound: There is none.
@@ -110,12 +110,12 @@ class Artifacts:
             return self._files.run(lambda files: cast("bytes", files.cat_file(path)))
 
     def write_bytes(self, key: str, content: bytes) -> None:
-        """Store bytes under a key, in the place of what was there."""
+        """Write bytes under a key, replacing previous ones."""
         with self.writing(key) as file:
             file.write(content)
 
     def exists(self, key: str) -> bool:
-        """Tell whether there is an artifact or folder of that key."""
+        """Return whether an artifact or folder exists under a key."""
         with self._at(key) as path:
             return self._files.run(lambda files: bool(files.exists(path)))
 
@@ -129,7 +129,7 @@ class Artifacts:
             return self._files.run(lambda files: int(files.size(path)))
 
     def version(self, key: str) -> str:
-        """Name the state of an artifact: it is another one whenever the artifact was written again.
+        """Return a version of an artifact that changes whenever it is rewritten.
 
         Raises:
             NotFound: There is none.
@@ -141,7 +141,7 @@ class Artifacts:
             return self._files.run(lambda files: str(files.ukey(path)))
 
     def files(self) -> Iterator[tuple[str, datetime]]:
-        """Give the keys of all artifacts there are, and when each was written.
+        """Yield the keys and modification times of all artifacts.
 
         Raises:
             StoreUnavailable: The storage does not answer.
@@ -156,19 +156,19 @@ class Artifacts:
             yield path.removeprefix(f"{self._root}/"), _written_at(about)
 
     def delete(self, key: str) -> None:
-        """Remove an artifact, or a folder with all below it; nothing happens where there is none."""
+        """Remove an artifact or a folder, if it exists."""
         with self._at(key) as path, contextlib.suppress(FileNotFoundError):
             self._files.run(lambda files: files.rm(path, recursive=True))
 
     def free_bytes(self) -> int:
-        """Return the space that is left on the disk that artifacts are written to, or wait on to be sent."""
+        """Return the free space on the disk of artifacts or of pending uploads."""
         folder = Path(self._root) if self.is_local else Path(tempfile.gettempdir())
         while not folder.exists():
             folder = folder.parent
         return shutil.disk_usage(folder).free
 
     def fault(self) -> str | None:
-        """Ask the storage whether it answers; returns what is wrong with it, without addresses, or None."""
+        """Check the storage; return its fault without addresses, or None."""
         try:
             self._files.look()
         except Exception as error:  # noqa: BLE001 - each file system has its own errors

@@ -1,4 +1,4 @@
-"""SHA-256 of files, as they are written and as they are read."""
+"""SHA-256 of files while they are written and read."""
 
 import hashlib
 import io
@@ -8,7 +8,7 @@ _BLOCK_BYTES = 2**20
 
 
 class ChecksummedFile(io.BufferedIOBase):
-    """A file that is written from its start to its end, and the checksum of what was written.
+    """A sequentially written file that computes its checksum.
 
     Args:
         file: Takes the bytes; closing it is left to its owner.
@@ -28,7 +28,7 @@ class ChecksummedFile(io.BufferedIOBase):
         return self._checksum.hexdigest()
 
     def writable(self) -> bool:
-        """Tell that it can be written to."""
+        """Return True: the file is writable."""
         return True
 
     def write(self, content: Any) -> int:
@@ -43,7 +43,7 @@ class ChecksummedFile(io.BufferedIOBase):
         return self.size_bytes
 
     def flush(self) -> None:
-        """Pass on what is buffered."""
+        """Flush the underlying file."""
         self._file.flush()
 
 

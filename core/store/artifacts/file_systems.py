@@ -1,4 +1,4 @@
-"""The file system of the artifacts: one a process, and patient where it is on the other side of a network."""
+"""File system of the artifacts, with retries over a network."""
 
 import errno
 import functools
@@ -55,7 +55,7 @@ _log = logging.getLogger(__name__)
 
 
 class FileSystem:
-    """Where fsspec reaches under a URL.
+    """An fsspec file system at a URL.
 
     A forked child opens its own: connections and the event loop that serves them are the parent's. What the
     child inherited is kept unused, since even to close it would take the parent's sockets from its loop.
@@ -84,7 +84,7 @@ class FileSystem:
         self.is_local = isinstance(self._files, LocalFileSystem)
 
     def run(self, action: Callable[[Any], T]) -> T:
-        """Carry out an action that may be repeated, until it succeeds, is refused or patience ends.
+        """Run an idempotent action with retries until a timeout.
 
         Args:
             action: Called with the file system.
@@ -105,12 +105,12 @@ class FileSystem:
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
     def send(self, file: str, path: str) -> None:
-        """Copy a file of this machine to a path; it appears there when it is complete."""
+        """Upload a local file; it becomes visible when complete."""
         options = _SENDING.get(_protocol(self._url), {})
         self.run(lambda files: files.put_file(file, path, **options))
 
     def look(self) -> None:
-        """Look at it once, for a moment at most; nothing happens where it answers.
+        """Check the file system once with a short timeout.
 
         Raises:
             Exception: It does not, or not in time; each file system has its own errors.
@@ -149,7 +149,7 @@ class FileSystem:
 
 @functools.lru_cache(1)
 def _s3_session(_pid: int) -> Any:
-    """Return what all S3 clients of a process share: the description of S3, which is slow to read."""
+    """Return the S3 session shared by all clients of a process, which is slow to create."""
     from aiobotocore.session import AioSession
 
     return AioSession()

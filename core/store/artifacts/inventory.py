@@ -1,4 +1,4 @@
-"""All stored bytes held against the rows: damaged, missing and orphaned artifacts."""
+"""Compare stored artifacts with database rows: damaged, missing and orphaned ones."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,13 +25,13 @@ UNFINISHED = timedelta(hours=1)
 
 
 class NeededArtifacts:
-    """The artifacts that the rows of one transaction need."""
+    """The artifacts referenced by database rows."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def artifacts(self) -> set[str]:
-        """Return the keys of all artifacts that must be there."""
+        """Return the keys of all referenced artifacts."""
         keys = set(self._session.scalars(select(ArtifactDigest.key)))
         keys |= set(self._session.scalars(select(Dataset.data_key).where(Dataset.data_key.is_not(None))))
         for ids, key_of in (
@@ -44,7 +44,7 @@ class NeededArtifacts:
         return keys
 
     def folders(self) -> set[str]:
-        """Return the folders in which anything may be: of datasets, and of jobs that have not ended."""
+        """Return the folders of datasets and of active jobs."""
         active = self._session.scalars(select(Job).where(Job.status.in_(ACTIVE)))
         folders = {folder for job in active for folder in orphaned_artifacts(job)}
         for dataset_id, data_key in self._session.execute(select(Dataset.id, Dataset.data_key)):
@@ -54,7 +54,7 @@ class NeededArtifacts:
 
 @dataclass
 class Inventory:
-    """What is wrong with the stored bytes.
+    """The result of an inventory of artifacts.
 
     Attributes:
         artifacts: How many artifacts the rows need.
@@ -72,12 +72,12 @@ class Inventory:
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything on record can be used; the other lists do no harm."""
+        """Whether no artifact is damaged or missing."""
         return not self.damaged and not self.missing
 
 
 def take_inventory(store: "Store") -> Inventory:
-    """Compare all stored bytes with their checksums, and look for files that nothing needs.
+    """Verify all artifacts and find orphaned ones.
 
     Args:
         store: Where they are; the service may be running.

@@ -4,22 +4,22 @@ from core.jobs.folders import checkpoint_folder, claim_folder, model_upload_fold
 
 
 def upload_key(dataset_id: str) -> str:
-    """Return the key of the judged documents as they were sent."""
+    """Return the key of the uploaded documents."""
     return f"{upload_folder(dataset_id)}/upload"
 
 
 def query_sizes_key(dataset_id: str) -> str:
-    """Return the key of the side file with the sizes of the queries, as it was sent."""
+    """Return the key of the uploaded file of query sizes."""
     return f"{upload_folder(dataset_id)}/query_sizes"
 
 
 def new_data_key(job_id: str, token: int) -> str:
-    """Return the key of the Parquet that one claim of a job writes; no other claim uses it."""
+    """Return the unique Parquet key of one claim of a job."""
     return f"{claim_folder(job_id, token)}/data.parquet"
 
 
 def data_folder(data_key: str) -> str:
-    """Return the folder with all that belongs to a stored content."""
+    """Return the folder of a stored dataset content."""
     return data_key.rpartition("/")[0]
 
 
@@ -49,7 +49,7 @@ def ranking_key(ranking_id: str) -> str:
 
 
 def run_key(upload_id: str) -> str:
-    """Return the key of a run as it was sent."""
+    """Return the key of an uploaded run."""
     return f"{run_folder(upload_id)}/upload"
 
 
@@ -59,7 +59,7 @@ def model_key(model_id: str) -> str:
 
 
 def model_upload_key(upload_id: str) -> str:
-    """Return the key of a model as it was sent."""
+    """Return the key of an uploaded model."""
     return f"{model_upload_folder(upload_id)}/upload"
 
 

@@ -1,4 +1,4 @@
-"""What this machine keeps at hand: a folder of entries, bounded in bytes."""
+"""Disk cache with a size limit and LRU eviction."""
 
 import contextlib
 import fcntl
@@ -16,7 +16,7 @@ _LOCK = ".lock"
 
 
 class LocalCache:
-    """Entries, each a folder of files under a key; the least recently used ones make room for new ones.
+    """A disk cache of folders under keys, with LRU eviction.
 
     Safe to share between processes. An entry appears whole or not at all, and never changes. It may go at
     any moment: what a process has mapped or opened stays, but a file that it had yet to open is missing, so
@@ -38,11 +38,11 @@ class LocalCache:
         self.misses = 0
 
     def takes(self, size_bytes: int) -> bool:
-        """Tell whether an entry of this size would be kept."""
+        """Return whether an entry of this size fits."""
         return size_bytes <= self._max_bytes
 
     def find(self, key: str) -> Path | None:
-        """Return the folder of an entry, which counts as used now; None where there is none."""
+        """Return the folder of an entry and mark it as used, or None."""
         entry = self._entry(key)
         try:
             _mark_used(entry)
@@ -54,7 +54,7 @@ class LocalCache:
 
     @contextlib.contextmanager
     def adding(self, key: str) -> Iterator[Path]:
-        """Give an empty folder to fill, which becomes the entry when the block ends well.
+        """Provide an empty folder that becomes the entry if the block succeeds.
 
         Nothing comes of it where the entry is there already or is larger than all may be.
 
@@ -69,7 +69,7 @@ class LocalCache:
                 self._publish(folder, self._entry(key))
 
     def discard(self, key: str) -> None:
-        """Remove an entry that has turned out to be damaged, if it is there."""
+        """Remove a damaged entry, if it exists."""
         with self._alone(), contextlib.suppress(FileNotFoundError):
             self._remove(self._entry(key))
 
@@ -78,7 +78,7 @@ class LocalCache:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other processes from adding and removing entries."""
+        """Lock the cache against other processes."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with (self._folder / _LOCK).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -86,7 +86,7 @@ class LocalCache:
 
     @contextlib.contextmanager
     def _new_folder(self) -> Iterator[Path]:
-        """Make a folder that is locked while its writer lives, which tells it from what a crash left."""
+        """Create a folder locked by its writer, to tell it from crash leftovers."""
         with contextlib.ExitStack() as stack:
             with self._alone():
                 self._sweep()
@@ -97,7 +97,7 @@ class LocalCache:
             yield folder
 
     def _sweep(self) -> None:
-        """Remove what processes that died were writing or removing."""
+        """Remove the unfinished entries of dead processes."""
         for folder in self._folder.glob(f"{_WRITING}*"):
             with contextlib.suppress(OSError), _locked(folder):
                 shutil.rmtree(folder)
@@ -113,7 +113,7 @@ class LocalCache:
         folder.rename(entry)
 
     def _make_room(self, left_bytes: int) -> None:
-        """Remove the entries used longest ago until the others take no more than `left_bytes`."""
+        """Evict least recently used entries down to `left_bytes`."""
         entries = [entry for entry in self._folder.iterdir() if not entry.name.startswith(".")]
         for entry in sorted(entries, key=lambda entry: entry.stat().st_mtime_ns, reverse=True):
             left_bytes -= _size_bytes(entry)

@@ -1,4 +1,4 @@
-"""Reading an object that is on the other side of a network as if it were a file."""
+"""Read a remote object as a file, by range requests."""
 
 import io
 from collections.abc import Callable
@@ -11,7 +11,7 @@ AHEAD_BYTES = 2**23
 
 
 class _Ranges(io.RawIOBase):
-    """An object of known size; what is read on and on is asked for in ever larger pieces."""
+    """A remote object read in ranges that grow during sequential reads."""
 
     def __init__(self, size: int, fetch: Callable[[int, int], bytes]) -> None:
         self._size = size

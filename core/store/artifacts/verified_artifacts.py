@@ -1,4 +1,4 @@
-"""Artifacts whose bytes are compared with their checksum on record before they are used."""
+"""Artifacts verified against their stored checksums."""
 
 import contextlib
 import hashlib
@@ -41,7 +41,7 @@ class _Unproven:
 
 
 class VerifiedArtifacts:
-    """Reads artifacts for whoever uses what is in them; safe between threads.
+    """Read artifacts and verify their checksums. Thread-safe.
 
     An artifact from before checksums were kept gets its own once it could be read. Damage stays on record
     until good bytes are found in its place.
@@ -57,7 +57,7 @@ class VerifiedArtifacts:
         self._seen: OrderedDict[str, tuple[str, _Unproven | None]] = OrderedDict()
 
     def read_bytes(self, key: str, sha256: str) -> bytes:
-        """Return an artifact's bytes, whose checksum another row holds.
+        """Return an artifact's bytes, verified by a given checksum.
 
         Raises:
             ArtifactDamaged: They are gone, or not those that were written.
@@ -69,7 +69,7 @@ class VerifiedArtifacts:
 
     @contextlib.contextmanager
     def local(self, key: str) -> Iterator[Path]:
-        """Give an artifact as a file on this machine; its checksum is computed while the block reads it.
+        """Provide an artifact as a local file and verify it during the block.
 
         Use nothing of it before the block has ended.
 
@@ -91,7 +91,7 @@ class VerifiedArtifacts:
 
     @contextlib.contextmanager
     def open(self, key: str) -> Iterator[BinaryIO]:
-        """Open an artifact to read parts of it, once all of it was compared in this process.
+        """Open an artifact for random access after it was verified in this process.
 
         Raises:
             NotFound: There is none, nor was there.
@@ -110,7 +110,7 @@ class VerifiedArtifacts:
             self._forget(key)
 
     def check(self, key: str, *, again: bool = False) -> bool:
-        """Compare an artifact, unless this process did so since it was written.
+        """Verify an artifact once per version and process.
 
         Args:
             key: Of the artifact.
@@ -131,7 +131,7 @@ class VerifiedArtifacts:
         return self._compare_once(key) is None
 
     def _compare_once(self, key: str) -> _Unproven | None:
-        """Compare an artifact as a whole; None where its bytes are known to be good.
+        """Verify a whole artifact; return None if it was verified before.
 
         A large one on the other side of a network is not read for that: object stores verify their own bytes,
         and whoever uses all of it comes by `local`.
@@ -179,7 +179,7 @@ class VerifiedArtifacts:
             return tx.digests.find(key)
 
     def _keep(self, key: str, sha256: str, size_bytes: int) -> None:
-        """Record the checksum of a good artifact; where that cannot be written, the next reader does so."""
+        """Store the checksum of a good artifact; ignore a write failure."""
         try:
             with self._store.begin() as tx:
                 tx.digests.keep(key, sha256, size_bytes)

@@ -1,4 +1,4 @@
-"""What `name@alias` means, and how it came to mean that."""
+"""Aliases of models and their history."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,13 +23,13 @@ _TURNS = 0x414C4941  # any number of Rankery's own: "ALIA"
 
 
 def lock_alias(session: Session, name: str, alias: str) -> None:
-    """Wait for others that move an alias or change its gate: such transactions come one after the other."""
+    """Take the advisory lock of an alias and its gate."""
     advisory_lock(session, _TURNS, f"{name}@{alias}")
 
 
 @dataclass(frozen=True)
 class Promotion:
-    """A move that a gate has judged.
+    """A move approved by a gate.
 
     Attributes:
         name: The model.
@@ -62,12 +62,12 @@ class Aliases:
         self._models = models
 
     def find(self, name: str, alias: str) -> ModelAlias | None:
-        """Return an alias, None where it points nowhere."""
+        """Return an alias, or None."""
         rows = select(ModelAlias).where(ModelAlias.name == name, ModelAlias.alias == alias)
         return self._session.scalar(rows.execution_options(populate_existing=True))
 
     def find_locked(self, name: str, alias: str) -> ModelAlias | None:
-        """Return an alias, which nobody else moves before the end of this transaction."""
+        """Return an alias locked until the transaction ends."""
         lock_alias(self._session, name, alias)
         return self.find(name, alias)
 
@@ -90,12 +90,12 @@ class Aliases:
         return list(self._session.scalars(rows))
 
     def everywhere(self, alias: str, limit: int) -> list[ModelAlias]:
-        """List where an alias points for each name that has it, the latest moved first."""
+        """List the targets of an alias across model names, last moved first."""
         rows = select(ModelAlias).where(ModelAlias.alias == alias)
         return list(self._session.scalars(rows.order_by(ModelAlias.updated_at.desc()).limit(limit)))
 
     def history(self, name: str, alias: str, cursor: str | None, limit: int) -> Page[AliasMove]:
-        """List what was done with an alias, newest first; it need not be there any more.
+        """List the history of an alias, newest first, even if it was removed.
 
         Raises:
             NotFound: There is no model of that name.
@@ -105,7 +105,7 @@ class Aliases:
         return Span(cursor, limit).take(self._session, rows, AliasMove.id, ids.ALIAS_MOVE)
 
     def move(self, name: str, alias: str, version: int, key_id: str | None = None) -> ModelAlias:
-        """Let `name@alias` mean one version from now on, whatever its gate says.
+        """Point `name@alias` at a version, ignoring its gate.
 
         Raises:
             InvalidInput: The alias is not allowed.
@@ -124,7 +124,7 @@ class Aliases:
         return row
 
     def promote(self, promotion: Promotion) -> ModelAlias:
-        """Move an alias to a version that its gate admits.
+        """Move an alias to a version that passed its gate.
 
         Raises:
             WrongState: It does not point any more at what that version was compared with.
@@ -143,12 +143,12 @@ class Aliases:
         return row
 
     def refuse(self, promotion: Promotion) -> AliasMove:
-        """Record that the gate of an alias did not let a version pass."""
+        """Record that a version failed the gate of an alias."""
         compared = self._compared(promotion)
         return self._record(REFUSED, promotion.name, promotion.alias, *compared, **_asked(promotion))
 
     def roll_back(self, name: str, alias: str, key_id: str | None = None) -> ModelAlias:
-        """Undo the last move of an alias that is not undone yet, whatever its gate says.
+        """Undo the last move of an alias, ignoring its gate.
 
         Raises:
             NotFound: It points nowhere.
@@ -166,7 +166,7 @@ class Aliases:
         return row
 
     def remove(self, name: str, alias: str, key_id: str | None = None) -> None:
-        """Let an alias point nowhere; its history and its gate stay.
+        """Remove an alias; its history and its gate stay.
 
         Raises:
             NotFound: It points nowhere.

@@ -1,4 +1,4 @@
-"""The API keys on record; of their secrets only the hashes."""
+"""Stored API keys, with hashed secrets."""
 
 import hashlib
 import hmac
@@ -43,7 +43,7 @@ class ApiKeys:
         max_active_jobs: int | None = None,
         max_stored_bytes: int | None = None,
     ) -> tuple[ApiKey, str]:
-        """Make a key.
+        """Create an API key.
 
         Args:
             name: What people call it.
@@ -96,18 +96,18 @@ class ApiKeys:
         return Span(cursor, limit).take(self._session, select(ApiKey), ApiKey.id, ids.API_KEY)
 
     def any_exists(self) -> bool:
-        """Tell whether a key was ever made; from then on nobody comes in without one."""
+        """Return whether a key was ever created."""
         return bool(self._session.scalar(select(select(ApiKey.id).exists())))
 
     def find(self, sha256: str) -> ApiKey | None:
-        """Return the key of a secret by its hash; None where it is unknown, expired or revoked."""
+        """Return the active key of a secret's hash, or None."""
         key = self._session.scalar(select(ApiKey).where(ApiKey.secret_sha256 == sha256))
         if key is None or not hmac.compare_digest(key.secret_sha256, sha256):
             return None
         return key if is_active(key, utc_now()) else None
 
     def revoke(self, id: str) -> ApiKey:
-        """Let a key in no more, and end its sessions. Revoking twice changes nothing.
+        """Revoke a key and end its sessions. Idempotent.
 
         Raises:
             NotFound: There is none.
@@ -119,19 +119,19 @@ class ApiKeys:
         return key
 
     def note_use(self, id: str) -> None:
-        """Remember that a key was used now, to the minute."""
+        """Record the last use of a key, to the minute."""
         now = utc_now()
         seldom = or_(ApiKey.last_used_at.is_(None), ApiKey.last_used_at <= now - USE_NOTED_EVERY)
         self._session.execute(update(ApiKey).where(ApiKey.id == id, seldom).values(last_used_at=now))
 
 
 def secret_sha256(secret: str) -> str:
-    """Return the hash by which a secret, or the token of a session, is known."""
+    """Return the stored hash of a secret or session token."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def is_active(key: ApiKey, now: datetime) -> bool:
-    """Tell whether a key is accepted: neither revoked nor expired."""
+    """Return whether a key is neither revoked nor expired."""
     return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
 
 

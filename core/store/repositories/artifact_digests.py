@@ -1,4 +1,4 @@
-"""The checksums of artifacts on record, and which artifacts were found damaged."""
+"""Stored checksums of artifacts, and damaged artifacts."""
 
 from collections.abc import Iterator
 
@@ -16,34 +16,34 @@ class ArtifactDigests:
         self._session = session
 
     def find(self, key: str) -> ArtifactDigest | None:
-        """Return what is on record of an artifact, None where it was written before checksums were kept."""
+        """Return the stored checksum of an artifact, or None for old artifacts."""
         return self._session.get(ArtifactDigest, key)
 
     def keep(self, key: str, sha256: str, size_bytes: int) -> None:
-        """Record the checksum of an artifact that is good, whatever was found before."""
+        """Store the checksum of a good artifact."""
         row = ArtifactDigest(key=key, sha256=sha256, size_bytes=size_bytes, damaged_at=None)
         self._session.merge(row)
         self._session.flush()
 
     def mark_damaged(self, key: str) -> None:
-        """Record that an artifact has other bytes than were written, or none."""
+        """Mark an artifact as damaged or missing."""
         row = self._session.get(ArtifactDigest, key) or ArtifactDigest(key=key)
         row.damaged_at = row.damaged_at or utc_now()
         self._session.add(row)
         self._session.flush()
 
     def damaged(self, limit: int) -> list[str]:
-        """List the keys of damaged artifacts, those that were found last first."""
+        """List the keys of damaged artifacts, most recent first."""
         rows = select(ArtifactDigest.key).where(ArtifactDigest.damaged_at.is_not(None))
         newest = rows.order_by(ArtifactDigest.damaged_at.desc(), ArtifactDigest.key)
         return list(self._session.scalars(newest.limit(limit)))
 
     def under(self, folder: str = "") -> Iterator[ArtifactDigest]:
-        """Give what is on record of all artifacts in a folder, in the order of their keys."""
+        """Yield the stored checksums of a folder in key order."""
         rows = select(ArtifactDigest).where(ArtifactDigest.key.startswith(folder, autoescape=True))
         yield from self._session.scalars(rows.order_by(ArtifactDigest.key))
 
     def forget(self, folder: str) -> None:
-        """Forget the artifacts of a folder that is to be deleted."""
+        """Delete the checksums of a folder."""
         inside = ArtifactDigest.key.startswith(f"{folder}/", autoescape=True)
         self._session.execute(delete(ArtifactDigest).where(inside))

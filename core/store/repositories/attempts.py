@@ -1,4 +1,4 @@
-"""The attempts at jobs on record: which worker had a job, from when until when, and how that ended."""
+"""Stored attempts of jobs: worker, times and outcome."""
 
 from datetime import datetime
 
@@ -24,7 +24,7 @@ class Attempts:
         return list(self._session.scalars(rows))
 
     def begin(self, job: Job, started_at: datetime, resumed_from: int | None) -> None:
-        """Note that a job was claimed.
+        """Record a claim of a job.
 
         Args:
             job: As it was just claimed.
@@ -44,7 +44,7 @@ class Attempts:
         self._session.flush()
 
     def end(self, job: Job, ending: str, detail: str | None) -> None:
-        """Note how the latest claim of a job ended, and count it; and the job, where that has ended too."""
+        """Record and count the outcome of the latest claim, and of the job if it ended."""
         # An attempt that a worker of an earlier release began has no row.
         mine = (JobAttempt.job_id == job.id, JobAttempt.token == job.token)
         ended = update(JobAttempt).where(*mine).values(ended_at=utc_now(), ending=ending, detail=detail)

@@ -1,4 +1,4 @@
-"""Who changed what, or tried to."""
+"""Stored audit log."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -11,7 +11,7 @@ MAX_PATH_CHARACTERS = 1_000
 
 
 class Audit:
-    """The audit within one transaction; entries are only ever added."""
+    """The append-only audit log within one transaction."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -19,7 +19,7 @@ class Audit:
     def add(
         self, *, method: str, path: str, status: int, request_id: str, key_id: str | None, address: str | None
     ) -> AuditEntry:
-        """Record a request; of a very long path the beginning."""
+        """Record a request, with its path truncated."""
         entry = AuditEntry(
             id=ids.new_id(ids.AUDIT_ENTRY),
             method=method,

@@ -1,4 +1,4 @@
-"""The comparisons on record."""
+"""Stored comparisons."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The datasets on record."""
+"""Stored datasets."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -41,7 +41,7 @@ class Datasets:
         parts: Mapping[str, str] | None = None,
         key_id: str | None = None,
     ) -> Dataset:
-        """Record a dataset that is still to be ingested.
+        """Add a pending dataset.
 
         Args:
             name: What its owner calls it.
@@ -85,7 +85,7 @@ class Datasets:
         name: str | None = None,
         sha256: str | None = None,
     ) -> Page[Dataset]:
-        """List datasets, newest first, where asked those of one status, one name, or the same bytes."""
+        """List datasets, newest first, filtered by status, name or checksum."""
         rows = narrowed(select(Dataset), status=status, name=name, sha256=sha256)
         return Span(cursor, limit).take(self._session, rows, Dataset.id, ids.DATASET)
 
@@ -102,7 +102,7 @@ class Datasets:
         return found
 
     def attach_job(self, id: str, job_id: str) -> Dataset:
-        """Name the job that ingests the dataset.
+        """Set the job that ingests the dataset.
 
         Raises:
             NotFound: Either does not exist.
@@ -126,7 +126,7 @@ class Datasets:
         format: str | None = None,
         replaces: str | None = None,
     ) -> Dataset:
-        """Record that the dataset was read and may be used.
+        """Mark a dataset as ready.
 
         Where a dataset of the same digest became ready meanwhile, this one takes over what that one stored;
         whoever stored `data_key` then sees another in the row, and its own may go.
@@ -157,7 +157,7 @@ class Datasets:
         return dataset
 
     def take_over(self, id: str, digest: str) -> Dataset | None:
-        """Make a dataset ready by what another one of the same digest has stored; None where there is none.
+        """Make a dataset ready by sharing the content of another one with the same digest, or return None.
 
         Raises:
             NotFound: The dataset does not exist.
@@ -175,12 +175,12 @@ class Datasets:
         return dataset
 
     def ready_with(self, digest: str, other_than: str) -> Dataset | None:
-        """Return another dataset of a digest that is ready; None where there is none."""
+        """Return another ready dataset of a digest, or None."""
         same = (Dataset.digest == digest, Dataset.status == "ready", Dataset.id != other_than)
         return self._session.scalar(select(Dataset).where(*same).order_by(Dataset.id).limit(1))
 
     def mark_invalid(self, id: str, problem: dict[str, Any]) -> Dataset:
-        """Record why the dataset cannot be used.
+        """Mark a dataset as invalid.
 
         Raises:
             NotFound: There is none.
@@ -191,7 +191,7 @@ class Datasets:
         return dataset
 
     def delete(self, id: str) -> list[str]:
-        """Forget a dataset.
+        """Delete a dataset.
 
         Returns:
             The folders of artifacts that no dataset needs any more, for the caller to delete once this has
@@ -231,7 +231,7 @@ class Datasets:
             dataset.source = {**dataset.source, "format": format}
 
     def _replace(self, digest: str, damaged_key: str, data_key: str) -> None:
-        """Let all datasets of a digest that share a damaged copy share another one."""
+        """Point all datasets that share a damaged copy at another one."""
         advisory_lock(self._session, _DIGEST_TURNS, digest)
         sharing = (Dataset.digest == digest, Dataset.data_key == damaged_key)
         self._session.execute(update(Dataset).where(*sharing).values(data_key=data_key))

@@ -1,4 +1,4 @@
-"""The evaluations on record."""
+"""Stored evaluations."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How much there is of everything, for those who watch over the service."""
+"""Counts of stored objects for monitoring."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from core.store.tables import Comparison, Dataset, Evaluation, Job, Model, Ranki
 
 @dataclass(frozen=True)
 class ActiveJobs:
-    """The jobs of one kind, status and priority that wait or run.
+    """The number of active jobs by kind, status and priority.
 
     Attributes:
         kind: Their kind.
@@ -32,7 +32,7 @@ class ActiveJobs:
 
 @dataclass(frozen=True)
 class Stored:
-    """What is kept of a sort.
+    """The count and size of one kind of object.
 
     Attributes:
         status: Status of datasets, empty for models.
@@ -58,12 +58,12 @@ class Figures:
         return [ActiveJobs(*row) for row in self._session.execute(rows.group_by(*groups))]
 
     def jobs(self) -> dict[str, int]:
-        """Count the jobs by status, those in which there is none too."""
+        """Count the jobs by status, zeros included."""
         rows = select(Job.status, func.count()).group_by(Job.status)
         return dict.fromkeys(STATUSES, 0) | dict(iter(self._session.execute(rows)))
 
     def kept(self) -> dict[str, int]:
-        """Count what jobs read and made, by table."""
+        """Count datasets, models and results by table."""
         tables = (Dataset, Model, Evaluation, Comparison, Ranking)
         counts = (select(func.count()).select_from(table).scalar_subquery() for table in tables)
         row = self._session.execute(select(*counts)).one()

@@ -1,4 +1,4 @@
-"""What stands before a move of an alias."""
+"""Stored promotion gates of aliases."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ from core.store.tables import AliasGate, Dataset
 
 
 class Gates:
-    """Gates within one transaction; they change one after the other with the moves of their alias."""
+    """Promotion gates within one transaction, serialised with the moves of their alias."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def find(self, name: str, alias: str) -> AliasGate | None:
-        """Return the gate of an alias, or None."""
+        """Return the promotion gate of an alias, or None."""
         return self._session.get(AliasGate, (name, alias), populate_existing=True)
 
     def aliases_of(self, name: str) -> set[str]:
@@ -43,7 +43,7 @@ class Gates:
     def put(
         self, name: str, alias: str, *, dataset_id: str, rule: dict[str, Any], key_id: str | None = None
     ) -> AliasGate:
-        """Set the gate of an alias, in the place of the one that it has.
+        """Set the promotion gate of an alias.
 
         Raises:
             InvalidInput: The alias is not allowed.
@@ -61,7 +61,7 @@ class Gates:
         return gate
 
     def delete(self, name: str, alias: str) -> None:
-        """Let an alias move freely.
+        """Delete the promotion gate of an alias.
 
         Raises:
             NotFound: It has no gate.

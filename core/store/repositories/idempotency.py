@@ -1,4 +1,4 @@
-"""Answers kept so that a repeated request creates nothing twice."""
+"""Stored responses of idempotent requests."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,13 +15,13 @@ EXPIRY = timedelta(hours=24)
 
 
 class Idempotency:
-    """Remembered answers within one transaction."""
+    """Stored idempotent responses within one transaction."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def find(self, key: str, endpoint: str) -> IdempotencyRecord | None:
-        """Return the answer once given for the key at the endpoint, or None; it is kept for 24 hours."""
+        """Return the response stored for a key and endpoint within 24 hours, or None."""
         record = self._session.get(IdempotencyRecord, (key, endpoint))
         return record if record and record.created_at > utc_now() - EXPIRY else None
 
@@ -35,7 +35,7 @@ class Idempotency:
         body: dict[str, Any],
         headers: dict[str, Any],
     ) -> IdempotencyRecord:
-        """Keep an answer, in the same transaction as what it created.
+        """Store a response in the transaction of its creation.
 
         Raises:
             WrongState: The same key was answered meanwhile by a request running at the same time.
@@ -59,6 +59,6 @@ class Idempotency:
         return record
 
     def forget_older_than(self, moment: datetime) -> int:
-        """Drop the answers given before a moment; returns how many."""
+        """Delete responses older than a moment; return their number."""
         dropped = delete(IdempotencyRecord).where(IdempotencyRecord.created_at <= moment)
         return len(self._session.scalars(dropped.returning(IdempotencyRecord.key)).all())

@@ -1,4 +1,4 @@
-"""Identifiers that sort by the time they were made."""
+"""Identifiers that sort by creation time."""
 
 import os
 import secrets
@@ -35,7 +35,7 @@ os.register_at_fork(after_in_child=_renew_lock)
 
 
 def new_id(prefix: str) -> str:
-    """Make an identifier: the prefix and 20 characters, later ones greater than earlier ones.
+    """Return a new identifier: a prefix and 20 characters that sort by time.
 
     Within a process the order is strict; between processes it is that of their clocks, in milliseconds.
     """
@@ -43,7 +43,7 @@ def new_id(prefix: str) -> str:
 
 
 def is_id(text: str, prefix: str) -> bool:
-    """Tell whether a text has the form of an identifier with that prefix."""
+    """Return whether a text is an identifier with that prefix."""
     body = text.removeprefix(prefix)
     return text.startswith(prefix) and len(body) == LENGTH and set(body) <= set(_ALPHABET)
 

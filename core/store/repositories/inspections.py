@@ -1,4 +1,4 @@
-"""The inspections on record."""
+"""Stored inspections."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which status a job may go to from which: the one table."""
+"""The allowed transitions of job status."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -26,5 +26,5 @@ TERMINAL = frozenset(TRANSITIONS) - ACTIVE
 
 
 def allows(source: str, target: str) -> bool:
-    """Tell whether a job in status `source` may go to `target`."""
+    """Return whether a job may move from status `source` to `target`."""
     return target in TRANSITIONS[source]

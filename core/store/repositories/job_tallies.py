@@ -1,4 +1,4 @@
-"""What is counted of jobs as they end."""
+"""Counters of ended jobs."""
 
 from bisect import bisect_left
 
@@ -18,12 +18,12 @@ BOUNDS = (*(str(float(bound)) for bound in _BOUNDS_SECONDS), "+Inf")
 
 
 def count_attempt(tallies: Tallies, kind: str, ending: str) -> None:
-    """Count one attempt at a job by how it ended, as `succeeded`, `lost` or `handed_back`."""
+    """Count one attempt by its outcome, such as `succeeded`, `lost` or `handed_back`."""
     tallies.add(JOB_ATTEMPTS, {"kind": kind, "ending": ending})
 
 
 def count_job(tallies: Tallies, kind: str, status: str, seconds: float) -> None:
-    """Count a job that has ended, by how and by how long it took from its first start.
+    """Count an ended job by outcome and duration.
 
     Each job is in one bucket only, named by the bound that it stays within; the last one has none.
     """

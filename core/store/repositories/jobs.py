@@ -1,4 +1,4 @@
-"""The jobs on record: who may work on one, and what became of it."""
+"""Stored jobs: claims, leases and outcomes."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ _FRESH = {"populate_existing": True, "synchronize_session": False}
 
 @dataclass
 class Settled:
-    """What became of the jobs whose worker fell silent.
+    """The outcome for jobs of lost workers.
 
     Attributes:
         requeued: Ids of the jobs that wait again.

@@ -1,4 +1,4 @@
-"""The models on record and their versions."""
+"""Stored models and versions."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ _VERSION_TURNS = 0x4D4F444C  # any number of Rankery's own: "MODL"
 
 
 def check_name(name: str, pointer: str) -> None:
-    """Check the name of a model or an alias.
+    """Validate the name of a model or an alias.
 
     Raises:
         InvalidInput: At `pointer`, where the name does not match `MODEL_NAME` or looks like an id.
@@ -56,7 +56,7 @@ class Models:
         size_bytes: int,
         **known: Any,
     ) -> Model:
-        """Record a model as the next version of its name, from 1.
+        """Add a model as the next version of its name, from 1.
 
         Args:
             id: Made beforehand, where its text had to be stored first.
@@ -85,7 +85,7 @@ class Models:
         return self._insert_as_next_version(model)
 
     def get(self, id: str) -> Model:
-        """Return the model of an id.
+        """Return a model by id.
 
         Raises:
             NotFound: There is none.
@@ -96,11 +96,11 @@ class Models:
         return model
 
     def of_text(self, sha256: str) -> list[Model]:
-        """List the models whose text has a checksum."""
+        """List the models with a text checksum."""
         return list(self._session.scalars(select(Model).where(Model.sha256 == sha256).order_by(Model.id)))
 
     def resolve(self, ref: str) -> Model:
-        """Return the model that a reference means.
+        """Resolve a model reference.
 
         Args:
             ref: An id (`mdl_…`), `name` (its latest version), `name:version` or `name@alias`.
@@ -114,7 +114,7 @@ class Models:
         return model
 
     def require_name(self, name: str) -> None:
-        """Check that there is a model of a name.
+        """Raise if there is no model of a name.
 
         Raises:
             NotFound: There is none.
@@ -129,7 +129,7 @@ class Models:
         name: str | None = None,
         tags: Sequence[tuple[str, str | None]] = (),
     ) -> Page[Model]:
-        """List models, newest first, of one name and with all of some tags where given.
+        """List models, newest first, filtered by name and tags.
 
         Args:
             cursor: Where the page begins.
@@ -149,7 +149,7 @@ class Models:
         containing: str | None = None,
         tags: Sequence[tuple[str, str | None]] = (),
     ) -> Page[Model]:
-        """List the latest version of each name, that of the name which got a version last first.
+        """List the latest version of each name, most recent first.
 
         Args:
             cursor: Where the page begins.
@@ -165,7 +165,7 @@ class Models:
         return Span(cursor, limit).take(self._session, rows, Model.id, ids.MODEL)
 
     def describe(self, id: str, description: str | None) -> Model:
-        """Say something of a model, or nothing any more.
+        """Set or clear the description of a model.
 
         Raises:
             NotFound: There is no such model.
@@ -176,7 +176,7 @@ class Models:
         return model
 
     def tag(self, id: str, tags: Mapping[str, str | None]) -> Model:
-        """Set tags of a model, and take away those that are None; it keeps all others.
+        """Set the given tags of a model and remove those that are None.
 
         Raises:
             NotFound: There is no such model.
@@ -192,7 +192,7 @@ class Models:
         return model
 
     def aliases_of(self, model_ids: Iterable[str]) -> dict[str, list[str]]:
-        """Return the aliases of each of some models, in alphabetical order; one statement for a page."""
+        """Return the aliases of several models, in alphabetical order."""
         found: dict[str, list[str]] = {model_id: [] for model_id in model_ids}
         rows = select(ModelAlias.model_id, ModelAlias.alias).where(ModelAlias.model_id.in_(found))
         for model_id, alias in self._session.execute(rows.order_by(ModelAlias.alias)):
@@ -200,7 +200,7 @@ class Models:
         return found
 
     def aliases_of_names(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
-        """Return the versions that the aliases of each of some names mean; one statement for a page."""
+        """Return the versions of the aliases of several names."""
         found: dict[str, dict[str, int]] = {name: {} for name in names}
         rows = select(ModelAlias.name, ModelAlias.alias, Model.version).join(ModelAlias.model)
         for name, alias, version in self._session.execute(

@@ -1,4 +1,4 @@
-"""Lists a page at a time, newest first where nothing else is said; the cursor is the last id seen."""
+"""Cursor pagination, newest first by default."""
 
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Page(Generic[T]):
-    """Some rows, and where to go on.
+    """A page of rows with the next cursor.
 
     Attributes:
         items: The rows in their order.
@@ -27,7 +27,7 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True)
 class Order:
-    """In which order the rows of a list come.
+    """The sort order of a list.
 
     Attributes:
         by: What decides, and the id among equals; a row that lacks it is left out. None for the id alone.
@@ -42,13 +42,13 @@ NEWEST_FIRST = Order()
 
 
 def narrowed(rows: Select[T], **wanted: Any) -> Select[T]:
-    """Keep the rows whose columns are as wanted; what is None does not matter."""
+    """Filter rows by column values, ignoring None."""
     return rows.filter_by(**{column: value for column, value in wanted.items() if value is not None})
 
 
 @dataclass(frozen=True)
 class Span:
-    """Which page of a list is wanted.
+    """The requested page of a list.
 
     Attributes:
         cursor: The last id of the page before, or None for the first page.
@@ -66,7 +66,7 @@ class Span:
         prefix: str,
         order: Order = NEWEST_FIRST,
     ) -> Page[T]:
-        """Run a selection for this page only.
+        """Run a selection for the requested page.
 
         Rows added meanwhile are newer than any cursor, so a walk from the newest neither repeats nor misses
         a row. In any order the walk goes on from the row of the cursor, where that stands by now.

@@ -1,4 +1,4 @@
-"""What a key may have at a time."""
+"""Quotas of API keys."""
 
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
@@ -12,7 +12,7 @@ _TURNS = 0x51554F54  # any number of Rankery's own: "QUOT"
 
 
 class Quotas:
-    """Quotas within one transaction, which is the one that adds what they count.
+    """Quotas, checked in the transaction that adds the counted objects.
 
     Callers without a key, where none is needed, share one quota.
     """
@@ -21,7 +21,7 @@ class Quotas:
         self._session = session
 
     def allow_jobs(self, key_id: str | None, most: int, adding: int = 1) -> None:
-        """Let a key have more jobs; those that have ended do not count.
+        """Check the quota of active jobs of a key.
 
         Args:
             key_id: The key, None where none is needed.
@@ -39,7 +39,7 @@ class Quotas:
             raise JobQuotaExceeded(bound)
 
     def allow_bytes(self, key_id: str | None, most: int | None, adding: int) -> None:
-        """Let a key have more bytes of datasets, as sent.
+        """Check the quota of dataset bytes of a key.
 
         Args:
             key_id: The key, None where none is needed.

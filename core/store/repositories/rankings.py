@@ -1,4 +1,4 @@
-"""The rankings on record."""
+"""Stored rankings."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Telling whether anything on record has changed, without reading it."""
+"""Detect database changes without reading data."""
 
 import sqlite3
 import threading
@@ -14,7 +14,7 @@ _SNAPSHOT = text("SELECT pg_current_snapshot()::text, pg_postmaster_start_time()
 
 
 class Revisions:
-    """Names the state of a database: as long as the name is the same, nobody has committed a change.
+    """Revision of a database, which changes with every commit.
 
     The reverse does not hold, for a new name may stand for the same state. A name means something to the
     object that gave it, and to no other. Safe between threads.
@@ -31,7 +31,7 @@ class Revisions:
         self._watching: Any = None
 
     def latest(self) -> str:
-        """Name the present state.
+        """Return the current revision.
 
         Raises:
             StoreUnavailable: SQLite does not answer; what PostgreSQL raises is left as it is.
@@ -46,7 +46,7 @@ class Revisions:
             raise StoreUnavailable(f"the database failed: {error}") from error
 
     def close(self) -> None:
-        """Give up the connection that is kept."""
+        """Close the kept connection."""
         with self._lock:
             if self._watching is not None:
                 self._watching.close()

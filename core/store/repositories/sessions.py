@@ -1,4 +1,4 @@
-"""Browsers that signed in with a key."""
+"""Stored browser sessions."""
 
 import secrets
 from datetime import timedelta
@@ -14,13 +14,13 @@ _TOKEN_BYTES = 32
 
 
 class Sessions:
-    """Sessions within one transaction. As of a key's secret, only the hash of a token is kept."""
+    """Browser sessions within one transaction, with hashed tokens."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def begin(self, key_id: str, lifetime: timedelta) -> str:
-        """Begin a session of a key and return its token; sessions that have expired are forgotten."""
+        """Create a session of a key and return its token; delete expired sessions."""
         now = utc_now()
         self._session.execute(delete(BrowserSession).where(BrowserSession.expires_at <= now))
         token = secrets.token_urlsafe(_TOKEN_BYTES)
@@ -31,7 +31,7 @@ class Sessions:
         return token
 
     def find(self, token_sha256: str) -> ApiKey | None:
-        """Return the key of a session by its token's hash; None where either is accepted no more."""
+        """Return the key of an active session, or None."""
         found = self._session.get(BrowserSession, token_sha256)
         now = utc_now()
         if found is None or found.expires_at <= now:
@@ -40,5 +40,5 @@ class Sessions:
         return key if key is not None and is_active(key, now) else None
 
     def end(self, token_sha256: str) -> None:
-        """End a session; one that is not there has ended already."""
+        """End a session, if it exists."""
         self._session.execute(delete(BrowserSession).where(BrowserSession.token_sha256 == token_sha256))

@@ -1,4 +1,4 @@
-"""Counters that only grow, kept in the database so that all processes add to the same ones."""
+"""Monotonic counters in the database, shared by all processes."""
 
 import json
 from collections import Counter
@@ -17,7 +17,7 @@ _ROWS = cast("Table", Tally.__table__)
 
 @dataclass(frozen=True)
 class Count:
-    """What a counter has come to.
+    """The value of a counter.
 
     Attributes:
         name: What is counted.
@@ -52,7 +52,7 @@ class Tallies:
         self._added[name, json.dumps(dict(labels or {}), sort_keys=True)] += amount  # type: ignore[assignment]
 
     def write(self) -> None:
-        """Write what was added; the store does so at the end of a transaction."""
+        """Write the added counts; called at the end of a transaction."""
         if not self._added:
             return
         rows = [
@@ -68,6 +68,6 @@ class Tallies:
         self._added.clear()
 
     def all(self) -> list[Count]:
-        """List the counters by name and labels, without what this transaction has yet to write."""
+        """List the stored counters by name and labels."""
         rows = self._session.execute(select(_ROWS).order_by(_ROWS.c.name, _ROWS.c.labels))
         return [Count(row.name, json.loads(row.labels), row.value) for row in rows]

@@ -1,4 +1,4 @@
-"""The workers on record: which there are, since when, and until when they are taken to be there."""
+"""Stored workers with their leases."""
 
 from datetime import datetime, timedelta
 
@@ -16,7 +16,7 @@ class Workers:
         self._session = session
 
     def report(self, name: str, lane: str, processes: int, seconds: float) -> None:
-        """Note that a worker is there, and forget those that have not been for long.
+        """Record a live worker and delete long-gone ones.
 
         Args:
             name: What its jobs call it, before the id of a process.
@@ -33,16 +33,16 @@ class Workers:
         self._session.flush()
 
     def leave(self, name: str) -> None:
-        """Note that a worker is not there any more."""
+        """Record that a worker has left."""
         self._session.execute(delete(Worker).where(Worker.name == name))
 
     def present(self) -> list[Worker]:
-        """List the workers that have been heard of lately, the oldest first."""
+        """List live workers, oldest first."""
         now = utc_now()
         rows = select(Worker).where(Worker.expires_at >= now).order_by(Worker.started_at, Worker.name)
         return [worker for worker in self._session.scalars(rows) if not _reported_later_than(worker, now)]
 
 
 def _reported_later_than(worker: Worker, now: datetime) -> bool:
-    """Tell whether a worker reported before the clock was set back; a living one soon reports again."""
+    """Return whether a worker's last report lies in the future after a clock change."""
     return worker.seen_at - now > worker.expires_at - worker.seen_at

@@ -11,7 +11,7 @@ from core.store.tables.base import ID, NAME, SHA256, WORD, Base
 
 
 class ApiKey(Base):
-    """What lets a caller in.
+    """An API key.
 
     Attributes:
         secret_sha256: SHA-256 of the secret, in hexadecimal; the secret itself is not kept.
@@ -50,7 +50,7 @@ class BrowserSession(Base):
 
 
 class AuditEntry(Base):
-    """A request that would change something, and what became of it.
+    """An audited request and its outcome.
 
     Attributes:
         key_id: The key it came with, None where there was none.
@@ -72,7 +72,7 @@ class AuditEntry(Base):
 
 
 class IdempotencyRecord(Base):
-    """The answer once given to a request that carried an `Idempotency-Key`."""
+    """The stored response to a request with an `Idempotency-Key`."""
 
     __tablename__ = "idempotency_records"
 

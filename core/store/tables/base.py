@@ -15,7 +15,7 @@ SHA256 = String(64)
 
 
 class Base(DeclarativeBase):
-    """What all rows share: column types by annotation and constraint names by rule."""
+    """Base of all tables: column types and constraint names."""
 
     metadata = MetaData(
         naming_convention={

@@ -9,13 +9,13 @@ from sqlalchemy import DateTime, Dialect, TypeDecorator
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A moment, aware and in UTC on the way in and out; SQLite itself keeps no time zone."""
+    """A timezone-aware UTC timestamp; SQLite stores no time zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Bring an aware datetime to UTC.
+        """Convert an aware datetime to UTC.
 
         Raises:
             ValueError: For a naive datetime, whose moment is unknown.

@@ -106,7 +106,7 @@ class JobIteration(Base):
 
 
 class JobDataset(Base):
-    """A job reads or makes a dataset, which therefore stays while the job is active."""
+    """A dataset used by an active job, which therefore cannot be deleted."""
 
     __tablename__ = "job_datasets"
 
@@ -117,7 +117,7 @@ class JobDataset(Base):
 
 
 class Worker(Base):
-    """A worker that was there a moment ago.
+    """A worker and its lease.
 
     Attributes:
         name: Machine and process, as its jobs name it before the id of the pool process.

@@ -46,12 +46,12 @@ class Model(Base):
 
     @property
     def reference(self) -> str:
-        """What people call it: `web:3`."""
+        """The reference of the model: `web:3`."""
         return f"{self.name}:{self.version}"
 
     @property
     def source(self) -> str:
-        """Where it comes from: `trained` here, or `imported`."""
+        """The origin of the model: `trained` or `imported`."""
         return "imported" if self.dataset_id is None else "trained"
 
 
@@ -73,12 +73,12 @@ class ModelAlias(Base):
 
     @property
     def reference(self) -> str:
-        """What people call it: `web@champion`."""
+        """The reference of the alias: `web@champion`."""
         return f"{self.name}@{self.alias}"
 
 
 class AliasMove(Base):
-    """A line in the history of an alias, which outlives the alias.
+    """An entry in the history of an alias, kept after its removal.
 
     Attributes:
         kind: `moved`, `promoted`, `refused`, `rolled_back` or `removed`.
@@ -107,7 +107,7 @@ class AliasMove(Base):
 
 
 class AliasGate(Base):
-    """What a version must show before an alias moves to it. The alias itself may come later, and may go.
+    """The promotion gate of an alias, which may exist without the alias.
 
     Attributes:
         dataset_id: The dataset that the versions are compared on, which therefore stays.
@@ -126,5 +126,5 @@ class AliasGate(Base):
 
     @property
     def reference(self) -> str:
-        """The alias that it stands before: `web@champion`."""
+        """The alias that the gate guards: `web@champion`."""
         return f"{self.name}@{self.alias}"

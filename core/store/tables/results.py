@@ -92,7 +92,7 @@ class Comparison(Base):
 
 
 class Inspection(Base):
-    """What a model looks at, as a dataset shows it.
+    """Feature importance and partial dependence of a model on a dataset.
 
     Attributes:
         metric: Spelling of what was measured.

@@ -1,4 +1,4 @@
-"""What the client's parts have in common."""
+"""Base of the client's calls."""
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -13,7 +13,7 @@ Kind = TypeVar("Kind", bound=AsyncResource)
 
 
 class AsyncCalls:
-    """A part of the client: the calls about one noun."""
+    """Base of the calls on one resource."""
 
     transport: AsyncTransport
 

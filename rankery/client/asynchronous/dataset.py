@@ -1,4 +1,4 @@
-"""Datasets: waited for, and looked into."""
+"""Datasets: wait for them and read their queries."""
 
 from collections.abc import Callable
 from typing import Self
@@ -14,10 +14,10 @@ from rankery.client.views.query import Query
 
 
 class AsyncDataset(DatasetView, AsyncResource):
-    """A judged dataset, as the service last told of it."""
+    """A judged dataset, as last fetched from the service."""
 
     async def refresh(self) -> Self:
-        """Ask for the dataset as it is now.
+        """Fetch the current state of the dataset.
 
         Returns:
             This dataset.
@@ -25,7 +25,7 @@ class AsyncDataset(DatasetView, AsyncResource):
         return self._take(await self._client.transport.get(self._path))
 
     async def job(self) -> AsyncJob | None:
-        """Return the job that reads it; None where none is known."""
+        """Return the job that reads the dataset, or None."""
         return None if self.job_id is None else await self._client.job(self.job_id)
 
     async def wait(
@@ -35,7 +35,7 @@ class AsyncDataset(DatasetView, AsyncResource):
         timeout_seconds: float | None = None,
         progress: bool | None = None,
     ) -> Self:
-        """Wait until it has been read, with a bar.
+        """Wait until the dataset was read, with a progress bar.
 
         Args:
             on_progress: Called with the job that reads it each time it was asked for.
@@ -86,7 +86,7 @@ class AsyncDataset(DatasetView, AsyncResource):
         return read(Query, await self._client.transport.get(path, offset=offset, limit=limit))
 
     async def features(self) -> FeatureProfiles:
-        """Return what the values of each feature are like."""
+        """Return the profile of each feature."""
         return read(FeatureProfiles, await self._client.transport.get(f"{self._path}/features"))
 
     @property

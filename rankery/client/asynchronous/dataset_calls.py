@@ -137,7 +137,7 @@ class AsyncDatasetCalls(AsyncCalls):
     async def synthetic_dataset(
         self, queries: int, *, seed: int = 0, polynomial_seed: int = 0, name: str | None = None
     ) -> AsyncDataset:
-        """Have a synthetic dataset made, of random cubic polynomials (Burges et al. 2006, section 5).
+        """Generate a synthetic dataset from random cubic polynomials (Burges et al. 2006, section 5).
 
         Args:
             queries: How many queries.

@@ -25,7 +25,7 @@ class AsyncExportCalls(AsyncCalls):
         progress: bool | None = None,
         **options: Unpack[ExportOptions],
     ) -> Path:
-        """Write a model for another engine into a file.
+        """Export a model to a file for another engine.
 
         Args:
             reference: Id, name, `name:version` or `name@alias`.

@@ -1,4 +1,4 @@
-"""Jobs: waited for, followed, cancelled, and asked for what they made."""
+"""Jobs: wait for, follow and cancel them, and fetch their results."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _SLOWER = 1.1
 
 
 class AsyncJob(JobView, AsyncResource):
-    """A piece of work for a worker, as the service last told of it.
+    """A job, as last fetched from the service.
 
     `refresh` and `wait` bring it up to date in place.
 
@@ -36,7 +36,7 @@ class AsyncJob(JobView, AsyncResource):
     """
 
     async def refresh(self) -> Self:
-        """Ask for the job as it is now.
+        """Fetch the current state of the job.
 
         Returns:
             This job.
@@ -139,7 +139,7 @@ class AsyncJob(JobView, AsyncResource):
         return await self._client.ranking(await self._made("ranking_id"))
 
     async def inspection(self) -> "Inspection":
-        """Return what the job found out about a model.
+        """Return the inspection that the job made.
 
         Raises:
             NothingMade: There is none (yet).

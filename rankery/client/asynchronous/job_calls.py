@@ -1,4 +1,4 @@
-"""Calls about jobs: what a worker is to do."""
+"""Calls about jobs."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -122,7 +122,7 @@ class AsyncJobCalls(AsyncCalls):
         allow_absent_features: bool | None = None,
         priority: str | None = None,
     ) -> AsyncJob:
-        """Measure a model, or a ranking from elsewhere, on a dataset.
+        """Evaluate a model or an uploaded ranking on a dataset.
 
         Args:
             system: A model (id, name, `name:version` or `name@alias`), or a ranking by its id, `rnk_…`.
@@ -203,7 +203,7 @@ class AsyncJobCalls(AsyncCalls):
         allow_absent_features: bool | None = None,
         priority: str | None = None,
     ) -> AsyncJob:
-        """Order the documents of a whole dataset by a model; the job makes a ranking.
+        """Rank the documents of a dataset by a model; the job stores a ranking.
 
         Args:
             model: Id, name, `name:version` or `name@alias`.
@@ -238,7 +238,7 @@ class AsyncJobCalls(AsyncCalls):
         allow_absent_features: bool | None = None,
         priority: str | None = None,
     ) -> AsyncJob:
-        """Find out what a model looks at: permutation importance and partial dependence.
+        """Measure permutation importance and partial dependence of a model.
 
         Args:
             model: Id, name, `name:version` or `name@alias`.
@@ -273,7 +273,7 @@ class AsyncJobCalls(AsyncCalls):
         return await self.submit(given(spec))
 
     async def submit(self, job: Mapping[str, Any]) -> AsyncJob:
-        """Submit a job as the service's interface has it.
+        """Submit a job with the fields of the HTTP API.
 
         Args:
             job: `{"kind": "train" | "evaluate" | "rank" | "compare" | "inspect", …}`.

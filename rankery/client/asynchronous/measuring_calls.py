@@ -1,4 +1,4 @@
-"""Calls about what was measured: evaluations, comparisons and inspections."""
+"""Calls about evaluations, comparisons and inspections."""
 
 from rankery.client.asynchronous.calls import AsyncCalls
 from rankery.client.asynchronous.comparison import AsyncComparison
@@ -10,7 +10,7 @@ from rankery.client.views.inspection import Inspection
 
 
 class AsyncMeasuringCalls(AsyncCalls):
-    """Calls about what was measured."""
+    """Calls about evaluations, comparisons and inspections."""
 
     async def evaluation(self, evaluation_id: str) -> AsyncEvaluation:
         """Return the mean and 95 % interval of each metric of an evaluation.
@@ -25,7 +25,7 @@ class AsyncMeasuringCalls(AsyncCalls):
         return AsyncPages(self.transport, "/v1/comparisons", lambda one: read(ComparisonEntry, one))
 
     async def comparison(self, comparison_id: str) -> AsyncComparison:
-        """Return what may be said of every pair of systems, and the tests behind it.
+        """Return the conclusion for every pair of systems, and the tests behind it.
 
         Raises:
             RankeryApiError: There is none of this id.
@@ -33,7 +33,7 @@ class AsyncMeasuringCalls(AsyncCalls):
         return self._bound(AsyncComparison, await self.transport.get(f"/v1/comparisons/{comparison_id}"))
 
     async def inspection(self, inspection_id: str) -> Inspection:
-        """Return what a model looks at, as a dataset shows it.
+        """Return feature importance and partial dependence of a model on a dataset.
 
         Raises:
             RankeryApiError: There is none of this id.

@@ -1,4 +1,4 @@
-"""Models: what they look at, their exports and their aliases."""
+"""Models: importance, exports and aliases."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,10 +16,10 @@ from rankery.client.views.model import ModelView
 
 
 class AsyncModel(ModelView, AsyncResource):
-    """A version of a model, as the service last told of it."""
+    """A version of a model, as last fetched from the service."""
 
     async def refresh(self) -> Self:
-        """Ask for the model as it is now, with the aliases that point at it.
+        """Fetch the current state of the model and its aliases.
 
         Returns:
             This model.
@@ -27,7 +27,7 @@ class AsyncModel(ModelView, AsyncResource):
         return self._take(await self._client.transport.get(self._path))
 
     async def importance(self) -> Importance:
-        """Return what the features do in its trees: gains and counts of splits."""
+        """Return the gains and split counts of its features."""
         return read(Importance, await self._client.transport.get(f"{self._path}/importance"))
 
     async def tree(self, index: int, *, root: int | None = None, depth: int | None = None) -> ModelTree:
@@ -45,14 +45,14 @@ class AsyncModel(ModelView, AsyncResource):
         return read(ModelTree, await self._client.transport.get(path, root=root, depth=depth))
 
     def inspections(self) -> AsyncPages[InspectionEntry]:
-        """List what was found out about it, newest first."""
+        """List its inspections, newest first."""
         path = f"{self._path}/inspections"
         return AsyncPages(self._client.transport, path, lambda one: read(InspectionEntry, one))
 
     async def change(
         self, *, description: str | None = None, tags: Mapping[str, str | None] | None = None
     ) -> Self:
-        """Describe it; what is left out stays as it is.
+        """Change the description and tags; omitted fields stay.
 
         Args:
             description: In the place of the one that it has.
@@ -71,7 +71,7 @@ class AsyncModel(ModelView, AsyncResource):
         return found if isinstance(found, AsyncJob) else self._become(found)
 
     async def reproduce(self) -> AsyncJob:
-        """Train it again; see `client.reproduce`."""
+        """Reproduce its training; see `client.reproduce`."""
         return await self._client.reproduce(self)
 
     async def export(
@@ -83,7 +83,7 @@ class AsyncModel(ModelView, AsyncResource):
         progress: bool | None = None,
         **options: Unpack[ExportOptions],
     ) -> Path:
-        """Write it for another engine into a file.
+        """Export it to a file for another engine.
 
         Args:
             format: One of those that the service lists: `lightgbm`, `solr`, `elasticsearch`, `onnx`, …

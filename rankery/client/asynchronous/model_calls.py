@@ -30,7 +30,7 @@ class AsyncModelCalls(AsyncCalls):
         return self._pages(AsyncModel, "/v1/models", name=name, tag=tag)
 
     async def model(self, reference: str | HasId) -> AsyncModel:
-        """Return a model.
+        """Return a model by reference.
 
         Args:
             reference: Id, name (its latest version), `name:version` or `name@alias`.
@@ -118,7 +118,7 @@ class AsyncModelCalls(AsyncCalls):
         return self._bound(AsyncModel, document)
 
     async def remove_alias(self, name: str, alias: str) -> None:
-        """Let an alias point nowhere; its history and its gate stay.
+        """Remove an alias; its history and its gate stay.
 
         Raises:
             RankeryApiError: There is none.
@@ -142,7 +142,7 @@ class AsyncModelCalls(AsyncCalls):
         return AsyncPages(self.transport, path, lambda one: read(AliasMove, one))
 
     async def gate(self, name: str, alias: str) -> Gate:
-        """Return what a version must show before an alias moves to it.
+        """Return the promotion gate of an alias.
 
         Raises:
             RankeryApiError: The alias has no gate.
@@ -150,7 +150,7 @@ class AsyncModelCalls(AsyncCalls):
         return read(Gate, await self.transport.get(f"{_alias(name, alias)}/gate"))
 
     async def set_gate(self, name: str, alias: str, gate: GateRequest) -> Gate:
-        """Say what a version must show before an alias moves to it.
+        """Set the promotion gate of an alias.
 
         Args:
             name: The model's name.
@@ -164,7 +164,7 @@ class AsyncModelCalls(AsyncCalls):
         return read(Gate, response.json())
 
     async def remove_gate(self, name: str, alias: str) -> None:
-        """Let an alias be moved without a comparison.
+        """Delete the promotion gate of an alias.
 
         Raises:
             RankeryApiError: It has no gate.

@@ -1,4 +1,4 @@
-"""Lists of the service, asked for a page at a time."""
+"""Paginated lists of the service."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Generic, TypeVar
@@ -13,7 +13,7 @@ _PAGE = 100
 
 
 class AsyncPages(Generic[Item]):
-    """A list of the service, newest first where it has a time; nothing is asked for before it is iterated.
+    """A lazy paginated list, newest first if it has timestamps.
 
     Example:
         ```python

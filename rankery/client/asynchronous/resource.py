@@ -1,4 +1,4 @@
-"""What the service keeps, with the client that asks for more of it."""
+"""Resources of the service, bound to their client."""
 
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 class AsyncResource(BaseModel):
-    """Something that the service keeps, as it last told of it."""
+    """A resource as last fetched from the service."""
 
     _client: "AsyncClient" = PrivateAttr()
 
     @classmethod
     def of(cls, document: Any, client: "AsyncClient") -> Self:
-        """Read an answer of a client's service.
+        """Build the resource from a response.
 
         Raises:
             AnswerNotUnderstood: It is something else.
@@ -27,7 +27,7 @@ class AsyncResource(BaseModel):
         return made
 
     def _take(self, document: Any) -> Self:
-        """Become what the service tells now."""
+        """Update the resource from a response."""
         return self._become(read(type(self), document))
 
     def _become(self, other: BaseModel) -> Self:

@@ -1,4 +1,4 @@
-"""What the service keeps as tables."""
+"""Resources that are tables."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class AsyncTabular(ABC):
-    """Something of the service that is also a table."""
+    """A resource that converts to a table."""
 
     @abstractmethod
     async def to_arrow(self) -> "pa.Table":
-        """Ask for all of it as a table of Arrow."""
+        """Fetch all rows as an Arrow table."""
 
     async def to_pandas(self) -> "pandas.DataFrame":
-        """Ask for all of it as a data frame of pandas.
+        """Fetch all rows as a pandas data frame.
 
         Raises:
             PackageMissing: pandas is not installed.
@@ -28,7 +28,7 @@ class AsyncTabular(ABC):
         return as_pandas(await self.to_arrow())
 
     async def to_polars(self) -> "polars.DataFrame":
-        """Ask for all of it as a data frame of polars.
+        """Fetch all rows as a polars data frame.
 
         Raises:
             PackageMissing: polars is not installed.
@@ -36,5 +36,5 @@ class AsyncTabular(ABC):
         return as_polars(await self.to_arrow())
 
     async def to_numpy(self) -> "dict[str, np.ndarray[Any, Any]]":
-        """Ask for all of its columns as arrays, by name."""
+        """Fetch all columns as arrays, by name."""
         return as_numpy(await self.to_arrow())

@@ -1,4 +1,4 @@
-"""Requests that are sent until they are answered."""
+"""HTTP transport with retries."""
 
 import asyncio
 import uuid
@@ -18,7 +18,7 @@ _UPLOAD_SECONDS = 3600.0
 
 
 class AsyncTransport:
-    """Sends requests to one service, again where they were not answered.
+    """Send requests to one service, with retries.
 
     Args:
         base_url: Where the service is; RANKERY_URL where None.
@@ -51,15 +51,15 @@ class AsyncTransport:
         await self._http.aclose()
 
     async def get(self, path: str, **parameters: Any) -> Document:
-        """Ask for a document; parameters that are None are left out."""
+        """GET a JSON document; omit parameters that are None."""
         return document_of(await self.request("GET", path, parameters=parameters))
 
     async def create(self, path: str, json: Any = None) -> Document:
-        """Have something created, once however often the request has to be sent."""
+        """POST a creation, idempotent across retries."""
         return document_of(await self.request("POST", path, json=json, headers=_idempotent()))
 
     async def upload(self, path: str, upload: Upload, on_bytes: Callable[[int], None]) -> Document:
-        """Have something created from files.
+        """POST a creation from files.
 
         Args:
             path: Where to.
@@ -101,7 +101,7 @@ class AsyncTransport:
         headers: Mapping[str, str] | None = None,
         repeatable: bool = True,
     ) -> httpx.Response:
-        """Send a request until it is answered.
+        """Send a request with retries.
 
         Args:
             method: GET, POST, …
@@ -139,7 +139,7 @@ class AsyncTransport:
         json: Any = None,
         on_bytes: Callable[[int, int | None], None],
     ) -> None:
-        """Stream an answer into a file, which appears when it is complete.
+        """Stream a response into a file, written atomically.
 
         Args:
             method: GET or POST.
@@ -168,7 +168,7 @@ class AsyncTransport:
         into: tuple[Path, Callable[[int, int | None], None]] | None = None,
         **options: Any,
     ) -> httpx.Response | None:
-        """Send it once; None after a pause where it is to be sent again."""
+        """Send the request once; return None after a pause if it should be retried."""
         try:
             response = await self._answer(method, url, into, options)
         except httpx.HTTPError as error:

@@ -1,1 +1,1 @@
-"""How answers look on a terminal and in a notebook."""
+"""Display of results in terminals and notebooks."""

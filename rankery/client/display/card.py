@@ -1,4 +1,4 @@
-"""What is shown of a thing, as a card: on a terminal by rich, in a notebook as HTML."""
+"""Cards that show a resource in a terminal or notebook."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ class CardTable:
 
 @dataclass(frozen=True)
 class Card:
-    """What is shown of a thing.
+    """A card that shows a resource.
 
     Attributes:
         title: What it is.
@@ -59,7 +59,7 @@ class Card:
     tables: Sequence[CardTable] = ()
 
     def html(self) -> str:
-        """Return it for a notebook; all texts are escaped, colours are the notebook's own."""
+        """Return the card as escaped HTML."""
         parts = [f"<style>{_STYLE}</style><div class='rankery-card'>"]
         if self.title:
             parts.append(f"<h4>{html_escape(self.title)}</h4>")
@@ -76,7 +76,7 @@ class Card:
         return "".join([*parts, "</div>"])
 
     def rendered(self) -> Iterator[RenderableType]:
-        """Give it to rich, piece by piece."""
+        """Yield the card's rich renderables."""
         if self.title:
             yield f"[bold]{_text(self.title)}[/bold]"
         if self.sentence:
@@ -91,15 +91,15 @@ class Card:
 
 
 class Shown(ABC):
-    """Something that looks well where it is looked at."""
+    """Base of objects with a rich and HTML display."""
 
     @abstractmethod
     def summary(self) -> dict[str, str]:
-        """Return what a list says of it, by column."""
+        """Return its row in a list, by column."""
 
     @abstractmethod
     def card(self) -> Card:
-        """Return all that is shown of it."""
+        """Return the card of the resource."""
 
     def _repr_html_(self) -> str:
         return self.card().html()

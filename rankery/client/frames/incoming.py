@@ -1,4 +1,4 @@
-"""What people hold their data in, as tables of Arrow."""
+"""Convert data frames and arrays to Arrow tables."""
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence

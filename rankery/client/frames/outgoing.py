@@ -1,4 +1,4 @@
-"""Tables of Arrow as what people hold their data in."""
+"""Convert Arrow tables to data frames and arrays."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
@@ -58,7 +58,7 @@ def like(frame: "SomeFrame", table: "pa.Table") -> "SomeFrame":
 
 
 class Tabular(ABC):
-    """Something in hand that is also a table."""
+    """A local object that converts to a table."""
 
     @abstractmethod
     def to_arrow(self) -> "pa.Table":

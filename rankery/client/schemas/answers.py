@@ -31,7 +31,7 @@ class AliasList(Answer):
 
 
 class AliasMove(Answer):
-    """Something that was done with an alias, or tried."""
+    """A move of an alias, or a refused one."""
 
     id: str
     kind: Literal["moved", "promoted", "refused", "rolled_back", "removed"]
@@ -56,7 +56,7 @@ class AliasMove(Answer):
 
 
 class AliasHistory(Answer):
-    """A page of what was done with an alias, newest first."""
+    """A page of an alias's history, newest first."""
 
     items: list[AliasMove]
     next_cursor: str | None = None
@@ -64,7 +64,7 @@ class AliasHistory(Answer):
 
 
 class AliasedModel(Answer):
-    """An alias, and how good the model is that it points at."""
+    """An alias with the metrics of its model."""
 
     name: str
     alias: str
@@ -81,7 +81,7 @@ class AliasedModel(Answer):
 
 
 class AliasedModels(Answer):
-    """Where one alias points for each name, the latest moved first."""
+    """The targets of one alias across model names, last moved first."""
 
     items: list[AliasedModel]
 
@@ -153,7 +153,7 @@ class ComparisonPage(Answer):
 
 
 class Contribution(Answer):
-    """What a feature adds to a document's score."""
+    """The contribution of a feature to a document's score."""
 
     feature: str
     value: float | None = None
@@ -164,7 +164,7 @@ class Contribution(Answer):
 
 
 class Conventions(Answer):
-    """What two tools that both say NDCG@10 may still disagree on."""
+    """The conventions in which two tools may differ on the same metric."""
 
     gain: Literal["exp2", "linear"] | list[float]
     """What a label is worth: 2^y − 1, y, or a list by label"""
@@ -195,7 +195,7 @@ class Conventions(Answer):
 
 
 class Counts(Answer):
-    """How much there is of everything."""
+    """Counts of jobs, datasets, models and results."""
 
     jobs: dict[str, int]
     """By status"""
@@ -210,7 +210,7 @@ class Counts(Answer):
 
 
 class DataParity(Answer):
-    """An export held against its model over documents."""
+    """Parity of an export over documents."""
 
     queries: int
     """Queries"""
@@ -265,7 +265,7 @@ class DependencePoint(Answer):
 
 
 class DiagnosticDescription(Answer):
-    """Something the papers say of a loss, which jobs can compute."""
+    """A diagnostic of a loss that jobs can compute."""
 
     name: str
     title: str
@@ -276,7 +276,7 @@ class DiagnosticDescription(Answer):
 
 
 class Difference(Answer):
-    """A value that the engine sends elsewhere."""
+    """A value for which the engine takes another branch."""
 
     tree: int
     """From 0"""
@@ -298,7 +298,7 @@ class Difference(Answer):
 
 
 class Differences(Answer):
-    """The differences B − A of all queries, to be drawn."""
+    """The differences B − A of all queries, for a plot."""
 
     queries: int
     """Queries that define the metric for both"""
@@ -308,7 +308,7 @@ class Differences(Answer):
 
 
 class Explanation(Answer):
-    """How a score came about: the base and all contributions add up to it, but for rounding."""
+    """The explanation of a score: base plus contributions, up to rounding."""
 
     base: float
     """Before anything is known of the document"""
@@ -373,7 +373,7 @@ class FailureReason(Answer):
 
 
 class FeatureImportance(Answer):
-    """What one feature does in the trees."""
+    """The split count and gain of one feature."""
 
     feature: str
     gain: float
@@ -390,7 +390,7 @@ class FeatureImportance(Answer):
 
 
 class FeaturePermutation(Answer):
-    """What the model loses when one feature is shuffled."""
+    """The permutation importance of one feature."""
 
     feature: str
     mean: float | None = None
@@ -407,7 +407,7 @@ class FeaturePermutation(Answer):
 
 
 class FeatureProfile(Answer):
-    """What the values of a feature are like."""
+    """The distribution of a feature's values."""
 
     name: str
     minimum: float | None = None
@@ -448,7 +448,7 @@ class FeatureProfiles(Answer):
 
 
 class Finding(Answer):
-    """One thing to know about a dataset, about two beside each other, or about a training."""
+    """One finding about a dataset, a pair of datasets, or a training."""
 
     code: str
     """What it is, in a word that stays the same"""
@@ -560,7 +560,7 @@ class InspectionPage(Answer):
 
 
 class Interval(Answer):
-    """A mean and how far it would move with other queries of the same kind."""
+    """A mean with its confidence interval."""
 
     mean: float | None = None
     """Mean over the queries where the metric is defined"""
@@ -623,7 +623,7 @@ class JobHistory(Answer):
 
 
 class JudgedDocument(Answer):
-    """A document as it was judged."""
+    """A judged document."""
 
     document_id: str
     label: float | None = None
@@ -660,7 +660,7 @@ class JudgedQuery(Answer):
 
 
 class LatestVersion(Answer):
-    """The latest version of a name, in short."""
+    """A summary of the latest version of a name."""
 
     id: str
     version: int
@@ -679,7 +679,7 @@ class LatestVersion(Answer):
 
 
 class LineageDataset(Answer):
-    """A dataset that a training was given."""
+    """A dataset used by a training."""
 
     id: str
     digest: str | None = None
@@ -690,7 +690,7 @@ class LineageDataset(Answer):
 
 
 class Lineage(Answer):
-    """What a model was made of and by what: all that decides its bytes."""
+    """The lineage of a model: everything that determines its bytes."""
 
     job_id: str
     datasets: dict[str, LineageDataset]
@@ -711,7 +711,7 @@ class Lineage(Answer):
 
 
 class LinearLeaf(Answer):
-    """What a linear leaf adds, where none of its features is missing."""
+    """The linear function of a leaf, for documents without missing features."""
 
     constant: float
     coefficients: dict[str, float]
@@ -719,7 +719,7 @@ class LinearLeaf(Answer):
 
 
 class LossDiagnostics(Answer):
-    """What the papers say of a loss at the scores of the model."""
+    """Diagnostics of a loss at the scores of the model."""
 
     loss: dict[str, Any]
     cutoff: int
@@ -851,7 +851,7 @@ class MetricSummary(Answer):
 
 
 class ComparedSystem(Answer):
-    """A model or a ranking among others."""
+    """A system in a comparison: a model or a ranking."""
 
     name: str
     model_id: str | None = None
@@ -878,7 +878,7 @@ class MissingResponse(Answer):
 
 
 class FeatureDependence(Answer):
-    """How the scores follow one feature."""
+    """The partial dependence on one feature."""
 
     feature: str
     points: list[DependencePoint]
@@ -958,7 +958,7 @@ class Model(Answer):
 
 
 class ModelImportance(Answer):
-    """What the features do in a model's trees, as LightGBM's `feature_importance` tells it."""
+    """Split counts and gains of all features, equal to LightGBM's `feature_importance`."""
 
     model_id: str
     trees: int
@@ -1009,7 +1009,7 @@ class NamedConventions(Answer):
 
 
 class Gate(Answer):
-    """What a version must show before the alias moves to it."""
+    """A promotion gate: the comparison that a version must pass before the alias moves."""
 
     name: str
     alias: str
@@ -1030,7 +1030,7 @@ class Gate(Answer):
 
 
 class Inspection(Answer):
-    """What a model looks at, as a dataset shows it."""
+    """Feature importance and partial dependence of a model on a dataset."""
 
     id: str
     job_id: str
@@ -1073,7 +1073,7 @@ class NamedModel(Answer):
 
 
 class NamedModelPage(Answer):
-    """A page of names, the one that got a version last first."""
+    """A page of names, most recently updated first."""
 
     items: list[NamedModel]
     next_cursor: str | None = None
@@ -1081,7 +1081,7 @@ class NamedModelPage(Answer):
 
 
 class NeighbourParity(Answer):
-    """An export held against its model at every split, over the neighbours of its threshold."""
+    """Parity of an export at every split, over the neighbours of its threshold."""
 
     splits: int
     """Splits of the model"""
@@ -1301,7 +1301,7 @@ class JobPage(Answer):
 
 
 class JobWithAttempts(Answer):
-    """A job, and who has worked on it."""
+    """A job with its attempts."""
 
     id: str
     kind: Literal[
@@ -1482,7 +1482,7 @@ class RankingPage(Answer):
 
 
 class RunningJob(Answer):
-    """What a worker is at."""
+    """A job that a worker is running."""
 
     id: str
     kind: Literal[
@@ -1509,7 +1509,7 @@ class RunningJob(Answer):
 
 
 class ScoredDocument(Answer):
-    """A document in its place."""
+    """A ranked document with its score."""
 
     id: str
     rank: int
@@ -1566,7 +1566,7 @@ class EngineParity(Answer):
 
 
 class ExportParity(Answer):
-    """The proof: what was written, read back and evaluated as the engine does, beside the model."""
+    """The parity report: the export read back and evaluated as the engine does."""
 
     model: ExportedModel
     dataset_id: str | None = None
@@ -1593,7 +1593,7 @@ class ExportParity(Answer):
 
 
 class Slice(Answer):
-    """Some of the queries."""
+    """A segment of the queries."""
 
     by: str
     """What they have in common"""
@@ -1656,7 +1656,7 @@ class QueryRankings(Answer):
 
 
 class TreeLeaf(Answer):
-    """Where a descent ends."""
+    """A leaf of a tree."""
 
     kind: Literal["leaf"]
     leaf: int
@@ -1673,7 +1673,7 @@ class TreeLeaf(Answer):
 
 
 class TreeSplit(Answer):
-    """A question about one feature."""
+    """A split on one feature."""
 
     kind: Literal["split"]
     split: int
@@ -1725,7 +1725,7 @@ class ModelTree(Answer):
 
 
 class WorkerAtWork(Answer):
-    """A worker that was heard of a moment ago."""
+    """A live worker."""
 
     name: str
     """Machine and process"""
@@ -1745,7 +1745,7 @@ class WorkerAtWork(Answer):
 
 
 class WorkerList(Answer):
-    """The workers that are there, the oldest first."""
+    """The live workers, oldest first."""
 
     items: list[WorkerAtWork]
 

@@ -7,7 +7,7 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 
 class AliasRequest(TypedDict):
-    """Where an alias should point."""
+    """A request to point an alias at a version."""
 
     version: int
     """An existing version of the name"""
@@ -76,7 +76,7 @@ class ArpLoss2Request(TypedDict):
 
 
 class CandidateDocument(TypedDict):
-    """A document to be scored."""
+    """A candidate document."""
 
     id: str
     """Unique within its query"""
@@ -134,7 +134,7 @@ Contract: TypeAlias = (
 
 
 class DiagnosticsRequest(TypedDict):
-    """Follow what the papers say of a loss while it trains."""
+    """Compute diagnostics of a loss during training."""
 
     interval: int
     """Iterations from one look to the next"""
@@ -192,7 +192,7 @@ class ExportRequest(TypedDict):
 
 
 class GateRequest(TypedDict):
-    """What a version must show before the alias moves to it."""
+    """A promotion gate: the comparison that a version must pass before the alias moves."""
 
     dataset_id: str
     """A ready dataset that the two versions are compared on"""
@@ -368,7 +368,7 @@ class LambdaRankRequest(TypedDict):
 
 
 class LimitsRequest(TypedDict):
-    """End the job as failed when it takes more than this; the workers' own limits hold as well."""
+    """Limits above which the job fails; the worker's limits apply as well."""
 
     seconds: NotRequired[float | None]
     """Running time over all attempts"""
@@ -430,7 +430,7 @@ class MeanSquaredErrorRequest(TypedDict):
 
 
 class ModelChanges(TypedDict):
-    """What is said of a model; what is left out stays as it is."""
+    """Changes to a model's description and tags; omitted fields stay."""
 
     description: NotRequired[str | None]
     """In the place of the one that it has; null for none"""
@@ -602,7 +602,7 @@ class ParityRequest(TypedDict):
 
 
 class PartialDependenceRequest(TypedDict):
-    """How a model's scores follow single features."""
+    """Partial dependence of a model's scores on single features."""
 
     features: NotRequired[list[str] | None]
     """Names; the ten that are most important by permutation when null"""
@@ -615,7 +615,7 @@ class PartialDependenceRequest(TypedDict):
 
 
 class InspectRequest(TypedDict):
-    """Find out what a model looks at: permutation importance and partial dependence on a dataset."""
+    """Measure permutation importance and partial dependence of a model on a dataset."""
 
     priority: NotRequired[Literal["low", "normal", "high"]]
     """Jobs of a higher one go first; among equals, keys take turns"""
@@ -910,7 +910,7 @@ Loss: TypeAlias = (
 
 
 class LossDiagnosticsRequest(TypedDict):
-    """See what the papers say of a loss at the scores of a model."""
+    """Compute diagnostics of a loss at the scores of a model."""
 
     loss: Loss
     cutoff: NotRequired[int]
@@ -918,7 +918,7 @@ class LossDiagnosticsRequest(TypedDict):
 
 
 class EvaluateRequest(TypedDict):
-    """Measure a model, or a ranking from elsewhere, on a dataset."""
+    """Evaluate a model or an uploaded ranking on a dataset."""
 
     priority: NotRequired[Literal["low", "normal", "high"]]
     """Jobs of a higher one go first; among equals, keys take turns"""
@@ -1004,6 +1004,6 @@ class TrainRequest(TypedDict):
 
 
 class JobBatchRequest(TypedDict):
-    """Several jobs, such as the trainings of a grid, of which all are queued or none."""
+    """Several jobs, such as the trainings of a grid, queued together or not at all."""
 
     jobs: list[TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest]

@@ -25,7 +25,7 @@ class Client(
     MeasuringCalls,
     RankingCalls,
 ):
-    """Talk to one Rankery service; use it in a `with` statement or call `close`.
+    """Client of one Rankery service; use it in a `with` statement or call `close`.
 
     What is not answered is sent again, and never creates twice. Errors are `RankeryApiError` with the problem
     that the service reported (`KeyRefused` where it wants another key), `ServiceUnreachable` where it did not
@@ -67,7 +67,7 @@ class Client(
 
     @property
     def base_url(self) -> str:
-        """Where the service is."""
+        """The URL of the service."""
         return self.transport.base_url
 
     def __enter__(self) -> Self:

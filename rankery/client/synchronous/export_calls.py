@@ -28,7 +28,7 @@ class ExportCalls(Calls):
         progress: bool | None = None,
         **options: Unpack[ExportOptions],
     ) -> Path:
-        """Write a model for another engine into a file.
+        """Export a model to a file for another engine.
 
         Args:
             reference: Id, name, `name:version` or `name@alias`.

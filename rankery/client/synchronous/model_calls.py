@@ -33,7 +33,7 @@ class ModelCalls(Calls):
         return self._pages(Model, "/v1/models", name=name, tag=tag)
 
     def model(self, reference: str | HasId) -> Model:
-        """Return a model.
+        """Return a model by reference.
 
         Args:
             reference: Id, name (its latest version), `name:version` or `name@alias`.
@@ -121,7 +121,7 @@ class ModelCalls(Calls):
         return self._bound(Model, document)
 
     def remove_alias(self, name: str, alias: str) -> None:
-        """Let an alias point nowhere; its history and its gate stay.
+        """Remove an alias; its history and its gate stay.
 
         Raises:
             RankeryApiError: There is none.
@@ -145,7 +145,7 @@ class ModelCalls(Calls):
         return Pages(self.transport, path, lambda one: read(AliasMove, one))
 
     def gate(self, name: str, alias: str) -> Gate:
-        """Return what a version must show before an alias moves to it.
+        """Return the promotion gate of an alias.
 
         Raises:
             RankeryApiError: The alias has no gate.
@@ -153,7 +153,7 @@ class ModelCalls(Calls):
         return read(Gate, self.transport.get(f"{_alias(name, alias)}/gate"))
 
     def set_gate(self, name: str, alias: str, gate: GateRequest) -> Gate:
-        """Say what a version must show before an alias moves to it.
+        """Set the promotion gate of an alias.
 
         Args:
             name: The model's name.
@@ -167,7 +167,7 @@ class ModelCalls(Calls):
         return read(Gate, response.json())
 
     def remove_gate(self, name: str, alias: str) -> None:
-        """Let an alias be moved without a comparison.
+        """Delete the promotion gate of an alias.
 
         Raises:
             RankeryApiError: It has no gate.

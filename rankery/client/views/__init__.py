@@ -1,1 +1,1 @@
-"""What answers hold and how it is shown, the same for both clients; they add what asks the service."""
+"""Fields and display of resources, shared by both clients."""

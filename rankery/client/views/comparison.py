@@ -9,7 +9,7 @@ class ComparisonView(Shown, answers.Comparison):
     """Systems compared on the queries of one dataset."""
 
     def summary(self) -> dict[str, str]:
-        """Return what a list says of it, by column."""
+        """Return its row in a list, by column."""
         return {
             "id": self.id,
             "systems": ", ".join(system.name for system in self.systems),
@@ -17,7 +17,7 @@ class ComparisonView(Shown, answers.Comparison):
         }
 
     def card(self) -> Card:
-        """Return all that is shown of it."""
+        """Return the card of the resource."""
         facts = {
             "id": self.id,
             "dataset": self.dataset_id,

@@ -6,10 +6,10 @@ from rankery.client.schemas import answers
 
 
 class DatasetView(Shown, answers.Dataset):
-    """A judged dataset, as the service last told of it."""
+    """A judged dataset, as last fetched from the service."""
 
     def summary(self) -> dict[str, str]:
-        """Return what a list says of it, by column."""
+        """Return its row in a list, by column."""
         statistics = self.statistics or {}
         return {
             "id": self.id,
@@ -22,7 +22,7 @@ class DatasetView(Shown, answers.Dataset):
         }
 
     def card(self) -> Card:
-        """Return all that is shown of it."""
+        """Return the card of the resource."""
         facts = self.summary() | {"size": size(self.size_bytes)}
         problem = self.problem
         tables = []

@@ -12,12 +12,12 @@ class EvaluationView(Shown, answers.Evaluation):
     """A model or a ranking measured on a dataset."""
 
     def summary(self) -> dict[str, str]:
-        """Return what a list says of it, by column."""
+        """Return its row in a list, by column."""
         means = {metric: number(summary.mean) for metric, summary in self.metrics.items()}
         return {"id": self.id, "system": self.system, "dataset": self.dataset_id, **means}
 
     def card(self) -> Card:
-        """Return all that is shown of it."""
+        """Return the card of the resource."""
         facts = {
             "id": self.id,
             "dataset": self.dataset_id,

@@ -16,7 +16,7 @@ class History(Shown, answers.JobHistory, Tabular):
     """Learning curves: one value an iteration for each metric on each data."""
 
     def summary(self) -> dict[str, str]:
-        """Return what a list says of it, by column."""
+        """Return its row in a list, by column."""
         return {
             "job": self.job_id,
             "iterations": count(len(self.iterations)),
@@ -24,7 +24,7 @@ class History(Shown, answers.JobHistory, Tabular):
         }
 
     def card(self) -> Card:
-        """Return all that is shown of it."""
+        """Return the card of the resource."""
         rows = [
             [data, metric, number(values[0]), number(values[-1])]
             for data, metrics in self.curves.items()

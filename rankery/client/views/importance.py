@@ -1,4 +1,4 @@
-"""What the features do in a model's trees."""
+"""Split counts and gains of a model's features."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Importance(Shown, answers.ModelImportance, Tabular):
-    """What the features do in a model's trees."""
+    """Split counts and gains of a model's features."""
 
     def summary(self) -> dict[str, str]:
-        """Return what a list says of it, by column."""
+        """Return its row in a list, by column."""
         return {"model": self.model_id, "features": count(len(self.features))}
 
     def card(self) -> Card:
-        """Return all that is shown of it."""
+        """Return the card of the resource."""
         rows = [
             [one.feature, f"{one.gain:,.4g}", f"{one.gain_share:.1%}", count(one.split)]
             for one in self.features

@@ -1,4 +1,4 @@
-"""What a model looks at, as a dataset shows it."""
+"""Feature importance and partial dependence of a model on a dataset."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Inspection(Shown, answers.Inspection, Tabular):
-    """What a model looks at, as a dataset shows it."""
+    """Feature importance and partial dependence of a model on a dataset."""
 
     def summary(self) -> dict[str, str]:
-        """Return what a list says of it, by column."""
+        """Return its row in a list, by column."""
         return {"id": self.id, "model": self.model_id, "dataset": self.dataset_id, "metric": self.metric}
 
     def card(self) -> Card:
-        """Return all that is shown of it."""
+        """Return the card of the resource."""
         facts = {**self.summary(), "created": moment(self.created_at)}
         rows = [[one.feature, number(one.mean), interval(one.lower, one.upper)] for one in self.importance]
         columns = ["feature", f"#{self.metric} lost", "#95% interval"]

@@ -1,4 +1,4 @@
-"""A job as the service last told of it."""
+"""A job, as last fetched from the service."""
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ ENDED = frozenset({"succeeded", "failed", "cancelled"})
 
 
 class JobView(Shown, answers.Job):
-    """A job as the service last told of it."""
+    """A job, as last fetched from the service."""
 
     attempts: list[answers.Attempt] = Field(default_factory=list)
     """Who has worked on it, oldest first; empty in lists"""
@@ -27,7 +27,7 @@ class JobView(Shown, answers.Job):
         return (self.progress and self.progress.iteration) or 0
 
     def made(self, name: str) -> str:
-        """Return the id of what it made.
+        """Return the id of its result.
 
         Args:
             name: `model_id`, `evaluation_id`, `ranking_id`, `comparison_id` or `inspection_id`.
@@ -43,7 +43,7 @@ class JobView(Shown, answers.Job):
         return str(found)
 
     def summary(self) -> dict[str, str]:
-        """Return what a list says of it, by column."""
+        """Return its row in a list, by column."""
         return {
             "id": self.id,
             "kind": self.kind,
@@ -54,7 +54,7 @@ class JobView(Shown, answers.Job):
         }
 
     def card(self) -> Card:
-        """Return all that is shown of it."""
+        """Return the card of the resource."""
         reason = (self.problem.detail or self.problem.title) if self.problem else ""
         facts = {
             "status": self.status,

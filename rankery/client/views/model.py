@@ -6,7 +6,7 @@ from rankery.client.schemas import answers
 
 
 class ModelView(Shown, answers.Model):
-    """A version of a model, as the service last told of it."""
+    """A version of a model, as last fetched from the service."""
 
     @property
     def reference(self) -> str:
@@ -14,7 +14,7 @@ class ModelView(Shown, answers.Model):
         return f"{self.name}:{self.version}"
 
     def summary(self) -> dict[str, str]:
-        """Return what a list says of it, by column."""
+        """Return its row in a list, by column."""
         return {
             "model": self.reference,
             "id": self.id,
@@ -25,7 +25,7 @@ class ModelView(Shown, answers.Model):
         }
 
     def card(self) -> Card:
-        """Return all that is shown of it."""
+        """Return the card of the resource."""
         facts = {
             "id": self.id,
             "aliases": ", ".join(self.aliases),

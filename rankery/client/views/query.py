@@ -17,11 +17,11 @@ class Query(Shown, answers.JudgedQuery, Tabular):
     """A query of a dataset with some of its documents."""
 
     def summary(self) -> dict[str, str]:
-        """Return what a list says of it, by column."""
+        """Return its row in a list, by column."""
         return {"query": self.query_id, "documents": count(self.total)}
 
     def card(self) -> Card:
-        """Return all that is shown of it."""
+        """Return the card of the resource."""
         features = self.feature_names[:_SHOWN_FEATURES]
         more = len(self.feature_names) - len(features)
         rows = [

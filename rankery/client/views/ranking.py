@@ -31,7 +31,7 @@ class RankingView(Shown, Answer):
     """When it was made; known in lists"""
 
     def summary(self) -> dict[str, str]:
-        """Return what a list says of it, by column."""
+        """Return its row in a list, by column."""
         return {
             "id": self.id,
             "system": self.system,
@@ -40,7 +40,7 @@ class RankingView(Shown, Answer):
         }
 
     def card(self) -> Card:
-        """Return all that is shown of it."""
+        """Return the card of the resource."""
         return Card(f"ranking by {self.system}", self.summary())
 
 
@@ -48,11 +48,11 @@ class RankedQueries(Shown, answers.RankResponse, Tabular):
     """Candidate documents in the order of a model."""
 
     def summary(self) -> dict[str, str]:
-        """Return what a list says of it, by column."""
+        """Return its row in a list, by column."""
         return {"model": f"{self.model.name}:{self.model.version}", "queries": count(len(self.queries))}
 
     def card(self) -> Card:
-        """Return all that is shown of it."""
+        """Return the card of the resource."""
         tables = [
             CardTable(
                 ["#rank", "document", "#score"],
