@@ -25,7 +25,6 @@ from app.http.responses import ACCEPTED, accepted
 from app.http.route import QUERY_ID, JsonRoute
 from app.http.schemas import Cursor, DatasetName, Limit
 from app.http.uploads import receive_upload, receiving, refuse_declared_size
-from app.jobs.submission import enqueue
 from app.services import Services, UseServices
 from core.data.options import FORMATS
 from core.jobs.ingest import IngestJob
@@ -293,6 +292,6 @@ def _remove(artifacts: Artifacts, folders: list[str]) -> None:
 
 
 def _queue_ingestion(tx: Transaction, dataset: DatasetRow, key_id: str | None) -> Job:
-    job = enqueue(tx, IngestJob(dataset_id=dataset.id, name=dataset.name), key_id)
+    job = tx.enqueue(IngestJob(dataset_id=dataset.id, name=dataset.name), key_id)
     tx.datasets.attach_job(dataset.id, job.id)
     return job

@@ -12,7 +12,6 @@ from starlette.responses import Response
 from app.http.idempotency import IdempotencyKey
 from app.http.uploads import ReceivedUpload
 from app.jobs.file_uploads import missing_file, queue_reading
-from app.jobs.submission import enqueue
 from app.jobs.submission.checks import require_ready
 from app.services import Services
 from core.errors import InputProblem, InvalidInput
@@ -118,6 +117,6 @@ def register_run(
 
     def queue(tx: Transaction) -> Job:
         require_ready(tx, [upload.dataset_id])
-        return enqueue(tx, upload.spec(), key_id)
+        return tx.enqueue(upload.spec(), key_id)
 
     return queue_reading(services, key_id, idempotency, upload.sha256, run_folder(upload.upload_id), queue)

@@ -2,18 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
 from app.datasets.schemas import Finding
 from app.http.schemas import FailureReason, Json, NextCursor, ResponseModel
-from core.jobs import JobKind, JobStatus, main_metric_of, title_of
+from core.jobs import PRIORITIES, JobKind, JobStatus, main_metric_of, title_of
 from core.store import Job as JobRow
 from core.store import Transaction
 
-PRIORITIES: Mapping[str, int] = MappingProxyType({"low": -1, "normal": 0, "high": 1})
 JobOrder = Literal["newest", "oldest", "longest", "metric"]
 ORDER_WORDS = (
     "`newest` or `oldest`; `longest` begins with what took the longest, among the jobs that have ended;"

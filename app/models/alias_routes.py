@@ -13,7 +13,6 @@ from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute
 from app.http.schemas import Cursor, Limit
 from app.jobs.schemas import Job
-from app.jobs.submission import enqueue
 from app.models.alias_schemas import Alias, AliasHistory, AliasList, AliasRequest, Gate, GateRequest
 from app.models.promotion import gate_rule, promotion
 from app.models.schemas import Model
@@ -73,7 +72,7 @@ def set_alias(
             model = _model(tx, tx.aliases.move(name, alias, body.version, caller.key_id))
         else:
             tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
-            job = enqueue(tx, promotion(row, challenger, gate), caller.key_id)
+            job = tx.enqueue(promotion(row, challenger, gate), caller.key_id)
             queued = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
     if job is not None:
         services.submitted(job)

@@ -16,7 +16,6 @@ from app.http.route import JsonRoute
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.jobs.file_uploads import receive_file
 from app.jobs.schemas import Job
-from app.jobs.submission import enqueue
 from app.models.reproduction import reproduction
 from app.models.schemas import (
     TAG_LINE,
@@ -199,7 +198,7 @@ def reproduce_model(
             return answer
         resolved = reproduction(tx, tx.models.resolve(ref))
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
-        job = enqueue(tx, resolved, caller.key_id)
+        job = tx.enqueue(resolved, caller.key_id)
         created = accepted(Job.of(tx, job), f"/v1/jobs/{job.id}")
         idempotency.keep(tx, body_sha256, created)
     services.submitted(job)

@@ -15,7 +15,6 @@ from app.http.idempotency import IdempotencyKey
 from app.http.pointers import input_problems
 from app.http.uploads import ReceivedFile, ReceivedUpload
 from app.jobs.file_uploads import missing_file, queue_reading
-from app.jobs.submission import enqueue
 from app.models.schemas import DESCRIPTION, MAX_DESCRIPTION, ImportedModel
 from app.services import Services
 from core.errors import InputProblem, InvalidInput
@@ -139,7 +138,7 @@ def register_model(
     """
 
     def queue(tx: Transaction) -> Job:
-        return enqueue(tx, upload.spec(), key_id)
+        return tx.enqueue(upload.spec(), key_id)
 
     folder = model_upload_folder(upload.upload_id)
     return queue_reading(services, key_id, idempotency, upload.sha256, folder, queue)

@@ -11,7 +11,7 @@ from itertools import product
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 
-from core.jobs import JobKind
+from core.jobs import PRIORITIES, JobKind
 from core.store import Store
 from core.store.clock import utc_now
 from core.store.repositories.figures import ActiveJobs, Stored
@@ -29,7 +29,6 @@ from core.store.repositories.job_tallies import (
 from core.store.repositories.tallies import Count
 
 _LANE_OF = {kind.value: kind.specification.lane.value for kind in JobKind}
-_PRIORITIES: Mapping[int, str] = {-1: "low", 0: "normal", 1: "high"}
 _LOST = "lost"
 
 
@@ -101,9 +100,9 @@ def _queue(reading: DatabaseSnapshot) -> Iterator[Metric]:
     )
     waiting = {(row.kind, row.priority): row for row in reading.active if row.status == QUEUED}
     # Those that nobody waits for too, so that an alert finds them.
-    for kind, priority in product(_LANE_OF, _PRIORITIES):
-        row = waiting.get((kind, priority))
-        values = [kind, _LANE_OF[kind], _PRIORITIES[priority]]
+    for kind, (priority, number) in product(_LANE_OF, PRIORITIES.items()):
+        row = waiting.get((kind, number))
+        values = [kind, _LANE_OF[kind], priority]
         depth.add_metric(values, row.number if row else 0)
         age.add_metric(values, max(0.0, (reading.at - row.oldest_at).total_seconds()) if row else 0)
     yield from (depth, age)

@@ -1,6 +1,6 @@
 """The kinds of jobs, one a file: what each is asked to do, and all that is known of it without running it."""
 
-from core.jobs.base import JobSpec, Lane, MainMetric, SubmittedJob
+from core.jobs.base import PRIORITIES, JobSpec, Lane, MainMetric, SubmittedJob
 from core.jobs.registry import (
     LANES,
     MAX_TITLE,
@@ -19,6 +19,7 @@ from core.jobs.systems import System
 __all__ = [
     "LANES",
     "MAX_TITLE",
+    "PRIORITIES",
     "JobKind",
     "JobLimits",
     "JobSpec",

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self
 
 from core.jobs.stored import JobLimits, Json, Stored, required
@@ -12,6 +13,8 @@ from core.jobs.stored import JobLimits, Json, Stored, required
 _DATA = ("test", "validation", "train")
 # It is kept among the metrics of the training data and is none.
 _LOSS = "loss"
+# Numbers in the queue by word; higher ones start first.
+PRIORITIES: Mapping[str, int] = MappingProxyType({"low": -1, "normal": 0, "high": 1})
 
 
 class Lane(StrEnum):
@@ -100,6 +103,11 @@ class JobSpec(ABC):
         """Return whether it goes on where a dataset lacks most features of a model."""
         return False
 
+    @property
+    def queue_priority(self) -> int:
+        """Return its place in the queue, one of `PRIORITIES`."""
+        return PRIORITIES["normal"]
+
     @classmethod
     def title_of(cls, stored: Stored) -> str | None:
         """Return what the job makes, measures or moves, None where the JSON does not name it."""
@@ -170,6 +178,11 @@ class SubmittedJob(DatasetJob):
     def allows_absent_features(self) -> bool:
         """Return whether it goes on where a dataset lacks most features of a model."""
         return self.allow_absent_features
+
+    @property
+    def queue_priority(self) -> int:
+        """Return its place in the queue."""
+        return PRIORITIES[self.priority]
 
     @staticmethod
     def _shared(stored: Stored) -> dict[str, Any]:

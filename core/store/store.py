@@ -10,6 +10,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from core.errors import StoreFull, StoreUnavailable
+from core.jobs import JobSpec
 from core.store import engines, schema
 from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.inventory import NeededArtifacts
@@ -37,6 +38,7 @@ from core.store.repositories.sessions import Sessions
 from core.store.repositories.tallies import Tallies
 from core.store.repositories.workers import Workers
 from core.store.settings import StoreSettings
+from core.store.tables import Job
 
 
 class Transaction:
@@ -86,6 +88,16 @@ class Transaction:
         self.workers = Workers(session)
         self.digests = ArtifactDigests(session)
         self.needed = NeededArtifacts(session)
+
+    def enqueue(self, spec: JobSpec, key_id: str | None = None) -> Job:
+        """Queue a job, for an API key where there is one."""
+        return self.jobs.add(
+            spec.kind,
+            spec.to_json(),
+            dataset_ids=spec.dataset_ids.values(),
+            priority=spec.queue_priority,
+            key_id=key_id,
+        )
 
 
 class Store:

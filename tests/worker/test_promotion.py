@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.jobs.submission import enqueue
 from app.models.alias_schemas import GateRequest
 from app.models.promotion import gate_rule, promotion
 from core.data import RankingDataset, synthetic_dataset
@@ -55,7 +54,7 @@ class Registry:
         """Queue the job that moves the alias."""
         with self.workshop.store.begin() as tx:
             row, gate = tx.aliases.get("web", "champion"), tx.gates.get("web", "champion")
-            return enqueue(tx, promotion(row, tx.models.resolve(f"web:{version}"), gate), None).id
+            return tx.enqueue(promotion(row, tx.models.resolve(f"web:{version}"), gate)).id
 
     def promote(self, version: int) -> Job:
         """Move the alias through its gate."""

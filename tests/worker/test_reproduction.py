@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from app.jobs.submission import enqueue
 from app.models.reproduction import reproduction
 from core.data import RankingDataset, synthetic_dataset
 from core.errors import WrongState
@@ -37,7 +36,7 @@ def _some(queries: range) -> RankingDataset:
 
 def _reproduced(workshop: Workshop) -> dict[str, Any]:
     with workshop.store.begin() as tx:
-        job_id = enqueue(tx, reproduction(tx, tx.models.resolve("web")), None).id
+        job_id = tx.enqueue(reproduction(tx, tx.models.resolve("web"))).id
     job = workshop.carry_out(job_id)
     assert job.status == "succeeded", job.problem
     assert job.result is not None

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from app.jobs.submission import enqueue
 from app.models.reproduction import reproduction
 from core.data import synthetic_dataset
 from tests.worker.workshop import Workshop
@@ -22,7 +21,7 @@ def test_a_job_from_before_ties_were_drawn_keeps_their_input_order(workshop: Wor
 
     assert trained() == trained(ties="input") != trained(ties="random")
     with workshop.store.begin() as tx:
-        again = enqueue(tx, reproduction(tx, tx.models.resolve("web:1")), None)
+        again = tx.enqueue(reproduction(tx, tx.models.resolve("web:1")))
     assert again.spec["loss"]["ties"] == "input"
     job = workshop.carry_out(again.id)
     assert job.status == "succeeded", job.problem

@@ -9,12 +9,11 @@ from app.jobs.requests import (
     RankDatasetRequest,
     TrainRequest,
 )
-from app.jobs.schemas import PRIORITIES
 from app.jobs.submission.inspecting import inspection
 from app.jobs.submission.measuring import comparison, evaluation, ranking
 from app.jobs.submission.training import training
 from core.errors import InputProblem, InvalidInput
-from core.jobs import JobSpec, SubmittedJob
+from core.jobs import SubmittedJob
 from core.store import Job, Transaction
 
 Request = TrainRequest | EvaluateRequest | RankDatasetRequest | CompareRequest | InspectRequest
@@ -32,7 +31,7 @@ def submit(
         NotFound: When a dataset, model or ranking that it names does not exist.
         WrongState: When a dataset is not ready.
     """
-    return enqueue(tx, _resolve(tx, request), key_id)
+    return tx.enqueue(_resolve(tx, request), key_id)
 
 
 def submit_all(tx: Transaction, requests: Sequence[Request], key_id: str | None = None) -> list[Job]:
@@ -52,18 +51,7 @@ def submit_all(tx: Transaction, requests: Sequence[Request], key_id: str | None 
             problems += invalid.below(f"/jobs/{place}").problems
     if problems:
         raise InvalidInput(*problems)
-    return [enqueue(tx, spec, key_id) for spec in resolved]
-
-
-def enqueue(tx: Transaction, spec: JobSpec, key_id: str | None = None) -> Job:
-    """Queue a job for an API key."""
-    return tx.jobs.add(
-        spec.kind,
-        spec.to_json(),
-        dataset_ids=spec.dataset_ids.values(),
-        priority=PRIORITIES[spec.priority] if isinstance(spec, SubmittedJob) else 0,
-        key_id=key_id,
-    )
+    return [tx.enqueue(spec, key_id) for spec in resolved]
 
 
 def _resolve(tx: Transaction, request: Request) -> SubmittedJob:
@@ -78,4 +66,4 @@ def _resolve(tx: Transaction, request: Request) -> SubmittedJob:
     return ranking(tx, request)
 
 
-__all__ = ["enqueue", "submit", "submit_all"]
+__all__ = ["submit", "submit_all"]
