@@ -29,12 +29,14 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     from app import create_app
     from app.dashboard.preparation import prepare
     from app.http.connections import server_options
+    from app.http.low_priority import LOW_PRIORITY
     from app.settings import ApiSettings
 
     with _readable_settings():
         settings = ApiSettings(data_dir=data_dir.absolute(), host=host, port=port)
     application = create_app(settings)
     prepare(application)
+    LOW_PRIORITY.start()
     # A full collection stops every request, and what was imported would make it last a fifth of a second.
     gc.collect()
     gc.freeze()

@@ -15,7 +15,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import BinaryIO, TypeVar, cast
 
 from core.errors import RankeryError
 from core.store import Store, StoreSettings
@@ -23,13 +23,13 @@ from core.store import Store, StoreSettings
 _NICE = 10
 _STOP_SECONDS = 2.0
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-_SOURCES = str(Path(__file__).parents[1])
+_SOURCES = str(Path(__file__).parents[2])
 
 Result = TypeVar("Result")
 
 
 class LowPriorityProcess:
-    """Does one piece of work after the other in a process that starts with the first one.
+    """Run one piece of work after the other in a process that starts with the first one.
 
     It ends when its input does, however this process ends. Safe between threads.
     """
@@ -51,7 +51,10 @@ class LowPriorityProcess:
         """
         with self._turn:
             try:
-                outcome = self._exchange((settings, work))
+                requests, answers = self._pipes()
+                pickle.dump((settings, work), requests)
+                requests.flush()
+                outcome = pickle.load(answers)  # noqa: S301 - our own process wrote it
             except (EOFError, OSError, pickle.UnpicklingError) as error:
                 self._stop()
                 raise RuntimeError("the process of low priority has ended") from error
@@ -62,19 +65,21 @@ class LowPriorityProcess:
         result: Result = outcome
         return result
 
+    def start(self) -> None:
+        """Start the process, so that the first piece of work need not wait for its imports."""
+        with self._turn:
+            self._pipes()
+
     def stop(self) -> None:
         """End the process; further work starts another one."""
         with self._turn:
             self._stop()
 
-    def _exchange(self, message: object) -> Any:
+    def _pipes(self) -> tuple[BinaryIO, BinaryIO]:
         if self._process is None or self._process.poll() is not None:
             self._stop()
             self._process = _started()
-        requests, answers = (cast("BinaryIO", pipe) for pipe in (self._process.stdin, self._process.stdout))
-        pickle.dump(message, requests)
-        requests.flush()
-        return pickle.load(answers)  # noqa: S301 - our own process wrote it
+        return cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
 
     def _stop(self) -> None:
         process, self._process = self._process, None
