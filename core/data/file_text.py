@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from core.data.text_kernel import LINE_FEED, Text
+from core.data.text_kernel import LINE_FEED
 from core.errors import DatasetError, DatasetProblem
+from core.text.bytes_kernel import Text
 from core.types import Int64Array
 
 OnProgress = Callable[[int, int], None]

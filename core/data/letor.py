@@ -15,9 +15,9 @@ from core.data.options import Limits, ReadingOptions
 from core.data.result import MAX_EXAMPLES, Reading
 from core.data.rows import Rows
 from core.data.spans import span_texts
-from core.data.text_kernel import Text
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, InputProblem, InvalidInput
+from core.text.bytes_kernel import Text
 from core.types import Int32Array, Int64Array
 
 

@@ -8,9 +8,10 @@ from numba import prange
 
 from core.data.file_text import FileText
 from core.data.spans import span_texts
-from core.data.text_kernel import EQUALS, LINE_FEED, Text, is_blank, skip_blanks, word_stop
+from core.data.text_kernel import EQUALS, LINE_FEED, is_blank, skip_blanks, word_stop
 from core.data.texts import Texts
 from core.jit import exact_bare, exact_inlined, parallel
+from core.text.bytes_kernel import Text
 from core.types import Int32Array, Int64Array
 
 MOST_COLUMNS = 32  # of free text, in which = may stand anywhere, no more become columns

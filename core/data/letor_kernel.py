@@ -7,31 +7,20 @@ whose first character that is no blank is not a #.
 import numpy as np
 from numba import prange
 
-from core.data.decimal_kernel import (
-    DECIDED,
-    INFINITE,
-    MALFORMED,
-    NOT_A_NUMBER,
-    POWERS,
-    TOO_LARGE,
-    parse_decimal,
-)
+from core.data.number_kernel import DECIDED, INFINITE, MALFORMED, TOO_LARGE, UNDECIDED, read_number
 from core.data.text_kernel import (
     COLON,
     EQUALS,
     HASH,
     LINE_FEED,
-    Text,
-    first_marked,
-    is_blank,
     line_stop,
-    load_eight,
     skip_blanks,
     starts_with,
     token_stop,
     word_stop,
 )
 from core.jit import exact_bare, exact_inlined, parallel
+from core.text.bytes_kernel import Text
 from core.types import Float32Array, Int32Array, Int64Array
 
 MAX_FEATURE_ID = 1_000_000
@@ -52,10 +41,6 @@ MOST_PROBLEMS = 100
 ) = range(10)
 
 _ONE = np.uint64(1)
-_ASCII_ZEROS = np.uint64(0x3030303030303030)
-_SIXES = np.uint64(0x0606060606060606)
-_HIGH_NIBBLES = np.uint64(0xF0F0F0F0F0F0F0F0)
-_TENS = 10 ** np.arange(9, dtype=np.uint64)
 
 
 @parallel
@@ -222,19 +207,13 @@ def _note(notes: Int64Array, n: int, what: int, start: np.uint64, stop: np.uint6
 def _label(
     text: Text, at: np.uint64, size: np.uint64, row: np.uint64, labels: Float32Array
 ) -> tuple[int, np.uint64, np.uint64, bool]:
-    token = at
-    fast, at, value = _plain_number(text, at, size)
-    if fast:
-        labels[row] = np.float32(value)
-        return FINE, token, at, False
-    at = token_stop(text, token, size)
-    kind, value = parse_decimal(text, np.int64(token), np.int64(at))
+    kind, stop, value = read_number(text, at, size)
     if kind == MALFORMED:
-        return LABEL_MALFORMED, token, at, False
+        return LABEL_MALFORMED, at, stop, False
     if kind in (INFINITE, TOO_LARGE):
-        return LABEL_INFINITE, token, at, False
+        return LABEL_INFINITE, at, stop, False
     labels[row] = np.float32(value)
-    return FINE, token, at, kind != DECIDED and kind != NOT_A_NUMBER
+    return FINE, at, stop, kind == UNDECIDED
 
 
 @exact_inlined
@@ -271,17 +250,13 @@ def _features(
         if column >= n_features:  # below the lowest id, which wraps around
             return FEATURE_ZERO, token, token_stop(text, token, size), left
         at += _ONE
-        fast, stop, value = _plain_number(text, at, size)
-        if not fast:
-            stop = token_stop(text, at, size)
-            kind, value = parse_decimal(text, np.int64(at), np.int64(stop))
+        kind, stop, value = read_number(text, at, size)
+        if kind != DECIDED:
             if kind == MALFORMED:
                 return VALUE_MALFORMED, token, stop, left
             if kind == TOO_LARGE:
                 return VALUE_TOO_LARGE, token, stop, left
-            if kind == INFINITE:
-                value = -np.inf if text[at] == 45 else np.inf
-            left |= kind != DECIDED and kind != NOT_A_NUMBER and kind != INFINITE
+            left |= kind == UNDECIDED
         if len(last_rows) > 0:
             if last_rows[column] == np.int64(row):
                 return FEATURE_REPEATED, token, stop, left
@@ -289,72 +264,6 @@ def _features(
         features[row, column] = np.float32(value)
         at = skip_blanks(text, stop, size)
     return FINE, at, at, left
-
-
-@exact_inlined
-def _plain_number(text: Text, at: np.uint64, size: np.uint64) -> tuple[bool, np.uint64, float]:
-    """Read digits with a sign and a point perhaps, few enough to be exact; tell whether it was such a number.
-
-    Both the digits as a whole number below 2^53 and the power of ten are exact in float64, so that their
-    quotient is the number correctly rounded (Clinger 1990).
-    """
-    negative = False
-    if at < size and text[at] == 45:
-        negative = True
-        at += _ONE
-    mantissa, first = np.uint64(0), at
-    while at < size and np.uint64(text[at]) - np.uint64(48) < np.uint64(10):
-        mantissa = mantissa * np.uint64(10) + (np.uint64(text[at]) - np.uint64(48))
-        at += _ONE
-    digits = at - first
-    places = np.uint64(0)
-    if at < size and text[at] == 46:
-        at += _ONE
-        if at + np.uint64(8) <= size:
-            word = load_eight(text, at)
-            run = _digit_run(word)
-            mantissa = mantissa * _TENS[run] + _digits_value(word, run)
-            at += run
-            places = run
-        if places == np.uint64(8) or at + np.uint64(8) > size:
-            while at < size and np.uint64(text[at]) - np.uint64(48) < np.uint64(10):
-                mantissa = mantissa * np.uint64(10) + (np.uint64(text[at]) - np.uint64(48))
-                at += _ONE
-                places += _ONE
-    digits += places
-    if digits == 0 or digits > np.uint64(19) or mantissa > np.uint64(1 << 53):
-        return False, at, 0.0
-    if at < size:
-        byte = text[at]
-        if not (is_blank(byte) or byte in (LINE_FEED, HASH)):
-            return False, at, 0.0
-    value = np.float64(mantissa) / POWERS[places]
-    return True, at, -value if negative else value
-
-
-@exact_inlined
-def _digit_run(word: np.uint64) -> np.uint64:
-    """Count the digits that eight bytes begin with."""
-    # A digit's high nibble is 3, also after 6 is added.
-    other = ((word & _HIGH_NIBBLES) | (((word + _SIXES) & _HIGH_NIBBLES) >> np.uint64(4))) ^ np.uint64(
-        0x3333333333333333
-    )
-    return np.uint64(8) if other == 0 else first_marked(other)
-
-
-@exact_inlined
-def _digits_value(word: np.uint64, run: np.uint64) -> np.uint64:
-    """Read the first `run` of eight bytes as a whole number, pair by pair (Lemire 2021, section 7)."""
-    if run == 0:
-        return np.uint64(0)
-    # Zeros come in before the digits, so that there are always eight.
-    shift = np.uint64(64) - np.uint64(8) * run
-    padded = (word << shift) | (_ASCII_ZEROS & ((_ONE << shift) - _ONE))
-    values = padded - _ASCII_ZEROS
-    values = values * np.uint64(10) + (values >> np.uint64(8))
-    low = (values & np.uint64(0x000000FF000000FF)) * np.uint64(0x000F424000000064)
-    high = ((values >> np.uint64(16)) & np.uint64(0x000000FF000000FF)) * np.uint64(0x0000271000000001)
-    return (low + high) >> np.uint64(32)
 
 
 @exact_inlined

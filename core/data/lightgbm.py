@@ -10,8 +10,8 @@ from core.data.letor_kernel import MOST_PROBLEMS
 from core.data.options import Limits, ReadingOptions
 from core.data.result import Reading
 from core.data.rows import Rows
-from core.data.text_kernel import Text
 from core.errors import DatasetError
+from core.text.bytes_kernel import Text
 from core.types import Int64Array
 
 _LARGEST_SIZE = 2**40

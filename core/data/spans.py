@@ -4,9 +4,9 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data.file_text import FileText
-from core.data.text_kernel import Text
 from core.data.texts import Texts
 from core.jit import exact_bare
+from core.text.bytes_kernel import Text
 from core.types import Int32Array, Int64Array
 
 

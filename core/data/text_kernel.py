@@ -1,12 +1,9 @@
-"""Bytes of a text, eight at a time where that is possible."""
+"""Words, tokens and lines of a text."""
 
 import numpy as np
-import numpy.typing as npt
-from numba.cpython.unsafe import numbers
 
 from core.jit import exact_inlined
-
-Text = npt.NDArray[np.uint8]
+from core.text.bytes_kernel import Text, first_marked, load_eight
 
 LINE_FEED = 10
 HASH = 35
@@ -19,30 +16,15 @@ _HIGH = np.uint64(0x8080808080808080)
 
 
 @exact_inlined
-def first_marked(word: np.uint64) -> np.uint64:
-    """Return the position, 0 to 7, of the lowest byte of a word that is not 0; there must be one."""
-    zeros: np.uint64 = numbers.trailing_zeros(word)  # type: ignore[call-arg]
-    return zeros >> np.uint64(3)
-
-
-@exact_inlined
-def load_eight(text: Text, at: np.uint64) -> np.uint64:
-    """Read eight bytes, the first one lowest: one load instruction, whatever the alignment."""
-    word = np.uint64(text[at])
-    word |= np.uint64(text[at + _ONE]) << np.uint64(8)
-    word |= np.uint64(text[at + np.uint64(2)]) << np.uint64(16)
-    word |= np.uint64(text[at + np.uint64(3)]) << np.uint64(24)
-    word |= np.uint64(text[at + np.uint64(4)]) << np.uint64(32)
-    word |= np.uint64(text[at + np.uint64(5)]) << np.uint64(40)
-    word |= np.uint64(text[at + np.uint64(6)]) << np.uint64(48)
-    word |= np.uint64(text[at + np.uint64(7)]) << np.uint64(56)
-    return word
-
-
-@exact_inlined
 def is_blank(byte: int) -> bool:
     """Tell a space, a tab, or the carriage return of CRLF."""
     return byte == 32 or byte == 9 or byte == 13
+
+
+@exact_inlined
+def is_token_end(byte: int) -> bool:
+    """Return whether a token ends before this: a blank, a line end or #."""
+    return is_blank(byte) or byte in (LINE_FEED, HASH)
 
 
 @exact_inlined
@@ -72,13 +54,11 @@ def token_stop(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
             at += np.uint64(8)
             continue
         at += first_marked(below)
-        byte = text[at]
-        if byte in (HASH, LINE_FEED) or is_blank(byte):
+        if is_token_end(text[at]):
             return at
         at += _ONE
     while at < size:
-        byte = text[at]
-        if byte in (HASH, LINE_FEED) or is_blank(byte):
+        if is_token_end(text[at]):
             return at
         at += _ONE
     return at

@@ -79,12 +79,12 @@ class FeatureReader:
             still has to be checked.
         """
         room = min(len(text) // self._least_bytes, most_rows)
-        values, spans = np.empty((room, len(self._name_sizes)), np.uint64), np.empty((room, 2), np.int64)
+        values, spans = np.empty((room, len(self._name_sizes))), np.empty((room, 2), np.int64)
         table = (self._names, self._name_sizes, self._slots, self._key)
         found = kernel.read_features(*_padded(text), self._member, *table, values, spans)
         if found == LEAVE:
             return None
-        return FeatureValues(_without(text, spans[:found]), values[:found].view(np.float64))
+        return FeatureValues(_without(text, spans[:found]), values[:found])
 
 
 def read_arrays(text: bytes, member: str) -> ArrayValues | None:
@@ -97,15 +97,15 @@ def read_arrays(text: bytes, member: str) -> ArrayValues | None:
     Returns:
         As `FeatureReader.read`.
     """
-    values, counts = np.empty(len(text) // 2 + 1, np.uint64), np.empty(MOST_ARRAYS, np.int64)
+    values, counts = np.empty(len(text) // 2 + 1), np.empty(MOST_ARRAYS, np.int64)
     spans = np.empty((MOST_ARRAYS, 2), np.int64)
     found = kernel.read_arrays(
-        *_padded(text), np.frombuffer(member.encode(), np.uint8), values, counts, spans
+        _padded(text)[0], np.frombuffer(member.encode(), np.uint8), values, counts, spans
     )
     if found == LEAVE:
         return None
     ends = np.cumsum(counts[:found])
-    arrays = np.split(values[: ends[-1] if found else 0].view(np.float64), ends[:-1])
+    arrays = np.split(values[: ends[-1] if found else 0], ends[:-1])
     return ArrayValues(_without(text, spans[:found]), arrays if found else [])
 
 

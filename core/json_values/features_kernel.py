@@ -3,9 +3,9 @@
 import numpy as np
 
 from core.jit import exact, exact_bare, exact_inlined
-from core.json_values.name_hash import name_hash
-from core.json_values.number_kernel import LEAVE, NAN, eight_bytes, read_value
-from core.types import Int64Array, UInt8Array, UInt64Array
+from core.json_values.name_hash import eight_bytes, name_hash
+from core.json_values.number_kernel import LEAVE, read_value
+from core.types import Float64Array, Int64Array, UInt8Array, UInt64Array
 
 _QUOTE, _BACKSLASH, _COLON, _COMMA = (ord(character) for character in '"\\:,')
 _OPEN_ARRAY, _CLOSE_ARRAY, _OPEN_OBJECT, _CLOSE_OBJECT = (ord(character) for character in "[]{}")
@@ -23,7 +23,7 @@ def read_features(
     name_sizes: Int64Array,
     slots: Int64Array,
     key: UInt64Array,
-    values: UInt64Array,
+    values: Float64Array,
     spans: Int64Array,
 ) -> int:
     """Read the value of each member of one name: an array of all features, or an object by their names.
@@ -36,7 +36,7 @@ def read_features(
         name_sizes: (n_features,) bytes of each name and quote.
         slots: Feature numbers by hash of their name, -1 where there is none; a power of two of them.
         key: (2,) of that hash.
-        values: (n_values, n_features) room for bits of float64, NaN where missing; one row a member.
+        values: (n_values, n_features) room, NaN where missing; one row a member.
         spans: (n_values, 2) where each value begins and ends.
 
     Returns:
@@ -50,7 +50,7 @@ def read_features(
             return LEAVE
         spans[found, 0] = at
         if text[at] == _OPEN_ARRAY:
-            at, count = _read_array(text, words, at + 1, values[found])
+            at, count = _read_array(text, at + 1, values[found])
             at = at if count == len(name_sizes) else LEAVE
         elif text[at] == _OPEN_OBJECT:
             at = _read_object(text, words, at + 1, names, name_sizes, slots, key, follower, values[found])
@@ -67,9 +67,8 @@ def read_features(
 @exact
 def read_arrays(
     text: UInt8Array,
-    words: UInt64Array,
     member: UInt8Array,
-    values: UInt64Array,
+    values: Float64Array,
     counts: Int64Array,
     spans: Int64Array,
 ) -> int:
@@ -77,9 +76,8 @@ def read_arrays(
 
     Args:
         text: JSON, and eight bytes of 0 or more.
-        words: The same memory, the lowest byte of a word first.
         member: The name of the members that are read.
-        values: Room for the bits of all numbers, one array after the other.
+        values: Room for all numbers, one array after the other.
         counts: (n_values,) how many numbers each has.
         spans: (n_values, 2) where each begins and ends.
 
@@ -92,7 +90,7 @@ def read_arrays(
         if found == len(counts) or text[at] != _OPEN_ARRAY:
             return LEAVE
         spans[found, 0] = at
-        at, counts[found] = _read_array(text, words, at + 1, values[made:])
+        at, counts[found] = _read_array(text, at + 1, values[made:])
         if at == LEAVE:
             return LEAVE
         spans[found, 1] = at
@@ -127,13 +125,13 @@ def _next_member(text: UInt8Array, at: int, member: UInt8Array) -> int:
 
 
 @exact_bare
-def _read_array(text: UInt8Array, words: UInt64Array, at: int, values: UInt64Array) -> tuple[int, int]:
+def _read_array(text: UInt8Array, at: int, values: Float64Array) -> tuple[int, int]:
     """Read numbers up to the closing bracket; returns the position behind it, and how many there are."""
     at = _skip_blanks(text, at)
     if text[at] == _CLOSE_ARRAY:
         return at + 1, 0
     for i in range(len(values)):
-        at, values[i] = read_value(text, words, at)
+        at, values[i] = read_value(text, at)
         if at == LEAVE:
             return LEAVE, 0
         at = _skip_blanks(text, at)
@@ -155,9 +153,9 @@ def _read_object(
     slots: Int64Array,
     key: UInt64Array,
     follower: Int64Array,
-    values: UInt64Array,
+    values: Float64Array,
 ) -> int:
-    values[:] = NAN
+    values[:] = np.nan
     at = _skip_blanks(text, at)
     if text[at] == _CLOSE_OBJECT:
         return at + 1
@@ -178,7 +176,7 @@ def _read_object(
         at = _skip_blanks(text, at)
         if text[at] != _COLON:
             return LEAVE
-        at, values[feature] = read_value(text, words, _skip_blanks(text, at + 1))
+        at, values[feature] = read_value(text, _skip_blanks(text, at + 1))
         if at == LEAVE:
             return LEAVE
         at = _skip_blanks(text, at)

@@ -7,7 +7,6 @@ use: without the key nobody can find names that share a place.
 import numpy as np
 
 from core.jit import exact_bare, exact_inlined
-from core.json_values.number_kernel import eight_bytes
 from core.types import UInt64Array
 
 _BYTE, _WORD = 8, 64
@@ -39,6 +38,14 @@ def name_hash(words: UInt64Array, begin: int, end: int, key: UInt64Array) -> np.
     state = _add(state, last | np.uint64(size) << np.uint64(_WORD - _BYTE))
     state = _mixed(_mixed(_mixed((state[0], state[1], state[2] ^ _END, state[3]))))
     return np.uint64(state[0] ^ state[1] ^ state[2] ^ state[3])
+
+
+@exact_inlined
+def eight_bytes(words: UInt64Array, at: int) -> np.uint64:
+    """Return the bytes from a position on, the first one lowest."""
+    word, bits = np.uint64(at) >> np.uint64(3), (np.uint64(at) & np.uint64(7)) << np.uint64(3)
+    # Shifted twice, for a word is not shifted by all of its bits at once.
+    return np.uint64(words[word] >> bits | (words[word + _ONE] << _ONE) << (np.uint64(63) - bits))
 
 
 @exact_inlined

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from core.data.text_kernel import HASH, LINE_FEED, Text, is_blank, line_stop, skip_blanks, word_stop
+from core.data.text_kernel import HASH, LINE_FEED, is_blank, line_stop, skip_blanks, word_stop
 from core.jit import exact_bare
+from core.text.bytes_kernel import Text
 from core.types import Int64Array
 
 

@@ -77,11 +77,9 @@ def _bits(value: float) -> bytes:
 @settings(max_examples=500)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5))
 def test_numbers_are_read_as_python_reads_them(values: list[float]) -> None:
-    """Bit for bit, whatever the sign and the exponent, or not at all."""
+    """Bit for bit, whatever the sign and the exponent."""
     found = read_arrays(json.dumps({"data": values}).encode(), "data")
-    if found is None:  # beyond the normal numbers
-        assert any(not 2.3e-308 < abs(value) < 8.9e307 for value in values if value)
-        return
+    assert found is not None
     assert found.rest == b'{"data": null}'
     assert [_bits(value) for value in found.arrays[0]] == [_bits(value) for value in values]
 
@@ -142,9 +140,7 @@ def test_documents_are_read_as_python_reads_them(data: st.DataObject) -> None:
     request = [{"id": 'features":[7', "features": document} for document in documents]
     text = json.dumps(request, ensure_ascii=False, separators=separators).encode()
     found = READER.read(text, 10**6)
-    if found is None:
-        assert any(_is_beyond(value) for document in documents for value in _values(document))
-        return
+    assert found is not None
     assert json.loads(found.rest) == [{**one, "features": None} for one in request]
     np.testing.assert_array_equal(
         found.rows, np.array([_row(document) for document in documents]).reshape(-1, len(NAMES))
@@ -225,14 +221,6 @@ def _members(value: Any) -> Iterator[Any]:
         yield from (member,) if name == "features" else _members(member)
     for member in value if isinstance(value, list) else ():
         yield from _members(member)
-
-
-def _values(document: Any) -> list[float | None]:
-    return list(document.values()) if isinstance(document, dict) else list(document)
-
-
-def _is_beyond(value: float | None) -> bool:
-    return value is not None and value != 0 and not 2.3e-308 < abs(value) < 8.9e307
 
 
 def _row(document: Any) -> Float64Array:

@@ -1,0 +1,74 @@
+"""Numbers of LETOR text to float32, bit for bit as `numpy.float32(float(text))`."""
+
+from typing import Any
+
+import numpy as np
+
+from core.data.text_kernel import is_token_end, token_stop
+from core.jit import exact_bare, exact_inlined
+from core.text.bytes_kernel import Text
+from core.text.decimal_kernel import CUT, read_decimal, read_short_decimal
+from core.text.decimal_kernel import MALFORMED as NO_DECIMAL
+
+# A number or NaN; one that is left to Python's own `float`; and what else a token can be.
+DECIDED, UNDECIDED, INFINITE, TOO_LARGE, MALFORMED = range(5)
+
+_TOO_LARGE = (2 - 2.0**-24) * 2.0**127  # half a step above float32's largest, which rounds to infinity
+_PLUS, _MINUS = ord("+"), ord("-")
+_LOWER_CASE = 32  # the bit by which a letter differs from the capital one
+_ONE = np.uint64(1)
+
+
+@exact_inlined
+def read_number(text: Text, at: np.uint64, size: np.uint64) -> tuple[int, np.uint64, float]:
+    """Read the number, `nan` or `inf` that a token consists of.
+
+    Returns:
+        One of the kinds above; the end of the token; and the value, which rounds to the right float32 where
+        the kind is `DECIDED` or `INFINITE`.
+    """
+    short, stop, value = read_short_decimal(text, at, size)
+    if short and (stop >= size or is_token_end(text[stop])):
+        return DECIDED, stop, value
+    kind, stop, value = _read_unusual(text, at, size)
+    return kind, stop, value
+
+
+@exact_bare
+def _read_unusual(text: Text, at: np.uint64, size: np.uint64) -> tuple[int, np.uint64, float]:
+    """Read any token: a number of many digits or with an exponent, or a word."""
+    stop = token_stop(text, at, size)
+    has_plus = at + _ONE < stop and text[at] == _PLUS and text[at + _ONE] != _MINUS
+    kind, end, value = read_decimal(text, at + np.uint64(has_plus), stop, False)
+    if kind != NO_DECIMAL and end == stop:
+        return _float32_kind(kind, value), stop, value
+    negative = at < stop and text[at] == _MINUS
+    word = at + np.uint64(negative or has_plus)
+    if _spells(text, word, stop, b"nan"):
+        return DECIDED, stop, np.nan
+    if _spells(text, word, stop, b"inf") or _spells(text, word, stop, b"infinity"):
+        return INFINITE, stop, -np.inf if negative else np.inf
+    return MALFORMED, stop, 0.0
+
+
+@exact_bare
+def _float32_kind(kind: int, value: float) -> int:
+    if kind == CUT and _straddles(value):
+        return UNDECIDED
+    return DECIDED if abs(value) < _TOO_LARGE else TOO_LARGE
+
+
+@exact_bare
+def _straddles(value: float) -> bool:
+    """Return whether a float64 and the next one farther from 0 round to different float32."""
+    return bool(np.float32(value) != np.float32(np.nextafter(value, np.copysign(np.inf, value))))
+
+
+@exact_bare
+def _spells(text: Text, start: np.uint64, stop: np.uint64, word: Any) -> bool:
+    if stop - start != np.uint64(len(word)):
+        return False
+    for offset in range(len(word)):  # noqa: SIM110 - numba compiles no generator expressions
+        if (text[start + np.uint64(offset)] | _LOWER_CASE) != word[offset]:
+            return False
+    return True

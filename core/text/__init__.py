@@ -1,0 +1,1 @@
+"""Decimal numbers in text, the one reader of them for JSON and for LETOR."""

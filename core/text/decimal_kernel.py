@@ -1,0 +1,172 @@
+"""Decimal numbers of JSON and of LETOR text to float64."""
+
+import numpy as np
+
+from core.jit import exact_bare, exact_inlined
+from core.text.bytes_kernel import (
+    Text,
+    are_digits,
+    count_digits,
+    digits_value,
+    eight_digits_value,
+    load_eight,
+)
+from core.text.instructions import negated_if
+from core.text.rounding_kernel import nearest_float64
+
+# Where no number begins; one of up to 19 digits; and one of more.
+MALFORMED, ROUNDED, CUT = range(3)
+
+_MINUS, _PLUS, _POINT, _ZERO, _SMALL_E = (ord(character) for character in "-+.0e")
+_LOWER_CASE = 32  # the bit by which a letter differs from the capital one
+_MOST_DIGITS = np.uint64(19)  # fit in 64 bits
+_EXPONENT_LIMIT = 10**15  # beyond the digits of any text, which count against it, and far from overflow
+_NOTHING, _ONE, _SEVEN, _EIGHT, _TEN = (np.uint64(number) for number in (0, 1, 7, 8, 10))
+_HUNDRED_MILLION = np.uint64(10**8)
+_WHOLE_TENS = 10 ** np.arange(9, dtype=np.uint64)
+_SHORT_DIGITS = np.uint64(15)  # below 2**53
+_TENS = 10.0 ** np.arange(16)
+
+
+@exact_inlined
+def read_decimal(text: Text, at: np.uint64, size: np.uint64, json: bool) -> tuple[int, np.uint64, float]:
+    """Read the number at a position.
+
+    Args:
+        text: ASCII, or UTF-8.
+        at: Position of the first character.
+        size: Where the text ends; for JSON, behind at least eight bytes of 0.
+        json: Read only what JSON allows: no zeros before other digits, and digits on both sides of a point.
+            Otherwise read what Python's `float` does, without a leading +, words and underscores.
+
+    Returns:
+        One of the kinds above; the position behind the number; and its value, infinity beyond float64. A
+        number that is `CUT` was read by its first 19 digits: correctly rounded it is the value, or the next
+        float64 farther from 0.
+    """
+    negative, start, at, mantissa, digits, places = _scan(text, at, size, json)
+    if digits == 0:
+        return MALFORMED, at, 0.0
+    has_exponent = _inside(at, size, json) and text[at] | _LOWER_CASE == _SMALL_E
+    if digits <= _SHORT_DIGITS and not has_exponent:
+        return ROUNDED, at, float(negated_if(_quotient(mantissa, places), negative))
+    kind, power = ROUNDED, -np.int64(places)
+    if digits > _MOST_DIGITS:
+        kind, mantissa, cut = _first_digits(text, start, at)
+        power += cut
+    if has_exponent:
+        first = at + _ONE
+        at, written = _exponent(text, first, size)
+        if at == first:
+            return MALFORMED, at, 0.0
+        power += written
+    return kind, at, float(negated_if(nearest_float64(mantissa, power), negative))
+
+
+@exact_inlined
+def read_short_decimal(text: Text, at: np.uint64, size: np.uint64) -> tuple[bool, np.uint64, float]:
+    """Read up to 15 digits with a sign and a point perhaps, in a few instructions.
+
+    Returns:
+        Whether they were read; the position behind them, where an exponent may follow; and the value.
+    """
+    negative, _, at, mantissa, digits, places = _scan(text, at, size, False)
+    if digits - _ONE >= _SHORT_DIGITS:
+        return False, at, 0.0
+    return True, at, float(negated_if(_quotient(mantissa, places), negative))
+
+
+@exact_inlined
+def _quotient(mantissa: np.uint64, places: np.uint64) -> float:
+    # Both are exact in float64, so that the quotient is rounded once (Clinger 1990).
+    return float(np.float64(mantissa) / _TENS[places])
+
+
+@exact_inlined
+def _scan(
+    text: Text, at: np.uint64, size: np.uint64, json: bool
+) -> tuple[bool, np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Read a sign and digits, which are 0 where no number begins.
+
+    Returns:
+        Whether there is a minus; where the digits start and stop; their value, without a carry beyond 64
+        bits; how many there are, and how many of them behind the point.
+    """
+    negative = _inside(at, size, json) and text[at] == _MINUS
+    start = at + np.uint64(negative)  # no branch, which signs at random would make slow
+    at, mantissa = _whole(text, start, size, json)
+    digits, places = at - start, _NOTHING
+    if json and (digits == 0 or (digits > 1 and text[start] == _ZERO)):
+        return negative, start, at, mantissa, _NOTHING, places
+    if _inside(at, size, json) and text[at] == _POINT:
+        point = at + _ONE
+        at, mantissa = _fraction(text, point, size, mantissa, json)
+        places = at - point
+        digits = _NOTHING if json and places == 0 else digits + places
+    return negative, start, at, mantissa, digits, places
+
+
+@exact_inlined
+def _inside(at: np.uint64, size: np.uint64, json: bool) -> bool:
+    return bool(json or at < size)  # the bytes of 0 behind JSON end every loop
+
+
+@exact_inlined
+def _is_digit(byte: int) -> bool:
+    return bool(np.uint64(byte) - np.uint64(_ZERO) < _TEN)
+
+
+@exact_inlined
+def _whole(text: Text, at: np.uint64, size: np.uint64, json: bool) -> tuple[np.uint64, np.uint64]:
+    # Mostly one to three digits, fewer than eight at a time are worth.
+    mantissa = _NOTHING
+    while _inside(at, size, json) and _is_digit(text[at]):
+        mantissa = mantissa * _TEN + (np.uint64(text[at]) - np.uint64(_ZERO))
+        at += _ONE
+    return at, mantissa
+
+
+@exact_inlined
+def _fraction(
+    text: Text, at: np.uint64, size: np.uint64, mantissa: np.uint64, json: bool
+) -> tuple[np.uint64, np.uint64]:
+    while _inside(at + _SEVEN, size, json):
+        word = load_eight(text, at)
+        if not are_digits(word):
+            run = count_digits(word)
+            return at + run, mantissa * _WHOLE_TENS[run] + digits_value(word, run)
+        mantissa = mantissa * _HUNDRED_MILLION + eight_digits_value(word)
+        at += _EIGHT
+    while _inside(at, size, json) and _is_digit(text[at]):
+        mantissa = mantissa * _TEN + (np.uint64(text[at]) - np.uint64(_ZERO))
+        at += _ONE
+    return at, mantissa
+
+
+@exact_bare
+def _first_digits(text: Text, at: np.uint64, stop: np.uint64) -> tuple[int, np.uint64, int]:
+    """Read the first 19 digits behind leading zeros; also return how many digits come behind."""
+    mantissa, kept, cut = _NOTHING, _NOTHING, 0
+    while at < stop:
+        if text[at] != _POINT:
+            if kept < _MOST_DIGITS:
+                mantissa = mantissa * _TEN + (np.uint64(text[at]) - np.uint64(_ZERO))
+                kept += np.uint64(mantissa > _NOTHING)
+            else:
+                cut += 1
+        at += _ONE
+    return CUT if cut else ROUNDED, mantissa, cut
+
+
+@exact_bare
+def _exponent(text: Text, at: np.uint64, size: np.uint64) -> tuple[np.uint64, int]:
+    """Read an exponent with its sign; where it has no digits, return the position itself."""
+    first, negative = at, False
+    if at < size and (text[at] == _MINUS or text[at] == _PLUS):
+        negative = text[at] == _MINUS
+        at += _ONE
+    start, exponent = at, 0
+    while at < size and _is_digit(text[at]):
+        exponent = min(exponent * 10 + int(text[at]) - _ZERO, _EXPONENT_LIMIT)
+        at += _ONE
+    return at if at > start else first, -exponent if negative else exponent
