@@ -2,7 +2,8 @@
 
 import gc
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from rankery.keys import require_key_beyond_loopback
 
 # Within the embedded service's grace, so that a slow upload does not turn a stop into a kill.
 _OPEN_REQUESTS_SECONDS = 5
+# Commands and tests that bring their own service are mostly done by then.
+_EXPORTS_AFTER_SECONDS = 30.0
 
 
 def run_api(host: str, port: int, data_dir: Path) -> None:
@@ -36,7 +39,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         settings = ApiSettings(data_dir=data_dir.absolute(), host=host, port=port)
     application = create_app(settings)
     prepare(application)
-    LOW_PRIORITY.start()
+    _start_later(LOW_PRIORITY.start)
     # A full collection stops every request, and what was imported would make it last a fifth of a second.
     gc.collect()
     gc.freeze()
@@ -51,6 +54,12 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         timeout_graceful_shutdown=_OPEN_REQUESTS_SECONDS,
         **server_options(settings),
     )
+
+
+def _start_later(start: Callable[[], None]) -> None:
+    timer = threading.Timer(_EXPORTS_AFTER_SECONDS, start)
+    timer.daemon = True
+    timer.start()
 
 
 def run_worker(

@@ -110,15 +110,12 @@ class _Failure:
 
 def _started() -> subprocess.Popen[bytes]:
     paths = [_SOURCES, *filter(None, [os.environ.get("PYTHONPATH")])]
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-P", "-m", "app.http.low_priority"],
         env={**os.environ, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
-    # From here, for its imports alone take seconds.
-    os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
-    return process
 
 
 def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
@@ -146,6 +143,8 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
 def main() -> None:
     """Serve the process that started this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal, which is meant for the other one
+    # Only now: whoever waits for the first piece of work waits for the imports, too.
+    os.nice(_NICE)
     # Libraries write to the standard output, too.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -33,7 +33,7 @@ def triton(stack: EmbeddedStack) -> Iterator[InferenceServerClient]:
 @pytest.fixture
 def forest(stack: EmbeddedStack, trained: Job) -> Forest:
     """The model, as it is exported."""
-    return Forest.parse(httpx.get(f"{stack.url}/v1/models/shared/export?format=lightgbm").text)
+    return Forest.parse(httpx.get(f"{stack.url}/v1/models/shared/export?format=lightgbm", timeout=60).text)
 
 
 def _documents(forest: Forest) -> Float32Array:
