@@ -21,7 +21,6 @@ from core.errors import RankeryError
 from core.store import Store, StoreSettings
 
 _NICE = 10
-_STOP_SECONDS = 2.0
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 _SOURCES = str(Path(__file__).parents[2])
 
@@ -85,15 +84,12 @@ class LowPriorityProcess:
         process, self._process = self._process, None
         if process is None:
             return
+        process.kill()  # it holds nothing that outlives it
+        process.wait()
         for pipe in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):  # it is gone, with what was written to it
+            with contextlib.suppress(OSError):  # what was written to it is lost
                 if pipe is not None:
                     pipe.close()
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 # One for all applications of this process: its start takes seconds, its libraries 200 MB.

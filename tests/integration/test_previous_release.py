@@ -29,8 +29,8 @@ assert Path(core.__file__).is_relative_to(sys.argv[1]), core.__file__
 from app import ApiSettings, create_app
 from core.store import Store
 from worker import WorkerSettings
-from worker.process.shutdown import StopFlag
-from worker.process.tasks import run_job
+from worker.stopping import StopFlag
+from worker.tasks import run_job
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from starlette.testclient import TestClient
