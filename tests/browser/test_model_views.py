@@ -81,7 +81,7 @@ def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepar
     expect(card.get_by_role("heading")).to_contain_text("this version")
     card.get_by_role("button", name="Set a gate").click()
     card.get_by_label("Compared on the queries of").select_option(dataset_id)
-    card.get_by_label("Most that a part").fill("0.5")
+    card.get_by_label("Maximum drop in any segment").fill("0.5")
     card.get_by_role("button", name="Set gate").click()
     expect(card.locator(".gate")).to_contain_text("not shown to be worse by ndcg@10")
 

@@ -45,7 +45,7 @@ def test_a_ranking_is_looked_through(visit: Visit, prepared: Prepared) -> None:
     ranking_id, dataset_id = prepared.run(), prepared.test_data()
     page = visit.open(f"/rankings?dataset_id={dataset_id}")
     expect(page.locator("#rankings td", has_text=re.compile("^model$"))).not_to_have_count(0)
-    page.get_by_label("Only those of models").select_option("true")
+    page.get_by_label("Filter by models or uploaded runs").select_option("true")
     expect(page.locator("#rankings td", has_text=re.compile("^model$"))).to_have_count(0)
     page.locator(f'#rankings a[href="/rankings/{ranking_id}"]', has_text="poor").click()
     page.wait_for_url(f"{visit.url}/rankings/{ranking_id}")
