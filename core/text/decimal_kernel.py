@@ -93,7 +93,11 @@ def _scan(
         bits; how many there are, and how many of them behind the point.
     """
     negative = _inside(at, size, json) and text[at] == _MINUS
-    start = at + np.uint64(negative)  # no branch, which signs at random would make slow
+    start = at
+    if json:  # no branch, which signs at random would make slow
+        start = at + np.uint64(negative)
+    elif negative:  # seldom in LETOR text
+        start = at + _ONE
     at, mantissa = _whole(text, start, size, json)
     digits, places = at - start, _NOTHING
     if json and (digits == 0 or (digits > 1 and text[start] == _ZERO)):
