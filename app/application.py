@@ -16,6 +16,7 @@ from app.auth.key_cache import ApiKeyCache
 from app.auth.middleware import AuthMiddleware
 from app.auth.openapi import describe_access
 from app.auth.rate_limit import RateLimit
+from app.auth.turnstile import Turnstile
 from app.datasets import routes as datasets
 from app.evaluation import catalogue_routes, ranking_routes
 from app.evaluation import routes as evaluation
@@ -88,6 +89,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         )
         try:
             await run_in_threadpool(store.migrate)
+            await run_in_threadpool(wake_ups.warm_up)
             await run_in_threadpool(warm_up_json_values)
             await run_in_threadpool(warm_up_scoring, datasets=False)
             texts = ModelTexts(store)
@@ -155,6 +157,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     application.add_middleware(HeaderLimits)
     application.add_middleware(AccessLog)
     application.add_middleware(SecurityHeaders)
+    application.add_middleware(Turnstile)
     application.add_middleware(RequestMetrics)
     problems.install(application)
     openapi.install(application, describe_access)

@@ -4,7 +4,6 @@ import time
 from http import HTTPStatus
 
 import structlog
-from fastapi.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -13,6 +12,7 @@ from app.auth.scopes import rule_of
 from app.http.access_log import CLIENT_LEFT
 from app.http.addresses import address_of
 from app.http.caller import ANYBODY, READ, SCORE, caller_in, caller_of
+from app.http.thread_pools import AUDIT, NOTES, ThreadPool
 from core.errors import StoreUnavailable
 
 RECORDED = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -49,26 +49,27 @@ class AuditMiddleware:
                 # A database that is locked would keep the caller waiting a second time.
                 unavailable = message["status"] == HTTPStatus.SERVICE_UNAVAILABLE
                 if not unavailable:
-                    await self._record(scope, message["status"])
+                    await self._record(scope, message["status"], AUDIT)
             await send(message)
 
         try:
             await self.app(scope, receive, send_recorded)
             if unavailable:
-                await self._record(scope, HTTPStatus.SERVICE_UNAVAILABLE)
+                await self._record(scope, HTTPStatus.SERVICE_UNAVAILABLE, NOTES)
         except Exception as error:
             if not answered:
                 left = isinstance(error, ClientDisconnect)
-                await self._record(scope, CLIENT_LEFT if left else HTTPStatus.INTERNAL_SERVER_ERROR)
+                await self._record(scope, CLIENT_LEFT if left else HTTPStatus.INTERNAL_SERVER_ERROR, NOTES)
             raise
 
-    async def _record(self, scope: Scope, status: int) -> None:
+    async def _record(self, scope: Scope, status: int, pool: ThreadPool) -> None:
         if not self._is_recorded(scope, status):
             return
         try:
-            await run_in_threadpool(_add_entry, scope, int(status))
-        except StoreUnavailable:
-            _log.exception("not in the audit", method=scope["method"], path=scope["path"], status=status)
+            await pool.run(lambda: _add_entry(scope, int(status)))
+        except StoreUnavailable as error:
+            told = {"method": scope["method"], "path": scope["path"], "status": status, "reason": str(error)}
+            _log.error("not in the audit", **told)
 
     def _is_recorded(self, scope: Scope, status: int) -> bool:
         rule = rule_of(scope["path"])

@@ -16,7 +16,7 @@ from app.auth.refusals import Refusal
 from app.auth.scopes import HEALTH, METRICS, SIGN_IN, rule_of
 from app.http.caller import ANYBODY, OWNER, Caller, caller_in, caller_of, let_in
 from app.http.problems import KINDS, http_problem, problem
-from app.http.thread_pools import USE_NOTES
+from app.http.thread_pools import NOTES
 from app.settings import ApiSettings
 from core.errors import StoreUnavailable
 from core.loopback import is_loopback
@@ -44,7 +44,7 @@ class AuthMiddleware:
         await (answer or self.app)(scope, receive, send)
         key_id = caller_in(scope).key_id
         if key_id is not None and authenticator.key_cache.begin_note(key_id):
-            await USE_NOTES.run(lambda: authenticator.key_cache.note_use(key_id))
+            await NOTES.run(lambda: authenticator.key_cache.note_use(key_id))
 
     async def _refusal(self, request: Request, authenticator: Authenticator) -> Response | None:
         try:

@@ -65,19 +65,22 @@ class LowPriorityProcess:
         return result
 
     def start(self) -> None:
-        """Start the process, so that the first piece of work need not wait for its imports."""
+        """Start the process, so that the first piece of work need not wait for its imports.
+
+        Nobody waits for them, so that they are of low priority, too.
+        """
         with self._turn:
-            self._pipes()
+            self._pipes(_NICE)
 
     def stop(self) -> None:
         """End the process; further work starts another one."""
         with self._turn:
             self._stop()
 
-    def _pipes(self) -> tuple[BinaryIO, BinaryIO]:
+    def _pipes(self, niceness: int = 0) -> tuple[BinaryIO, BinaryIO]:
         if self._process is None or self._process.poll() is not None:
             self._stop()
-            self._process = _started()
+            self._process = _started(niceness)
         return cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
 
     def _stop(self) -> None:
@@ -104,10 +107,20 @@ class _Failure:
         self.trace = trace
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _started(niceness: int) -> subprocess.Popen[bytes]:
     paths = [_SOURCES, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", "app.http.low_priority"],
+    command = [
+        "/usr/bin/env",
+        "nice",
+        "-n",
+        str(niceness),
+        sys.executable,
+        "-P",
+        "-m",
+        "app.http.low_priority",
+    ]
+    return subprocess.Popen(  # noqa: S603 - no input is in it
+        command,
         env={**os.environ, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -139,8 +152,8 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
 def main() -> None:
     """Serve the process that started this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal, which is meant for the other one
-    # Only now: whoever waits for the first piece of work waits for the imports, too.
-    os.nice(_NICE)
+    # Only now where somebody waits for the first piece of work, and for the imports with it.
+    os.nice(_NICE - os.nice(0))
     # Libraries write to the standard output, too.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

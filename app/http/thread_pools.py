@@ -52,5 +52,8 @@ EXPENSIVE = ThreadPool("expensive", 2)
 EXPORTS = ThreadPool("exports", 1)
 # Credentials that were never seen, mostly wrong ones: their crowd waits for itself.
 STRANGERS = ThreadPool("strangers", 2)
-# Uses of keys noted after their requests were answered: writes that wait for each other as it is.
-USE_NOTES = ThreadPool("use notes", 1)
+# Entries of the audit that answers wait for: they take turns in the database.
+AUDIT = ThreadPool("audit", 4)
+# What is written after a request was answered, such as the use of its key: writes that wait for each other as
+# it is, and for a locked database longer than those who would have the thread.
+NOTES = ThreadPool("notes", 1)

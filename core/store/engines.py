@@ -36,7 +36,8 @@ _POSTGRESQL: Mapping[str, Any] = MappingProxyType(
     }
 )
 _WRITES = "rankery_writes"
-_PROBES = "rankery_probes"
+_WAIT_SECONDS = "rankery_wait_seconds"
+IS_LOCKED = "is locked: a transaction has waited too long for another one; try again"
 _LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03")  # the latter is PostgreSQL's lock_not_available
 _FULL = ("SQLITE_FULL", "53100")  # the latter is SQL's disk_full
 
@@ -79,7 +80,7 @@ def is_locked(error: DBAPIError) -> bool:
 def public_reason(error: DBAPIError) -> str:
     """Return a public description of a database error, without addresses and users."""
     if is_locked(error):
-        return "is locked: a transaction has waited too long for another one; try again"
+        return IS_LOCKED
     if isinstance(error.orig, sqlite3.Error):
         return f"failed: {error.orig}"
     return f"{failure_reason(error)} ({type(error.orig).__name__})"
@@ -90,14 +91,15 @@ def sqlite_path(engine: Engine) -> Path:
     return Path(str(engine.url.database))
 
 
-def for_writing(engine: Engine) -> Engine:
-    """Return the same engine with transactions that may write."""
-    return engine.execution_options(**{_WRITES: True})
+def for_writing(engine: Engine, wait_seconds: float | None = None) -> Engine:
+    """Return the same engine with transactions that may write.
 
-
-def for_probing(engine: Engine) -> Engine:
-    """Return the same engine with transactions that may write and hardly wait for a lock."""
-    return for_writing(engine).execution_options(**{_PROBES: True})
+    Args:
+        engine: Any.
+        wait_seconds: How long SQLite waits for its lock; None for as long as the engine was opened with.
+    """
+    options = {} if wait_seconds is None else {_WAIT_SECONDS: wait_seconds}
+    return engine.execution_options(**{_WRITES: True}, **options)
 
 
 def for_reading(engine: Engine) -> Engine:
@@ -169,8 +171,8 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 def _begin_sqlite(connection: Connection, lock_seconds: int) -> None:
     options = connection.get_execution_options()
     writes = options.get(_WRITES, False)
-    wait_seconds = PROBE_LOCK_SECONDS if options.get(_PROBES, False) else lock_seconds
-    connection.exec_driver_sql(f"PRAGMA busy_timeout = {wait_seconds * 1000}")
+    wait_seconds = options.get(_WAIT_SECONDS, lock_seconds)
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(wait_seconds * 1000)}")
     connection.exec_driver_sql(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
     # A writer queues here; one that began as a reader could only fail when it came to write.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

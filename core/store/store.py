@@ -39,6 +39,7 @@ from core.store.repositories.tallies import Tallies
 from core.store.repositories.workers import Workers
 from core.store.settings import StoreSettings
 from core.store.tables import Job
+from core.store.write_turn import WriteTurn
 
 
 class Transaction:
@@ -111,13 +112,13 @@ class Store:
         verified: The same, compared with their checksums before they are used.
     """
 
-    def __init__(self, engine: Engine, artifacts: Artifacts) -> None:
+    def __init__(self, engine: Engine, artifacts: Artifacts, lock_seconds: float) -> None:
         self.artifacts = artifacts
         self.verified = VerifiedArtifacts(self)
         self._engine = engine
-        self._writing = engines.for_writing(engine)
+        self._write_turn = WriteTurn(engine, lock_seconds)
         self._reading = engines.for_reading(engine)
-        self._probing = engines.for_probing(engine)
+        self._probing = engines.for_writing(engine, engines.PROBE_LOCK_SECONDS)
         self._revisions = Revisions(engine)
         self._guard = ForkGuard(self.close)
 
@@ -134,7 +135,7 @@ class Store:
         """
         try:
             artifacts = Artifacts(settings.storage_url, settings.storage_patience_seconds)
-            return cls(engines.open_engine(settings.database_url, lock_seconds), artifacts)
+            return cls(engines.open_engine(settings.database_url, lock_seconds), artifacts, lock_seconds)
         except OSError as error:
             raise StoreUnavailable(f"the data folder cannot be used: {error}") from error
 
@@ -162,7 +163,7 @@ class Store:
         Raises:
             StoreUnavailable: The database cannot be reached or is busy for too long.
         """
-        with self._session(self._writing) as session:
+        with self._guard.inside(), self._write_turn.taken() as engine, self._session(engine) as session:
             tx = Transaction(session)
             yield tx
             tx.tallies.write()
@@ -174,7 +175,7 @@ class Store:
         Raises:
             StoreUnavailable: The database cannot be reached.
         """
-        with self._session(self._reading) as session:
+        with self._guard.inside(), self._session(self._reading) as session:
             yield Transaction(session)
 
     @property
@@ -207,7 +208,7 @@ class Store:
     @contextlib.contextmanager
     def _session(self, engine: Engine) -> Iterator[Session]:
         session = Session(engine, expire_on_commit=False)
-        with _reported(), self._guard.inside(), session, session.begin():
+        with _reported(), session, session.begin():
             yield session
 
 

@@ -38,6 +38,11 @@ class WakeUps:
             },
         )
 
+    def warm_up(self) -> None:
+        """Import what the first message needs, which takes as long as hundreds of messages."""
+        with self._celery.connection_for_write() as connection:
+            _ = connection.transport, self._celery.amqp.send_task_message
+
     def send(self, job_id: str, kind: str) -> bool:
         """Wake a worker for a job of this kind; return whether the broker accepted the message."""
         try:

@@ -5,6 +5,7 @@ import json
 import logging
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,3 +93,14 @@ def test_a_broker_that_comes_back(tmp_path: Path, broker: str) -> None:
         client.client_kill_filter(_type="normal", skipme=True)
     assert any(wakeups.send("job_2", "train") for _ in range(3))
     wakeups.close()
+
+
+def test_the_first_message_imports_nothing_more() -> None:
+    """Its imports would keep the requests of an event loop waiting; they are made before."""
+    code = (
+        "import sys; from core.store.wakeups import WakeUps; wake_ups = WakeUps('redis://127.0.0.1:1/0')\n"
+        "wake_ups.warm_up(); before = set(sys.modules); wake_ups.send('job_1', 'train')\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert not [name for name in found.stdout.split() if name.split(".")[0] in ("kombu", "redis", "celery")]

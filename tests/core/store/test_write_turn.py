@@ -1,0 +1,61 @@
+"""Writers of one process take turns at SQLite's lock."""
+
+import sqlite3
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from core.errors import StoreUnavailable
+from core.store import Store, StoreSettings
+from core.store.engines import sqlite_path
+from core.store.write_turn import PAUSE_SECONDS
+
+WRITERS = 4
+
+pytestmark = pytest.mark.embedded
+
+
+def test_the_wait_for_a_turn_counts(settings: StoreSettings) -> None:
+    """Behind a lock that another process holds all writers give up together, not one after the other."""
+    store = Store.open(settings, lock_seconds=1)
+    holder = sqlite3.connect(sqlite_path(store._engine), isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+
+    def write() -> float:
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailable, match="is locked: a transaction"), store.begin() as tx:
+            tx.jobs.add("train", {})
+        return time.monotonic() - began
+
+    try:
+        with ThreadPoolExecutor(WRITERS) as pool:
+            seconds = list(pool.map(lambda _: write(), range(WRITERS)))
+    finally:
+        holder.close()
+        store.close()
+    assert min(seconds) >= 0.9
+    assert max(seconds) < WRITERS - 1
+
+
+def test_whoever_queued_leaves_others_time(store: Store) -> None:
+    """Between two writers of a crowd there is a pause; one that comes alone does not wait."""
+    ends: list[float] = []
+    begins: list[float] = []
+    all_here = threading.Barrier(WRITERS)
+
+    def write() -> None:
+        all_here.wait()
+        with store.begin() as tx:
+            begins.append(time.monotonic())
+            tx.jobs.add("train", {})
+            ends.append(time.monotonic())
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        for done in [pool.submit(write) for _ in range(WRITERS)]:
+            done.result()
+    gaps = [begin - end for end, begin in zip(ends[:-1], begins[1:], strict=True)]
+    assert min(gaps) >= PAUSE_SECONDS
+    with store.read() as tx:
+        assert len(tx.jobs.page(None, 10).items) == WRITERS
