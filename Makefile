@@ -50,6 +50,10 @@ serve: install ## start the embedded service: Redis, API, worker, dashboard
 test: develop ## run all tests: unit, real processes, browser; those of the store on PostgreSQL with S3, too
 	$(PYTEST)
 
+.PHONY: test-fast
+test-fast: develop ## run the tests that need no browser, no service and no more than a few seconds each
+	$(PYTEST) -m "not long" tests/core tests/app tests/worker
+
 .PHONY: test-servers
 test-servers: develop ## run all tests that have a store on PostgreSQL with S3, those of the application and the worker, too
 	$(PYTEST) --store servers tests/app tests/core/store tests/worker tests/integration

@@ -22,6 +22,7 @@ print(whole(1))
 """
 
 
+@pytest.mark.long
 def test_a_changed_callee_in_another_file_is_compiled_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,7 @@ def trained(workshop: Workshop, names: tuple[str, ...]) -> tuple[str, int]:
     return model_id, len(load_model(workshop.store, model_id).used_features)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("names", [NUMBERED, NAMED], ids=["numbered", "named"])
 @pytest.mark.parametrize("kind", ["evaluate", "rank", "inspect", "compare"])
 def test_absent_features_are_found_and_too_many_refused(

@@ -77,6 +77,7 @@ def finish(store: Store, settings: WorkerSettings, job_id: str) -> tuple[str, li
     return store.artifacts.read_bytes(model_key(job.result["model_id"])).decode(), curves, job.metrics
 
 
+@pytest.mark.long
 def test_a_shutdown_costs_nothing(store: Store, settings: WorkerSettings, submit: Submit) -> None:
     """A training that was handed back goes on from where it was, to the same model, curves and metrics."""
     undisturbed = finish(store, settings, submit("web"))
@@ -96,6 +97,7 @@ def test_a_shutdown_costs_nothing(store: Store, settings: WorkerSettings, submit
     assert not store.artifacts.exists(checkpoint_folder(job_id))
 
 
+@pytest.mark.long
 def test_a_shutdown_after_the_last_iteration_costs_no_training(
     store: Store, settings: WorkerSettings, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +127,7 @@ def test_a_shutdown_after_the_last_iteration_costs_no_training(
     ]
 
 
+@pytest.mark.long
 def test_a_lost_worker_costs_what_came_after_the_checkpoint(
     store: Store, settings: WorkerSettings, submit: Submit
 ) -> None:
@@ -146,6 +149,7 @@ def test_a_lost_worker_costs_what_came_after_the_checkpoint(
     assert finish(store, often, job_id) == undisturbed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", ["gone", "altered"])
 def test_a_checkpoint_that_cannot_be_used_is_no_loss(
     store: Store, settings: WorkerSettings, submit: Submit, damage: str

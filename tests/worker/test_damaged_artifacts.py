@@ -162,6 +162,7 @@ def test_a_file_from_before_checksums_gets_one_when_it_is_read(workshop: Worksho
     assert (job.status, job.problem and job.problem["title"]) == ("failed", DAMAGED)
 
 
+@pytest.mark.long
 def test_a_model_imported_again_heals_its_copies(workshop: Workshop, content: bytes) -> None:
     """The same text under another name, or the same one."""
     dataset = upload(workshop, content)
@@ -176,6 +177,7 @@ def test_a_model_imported_again_heals_its_copies(workshop: Workshop, content: by
     assert damaged(workshop.store) == []
 
 
+@pytest.mark.long
 def test_a_model_altered_before_its_import_is_refused(workshop: Workshop, content: bytes) -> None:
     """What is stored under a checksum has that checksum."""
     dataset = upload(workshop, content)

@@ -76,6 +76,7 @@ def test_a_job_that_was_given_away_is_told_so(store: Store, claim_job: Claim) ->
         assert isinstance(interruption(run), LeaseLost)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("limits", "title"),
     [
@@ -118,6 +119,7 @@ with Heartbeat(run, StopFlag(), 0.05, settle):
 """
 
 
+@pytest.mark.long
 def test_a_job_that_does_not_listen_ends_with_its_process(
     store: Store, places: dict[str, Any], queue_job: Callable[..., str]
 ) -> None:

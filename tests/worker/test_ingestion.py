@@ -269,6 +269,7 @@ def large_upload(uploads: Uploads, tmp_path: Path, copies: int) -> tuple[str, st
     return uploads.send(content)
 
 
+@pytest.mark.long
 def test_reading_tells_how_far_it_is_and_can_be_cancelled(uploads: Uploads, tmp_path: Path) -> None:
     """Percents come while the file is read, and a request to stop ends the reading itself."""
     dataset_id, job_id = large_upload(uploads, tmp_path, copies=8)

@@ -60,6 +60,7 @@ def _sizes(text: str, sizes: str) -> str:
     return re.sub(r"(?m)^tree_sizes=.*$", f"tree_sizes={sizes}", text)
 
 
+@pytest.mark.long
 def test_an_imported_model_ranks_like_any_other(workshop: Workshop, model_text: str) -> None:
     """It is the next version of its name, scores as LightGBM does, and can be evaluated."""
     dataset_id = workshop.add(DATASET, "d1")
@@ -81,6 +82,7 @@ def test_an_imported_model_ranks_like_any_other(workshop: Workshop, model_text: 
     assert not any(key.startswith("model-uploads/") for key in _kept(workshop))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("case", "words"),
     [
@@ -116,6 +118,7 @@ def test_a_hostile_text_hurts_its_job_alone(
         assert tx.models.page(None, 10).items == []
 
 
+@pytest.mark.long
 def test_a_model_that_takes_too_long_is_given_up(workshop: Workshop) -> None:
     """By the system, as the process need not listen to anybody."""
     _queue(workshop, random_model_text(np.random.default_rng(1), 4, 300, 200))
@@ -128,6 +131,7 @@ def test_a_model_that_takes_too_long_is_given_up(workshop: Workshop) -> None:
         try_model(run, path, least_seconds=0)  # which the system takes for 1
 
 
+@pytest.mark.long
 def test_a_stopped_job_does_not_wait_for_the_trial(workshop: Workshop, model_text: str) -> None:
     """The process that tries the model ends with it, and a later attempt finds the upload."""
     _queue(workshop, model_text)

@@ -40,6 +40,7 @@ def test_the_second_job_finds_everything_at_hand(workshop: Workshop, dataset: Ra
     assert workshop.model_text(second) == workshop.model_text(first)
 
 
+@pytest.mark.long
 def test_models_are_the_same_without_caches(
     workshop: Workshop, dataset: RankingDataset, settings: WorkerSettings
 ) -> None:

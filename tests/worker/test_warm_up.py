@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.compiling import left_to_compile
 
 WORK = """
@@ -102,6 +104,7 @@ run("import", dataset_id=plain, upload_id="u", filename="r", name="r")
 """
 
 
+@pytest.mark.long
 def test_warming_up_compiles_all_that_jobs_need(tmp_path: Path) -> None:
     """Reading, examining, training with every loss and evaluating find each kernel in the types they use."""
     assert left_to_compile(WORK, tmp_path) == []

@@ -223,6 +223,7 @@ def test_a_bad_parameter_is_pointed_at_by_name(client: TestClient, path: str, po
     assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("payload", "pointer"),
     [

@@ -124,6 +124,7 @@ def _with(payload: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[st
     return payload | {head: below}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", _SCHEMAS)
 def test_numbers_beyond_every_bound(client: TestClient, case: str) -> None:
     """In every member that takes a number they are mistakes of the caller, never faults of ours."""
@@ -140,6 +141,7 @@ def test_numbers_beyond_every_bound(client: TestClient, case: str) -> None:
         assert answer.status_code in (404, 422), (field, answer.text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [str(HUGE), "1" * 5_000, "1e999", str(2**63), "-1"])
 @pytest.mark.parametrize(
     "path",
@@ -156,6 +158,7 @@ def test_numbers_beyond_every_bound_in_the_address(client: TestClient, path: str
     assert client.get(path + number).status_code == 422
 
 
+@pytest.mark.long
 def test_a_body_that_is_wrong_everywhere_gets_a_short_answer(client: TestClient) -> None:
     """100,000 mistakes are counted, and a hundred are told."""
     answer = client.post("/v1/jobs", json=TRAIN | {f"x{n}": 1 for n in range(50_000)})

@@ -52,6 +52,7 @@ def test_what_has_not_changed_is_not_sent_again(client: TestClient, polled: list
         assert "content-type" not in again.headers
 
 
+@pytest.mark.long
 def test_what_has_changed_is_sent(client: TestClient, train_request: dict[str, Any]) -> None:
     """The ETag follows the content."""
     job_id = client.post("/v1/jobs", json=train_request).json()["id"]

@@ -123,6 +123,7 @@ def test_what_is_expensive_is_bounded(
     all_under_way.set()
 
 
+@pytest.mark.long
 def test_sixty_equal_proofs_are_one(client: TestClient, add_model: Callable[..., Model]) -> None:
     """More than a caller may have under way, and none is refused."""
     add_model("web")

@@ -57,6 +57,7 @@ def print_much(store: Store) -> str:
     return "done"
 
 
+@pytest.mark.long
 def test_work_is_done_elsewhere_at_low_priority(process: LowPriorityProcess, settings: StoreSettings) -> None:
     """In one process, nicer than this one, whatever is printed there."""
     first, nice = process.run(settings, priority)
@@ -66,6 +67,7 @@ def test_work_is_done_elsewhere_at_low_priority(process: LowPriorityProcess, set
     assert process.run(settings, priority)[0] == first
 
 
+@pytest.mark.long
 def test_errors_are_raised_where_the_work_was_asked_for(
     process: LowPriorityProcess, settings: StoreSettings
 ) -> None:
@@ -102,6 +104,7 @@ def test_an_error_keeps_what_it_says(error: RankeryError) -> None:
     assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
 
 
+@pytest.mark.long
 def test_a_process_that_dies_is_started_again(process: LowPriorityProcess, settings: StoreSettings) -> None:
     """Whoever asked is told; whoever asks next finds another one."""
     pid, _ = process.run(settings, priority)
@@ -121,6 +124,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.long
 def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     """However that ended: nothing is left of a service that was killed."""
     command = [sys.executable, "-c", STARTS_ONE, str(tmp_path)]

@@ -74,6 +74,7 @@ PLACES = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", PLACES)
 def test_a_name_that_is_not_what_it_seems_is_refused(
     client: TestClient, add_model: Callable[..., Model], place: str

@@ -56,6 +56,7 @@ def _parity(client: TestClient, query: str = "format=solr") -> dict[str, Any]:
     return report
 
 
+@pytest.mark.long
 def test_the_file_is_the_one_that_the_engine_reads(
     client: TestClient, store: Store, add_model: AddModel
 ) -> None:
@@ -78,6 +79,7 @@ def test_the_file_is_the_one_that_the_engine_reads(
     assert len(solr["params"]["trees"]) == 3
 
 
+@pytest.mark.long
 def test_an_export_is_conditional(client: TestClient, add_model: AddModel) -> None:
     """The same model has the same bytes, in an archive too."""
     add_model("web")
@@ -87,6 +89,7 @@ def test_an_export_is_conditional(client: TestClient, add_model: AddModel) -> No
         assert again.status_code == 304
 
 
+@pytest.mark.long
 def test_features_get_the_engines_names(client: TestClient, add_model: AddModel) -> None:
     """By POST, as names are too many for an address."""
     add_model("web")

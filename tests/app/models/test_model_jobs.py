@@ -49,6 +49,7 @@ def test_an_upload_that_is_sent_again_is_queued_once(client: TestClient, setting
     assert len(kept) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fields", "pointer"),
     [

@@ -249,6 +249,7 @@ GOOD = {"id": "d0", "features": {"bm25": 1.0}}
 PLACE = "/queries/0/documents/1"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("document", "pointer"),
     [

@@ -100,6 +100,7 @@ def test_servers_out_of_reach(remote: TestClient, database_gate: TcpProxy, stora
     assert remote.get("/readyz").json()["detail"] == "the broker refuses connections"
 
 
+@pytest.mark.long
 @pytest.mark.servers
 def test_servers_that_hang(remote: TestClient, database_gate: TcpProxy, storage_gate: TcpProxy) -> None:
     """A database and a storage that take connections and say nothing hold the answer up for 2 s together."""
@@ -130,6 +131,7 @@ def test_who_watches_is_told_that_the_database_is_away(remote: TestClient, datab
     assert remote.get("/v1/jobs", headers=known).status_code == 503
 
 
+@pytest.mark.long
 @pytest.mark.embedded
 def test_a_database_that_is_locked(client: TestClient, settings: ApiSettings) -> None:
     """A write gets its 503 after five seconds; reads go on, and `/readyz` names the lock."""

@@ -44,6 +44,7 @@ QUERIES = st.lists(st.fixed_dictionaries({"id": IDS, "documents": DOCUMENTS}), m
 ODD = st.sampled_from([None, 0, 7, "x", True, [], {}, [1], 1e39, -1, {"id": "a"}, [0.5, None, 2]])
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(st.data())
 def test_both_ways_read_the_same(data: st.DataObject) -> None:

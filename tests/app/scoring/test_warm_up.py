@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.compiling import left_to_compile
 
 WORK = """
@@ -60,6 +62,7 @@ with TestClient(application, base_url="http://127.0.0.1") as client:
 """
 
 
+@pytest.mark.long
 def test_starting_compiles_all_that_requests_need(tmp_path: Path) -> None:
     """Rankings by name and by place, explained and not, and tensors of every kind find their kernels."""
     assert left_to_compile(WORK, tmp_path) == []

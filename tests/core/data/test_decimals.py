@@ -87,6 +87,7 @@ def test_float32_is_rounded_from_float64(sign: str) -> None:
     assert _read(sign + text) == np.float32(float(sign + text)) == np.float32(sign + "1")
 
 
+@pytest.mark.long
 @settings(max_examples=1000)
 @given(st.one_of(st.floats(-3e38, 3e38).map(repr), st.decimals(-(10**30), 10**30).map(str)))
 def test_any_decimal_rounds_as_numpy_rounds_it(text: str) -> None:
@@ -109,6 +110,7 @@ def test_decimals_near_a_halfway_point_round_as_numpy_rounds_them(low: float, st
         assert np.float32(value).tobytes() == _expected(text).tobytes()
 
 
+@pytest.mark.long
 @settings(max_examples=2000)
 @given(st.integers(0, 10**40), st.integers(0, 40), st.integers(-60, 60), st.sampled_from(("", "-", "+")))
 def test_digits_in_any_number_round_as_numpy_rounds_them(

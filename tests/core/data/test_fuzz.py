@@ -1,10 +1,13 @@
 """A short run of the fuzz harness; `make fuzz-datasets` is the long one."""
 
+import pytest
+
 from tests.core.data.fuzz import fuzz
 
 FILES = 1_500
 
 
+@pytest.mark.long
 def test_mutated_files_are_read_or_refused() -> None:
     """No other exception, no crash, no hang, no memory beyond the bound; and both things happen."""
     read = refused = 0

@@ -342,6 +342,7 @@ def test_text_without_documents_or_features_is_refused(content: bytes, detail: s
         _reading(content)
 
 
+@pytest.mark.long
 @given(letor_datasets())
 def test_written_text_reads_back_to_the_same_bits(dataset: RankingDataset) -> None:
     """Features (-0.0, subnormals, NaN), labels and ids survive LETOR text."""

@@ -160,6 +160,7 @@ def _sparse_letor() -> bytes:
     return b"1 qid:1 100000:1\n" * 3_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("make", "expected"),
     [

@@ -49,6 +49,7 @@ def _full_datasets(draw: Any) -> RankingDataset:
     )
 
 
+@pytest.mark.long
 @given(_full_datasets())
 def test_a_dataset_reads_back_to_the_same_bits(dataset: RankingDataset) -> None:
     """Every field survives: NaN and its payload, -0.0, ids and names in any script, weights, columns."""

@@ -63,6 +63,7 @@ def test_queries_by_the_start_of_their_ids(index: QueryIndex) -> None:
     assert len(index.with_prefix(".")) == 0
 
 
+@pytest.mark.long
 @given(datasets())
 def test_the_rows_are_those_of_the_dataset(dataset: RankingDataset) -> None:
     """Whatever the ids, each query is found where it is."""

@@ -95,6 +95,7 @@ def _tables(draw: st.DrawFn) -> RankingDataset:
 _WORD = st.sampled_from(["de", "fr", "it", "Zürich, CH", 'a "b"'])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("packing", PACKINGS)
 @pytest.mark.parametrize("format", ["csv", "tsv", "semicolon", "parquet"])
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -81,6 +81,7 @@ def test_shares_are_close_where_lengths_differ_widely() -> None:
             assert abs(relevant_queries(held_out) - 0.1 * relevant_queries(dataset)) <= 2
 
 
+@pytest.mark.long
 @given(judged(), st.integers(2, 12), SEEDS)
 def test_folds_part_the_queries(dataset: RankingDataset, folds: int, seed: int) -> None:
     """Each query is held out in exactly one fold; folds are alike in queries, documents and relevance."""
@@ -117,6 +118,7 @@ def test_the_seed_decides() -> None:
         assert first != other
 
 
+@pytest.mark.long
 @given(judged(), st.data())
 def test_a_column_parts_the_queries(dataset: RankingDataset, data: Any) -> None:
     """Held out are exactly the queries with one of the values."""

@@ -125,6 +125,7 @@ def test_lengths_are_counted_in_round_ranges(lengths: list[int], ranges: list[tu
     assert [(bar["from"], bar["to"]) for bar in _of_lengths(lengths)["histogram"]] == ranges
 
 
+@pytest.mark.long
 @given(st.lists(st.one_of(st.integers(1, 30), st.integers(1, 3000)), min_size=1, max_size=40))
 def test_the_histogram_counts_every_query_once(lengths: list[int]) -> None:
     """Ranges follow one another from the shortest to the longest, few enough to look at."""

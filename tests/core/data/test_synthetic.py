@@ -12,6 +12,7 @@ from core.errors import InvalidInput
 from tests.core.data.strategies import assert_same
 
 
+@pytest.mark.long
 def test_the_same_seeds_make_the_same_data() -> None:
     """Data is a function of the arguments; this digest changes only when the recipe does."""
     dataset = synthetic_dataset(20, seed=3, polynomial_seed=5)
@@ -26,6 +27,7 @@ def test_fewer_queries_are_the_first_of_more() -> None:
     assert_same(synthetic_dataset(30, seed=1, noise=0.3), more.select_queries(range(30)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("polynomial_seed", [0, 1, 2])
 @pytest.mark.parametrize("noise", [0.0, 0.5])
 def test_labels_are_skewed_as_on_the_web(polynomial_seed: int, noise: float) -> None:
@@ -55,6 +57,7 @@ def _mean_label_top_10(train: RankingDataset, test: RankingDataset) -> float:
     return float(np.take_along_axis(test.labels.reshape(test.n_queries, -1), best, axis=1).mean())
 
 
+@pytest.mark.long
 def test_seeds_share_the_polynomial_of_their_polynomial_seed() -> None:
     """What is learnt on one seed holds on another of the same polynomial, and not of another polynomial."""
     train = synthetic_dataset(400, seed=1)
@@ -64,6 +67,7 @@ def test_seeds_share_the_polynomial_of_their_polynomial_seed() -> None:
     assert _mean_label_top_10(train, other) < 1.2 * chance
 
 
+@pytest.mark.long
 def test_the_polynomial_is_not_linear() -> None:
     """A linear fit explains about the third that the linear part has by construction, no more."""
     dataset = synthetic_dataset(1000, seed=1)

@@ -173,6 +173,7 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min
 PAIRS = st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=30, unique=True)
 
 
+@pytest.mark.long
 @given(pairs=PAIRS, data=st.data())
 def test_what_is_written_reads_back(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]], data: st.DataObject

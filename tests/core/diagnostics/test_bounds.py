@@ -34,6 +34,7 @@ def _queries() -> list[RankedQuery]:
     return queries
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", BOUNDS)
 def test_the_bound_holds(name: str) -> None:
     """The statement of the paper that `BOUNDS[name].source` names: its smaller side is the smaller one."""

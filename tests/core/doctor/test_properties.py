@@ -67,6 +67,7 @@ def test_columns_are_measured_as_numpy_does(dataset: RankingDataset) -> None:
     assert columns.filled.tolist() == filled
 
 
+@pytest.mark.long
 @given(small_datasets())
 def test_equal_documents_are_those_whose_features_compare_equal(dataset: RankingDataset) -> None:
     """0 equals -0, a missing value another one; among equal documents different labels contradict."""
@@ -97,6 +98,7 @@ def _rounded(profile: FeatureProfile) -> tuple[object, ...]:
     )
 
 
+@pytest.mark.long
 @given(small_datasets(), st.randoms(use_true_random=False))
 def test_the_order_of_queries_changes_no_count(dataset: RankingDataset, random: Random) -> None:
     """Nor does it change what is said of the features."""

@@ -41,6 +41,7 @@ def _over_all_orders(values: list[float], judged: list[float], ahead: int) -> fl
     return float(np.mean([_ndcg_at_10([0.0] * ahead + [judged[row] for row in order]) for order in orders]))
 
 
+@pytest.mark.long
 @given(
     st.lists(
         st.tuples(st.sampled_from([0.0, 1.0, 2.0, NAN]), st.sampled_from([0.0, 1.0, 2.0])),

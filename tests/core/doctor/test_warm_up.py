@@ -5,6 +5,8 @@ import pkgutil
 from io import BytesIO
 from typing import Any
 
+import pytest
+
 import core.doctor
 from core.data import read_parquet, synthetic_dataset, write_parquet
 from core.doctor import compare, examine, warm_up
@@ -22,6 +24,7 @@ def _compiled() -> dict[str, list[Any]]:
     }
 
 
+@pytest.mark.long
 def test_nothing_is_left_to_compile_after_warming_up() -> None:
     """No job waits for a compiler, wherever its data come from."""
     warm_up()

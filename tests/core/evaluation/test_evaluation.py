@@ -48,6 +48,7 @@ def test_an_undefined_query_is_null_in_the_file_and_skipped_in_the_mean(dataset:
     assert summary["contract"]["gain"] == "exp2"
 
 
+@pytest.mark.long
 def test_the_interval_covers_the_true_mean_about_19_times_in_20() -> None:
     """Coverage of the 95% bootstrap interval in simulation, to within the simulation's own error."""
     generator = np.random.default_rng(1)

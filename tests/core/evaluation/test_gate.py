@@ -113,6 +113,7 @@ def test_queries_that_one_of_them_leaves_undefined_do_not_count() -> None:
 values = arrays.arrays(np.float64, 12, elements=st.one_of(st.floats(0, 1), st.just(np.nan)))
 
 
+@pytest.mark.long
 @given(values, values, st.floats(0.0, 0.5))
 def test_a_gate_is_consistent(champion: Float64Array, challenger: Float64Array, drop: float) -> None:
     """Who passes as better passes as not worse; a bound on slices lets nobody in; and it is all JSON."""

@@ -90,6 +90,7 @@ def _first(run: Scores, depth: int) -> Scores:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("level", [1, 2, 3])
 @pytest.mark.parametrize("depth", [None, 1, 10])
 @pytest.mark.parametrize("preset", ["trec_eval", "default"])

@@ -85,6 +85,7 @@ def test_golden_vectors_are_the_engines_scores_and_lightgbms(format: str, with_d
         assert [vector["score"] for vector in golden] == score(rows)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("cc")
 @pytest.mark.parametrize("format", ["lightgbm", "onnx", "c", "python"])
 def test_the_readme_replays_the_golden_vectors(format: str, tmp_path: Path) -> None:

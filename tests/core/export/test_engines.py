@@ -104,6 +104,7 @@ def test_an_engine_finds_the_leaves_of_lightgbm(format: str, variant: str) -> No
     check(_named(trained(**VARIANTS[variant])), format, seed=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format", [name for name in INTERPRETED if name != "solr"])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_no_threshold_is_too_special(format: str, seed: int) -> None:
@@ -111,6 +112,7 @@ def test_no_threshold_is_too_special(format: str, seed: int) -> None:
     check(special(seed), format, seed)
 
 
+@pytest.mark.long
 @given(seed=st.integers(0, 2**32 - 1))
 def test_solr_finds_the_leaves_of_lightgbm(seed: int) -> None:
     """Its 1e-6 is made up for wherever there is a number that makes up for it."""
@@ -148,6 +150,7 @@ def test_the_c_source_compiles_and_scores_as_lightgbm(seed: int, tmp_path: Path)
         assert by_row(score)(rows) == expected(text, rows, *DOUBLE)
 
 
+@pytest.mark.long
 @given(seed=st.integers(0, 2**32 - 1))
 def test_onnx_runtime_finds_the_leaves_of_lightgbm(seed: int) -> None:
     """Leaves are told by their sums: powers of two of which each sum comes about in one way."""

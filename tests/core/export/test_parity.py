@@ -168,6 +168,7 @@ def test_a_shift_is_no_difference() -> None:
     assert data.largest_score_difference < 1e-5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format", [name for name in INTERPRETED if name != "python"])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_evaluator_scores_as_the_engine_and_as_lightgbm(format: str, seed: int) -> None:

@@ -51,6 +51,7 @@ def test_what_is_never_missing_has_no_such_point() -> None:
     assert empty.missing.mean == 1.0
 
 
+@pytest.mark.long
 @given(st.integers(0, 10_000))
 def test_it_is_what_setting_the_values_by_hand_gives(seed: int) -> None:
     """Of any forest and any documents, one feature after the other, on any number of threads."""

@@ -129,6 +129,7 @@ def test_a_dataset_is_named_where_its_job_was_queued() -> None:
     assert IngestJob.title_of(spec.to_json()) == "train.txt"
 
 
+@pytest.mark.long
 def test_lists_of_jobs_need_no_numeric_library() -> None:
     """Administration of keys opens the store, and waits for neither Numba nor LightGBM."""
     script = "import sys, core.jobs, core.store; print({'numba', 'lightgbm', 'numpy'} & set(sys.modules))"

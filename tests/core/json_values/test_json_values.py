@@ -74,6 +74,7 @@ def _bits(value: float) -> bytes:
     return struct.pack("<d", value)
 
 
+@pytest.mark.long
 @settings(max_examples=500)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5))
 def test_numbers_are_read_as_python_reads_them(values: list[float]) -> None:
@@ -125,6 +126,7 @@ def test_what_is_no_json_is_not_read(spelling: str) -> None:
     assert read_arrays(f'{{"data":[1,{spelling}]}}'.encode(), "data") is None
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(st.data())
 def test_documents_are_read_as_python_reads_them(data: st.DataObject) -> None:
@@ -190,6 +192,7 @@ def test_there_is_no_room_for_too_many() -> None:
     assert READER.read(text, 2) is None
 
 
+@pytest.mark.long
 @settings(max_examples=1000)
 @given(
     st.text('[]{}",:0129.e-+features null\\\n\0', max_size=12) | st.sampled_from(NOISE),
@@ -234,6 +237,7 @@ def _longest_run(slots: Int64Array) -> int:
     return max(map(len, taken.split()))
 
 
+@pytest.mark.long
 def test_names_that_collide_elsewhere_do_not_collide_here() -> None:
     """Who chooses the names of a model cannot know which of them share a place in the table."""
     candidates = [f"f{number:06d}" for number in range(400_000)]

@@ -83,6 +83,7 @@ def assert_close(actual: Any, expected: Any) -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_value_gradient_and_hessian_follow_the_equation(name: str, options: Options) -> None:
     """Value, gradient and hessian are those of the paper's equation with frozen ranks."""
@@ -156,6 +157,7 @@ def test_the_soft_assignment_without_noise_is_the_hard_one(name: str) -> None:
     np.testing.assert_allclose(soft.value, hard.value, rtol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NDCG_WEIGHTED)
 def test_the_soft_assignment_averages_the_weights_over_noisy_rankings(name: str) -> None:
     """Many draws approach the mean of the equation's weights over rankings of s + N(0, ε²)."""

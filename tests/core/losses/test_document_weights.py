@@ -34,6 +34,7 @@ def weighted_terms(name: str, options: Options, judged: Any, weights: Any, itera
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_a_weight_multiplies_the_terms_of_its_document(name: str, options: Options) -> None:
     """Pairs by the weight of i, targets and choices by that of their document: values and derivatives."""

@@ -72,6 +72,7 @@ def test_seed_iteration_and_query_decide_the_order(name: str) -> None:
     assert not np.array_equal(first, make_loss(name, seed=2)(*twice, 0).gradient)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LISTMLES)
 def test_the_input_order_of_ties_teaches_nothing(name: str) -> None:
     """In the mean over iterations, tied documents of equal score are pushed alike; by input order not."""

@@ -60,6 +60,7 @@ def judged() -> _Judged:
     return _Judged()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cutoff", [None, 1, 5, 10])
 def test_gains_agree_with_scikit_learn(judged: _Judged, cutoff: int | None) -> None:
     """Linear gains, averaged over the orders of tied documents."""
@@ -72,6 +73,7 @@ def test_gains_agree_with_scikit_learn(judged: _Judged, cutoff: int | None) -> N
             assert ours[query] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.long
 def test_binary_metrics_agree_with_scikit_learn(judged: _Judged) -> None:
     """Average precision takes tied documents in one step; AUC counts a tied pair half."""
     relevant = judged.labels > 0

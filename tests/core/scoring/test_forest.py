@@ -59,6 +59,7 @@ def _by_lightgbm(model_text: str, features: FloatArray) -> Float64Array:
     return np.asarray(scores, np.float64)
 
 
+@pytest.mark.long
 @settings(max_examples=250)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -88,6 +89,7 @@ def test_scores_are_those_of_lightgbm_to_the_bit(
     np.testing.assert_array_equal(Forest.parse(text).score(features), _by_lightgbm(text, features))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bits", [17, 3])
 def test_a_forest_beyond_the_bits_of_a_node_is_left_to_lightgbm(
     bits: int, monkeypatch: pytest.MonkeyPatch
@@ -164,6 +166,7 @@ def test_whatever_lightgbm_trains(parameters: dict[str, object]) -> None:
     np.testing.assert_array_equal(Forest.parse(text).score(features), _by_lightgbm(text, features))
 
 
+@pytest.mark.long
 def test_several_threads_score_alike(model_text: str) -> None:
     """Each document is one thread's, whichever."""
     forest = Forest.parse(model_text)

@@ -89,6 +89,7 @@ def test_terminal_statuses() -> None:
         TRANSITIONS["failed"] = frozenset({"queued"})  # type: ignore[index]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize(("change", "outcome"), CHANGES, ids=[change.__name__ for change, _ in CHANGES])
 def test_every_change_from_every_status(

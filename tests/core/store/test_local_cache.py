@@ -140,6 +140,7 @@ def test_a_failure_while_writing_leaves_nothing(folder: Path) -> None:
     assert hidden(folder) == []
 
 
+@pytest.mark.long
 def test_a_process_killed_while_writing_leaves_nothing_for_long(folder: Path) -> None:
     """What it had written is never seen, and the next writer sweeps it away."""
     killed = subprocess.run(
@@ -153,6 +154,7 @@ def test_a_process_killed_while_writing_leaves_nothing_for_long(folder: Path) ->
     assert hidden(folder) == []
 
 
+@pytest.mark.long
 def test_a_slow_writer_is_not_swept(folder: Path) -> None:
     """A folder whose writer lives stays, however long it takes."""
     process = subprocess.Popen(
@@ -196,6 +198,7 @@ def test_a_damaged_entry_can_be_discarded(folder: Path) -> None:
     assert cache.find("a") is not None
 
 
+@pytest.mark.long
 def test_many_processes_share_a_cache(folder: Path) -> None:
     """None of them ever sees half an entry, an error, or the bound broken."""
     processes = [

@@ -176,6 +176,7 @@ def _of(rows: list[Row], names: list[str]) -> list[Row]:
     return sorted(({name: row[name] for name in names} for row in rows), key=repr)
 
 
+@pytest.mark.long
 def test_every_step_forth_and_back_keeps_what_it_can(database: Database) -> None:
     """No step loses a value that has a place on its other side, and the way leads forth again."""
     before: dict[str, list[Row]] = {}

@@ -51,6 +51,7 @@ def test_migrating_again_changes_nothing(store: Store) -> None:
         assert tx.jobs.get(job.id).status == "queued"
 
 
+@pytest.mark.long
 def test_processes_that_start_together(unmigrated_settings: StoreSettings) -> None:
     """Three processes that migrate a new database at once all find it ready."""
     environment = os.environ | {

@@ -87,6 +87,7 @@ def test_what_another_process_wrote_or_removed_is_seen_at_once(
     assert not other.exists("models")
 
 
+@pytest.mark.long
 def test_a_child_has_its_own_connections(artifacts: Artifacts) -> None:
     """Forked processes and their parent use the store side by side, before and after the others end."""
     artifacts.write_bytes("parent/0", b"x")

@@ -135,6 +135,7 @@ def test_many_threads(store: Store) -> None:
         assert len(tx.jobs.page(None, 200).items) == 120
 
 
+@pytest.mark.long
 @pytest.mark.embedded
 def test_killed_writer(store: Store, settings: StoreSettings) -> None:
     """After SIGKILL of a writing process the database opens, is whole and holds all that was committed."""

@@ -44,6 +44,7 @@ def _bits(value: float) -> bytes:
     return struct.pack("<d", value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("json", [False, True])
 @pytest.mark.parametrize("text", EDGES)
 def test_edges_are_rounded_correctly(text: str, json: bool) -> None:
@@ -52,6 +53,7 @@ def test_edges_are_rounded_correctly(text: str, json: bool) -> None:
     assert (kind, _bits(value)) == (ROUNDED, _bits(float(text)))
 
 
+@pytest.mark.long
 @settings(max_examples=2000)
 @given(st.integers(0, 10**19 - 1), st.integers(-400, 400), st.integers(0, 1))
 def test_19_digits_are_always_rounded_correctly(mantissa: int, exponent: int, sign: int) -> None:

@@ -51,6 +51,7 @@ def split_features(booster: lightgbm.Booster, trees: int) -> list[list[int]]:
     return [[int(feature) for feature in line.split()] for line in lines[:trees]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("truncation_level", [30, 5])
 def test_lambdarank_with_lightgbms_normalisation_grows_its_trees(
     truncation_level: int, datasets: tuple[RankingDataset, RankingDataset]

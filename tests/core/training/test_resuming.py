@@ -74,6 +74,7 @@ def same(one: TrainedRanker, other: TrainedRanker) -> bool:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sampling", SAMPLING.values(), ids=SAMPLING.keys())
 def test_resumed_at_any_iteration(
     sampling: dict[str, Any], datasets: tuple[RankingDataset, RankingDataset]
@@ -107,6 +108,7 @@ def test_resumed_many_times_on_other_threads(datasets: tuple[RankingDataset, Ran
     assert same(resumed, train(spec, *datasets))
 
 
+@pytest.mark.long
 def test_early_stopping_goes_on_counting(datasets: tuple[RankingDataset, RankingDataset]) -> None:
     """Iterations without improvement before the cut count after it."""
     spec = training_spec(
@@ -128,6 +130,7 @@ def test_early_stopping_goes_on_counting(datasets: tuple[RankingDataset, Ranking
         assert same(train(spec, *datasets, resume=until(iteration, spec, *datasets)), whole)
 
 
+@pytest.mark.long
 def test_diagnostics_look_at_the_same_iterations(datasets: tuple[RankingDataset, RankingDataset]) -> None:
     """What is followed of the loss is the same before and after the cut."""
     spec = training_spec(
