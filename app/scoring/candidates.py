@@ -1,113 +1,47 @@
-"""Read candidate documents from a request."""
+"""What every form of a scoring request has in common: how it is read, scored and answered."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
-import numpy as np
+from starlette.responses import Response
 
-from app.http.pointers import pointer_of
-from app.scoring.schemas import RankRequest
-from core.errors import InputProblem, InvalidInput
-from core.types import Float32Array
-
-# Enough to see the pattern; a request may hold thousands of documents with the same mistake.
-MAX_PROBLEMS = 50
+from app.scoring.served_models import ServedModel
+from app.settings import ApiSettings
+from core.types import Float64Array, FloatArray
 
 
-# In every form of a request a number is rounded to float64, and refused where float32 makes it infinite:
-# from half a step above float32's largest number on, a tie that goes to even.
-INFINITE = (2 - 2.0**-24) * 2.0**127
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """Candidate documents as a feature matrix.
-
-    Attributes:
-        query_ids: As they came.
-        document_ids: Of each query.
-        features: (n_documents, n_features) float32, as in training, so that a document falls into the leaf
-            that it would have fallen into there; NaN where missing.
-        top_k: Documents to return a query, or None for all.
-        explain: Whether to say how each score came about.
-    """
-
-    query_ids: Sequence[str]
-    document_ids: Sequence[Sequence[str]]
-    features: Float32Array
-    top_k: int | None = None
-    explain: bool = False
+class Candidates(Protocol):
+    """Documents to score, as they came in a request."""
 
     @property
-    def n_ranked(self) -> int:
-        """Documents that are returned, of all queries."""
-        sizes = map(len, self.document_ids)
-        return sum(sizes if self.top_k is None else (min(self.top_k, size) for size in sizes))
+    def n_documents(self) -> int:
+        """Documents of all queries."""
+
+    def matrix(self, model: ServedModel) -> FloatArray:
+        """Return the features, (n_documents, n_features), NaN where missing.
+
+        Raises:
+            InvalidInput: A form whose numbers are read only now has wrong ones.
+        """
+
+    def answer(self, model: ServedModel, scores: Float64Array) -> Response:
+        """Return the response in the form of the request; scores are (n_documents,)."""
 
 
-def general_candidates(request: RankRequest, feature_names: Sequence[str]) -> Candidates:
-    """Read the candidates of a validated body.
-
-    Raises:
-        InvalidInput: For feature names the model does not know, arrays of another length, values beyond
-            float32, and document ids given twice in a query.
-    """
-    return Candidates(
-        [query.id for query in request.queries],
-        [[document.id for document in query.documents] for query in request.queries],
-        _feature_matrix(request, feature_names),
-        request.top_k,
-        request.explain,
-    )
+Form = TypeVar("Form", bound=Candidates | None, covariant=True)
 
 
-def _feature_matrix(request: RankRequest, feature_names: Sequence[str]) -> Float32Array:
-    columns = {name: column for column, name in enumerate(feature_names)}
-    n_documents = sum(len(query.documents) for query in request.queries)
-    features = np.full((n_documents, len(columns)), np.nan, np.float32)
-    problems: list[InputProblem] = []
-    row = 0
-    for q, query in enumerate(request.queries):
-        seen: set[str] = set()
-        for d, document in enumerate(query.documents):
-            place = pointer_of("queries", q, "documents", d)
-            if document.id in seen:
-                problems.append(InputProblem(f"{place}/id", f"{document.id!r} is in this query twice"))
-            seen.add(document.id)
-            problems += _fill(features[row], document.features, columns, f"{place}/features")
-            row += 1
-            if len(problems) >= MAX_PROBLEMS:
-                raise InvalidInput(*problems[:MAX_PROBLEMS])
-    if problems:
-        raise InvalidInput(*problems)
-    return features
+class CandidateReader(Protocol[Form]):
+    """The body of a scoring request and the form it is read in."""
 
+    @property
+    def is_brief(self) -> bool:
+        """Whether it may be read on the event loop."""
 
-def _fill(
-    row: np.ndarray[tuple[int], np.dtype[np.float32]],
-    values: dict[str, float | None] | list[float | None],
-    columns: dict[str, int],
-    place: str,
-) -> list[InputProblem]:
-    """Write a document's features into its row and yield the problems."""
-    if isinstance(values, list):
-        if len(values) != len(columns):
-            return [InputProblem(place, f"has {len(values)} values; the model has {len(columns)} features")]
-        items: list[tuple[str | int, int, float | None]] = [
-            (index, index, value) for index, value in enumerate(values)
-        ]
-    else:
-        unknown = [name for name in values if name not in columns]
-        if unknown:
-            shown = unknown[:MAX_PROBLEMS]
-            return [InputProblem(place + pointer_of(name), "not a feature of this model") for name in shown]
-        items = [(name, columns[name], value) for name, value in values.items()]
-    problems = []
-    for part, column, value in items:
-        if value is None:
-            continue
-        if not -INFINITE < value < INFINITE:
-            problems.append(InputProblem(place + pointer_of(part), "is beyond the range of float32"))
-        else:
-            row[column] = value
-    return problems
+    def read(self, model: ServedModel, settings: ApiSettings) -> Form:
+        """Return the candidates.
+
+        A quick reader returns None for what another has to read, or has to say what is wrong with.
+
+        Raises:
+            InvalidInput: The request is wrong, or holds more than is scored at once.
+        """

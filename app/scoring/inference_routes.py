@@ -12,7 +12,6 @@ from starlette.responses import JSONResponse, Response
 from app.http.bodies import JsonRequest
 from app.http.problems import OUT_OF_MEMORY, kind_of
 from app.http.route import Handle
-from app.http.thread_pools import SCORING
 from app.scoring.inference_schemas import (
     ANSWER_EXAMPLE,
     REQUEST_BODY,
@@ -26,22 +25,11 @@ from app.scoring.inference_schemas import (
     failures,
 )
 from app.scoring.limits import scoring_request
-from app.scoring.served_models import ServedModel
-from app.scoring.tensors import (
-    BINARY_DATA,
-    INPUT,
-    OUTPUT,
-    Inference,
-    quick_inference,
-    read_inference,
-    written,
-)
-from app.scoring.threads import BRIEF_TEXT_BYTES, run_brief_or_threaded, scores_briefly
+from app.scoring.tensors import BINARY_DATA, HEAD_BYTES, INPUT, OUTPUT, GeneralInference, QuickInference
+from app.scoring.threads import BRIEF_TEXT_BYTES
+from app.scoring.walk import read, score
 from app.services import Services, UseServices, services_of
-from app.settings import ApiSettings
 from core.errors import InvalidInput, RankeryError
-
-HEAD_BYTES = "Inference-Header-Content-Length"
 
 
 class InferenceRoute(APIRoute):
@@ -182,29 +170,12 @@ async def infer_by_version(
 
 async def _infer(services: Services, reference: str, content: bytes, head_bytes: int | None) -> Response:
     model = await services.models.get(reference)
-
-    inference = await _read(content, head_bytes, model, services.settings)
-
-    def work() -> tuple[bytes, int | None]:
-        features = inference.features(len(model.feature_names))
-        return written(model, inference.head, model.forest.score(features))
-
-    is_brief = scores_briefly(model, inference.n_documents)
-    answer, answer_head_bytes = await run_brief_or_threaded(work, is_brief=is_brief)
-    if answer_head_bytes is None:
-        return Response(answer, media_type="application/json")
-    headers = {HEAD_BYTES: str(answer_head_bytes)}
-    return Response(answer, media_type="application/octet-stream", headers=headers)
-
-
-async def _read(
-    content: bytes, head_bytes: int | None, model: ServedModel, settings: ApiSettings
-) -> Inference:
     if len(content) <= BRIEF_TEXT_BYTES:
-        quick = quick_inference(content, head_bytes, model, settings)
+        quick = await read(QuickInference(content, head_bytes), model, services.settings)
         if quick is not None:
-            return quick
-    return await SCORING.run(lambda: read_inference(content, head_bytes, model, settings))
+            return await score(model, quick, services.samples)
+    inference = await read(GeneralInference(content, head_bytes), model, services.settings)
+    return await score(model, inference, services.samples)
 
 
 async def _metadata(services: Services, reference: str) -> ModelMetadata:

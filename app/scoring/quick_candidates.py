@@ -1,22 +1,48 @@
 """Read candidates from JSON in the common form."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from json import JSONDecodeError
 from typing import Any
 
 import numpy as np
 
 from app.http.bodies import parse_json
-from app.scoring.candidates import Candidates
+from app.scoring.json_candidates import JsonCandidates
 from app.scoring.limits import check_candidates, max_containers, max_documents
 from app.scoring.schemas import LONGEST_ID, MOST_RANKED
 from app.scoring.served_models import MEMBER, ServedModel
+from app.scoring.threads import BRIEF_TEXT_BYTES, brief_documents
 from app.settings import ApiSettings
+
+
+@dataclass(frozen=True)
+class QuickJson:
+    """A JSON request in the common form.
+
+    Attributes:
+        content: The body.
+        is_brief: Whether to read on the event loop, and then no more documents than that has time for.
+    """
+
+    content: bytes
+    is_brief: bool
+
+    def read(self, model: ServedModel, settings: ApiSettings) -> JsonCandidates | None:
+        """Return the candidates; see `CandidateReader`."""
+        most_documents = brief_documents(model) if self.is_brief else None
+        return quick_candidates(self.content, model, settings, most_documents)
+
+
+def quick_readers(content: bytes) -> list[QuickJson]:
+    """Return the readers of a body: one for the event loop where the body is short, and one for a thread."""
+    briefly = [True, False] if len(content) <= BRIEF_TEXT_BYTES else [False]
+    return [QuickJson(content, is_brief) for is_brief in briefly]
 
 
 def quick_candidates(
     content: bytes, model: ServedModel, settings: ApiSettings, most_documents: int | None = None
-) -> Candidates | None:
+) -> JsonCandidates | None:
     """Read candidates without building intermediate objects.
 
     Args:
@@ -53,7 +79,7 @@ def quick_candidates(
         features = values.rows.astype(np.float32)
     if np.isinf(features).any():
         return None
-    return Candidates(query_ids, document_ids, features, body.get("top_k"), body.get("explain", False))
+    return JsonCandidates(query_ids, document_ids, features, body.get("top_k"), body.get("explain", False))
 
 
 def _plain_queries(body: Any) -> list[dict[str, Any]] | None:

@@ -10,34 +10,20 @@ from starlette.responses import Response
 from app.http.bodies import JsonRequest
 from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.route import Handle, JsonRoute
-from app.http.thread_pools import EXPLANATIONS, SCORING
+from app.http.thread_pools import EXPLANATIONS
 from app.models.routes import Reference
 from app.scoring import tables
-from app.scoring.arrow_headers import DeclaredStream
-from app.scoring.candidates import Candidates, general_candidates
-from app.scoring.limits import (
-    check_candidates,
-    check_documents,
-    check_explained,
-    check_explanation_steps,
-    scoring_request,
-)
-from app.scoring.quick_candidates import quick_candidates
-from app.scoring.ranking import answer
+from app.scoring.general_candidates import GeneralJson
+from app.scoring.json_candidates import JsonCandidates
+from app.scoring.limits import check_candidates, check_explained, check_explanation_steps, scoring_request
+from app.scoring.quick_candidates import quick_readers
 from app.scoring.schemas import MOST_RANKED, RankRequest, RankResponse
 from app.scoring.served_models import ServedModel
-from app.scoring.threads import (
-    BRIEF_TABLE_BYTES,
-    BRIEF_TEXT_BYTES,
-    brief_documents,
-    run_brief_or_threaded,
-    scores_briefly,
-)
+from app.scoring.tables import ArrowTable
+from app.scoring.walk import read, score
 from app.services import Services, UseServices, services_of
 from app.settings import ApiSettings
 from core.errors import InvalidInput, NotFound
-
-JSON = "application/json"
 
 
 class ScoringRoute(JsonRoute):
@@ -139,9 +125,7 @@ async def rank_candidates(
     quickest form.
     """
     model = await services.models.get(ref)
-    n_documents = sum(len(query.documents) for query in body.queries)
-    check_documents(n_documents, len(model.feature_names), services.settings, "/queries")
-    candidates = await SCORING.run(lambda: general_candidates(body, model.feature_names))
+    candidates = await read(GeneralJson(body), model, services.settings)
     return await _ranked(services, model, candidates)
 
 
@@ -152,60 +136,38 @@ async def _ranked_quickly(request: JsonRequest, services: Services) -> Response 
         model = await services.models.get(request.path_params["ref"])
     except NotFound:
         return None  # what is wrong with the body is told before
-
-    def read() -> Candidates | None:
-        return quick_candidates(content, model, services.settings)
-
-    candidates = None
-    if len(content) <= BRIEF_TEXT_BYTES:
-        candidates = quick_candidates(content, model, services.settings, brief_documents(model))
-    if candidates is None:
-        candidates = await SCORING.run(read)
-    return None if candidates is None else await _ranked(services, model, candidates)
+    for reader in quick_readers(content):
+        candidates = await read(reader, model, services.settings)
+        if candidates is not None:
+            return await _ranked(services, model, candidates)
+    return None
 
 
-async def _ranked(services: Services, model: ServedModel, candidates: Candidates) -> Response:
+async def _ranked(services: Services, model: ServedModel, candidates: JsonCandidates) -> Response:
     if candidates.explain:
         return await _explained(services, model, candidates)
-
-    def work() -> bytes:
-        scores = model.forest.score(candidates.features)
-        services.samples.take(model, candidates, scores)
-        return answer(model, candidates, scores, None)
-
-    is_brief = scores_briefly(model, len(candidates.features))
-    return Response(await run_brief_or_threaded(work, is_brief=is_brief), media_type=JSON)
+    return await score(model, candidates, services.samples)
 
 
-async def _explained(services: Services, model: ServedModel, candidates: Candidates) -> Response:
+async def _explained(services: Services, model: ServedModel, candidates: JsonCandidates) -> Response:
     n_explained = candidates.n_ranked
     check_explained(n_explained, services.settings)
 
-    def work() -> bytes:
+    def work() -> Response:
         contributions = services.explanations.of(model.id)
         check_explanation_steps(n_explained, contributions.steps, services.settings)
-        scores = model.forest.score(candidates.features)
+        scores = model.score(candidates.features)
         services.samples.take(model, candidates, scores)
-        return answer(model, candidates, scores, contributions)
+        return candidates.answer(model, scores, contributions)
 
-    return Response(await EXPLANATIONS.run(work), media_type=JSON)
+    return await EXPLANATIONS.run(work)
 
 
 async def _rank_table(request: JsonRequest, services: Services) -> Response:
-    content, model = await request.body(), await services.models.get(request.path_params["ref"])
-    top_k = _top_k(request.query_params.get("top_k"))
-
-    def declare() -> DeclaredStream:
-        return tables.declared_table(content, model, services.settings)
-
-    is_brief = len(content) <= BRIEF_TABLE_BYTES
-    stream = await run_brief_or_threaded(declare, is_brief=is_brief)
-
-    def work() -> bytes:
-        return tables.score_table(stream, model, top_k)
-
-    ranked = await run_brief_or_threaded(work, is_brief=is_brief and scores_briefly(model, stream.rows))
-    return Response(ranked, media_type=tables.MEDIA_TYPE)
+    model = await services.models.get(request.path_params["ref"])
+    table = ArrowTable(await request.body(), _top_k(request.query_params.get("top_k")))
+    candidates = await read(table, model, services.settings)
+    return await score(model, candidates, services.samples)
 
 
 def _top_k(given: str | None) -> int | None:

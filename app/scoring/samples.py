@@ -12,6 +12,7 @@ import structlog
 from pydantic_core import to_json
 
 from app.scoring.candidates import Candidates
+from app.scoring.json_candidates import JsonCandidates
 from app.scoring.served_models import ServedModel
 from core.types import Float64Array
 
@@ -40,8 +41,10 @@ class Samples:
             self._listener.start()
 
     def take(self, model: ServedModel, candidates: Candidates, scores: Float64Array) -> None:
-        """Log a request if it is sampled."""
-        if self._share and random.random() < self._share:  # noqa: S311 - nobody gains by guessing it
+        """Log a request if it is sampled; only JSON names all that is logged."""
+        if not self._share or not isinstance(candidates, JsonCandidates):
+            return
+        if random.random() < self._share:  # noqa: S311 - nobody gains by guessing it
             line = _line(model, candidates, scores)
             try:
                 self._waiting.put_nowait(logging.makeLogRecord({"msg": line}))
@@ -55,7 +58,7 @@ class Samples:
         self._handler.close()
 
 
-def _line(model: ServedModel, candidates: Candidates, scores: Float64Array) -> str:
+def _line(model: ServedModel, candidates: JsonCandidates, scores: Float64Array) -> str:
     features = candidates.features.astype(object)
     features[np.isnan(candidates.features)] = None
     documents = iter(zip(features.tolist(), scores.tolist(), strict=True))

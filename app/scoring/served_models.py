@@ -16,6 +16,7 @@ from core.json_values import FeatureReader
 from core.scoring import Forest
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key
+from core.types import Float64Array, FloatArray
 
 # A reference may mean what it meant so long ago while it is looked up again; an alias that was moved by
 # another process counts here within the second of them.
@@ -47,6 +48,10 @@ class ServedModel:
     forest: Forest
     reader: FeatureReader
     read_at: float
+
+    def score(self, features: FloatArray) -> Float64Array:
+        """Return the scores, (n_documents,), of features, (n_documents, n_features)."""
+        return self.forest.score(features)
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,19 @@
-"""Score candidates from an Arrow table and return the ranking as another."""
+"""Candidates that came as a table of Arrow, and the table that answers them."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from starlette.responses import Response
 
 from app.scoring.arrow_headers import DeclaredStream, declared
 from app.scoring.arrow_stream import read_table
 from app.scoring.limits import max_documents
 from app.scoring.served_models import MEMBER, ServedModel
+from app.scoring.threads import BRIEF_TABLE_BYTES
 from app.settings import ApiSettings
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
@@ -19,45 +23,81 @@ QUERY, DOCUMENT = "query_id", "document_id"
 _POINTER = "/"
 
 
-def declared_table(content: bytes, model: ServedModel, settings: ApiSettings) -> DeclaredStream:
-    """Validate the declared size of an Arrow IPC stream before it is read.
+@dataclass(frozen=True)
+class ArrowTable:
+    """A request as an Arrow IPC stream.
 
-    Raises:
-        InvalidInput: It is no such stream, or has too many columns or rows.
-    """
-    n_features = len(model.feature_names)
-    most_columns = n_features + len((QUERY, DOCUMENT))
-    return declared(content, _POINTER, most_columns, max_documents(n_features, settings))
+    Its headers are read first: they say how much there is to score.
 
-
-def score_table(stream: DeclaredStream, model: ServedModel, top_k: int | None) -> bytes:
-    """Rank the documents of an Arrow IPC stream.
-
-    Args:
-        stream: A row a document: `query_id`, where there are several queries; `document_id`, where that is
+    Attributes:
+        content: A row a document: `query_id`, where there are several queries; `document_id`, where that is
             to be in the answer; and a column of numbers for each feature, or one, `features`, of lists of a
             fixed size in the model's order. Columns left out and nulls are missing values.
-        model: What scores.
         top_k: Documents to return a query, or None for all.
-
-    Returns:
-        An Arrow IPC stream of `query_id` and `document_id` as they came, `row` of the request, `rank` from 1
-        and `score`, ordered by query and rank.
-
-    Raises:
-        InvalidInput: It is no such stream.
     """
-    table = read_table(stream, _POINTER)
-    features = _features(table, model)
-    codes = _query_codes(table)
-    _check_documents(table, codes)
-    scores = model.forest.score(features)
-    order = np.lexsort((-scores, codes))
-    starts = np.flatnonzero(np.diff(codes, prepend=-1))
-    ranks = np.arange(1, len(order) + 1) - starts[codes]
-    if top_k is not None:
-        order, ranks = order[ranks <= top_k], ranks[ranks <= top_k]
-    return _written(table, model, order, ranks, scores[order])
+
+    content: bytes
+    top_k: int | None
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether its headers are read on the event loop."""
+        return len(self.content) <= BRIEF_TABLE_BYTES
+
+    def read(self, model: ServedModel, settings: ApiSettings) -> "TableCandidates":
+        """Return the candidates; see `CandidateReader`."""
+        n_features = len(model.feature_names)
+        most_columns = n_features + len((QUERY, DOCUMENT))
+        stream = declared(self.content, _POINTER, most_columns, max_documents(n_features, settings))
+        return TableCandidates(stream, self.top_k)
+
+
+@dataclass(frozen=True)
+class TableCandidates:
+    """A table of candidates whose headers are sound.
+
+    Attributes:
+        stream: The table.
+        top_k: Documents to return a query, or None for all.
+    """
+
+    stream: DeclaredStream
+    top_k: int | None
+
+    @property
+    def n_documents(self) -> int:
+        """Rows of all batches."""
+        return self.stream.rows
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        return read_table(self.stream, _POINTER)
+
+    @cached_property
+    def _codes(self) -> Int64Array:
+        return _query_codes(self._table)
+
+    def matrix(self, model: ServedModel) -> Float32Array:
+        """Return the features.
+
+        Raises:
+            InvalidInput: The stream is damaged, or its columns do not fit the model.
+        """
+        features = _features(self._table, model)
+        _check_documents(self._table, self._codes)
+        return features
+
+    def answer(self, model: ServedModel, scores: Float64Array) -> Response:
+        """Return an Arrow IPC stream ordered by query and rank.
+
+        It has `query_id` and `document_id` as they came, `row` of the request, `rank` from 1 and `score`.
+        """
+        order = np.lexsort((-scores, self._codes))
+        starts = np.flatnonzero(np.diff(self._codes, prepend=-1))
+        ranks = np.arange(1, len(order) + 1) - starts[self._codes]
+        if self.top_k is not None:
+            order, ranks = order[ranks <= self.top_k], ranks[ranks <= self.top_k]
+        return Response(_written(self._table, model, order, ranks, scores[order]), media_type=MEDIA_TYPE)
 
 
 def _written(

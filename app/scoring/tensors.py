@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from pydantic_core import to_json
+from starlette.responses import Response
 
 from app.scoring.inference_head import InferenceHead, InputTensor, general_head, quick_head
 from app.scoring.limits import check_documents, max_containers
@@ -17,6 +18,7 @@ from app.settings import ApiSettings
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, FloatArray
 
+HEAD_BYTES = "Inference-Header-Content-Length"
 INPUT, OUTPUT = "features", "predict"
 BINARY_DATA = "binary_tensor_data"
 _DATATYPES: Mapping[str, npt.DTypeLike] = MappingProxyType(
@@ -46,64 +48,67 @@ class Inference:
         """Count the documents."""
         return len(self.tensors[0])
 
-    def features(self, n_features: int) -> FloatArray:
-        """Make one matrix, (n_documents, n_features), NaN where a feature was left out."""
+    def matrix(self, model: ServedModel) -> FloatArray:
+        """Return the features, NaN where one was left out."""
         if self.columns is None:
             return self.tensors[0]
-        features = np.full((self.n_documents, n_features), np.nan)
+        features = np.full((self.n_documents, len(model.feature_names)), np.nan)
         for column, values in zip(self.columns, self.tensors, strict=True):
             features[:, column] = values.reshape(-1)
         return features
 
+    def answer(self, model: ServedModel, scores: Float64Array) -> Response:
+        """Return the scores as one tensor, as binary data behind the JSON where that was asked for."""
+        output: dict[str, Any] = {"name": OUTPUT, "shape": [len(scores)], "datatype": "FP64"}
+        answer = {"model_name": model.name, "model_version": str(model.version), "outputs": [output]}
+        if self.head.id is not None:
+            answer["id"] = self.head.id
+        if not self.head.wants_binary:
+            output["data"] = scores.tolist()
+            return Response(to_json(answer, inf_nan_mode="null"), media_type="application/json")
+        data = scores.astype("<f8").tobytes()
+        output["parameters"] = {"binary_data_size": len(data)}
+        text = to_json(answer)
+        headers = {HEAD_BYTES: str(len(text))}
+        return Response(text + data, media_type="application/octet-stream", headers=headers)
 
-def quick_inference(
-    content: bytes, head_bytes: int | None, model: ServedModel, settings: ApiSettings
-) -> Inference | None:
-    """Parse a request in the common form in linear time; None for any other.
 
-    Raises:
-        InvalidInput: It is not one that the model can answer.
-    """
-    text, binary = _parts(content, head_bytes)
-    found = quick_head(text, len(model.feature_names))
-    return _inference(*found, binary, model, settings) if found else None
+@dataclass(frozen=True)
+class QuickInference:
+    """A request whose JSON is in the common form.
 
-
-def read_inference(
-    content: bytes, head_bytes: int | None, model: ServedModel, settings: ApiSettings
-) -> Inference:
-    """Read a request.
-
-    Args:
-        content: Its body.
+    Attributes:
+        content: The body.
         head_bytes: How much of it is JSON, None for all.
-        model: What is asked.
-        settings: Bounds.
-
-    Raises:
-        InvalidInput: It is not one that the model can answer.
     """
-    found = quick_inference(content, head_bytes, model, settings)
-    if found is not None:
-        return found
-    text, binary = _parts(content, head_bytes)
-    head = general_head(text, len(model.feature_names), max_containers(settings))
-    return _inference(head, None, binary, model, settings)
+
+    content: bytes
+    head_bytes: int | None
+    is_brief = True
+
+    def read(self, model: ServedModel, settings: ApiSettings) -> Inference | None:
+        """Return the candidates, in time linear in the body; see `CandidateReader`."""
+        text, binary = _parts(self.content, self.head_bytes)
+        found = quick_head(text, len(model.feature_names))
+        return _inference(*found, binary, model, settings) if found else None
 
 
-def written(model: ServedModel, head: InferenceHead, scores: Float64Array) -> tuple[bytes, int | None]:
-    """Build the response; return it with the length of its JSON part, if binary."""
-    output: dict[str, Any] = {"name": OUTPUT, "shape": [len(scores)], "datatype": "FP64"}
-    answer = {"model_name": model.name, "model_version": str(model.version), "outputs": [output]}
-    if head.id is not None:
-        answer["id"] = head.id
-    if not head.wants_binary:
-        output["data"] = scores.tolist()
-        return to_json(answer, inf_nan_mode="null"), None
-    data = scores.astype("<f8").tobytes()
-    output["parameters"] = {"binary_data_size": len(data)}
-    text = to_json(answer)
-    return text + data, len(text)
+@dataclass(frozen=True)
+class GeneralInference:
+    """Any request of the protocol, with the attributes of `QuickInference`."""
+
+    content: bytes
+    head_bytes: int | None
+    is_brief = False
+
+    def read(self, model: ServedModel, settings: ApiSettings) -> Inference:
+        """Return the candidates; see `CandidateReader`."""
+        found = QuickInference(self.content, self.head_bytes).read(model, settings)
+        if found is not None:
+            return found
+        text, binary = _parts(self.content, self.head_bytes)
+        head = general_head(text, len(model.feature_names), max_containers(settings))
+        return _inference(head, None, binary, model, settings)
 
 
 def _parts(content: bytes, head_bytes: int | None) -> tuple[bytes, memoryview]:

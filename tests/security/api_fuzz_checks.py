@@ -6,7 +6,7 @@ from typing import Any
 import schemathesis
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-from app.scoring.inference_routes import HEAD_BYTES
+from app.scoring.tensors import HEAD_BYTES
 
 OPEN_PATHS = {"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready"}
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from fastapi import FastAPI
 
-from app.scoring.inference_routes import HEAD_BYTES, InferenceRoute
+from app.scoring.inference_routes import InferenceRoute
+from app.scoring.tensors import HEAD_BYTES
 from core.scoring import Forest
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.scoring.inference_routes import HEAD_BYTES
 from app.scoring.tables import MEDIA_TYPE
+from app.scoring.tensors import HEAD_BYTES
 from core.store import Model
 from tests.app.conftest import FEATURE_NAMES, TestClient
 

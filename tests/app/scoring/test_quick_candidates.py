@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.http.bodies import parse_json
-from app.scoring.candidates import Candidates, general_candidates
+from app.scoring.general_candidates import general_candidates
+from app.scoring.json_candidates import JsonCandidates
 from app.scoring.quick_candidates import quick_candidates
 from app.scoring.schemas import RankRequest
 from app.scoring.served_models import MEMBER, ServedModel
@@ -168,7 +169,7 @@ def _spoil(data: st.DataObject, value: Any) -> None:
         value.append(deepcopy(data.draw(ODD)))
 
 
-def _assert_equal(quick: Candidates, general: Candidates) -> None:
+def _assert_equal(quick: JsonCandidates, general: JsonCandidates) -> None:
     np.testing.assert_array_equal(quick.features, general.features)
     for name in ("query_ids", "document_ids", "top_k", "explain"):
         assert getattr(quick, name) == getattr(general, name)

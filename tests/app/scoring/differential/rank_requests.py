@@ -10,7 +10,8 @@ import numpy as np
 from pydantic import ValidationError
 
 from app.http.bodies import parse_json
-from app.scoring.candidates import Candidates, general_candidates
+from app.scoring.general_candidates import general_candidates
+from app.scoring.json_candidates import JsonCandidates
 from app.scoring.limits import check_candidates, max_containers
 from app.scoring.quick_candidates import quick_candidates
 from app.scoring.schemas import LONGEST_ID, MOST_RANKED, RankRequest
@@ -201,7 +202,7 @@ def _expected(ids: list[tuple[str, list[str]]], scores: Float64Array, top_k: int
     return found
 
 
-def _general(content: bytes, settings: ApiSettings) -> Candidates | None:
+def _general(content: bytes, settings: ApiSettings) -> JsonCandidates | None:
     try:
         body = parse_json(content, max_containers(settings))
         check_candidates(body, settings)

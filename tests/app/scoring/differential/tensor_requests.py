@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from app.scoring.inference_head import general_head, quick_head
-from app.scoring.inference_routes import HEAD_BYTES
 from app.scoring.limits import max_containers
 from app.scoring.served_models import ServedModel
+from app.scoring.tensors import HEAD_BYTES
 from app.settings import ApiSettings
 from core.errors import InvalidInput
 from core.types import Float64Array

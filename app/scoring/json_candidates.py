@@ -1,0 +1,114 @@
+"""Candidates that came as JSON, and the JSON that answers them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from app.scoring.served_models import ServedModel
+from core.scoring import Contributions
+from core.types import Float32Array, Float64Array, Int64Array
+
+MEDIA_TYPE = "application/json"
+
+
+@dataclass(frozen=True, eq=False)
+class JsonCandidates:
+    """Candidate documents as a feature matrix.
+
+    Attributes:
+        query_ids: As they came.
+        document_ids: Of each query.
+        features: (n_documents, n_features) float32, as in training, so that a document falls into the leaf
+            that it would have fallen into there; NaN where missing.
+        top_k: Documents to return a query, or None for all.
+        explain: Whether to say how each score came about.
+    """
+
+    query_ids: Sequence[str]
+    document_ids: Sequence[Sequence[str]]
+    features: Float32Array
+    top_k: int | None = None
+    explain: bool = False
+
+    @property
+    def n_documents(self) -> int:
+        """Documents of all queries."""
+        return len(self.features)
+
+    @property
+    def n_ranked(self) -> int:
+        """Documents that are returned, of all queries."""
+        sizes = map(len, self.document_ids)
+        return sum(sizes if self.top_k is None else (min(self.top_k, size) for size in sizes))
+
+    def matrix(self, _: ServedModel) -> Float32Array:
+        """Return the features."""
+        return self.features
+
+    def answer(
+        self, model: ServedModel, scores: Float64Array, contributions: Contributions | None = None
+    ) -> Response:
+        """Return the ranking of each query.
+
+        Args:
+            model: What scored.
+            scores: (n_documents,)
+            contributions: What explains the scores, None where nobody wants to know.
+        """
+        return Response(_ranking(model, self, scores, contributions), media_type=MEDIA_TYPE)
+
+
+def _ordered(candidates: JsonCandidates, scores: Float64Array) -> Iterator[Int64Array]:
+    """Yield each query's document indices by descending score; ties keep the input order."""
+    start = 0
+    for ids in candidates.document_ids:
+        stop = start + len(ids)
+        yield start + np.argsort(-scores[start:stop], kind="stable")[: candidates.top_k]
+        start = stop
+
+
+def _ranking(
+    model: ServedModel, candidates: JsonCandidates, scores: Float64Array, contributions: Contributions | None
+) -> bytes:
+    queries, start = [], 0
+    for query_id, ids, order in zip(
+        candidates.query_ids, candidates.document_ids, _ordered(candidates, scores), strict=True
+    ):
+        ranking: list[dict[str, Any]] = [
+            {"id": ids[document - start], "rank": rank, "score": score}
+            for rank, (document, score) in enumerate(
+                zip(order.tolist(), scores[order].tolist(), strict=True), 1
+            )
+        ]
+        if contributions is not None:
+            explanations = _explained(model, candidates, contributions, order)
+            for document, explanation in zip(ranking, explanations, strict=True):
+                document["explanation"] = explanation
+        queries.append({"id": query_id, "ranking": ranking})
+        start += len(ids)
+    named = {"id": model.id, "name": model.name, "version": model.version}
+    return to_json({"model": named, "queries": queries}, inf_nan_mode="null")
+
+
+def _explained(
+    model: ServedModel, candidates: JsonCandidates, contributions: Contributions, order: Int64Array
+) -> Iterator[dict[str, Any]]:
+    features = candidates.features[order]
+    bases, added = contributions.of(features)
+    for values, base, row in zip(features, bases.tolist(), added, strict=True):
+        most_first = np.argsort(-np.abs(row), kind="stable")
+        yield {
+            "base": base,
+            "contributions": [
+                {
+                    "feature": model.feature_names[feature],
+                    "value": None if np.isnan(values[feature]) else float(values[feature]),
+                    "contribution": float(row[feature]),
+                }
+                for feature in most_first[row[most_first] != 0.0].tolist()
+            ],
+        }
