@@ -12,6 +12,7 @@ from app.auth.scopes import rule_of
 from app.http.access_log import CLIENT_LEFT
 from app.http.addresses import address_of
 from app.http.caller import ANYBODY, READ, SCORE, caller_in, caller_of
+from app.http.middleware import HttpMiddleware
 from app.http.thread_pools import AUDIT, NOTES, ThreadPool
 from core.errors import StoreUnavailable
 
@@ -24,7 +25,7 @@ _ADDRESS_CHARACTERS = 255
 _log = structlog.stdlib.get_logger("rankery.audit")
 
 
-class AuditMiddleware:
+class AuditMiddleware(HttpMiddleware):
     """ASGI middleware that records each request that may change something, before its answer is sent.
 
     A 503 is recorded after it: the database may be what is unavailable.
@@ -32,12 +33,12 @@ class AuditMiddleware:
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+        super().__init__(app)
         self._strangers = Buckets(_STRANGERS_PER_MINUTE / 60, _STRANGERS_PER_MINUTE)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one ASGI request."""
-        if scope["type"] != "http" or scope["method"] not in RECORDED:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one HTTP request."""
+        if scope["method"] not in RECORDED:
             await self.app(scope, receive, send)
             return
         answered = unavailable = False

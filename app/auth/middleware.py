@@ -15,6 +15,7 @@ from app.auth.origins import Hosts, is_foreign
 from app.auth.refusals import Refusal
 from app.auth.scopes import HEALTH, METRICS, SIGN_IN, rule_of
 from app.http.caller import ANYBODY, OWNER, Caller, caller_in, caller_of, let_in
+from app.http.middleware import HttpMiddleware
 from app.http.problems import KINDS, http_problem, problem
 from app.http.thread_pools import NOTES
 from app.settings import ApiSettings
@@ -24,19 +25,19 @@ from core.loopback import is_loopback
 _log = structlog.stdlib.get_logger("rankery.access")
 
 
-class AuthMiddleware:
+class AuthMiddleware(HttpMiddleware):
     """ASGI middleware that authenticates callers and sets `request.state.key`.
 
     What is refused is refused before any of its body is read.
     """
 
     def __init__(self, app: ASGIApp, settings: ApiSettings) -> None:
-        self.app = app
+        super().__init__(app)
         self._hosts = Hosts(settings.allowed_hosts)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one ASGI request."""
-        if scope["type"] != "http" or scope["path"] in HEALTH:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one HTTP request."""
+        if scope["path"] in HEALTH:
             await self.app(scope, receive, send)
             return
         authenticator: Authenticator = scope["app"].state.services.authenticator

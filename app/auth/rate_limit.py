@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.auth.scopes import HEALTH, rule_of
 from app.http.caller import SCORE, caller_of
+from app.http.middleware import HttpMiddleware
 from app.http.problems import http_problem
 from app.settings import ApiSettings
 
@@ -63,7 +64,7 @@ _EXEMPT = HEALTH
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-class RateLimit:
+class RateLimit(HttpMiddleware):
     """ASGI middleware that answers 429 to callers above their rate limit.
 
     Callers are told apart by their key, or by their address where none is needed, and have a bucket each for
@@ -72,7 +73,7 @@ class RateLimit:
     """
 
     def __init__(self, app: ASGIApp, settings: ApiSettings) -> None:
-        self.app = app
+        super().__init__(app)
         rates = {
             READING: settings.reads_per_second,
             WRITING: settings.writes_per_second,
@@ -82,9 +83,9 @@ class RateLimit:
             purpose: Buckets(rate, rate * settings.burst_seconds) for purpose, rate in rates.items() if rate
         }
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one ASGI request."""
-        if scope["type"] != "http" or scope["path"] in _EXEMPT:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one HTTP request."""
+        if scope["path"] in _EXEMPT:
             await self.app(scope, receive, send)
             return
         purpose = purpose_of(scope["method"], scope["path"])

@@ -9,11 +9,12 @@ import asyncio
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.auth.rate_limit import SCORING, purpose_of
+from app.http.middleware import HttpMiddleware
 
 AT_ONCE, TURN_SECONDS = 2, 0.02  # one may wait for the database while the other computes
 
 
-class Turnstile:
+class Turnstile(HttpMiddleware):
     """ASGI middleware that lets a request in when one before has ended, or has had its turn.
 
     A request that waits for a lock or reads a long body delays others by one turn, not longer. Scoring does
@@ -21,12 +22,12 @@ class Turnstile:
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+        super().__init__(app)
         self._turn = asyncio.Semaphore(AT_ONCE)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one ASGI request."""
-        if scope["type"] != "http" or purpose_of(scope["method"], scope["path"]) == SCORING:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one HTTP request."""
+        if purpose_of(scope["method"], scope["path"]) == SCORING:
             await self.app(scope, receive, send)
             return
         await self._turn.acquire()

@@ -7,9 +7,10 @@ import uuid
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from app.http.addresses import address_of
+from app.http.middleware import HttpMiddleware
 from app.http.problems import internal_error
 
 HEADER = "X-Request-ID"
@@ -19,7 +20,7 @@ _ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _log = structlog.stdlib.get_logger("rankery.access")
 
 
-class AccessLog:
+class AccessLog(HttpMiddleware):
     """ASGI middleware that assigns a request id, logs each request and answers unhandled exceptions with 500.
 
     A caller's own `X-Request-ID` is kept when it is plain text of up to 128 characters, so that one id
@@ -27,14 +28,8 @@ class AccessLog:
     is the id of the caller's key once that is known.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one ASGI request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one HTTP request."""
         request_id = _request_id(Headers(scope=scope))
         started = time.perf_counter()
         status: int | None = None

@@ -7,12 +7,13 @@ from http import HTTPStatus
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.http.middleware import HttpMiddleware
 from app.settings import ApiSettings
 
 _BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 
 
-class BodyTimeout:
+class BodyTimeout(HttpMiddleware):
     """ASGI middleware that times out a body that stalls or trickles.
 
     Whoever reads the body then sees a 408 raised, as if it were a mistake in it, and leaves nothing behind.
@@ -20,13 +21,13 @@ class BodyTimeout:
     """
 
     def __init__(self, app: ASGIApp, settings: ApiSettings) -> None:
-        self.app = app
+        super().__init__(app)
         self._idle_seconds = settings.body_idle_seconds
         self._bytes_per_second = settings.min_body_bytes_per_second
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one ASGI request."""
-        if scope["type"] != "http" or not any(name in _BODY_HEADERS for name, _ in scope["headers"]):
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one HTTP request."""
+        if not any(name in _BODY_HEADERS for name, _ in scope["headers"]):
             await self.app(scope, receive, send)
             return
         body = _AwaitedBody(receive, send, self._idle_seconds, self._bytes_per_second)

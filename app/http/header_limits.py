@@ -2,8 +2,9 @@
 
 from http import HTTPStatus
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
+from app.http.middleware import HttpMiddleware
 from app.http.problems import http_problem
 
 MAX_TARGET_BYTES = 2**13
@@ -14,19 +15,16 @@ _SEPARATORS = 4  # bytes of ": " and the line's end
 _FRAMING = {b"content-length", b"transfer-encoding"}
 
 
-class HeaderLimits:
+class HeaderLimits(HttpMiddleware):
     """ASGI middleware that refuses an overlong URL or headers.
 
     The server's parser has a bound of its own, on what has arrived of an unfinished head; a head that arrives
     whole passes it.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one ASGI request."""
-        if scope["type"] == "http" and (refusal := _refusal(scope)):
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one HTTP request."""
+        if refusal := _refusal(scope):
             status, detail = refusal
             await http_problem(status, detail, {"Connection": "close"})(scope, receive, send)
             return

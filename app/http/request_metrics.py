@@ -4,7 +4,9 @@ import time
 from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
+
+from app.http.middleware import HttpMiddleware
 
 # All paths that lead nowhere, and requests that were refused before their path was looked at.
 UNMATCHED = "unmatched"
@@ -49,17 +51,11 @@ class RequestInstruments:
         self._seconds.labels(route, method).observe(seconds)
 
 
-class RequestMetrics:
+class RequestMetrics(HttpMiddleware):
     """ASGI middleware that counts each request in the metrics of the application that answers it."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one ASGI request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one HTTP request."""
         instruments: RequestInstruments = scope["app"].state.services.metrics.requests
         status = _CLIENT_LEFT
 

@@ -1,7 +1,9 @@
 """Security headers of every response."""
 
 from starlette.datastructures import MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
+
+from app.http.middleware import HttpMiddleware
 
 # plotly.js and the interface documentation write styles into their elements, which no hash can name.
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -31,17 +33,11 @@ HEADERS = {
 }
 
 
-class SecurityHeaders:
+class SecurityHeaders(HttpMiddleware):
     """ASGI middleware that adds security headers to every response."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one ASGI request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one HTTP request."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

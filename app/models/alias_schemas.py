@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from app.datasets.schemas import LabelMap
+from app.evaluation.schemas import CONTRACT_EXAMPLE
 from app.http.schemas import Id, Json, NextCursor, RequestModel, ResponseModel
 from app.jobs.contract_schemas import Contract, NamedConventions
 from app.jobs.requests import Permutations, Seed
@@ -20,17 +21,7 @@ _GATE_EXAMPLE: Json = {
     "p": 0.05,
     "max_slice_drop": 0.02,
     "min_slice_queries": 30,
-    "contract": {
-        "preset": "default",
-        "gain": "exp2",
-        "discount": "log2",
-        "relevance_threshold": 0.0,
-        "ties": "stable",
-        "queries_without_relevant": "skip",
-        "short_lists": "as_is",
-        "precision_sum_over": "relevant",
-        "max_label": 4,
-    },
+    "contract": CONTRACT_EXAMPLE,
     "label_map": {},
     "permutations": 100_000,
     "seed": 42,

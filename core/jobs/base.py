@@ -7,7 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self
 
-from core.jobs.stored import JobLimits, Json, Stored, required
+from core.jobs.stored import JobLimits, Json, Stored, first_named, required
 
 # What metrics are measured on, the most telling first.
 _DATA = ("test", "validation", "train")
@@ -111,7 +111,7 @@ class JobSpec(ABC):
     @classmethod
     def title_of(cls, stored: Stored) -> str | None:
         """Return what the job makes, measures or moves, None where the JSON does not name it."""
-        return next((str(stored[name]) for name in cls.titled_by if stored.get(name)), None)
+        return first_named(stored, cls.titled_by)
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:  # noqa: ARG003 - for kinds that leave some

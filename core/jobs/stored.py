@@ -1,6 +1,6 @@
 """Reading the JSON of stored specifications."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,6 +20,11 @@ def required(stored: Stored, name: str) -> Any:
     if value is None:
         raise InvalidInput.at(f"/{name}", "required")
     return value
+
+
+def first_named(stored: Stored, names: Iterable[str]) -> str | None:
+    """Return the first of some entries that is there, None where all are absent or empty."""
+    return next((str(stored[name]) for name in names if stored.get(name)), None)
 
 
 @dataclass(frozen=True)

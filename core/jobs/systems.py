@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.jobs.stored import required
+from core.jobs.stored import first_named, required
 
 # The entries that name a system, best first; old jobs kept the id alone.
 SYSTEM = ("system", "model", "model_id", "ranking_id")
@@ -46,4 +46,4 @@ class System:
 
 def system_name(stored: Mapping[str, Any]) -> str | None:
     """Return what people call an entry of the stored `systems`."""
-    return next((str(stored[name]) for name in SYSTEM if stored.get(name)), None)
+    return first_named(stored, SYSTEM)

@@ -17,13 +17,16 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NUMBER_OR_WORD = _NUMBER + r"|^[+-]?(?i:nan|inf|infinity)$"
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
 _LARGEST = np.finfo(np.float64).max
-_TEXTS = (
+STRINGS = (
     types.is_string,
     types.is_large_string,
     types.is_string_view,
     types.is_binary,
     types.is_large_binary,
     types.is_binary_view,
+)
+_TEXTS = (
+    *STRINGS,
     types.is_fixed_size_binary,
     types.is_date,
     types.is_timestamp,

@@ -10,21 +10,11 @@ import pyarrow.types as types
 
 from core.data.options import Limits
 from core.data.packing import Bytes, Progress
-from core.data.tables.cells import Kind, kind_of
+from core.data.tables.cells import STRINGS, Kind, kind_of
 from core.data.tables.problems import Problems
 from core.errors import DatasetError
 
 _BATCH_ROWS = 16_384
-
-
-_STRINGS = (
-    types.is_string,
-    types.is_large_string,
-    types.is_string_view,
-    types.is_binary,
-    types.is_large_binary,
-    types.is_binary_view,
-)
 
 
 class ParquetTable:
@@ -112,7 +102,7 @@ class ParquetTable:
 
 
 def _is_string(type: Any) -> bool:
-    return any(is_one(type) for is_one in _STRINGS)
+    return any(is_one(type) for is_one in STRINGS)
 
 
 def _text_bytes(column: Any) -> int:

@@ -11,6 +11,7 @@ from core.store.advisory_locks import advisory_lock
 from core.store.repositories import ids
 from core.store.repositories.models import Models, check_name
 from core.store.repositories.pages import Page, Span
+from core.store.repositories.rows import added
 from core.store.tables import AliasMove, Model, ModelAlias
 
 MOVED = "moved"
@@ -196,9 +197,7 @@ class Aliases:
             to_version=target.version if target else None,
             **how,
         )
-        self._session.add(move)
-        self._session.flush()
-        return move
+        return added(self._session, move)
 
 
 def _there(row: ModelAlias | None, name: str, alias: str) -> ModelAlias:

@@ -9,10 +9,11 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
-from core.errors import InvalidInput, NotFound
+from core.errors import InvalidInput
 from core.store.clock import utc_now
 from core.store.repositories import ids
 from core.store.repositories.pages import Page, Span
+from core.store.repositories.rows import found
 from core.store.tables import ApiKey, BrowserSession
 
 SCOPES = ("read", "score", "write", "admin")
@@ -82,10 +83,7 @@ class ApiKeys:
         Raises:
             NotFound: There is none.
         """
-        key = self._session.get(ApiKey, id)
-        if key is None:
-            raise NotFound("key", id)
-        return key
+        return found(self._session, ApiKey, "key", id)
 
     def page(self, cursor: str | None, limit: int) -> Page[ApiKey]:
         """List keys, newest first, the revoked and expired ones too.

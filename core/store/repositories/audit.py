@@ -5,6 +5,7 @@ from sqlalchemy.orm import Session
 
 from core.store.repositories import ids
 from core.store.repositories.pages import Page, Span
+from core.store.repositories.rows import added
 from core.store.tables import AuditEntry
 
 MAX_PATH_CHARACTERS = 1_000
@@ -29,9 +30,7 @@ class Audit:
             key_id=key_id,
             address=address,
         )
-        self._session.add(entry)
-        self._session.flush()
-        return entry
+        return added(self._session, entry)
 
     def page(self, cursor: str | None, limit: int, key_id: str | None = None) -> Page[AuditEntry]:
         """List entries, newest first, of one key where given.

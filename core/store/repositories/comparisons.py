@@ -5,9 +5,9 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.errors import NotFound
 from core.store.repositories import ids
 from core.store.repositories.pages import Page, Span
+from core.store.repositories.rows import added, found
 from core.store.tables import Comparison
 
 
@@ -20,9 +20,7 @@ class Comparisons:
     def add(self, id: str | None = None, **values: Any) -> Comparison:
         """Record a comparison; the values are the columns of its row."""
         comparison = Comparison(id=id or ids.new_id(ids.COMPARISON), **values)
-        self._session.add(comparison)
-        self._session.flush()
-        return comparison
+        return added(self._session, comparison)
 
     def get(self, id: str) -> Comparison:
         """Return one comparison.
@@ -30,10 +28,7 @@ class Comparisons:
         Raises:
             NotFound: There is none.
         """
-        comparison = self._session.get(Comparison, id)
-        if comparison is None:
-            raise NotFound("comparison", id)
-        return comparison
+        return found(self._session, Comparison, "comparison", id)
 
     def page(self, cursor: str | None, limit: int) -> Page[Comparison]:
         """List comparisons, newest first.

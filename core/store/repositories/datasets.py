@@ -14,6 +14,7 @@ from core.store.repositories import ids
 from core.store.repositories.artifact_digests import ArtifactDigests
 from core.store.repositories.job_states import ACTIVE
 from core.store.repositories.pages import Page, Span, narrowed
+from core.store.repositories.rows import added, found
 from core.store.tables import AliasGate, Dataset, Job, JobDataset
 
 _DIGEST_TURNS = 0x44415441  # any number of Rankery's own: "DATA"
@@ -61,9 +62,7 @@ class Datasets:
             parts=None if parts is None else dict(parts),
             key_id=key_id,
         )
-        self._session.add(dataset)
-        self._session.flush()
-        return dataset
+        return added(self._session, dataset)
 
     def get(self, id: str) -> Dataset:
         """Return one dataset.
@@ -71,10 +70,7 @@ class Datasets:
         Raises:
             NotFound: There is none.
         """
-        dataset = self._session.get(Dataset, id)
-        if dataset is None:
-            raise NotFound("dataset", id)
-        return dataset
+        return found(self._session, Dataset, "dataset", id)
 
     def page(
         self,

@@ -5,10 +5,10 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.errors import NotFound
 from core.jobs import System
 from core.store.repositories import ids
 from core.store.repositories.pages import Page, Span, narrowed
+from core.store.repositories.rows import added, found
 from core.store.tables import Evaluation
 
 
@@ -47,9 +47,7 @@ class Evaluations:
             diagnostics=diagnostics,
             findings=findings,
         )
-        self._session.add(evaluation)
-        self._session.flush()
-        return evaluation
+        return added(self._session, evaluation)
 
     def get(self, id: str) -> Evaluation:
         """Return one evaluation.
@@ -57,10 +55,7 @@ class Evaluations:
         Raises:
             NotFound: There is none.
         """
-        evaluation = self._session.get(Evaluation, id)
-        if evaluation is None:
-            raise NotFound("evaluation", id)
-        return evaluation
+        return found(self._session, Evaluation, "evaluation", id)
 
     def page(
         self,

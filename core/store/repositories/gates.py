@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from core.errors import NotFound
 from core.store.repositories.aliases import lock_alias
 from core.store.repositories.models import check_name
+from core.store.repositories.rows import added
 from core.store.tables import AliasGate, Dataset
 
 
@@ -56,9 +57,7 @@ class Gates:
             raise NotFound("dataset", dataset_id)
         gate = self.find(name, alias) or AliasGate(name=name, alias=alias)
         gate.dataset_id, gate.rule, gate.key_id = dataset_id, rule, key_id
-        self._session.add(gate)
-        self._session.flush()
-        return gate
+        return added(self._session, gate)
 
     def delete(self, name: str, alias: str) -> None:
         """Delete the promotion gate of an alias.

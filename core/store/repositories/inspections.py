@@ -5,9 +5,9 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.errors import NotFound
 from core.store.repositories import ids
 from core.store.repositories.pages import Page, Span
+from core.store.repositories.rows import added, found
 from core.store.tables import Inspection
 
 
@@ -20,9 +20,7 @@ class Inspections:
     def add(self, **values: Any) -> Inspection:
         """Record an inspection; the values are the columns of its row."""
         inspection = Inspection(**{"id": ids.new_id(ids.INSPECTION), **values})
-        self._session.add(inspection)
-        self._session.flush()
-        return inspection
+        return added(self._session, inspection)
 
     def get(self, id: str) -> Inspection:
         """Return one inspection.
@@ -30,10 +28,7 @@ class Inspections:
         Raises:
             NotFound: There is none.
         """
-        inspection = self._session.get(Inspection, id)
-        if inspection is None:
-            raise NotFound("inspection", id)
-        return inspection
+        return found(self._session, Inspection, "inspection", id)
 
     def page_of_model(self, model_id: str, cursor: str | None, limit: int) -> Page[Inspection]:
         """List the inspections of a model, newest first.

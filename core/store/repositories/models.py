@@ -13,6 +13,7 @@ from core.store.artifacts.keys import model_key
 from core.store.repositories import ids
 from core.store.repositories.artifact_digests import ArtifactDigests
 from core.store.repositories.pages import Page, Span
+from core.store.repositories.rows import found
 from core.store.tables import Model, ModelAlias
 
 MODEL_NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
@@ -90,10 +91,7 @@ class Models:
         Raises:
             NotFound: There is none.
         """
-        model = self._session.get(Model, id)
-        if model is None:
-            raise NotFound("model", id)
-        return model
+        return found(self._session, Model, "model", id)
 
     def of_text(self, sha256: str) -> list[Model]:
         """List the models with a text checksum."""

@@ -5,10 +5,10 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.errors import NotFound
 from core.jobs import System
 from core.store.repositories import ids
 from core.store.repositories.pages import Page, Span
+from core.store.repositories.rows import added, found
 from core.store.tables import Ranking
 
 
@@ -40,9 +40,7 @@ class Rankings:
             documents=documents,
             findings=findings,
         )
-        self._session.add(ranking)
-        self._session.flush()
-        return ranking
+        return added(self._session, ranking)
 
     def get(self, id: str) -> Ranking:
         """Return one ranking.
@@ -50,10 +48,7 @@ class Rankings:
         Raises:
             NotFound: There is none.
         """
-        ranking = self._session.get(Ranking, id)
-        if ranking is None:
-            raise NotFound("ranking", id)
-        return ranking
+        return found(self._session, Ranking, "ranking", id)
 
     def page(
         self, cursor: str | None, limit: int, *, dataset_id: str | None = None, uploaded: bool | None = None
