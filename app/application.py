@@ -87,13 +87,13 @@ def create_app(settings: ApiSettings) -> FastAPI:
             settings.score_log_share,
             settings.score_log_bytes,
         )
+        served = ServedModels(store, settings.model_cache_bytes)
         try:
             await run_in_threadpool(store.migrate)
             await run_in_threadpool(wake_ups.warm_up)
             await run_in_threadpool(warm_up_json_values)
             await run_in_threadpool(warm_up_scoring, datasets=False)
             texts = ModelTexts(store)
-            served = ServedModels(store, settings.model_cache_bytes)
             authenticator = Authenticator(ApiKeyCache(store), settings.wrong_keys_per_minute)
             await refuse_open_network(settings.host, authenticator)
             metrics = Metrics(store, served, _version())
@@ -119,6 +119,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             )
             yield
         finally:
+            await served.close()
             samples.close()
             wake_ups.close()
             store.close()

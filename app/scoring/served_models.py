@@ -126,6 +126,10 @@ class ServedModels:
         """Return the cache hits and misses."""
         return Usage(self._hits, self._misses, len(self._served), self._bytes())
 
+    async def close(self) -> None:
+        """Wait for what is looked up behind the requests' backs, which uses the store."""
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+
     async def _meant(self, reference: str) -> Model:
         while True:
             meaning = self._meanings.get(reference)

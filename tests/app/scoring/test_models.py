@@ -1,6 +1,7 @@
 """Models in memory."""
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -114,5 +115,33 @@ def test_what_is_not_there(
         assert await served.get("web") is known
         with pytest.raises(StoreUnavailable):
             await served.get("web:1")
+
+    _run(work())
+
+
+def test_closing_waits_for_what_is_looked_up(
+    store: Store, add_model: Callable[[str], Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store may be closed then: a look-up would open a connection that nobody closes."""
+    add_model("web")
+    ended: list[str] = []
+
+    async def work() -> None:
+        served = ServedModels(store, MANY_BYTES)
+        await served.get("web")
+        resolve = served._resolve
+
+        def slow_resolve(reference: str) -> Model:
+            time.sleep(0.2)
+            found = resolve(reference)
+            ended.append(reference)
+            return found
+
+        monkeypatch.setattr(served, "_resolve", slow_resolve)
+        await asyncio.sleep(models.LOOK_UP_SECONDS)
+        await served.get("web")  # answered at once, and looked up again
+        assert ended == []
+        await served.close()
+        assert ended == ["web"]
 
     _run(work())
