@@ -51,7 +51,7 @@ REST_SECONDS = 15.0  # until what an attack asked for is done
 def attack(
     number: int, ports: Sequence[int], database: Path, seconds: float, begun: Any, outcomes: Any
 ) -> None:
-    """Attack for some time; tells how it was answered. Runs in a process of its own."""
+    """Attack for some time in a process of its own; put the counts of answers into `outcomes`."""
     chosen = ATTACKS[number]
     chosen.request(0)  # made before, so that its cost is not measured
     begun.set()
@@ -174,20 +174,21 @@ def small_model(n_features: int) -> str:
 def measured(
     ports: Sequence[int], rate: float, seconds: float, beside: int | None, database: Path
 ) -> tuple[Scorer, str]:
-    """Measure for some time beside an attack; returns what was measured and how the attack was answered."""
-    context, scorer = multiprocessing.get_context("spawn"), Scorer(ports, scoring_message())
-    begun, outcomes, attackers = context.Event(), context.Queue(), []
-    if beside is not None:
-        arguments = (beside, ports, database, seconds + 2, begun, outcomes)
-        attackers = [context.Process(target=attack, args=arguments, daemon=True)]
-    for attacker in attackers:
-        attacker.start()
-        begun.wait()
-        time.sleep(1)
+    """Measure for some time beside an attack; return the measurements and the counts of answers to it."""
+    scorer = Scorer(ports, scoring_message())
+    if beside is None:
+        asyncio.run(scorer.run(rate, seconds))
+        return scorer, ""
+    context = multiprocessing.get_context("spawn")
+    begun, outcomes = context.Event(), context.Queue()
+    arguments = (beside, ports, database, seconds + 2, begun, outcomes)
+    attacker = context.Process(target=attack, args=arguments, daemon=True)
+    attacker.start()
+    begun.wait()
+    time.sleep(1)
     asyncio.run(scorer.run(rate, seconds))
-    found = outcomes.get(timeout=120) if attackers else Counter[str]()
-    for attacker in attackers:
-        attacker.join()
+    found = outcomes.get(timeout=120)
+    attacker.join()
     return scorer, ", ".join(f"{number:,} × {status}" for status, number in found.most_common())
 
 

@@ -1,7 +1,7 @@
 """A process of low priority for work that is mostly Python.
 
 A thread that runs Python takes the interpreter from the event loop, and with it half of the time that scoring
-needs. What takes seconds of it is done in one process beside, which the operating system lets wait.
+needs. What takes seconds of it runs in one process beside, of a low scheduling priority.
 """
 
 import atexit
@@ -14,15 +14,13 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
 from core.errors import RankeryError
 from core.store import Store, StoreSettings
+from core.subprocesses import module_command, module_environment
 
 _NICE = 10
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-_SOURCES = str(Path(__file__).parents[2])
 
 Result = TypeVar("Result")
 
@@ -38,7 +36,7 @@ class LowPriorityProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(self, settings: StoreSettings, work: Callable[[Store], Result]) -> Result:
-        """Have a piece of work done.
+        """Run a function in the process and return its result.
 
         Args:
             settings: Of the store that it is given.
@@ -108,22 +106,9 @@ class _Failure:
 
 
 def _started(niceness: int) -> subprocess.Popen[bytes]:
-    paths = [_SOURCES, *filter(None, [os.environ.get("PYTHONPATH")])]
-    command = [
-        "/usr/bin/env",
-        "nice",
-        "-n",
-        str(niceness),
-        sys.executable,
-        "-P",
-        "-m",
-        "app.http.low_priority",
-    ]
+    command = ["/usr/bin/env", "nice", "-n", str(niceness), *module_command("app.http.low_priority")]
     return subprocess.Popen(  # noqa: S603 - no input is in it
-        command,
-        env={**os.environ, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        command, env=module_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
 
 

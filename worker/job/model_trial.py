@@ -4,17 +4,15 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import structlog
 
-import core
 from core.errors import ModelError
+from core.subprocesses import module_command, module_environment
 from worker.job.run import JobRun
 
-_SOURCES = str(Path(core.__file__).parents[1])
 _LEAST_BYTES = 2 * 2**30  # Python with LightGBM and numba takes a fourth of it
 _BYTES_EACH = 40  # of memory, for a byte of text
 _LOOK_SECONDS = 0.1
@@ -43,7 +41,7 @@ def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any
     memory_bytes = int(min(wanted_bytes, run.bounds.memory_bytes or wanted_bytes))
     arguments = (path, run.limits.features, cpu_seconds, memory_bytes)
     with subprocess.Popen(  # noqa: S603 - nothing of the model is in the command
-        [sys.executable, "-P", "-m", "core.scoring.trial", *map(str, arguments)],
+        module_command("core.scoring.trial", *arguments),
         env=_environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -75,8 +73,7 @@ def _wait(run: JobRun, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
 
 def _environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_SECRETS)}
-    paths = [_SOURCES, *filter(None, [kept.get("PYTHONPATH")])]
-    return {**kept, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+    return module_environment(kept)
 
 
 def _why(code: int, cpu_seconds: int) -> str:
