@@ -249,9 +249,10 @@ def test_evaluations_are_listed_newest_first(
     client: TestClient, store: Store, evaluation_id: str, add_model: Callable[[str], Model]
 ) -> None:
     """Of models and of rankings with their means; each filter picks those that it names."""
+    other = add_model("other")
     with store.begin() as tx:
         of_run = tx.evaluations.add(
-            job_id=add_model("other").job_id,
+            job_id=other.job_id,
             system=System("bm25", None, "rnk_1"),
             dataset_id="ds_other",
             summaries={"map": _INTERVAL},
