@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from core.errors import StoreUnavailable
 from core.store.faults import failure_reason
@@ -107,6 +108,18 @@ def for_reading(engine: Engine) -> Engine:
     if engine.dialect.name == "postgresql":
         return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
     return engine.execution_options(**{_WRITES: False})
+
+
+def end_pooling(engine: Engine) -> None:
+    """From now on, close each connection when it is given back.
+
+    `Engine.dispose` leaves those in use to the garbage collector.
+    """
+
+    def close(_connection: Any, record: ConnectionPoolEntry) -> None:
+        record.invalidate()
+
+    event.listen(engine, "checkin", close)
 
 
 def take_write_lock(connection: Connection) -> None:

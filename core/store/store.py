@@ -120,7 +120,7 @@ class Store:
         self._reading = engines.for_reading(engine)
         self._probing = engines.for_writing(engine, engines.PROBE_LOCK_SECONDS)
         self._revisions = Revisions(engine)
-        self._guard = ForkGuard(self.close)
+        self._guard = ForkGuard(self._disconnect)
 
     @classmethod
     def open(cls, settings: StoreSettings, *, lock_seconds: int = engines.LOCK_SECONDS) -> Self:
@@ -149,7 +149,11 @@ class Store:
             schema.upgrade(self._engine)
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections; those in use close when their transactions end."""
+        engines.end_pooling(self._engine)
+        self._disconnect()
+
+    def _disconnect(self) -> None:
         self._revisions.close()
         self._engine.dispose()
 

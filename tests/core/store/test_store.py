@@ -164,6 +164,17 @@ def test_killed_writer(store: Store, settings: StoreSettings) -> None:
     connection.close()
 
 
+def test_a_transaction_that_outlives_the_store_closes_its_connection(store: Store) -> None:
+    """A health check that was given up on may still run when the service stops."""
+    with store._engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        store.close()
+        driver.execute("SELECT 1")
+    with pytest.raises(Exception, match="closed"):
+        driver.execute("SELECT 1")
+
+
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_forking(store: Store) -> None:
     """Children of a process whose other threads are writing use the store safely, and so does the parent."""
