@@ -1,19 +1,22 @@
 # Two stages: the first builds the environment, the second carries only what runs.
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /src
-COPY requirements/runtime.lock requirements/docs.lock requirements/
+COPY requirements/runtime.lock requirements/build.lock requirements/
 RUN python -m venv /opt/rankery \
     && /opt/rankery/bin/pip install --no-cache-dir --require-hashes --requirement requirements/runtime.lock \
     && /opt/rankery/bin/pip install --no-cache-dir "setuptools>=80" \
-    && /opt/rankery/bin/pip install --no-cache-dir --require-hashes --target /opt/guide --requirement requirements/docs.lock
+    && /opt/rankery/bin/pip install --no-cache-dir --require-hashes --target /opt/build --requirement requirements/build.lock
 COPY pyproject.toml README.md LICENSE mkdocs.yml ./
 COPY app app
 COPY worker worker
 COPY core core
 COPY rankery rankery
+COPY tools tools
 COPY guide guide
 COPY docs docs
-RUN NUMBA_CACHE_DIR=/opt/guide/numba-cache PYTHONPATH=/opt/guide /opt/rankery/bin/python -m mkdocs build --quiet
+RUN export NUMBA_CACHE_DIR=/opt/build/numba-cache PYTHONPATH=/opt/build \
+    && /opt/rankery/bin/python -m tools.generate_client \
+    && /opt/rankery/bin/python -m mkdocs build --quiet
 RUN /opt/rankery/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
     && NUMBA_CACHE_DIR=/opt/rankery/numba-cache /opt/rankery/bin/python -c "from core.warm_up import warm_up; warm_up()"
 

@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+GENERATED := rankery/client/synchronous rankery/client/schemas/requests.py rankery/client/schemas/answers.py rankery/cli/job_names.py
+CLIENT := rankery/client/schemas/answers.py
 PYTEST = $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 # Every process of the service would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -13,13 +15,13 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: install
-install: .venv/.installed app/guide/site/index.html ## make .venv to run the service in, and the guide; nothing to do when up to date
+install: .venv/.installed $(CLIENT) app/guide/site/index.html ## make .venv to run the service in, the client and the guide; nothing to do when up to date
 
-.venv/.installed: requirements/runtime.lock requirements/docs.lock pyproject.toml
+.venv/.installed: requirements/runtime.lock requirements/build.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rankery needs Python 3.11 or later; name one with PYTHON=…")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements/runtime.lock
-	$(BIN)/pip install --quiet --require-hashes --requirement requirements/docs.lock
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements/build.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -c 'from core.warm_up import warm_up; warm_up()' # compile the kernels once, so that nobody waits
 	@touch $@
@@ -31,8 +33,11 @@ develop: .venv/.developed install ## add to .venv what tests, benchmarks and lin
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements/development.lock
 	@touch $@
 
-# Its references are made from the code, so that the code is among what it depends on.
-app/guide/site/index.html: .venv/.installed mkdocs.yml $(shell find docs guide app core rankery -type f -not -path 'app/guide/site/*' -not -name '*.pyc')
+# The guide and the client are made from the code, so that the code is among what they depend on.
+$(CLIENT): .venv/.installed $(shell find tools app core rankery/client/asynchronous -name '*.py')
+	$(BIN)/python -m tools.generate_client
+
+app/guide/site/index.html: $(CLIENT) mkdocs.yml $(shell find docs guide app core rankery -type f -not -path 'app/guide/site/*' -not -name '*.pyc')
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 .PHONY: guide
@@ -138,8 +143,7 @@ check: develop ## ruff, mypy --strict, import contracts, doc examples
 	$(BIN)/pytest --doctest-modules core rankery --ignore core/store/migrations
 
 .PHONY: client
-client: develop ## write what of the Python client is generated, from the OpenAPI document and its asynchronous half
-	$(BIN)/python -m tests.rankery.generation
+client: $(CLIENT) ## generate the schemas and the synchronous half of the Python client, which `install` does too
 
 .PHONY: format
 format: develop ## format the code
@@ -150,12 +154,12 @@ format: develop ## format the code
 lock: develop ## pin the newest versions that pyproject.toml allows, with hashes and without an index host
 	$(BIN)/uv pip compile $(LOCK) pyproject.toml --output-file requirements/runtime.lock
 	$(BIN)/uv pip compile $(LOCK) pyproject.toml --group dev --constraints requirements/runtime.lock --output-file requirements/development.lock
-	$(BIN)/uv pip compile $(LOCK) --group docs --constraints requirements/runtime.lock --output-file requirements/docs.lock
+	$(BIN)/uv pip compile $(LOCK) --group build --constraints requirements/runtime.lock --output-file requirements/build.lock
 	$(BIN)/uv pip compile $(LOCK) requirements/mlserver.in --output-file requirements/mlserver.lock
 
 LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
 
 .PHONY: clean
 clean: ## remove the environment and caches
-	rm -rf .venv .venv-mlserver .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info build dist app/guide/site
+	rm -rf .venv .venv-mlserver .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info build dist app/guide/site $(GENERATED)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,7 +3,7 @@
 import inspect
 
 import rankery.client
-from tests.rankery.generation import CLIENT, generated
+from tools.generate_client import CLIENT, generated
 
 
 def test_generated_files_are_current() -> None:
