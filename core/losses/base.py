@@ -1,5 +1,6 @@
 """The contract that every loss keeps."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
@@ -37,7 +38,28 @@ class Objective(Protocol):
         ...
 
 
-class Loss(Protocol):
+@dataclass(frozen=True, eq=False)
+class LabelledQueries:
+    """What a loss is bound to, as kernels need it.
+
+    Attributes:
+        labels: (n_documents,) float64.
+        boundaries: (n_queries + 1,) offsets.
+        query_weights: (n_queries,) factors.
+        document_weights: (n_documents,) factors; empty where all are 1.
+    """
+
+    labels: Float64Array
+    boundaries: Int64Array
+    query_weights: Float64Array
+    document_weights: Float64Array
+
+    def each_document_weight(self) -> Float64Array:
+        """Return (n_documents,) factors, of which none is left out."""
+        return self.document_weights if len(self.document_weights) else np.ones(len(self.labels))
+
+
+class Loss(ABC):
     """A differentiable stand-in for ranking quality; a frozen dataclass of its hyperparameters.
 
     All losses share these arguments. `scores` are (n_documents,) floats; `labels` are (n_documents,)
@@ -61,25 +83,24 @@ class Loss(Protocol):
     @property
     def is_random(self) -> bool:
         """Return whether the terms depend on random numbers, which the hyperparameter `seed` decides."""
-        ...
+        return False
 
     def __call__(
         self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0
     ) -> Terms:
         """Evaluate the loss once, for inspection."""
-        ...
+        return self.prepare(labels, query_boundaries).terms(scores, iteration)
 
-    def check_labels(self, labels: FloatArray) -> None:
+    def check_labels(self, labels: FloatArray) -> None:  # noqa: B027 - most losses take any label
         """Refuse labels >= 0 that the loss cannot use.
 
         Raises:
             InvalidInput: At the hyperparameter that stands against them.
         """
-        ...
 
     def idle_hyperparameters(self) -> Mapping[str, str]:
         """Return the hyperparameters that change nothing beside the others, each with what it depends on."""
-        ...
+        return {}
 
     def prepare(
         self,
@@ -89,7 +110,19 @@ class Loss(Protocol):
         document_weights: Float64Array | None = None,
     ) -> Objective:
         """Bind the loss to a dataset: everything that labels alone decide is computed here, once."""
-        ...
+        boundaries = np.ascontiguousarray(query_boundaries, np.int64)
+        return self._bind(
+            LabelledQueries(
+                np.asarray(labels, np.float64),
+                boundaries,
+                _weights(query_weights, np.ones(len(boundaries) - 1)),
+                _weights(document_weights, np.empty(0)),
+            )
+        )
+
+    @abstractmethod
+    def _bind(self, queries: LabelledQueries) -> Objective:
+        """Compute what labels alone decide."""
 
 
 def seeded(loss: Loss, seed: int) -> Loss:
@@ -113,8 +146,5 @@ def checked_scores(scores: FloatArray) -> Float64Array:
     return values
 
 
-def weights_or_ones(weights: Float64Array | None, count: int) -> Float64Array:
-    """Return weights of queries or documents as float64, 1 for each when there are none."""
-    if weights is None:
-        return np.ones(count)
-    return np.ascontiguousarray(weights, np.float64)
+def _weights(given: Float64Array | None, otherwise: Float64Array) -> Float64Array:
+    return otherwise if given is None else np.ascontiguousarray(given, np.float64)

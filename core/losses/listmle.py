@@ -9,8 +9,8 @@ from numba import prange
 
 from core.gains import GAINS, Gain, gains
 from core.jit import bare, compiled, parallel
-from core.losses.base import weights_or_ones
-from core.losses.listwise import ListwiseLoss, ListwiseObjective, write_zeros
+from core.losses.base import LabelledQueries, Loss
+from core.losses.listwise import ListwiseObjective, list_weights, write_zeros
 from core.losses.randomness import mix, seed_parameter, shuffle
 from core.losses.ranks import label_levels, label_order
 from core.parameters import check, parameter
@@ -102,7 +102,7 @@ def _listmle(
 
 
 @dataclass(frozen=True)
-class ListMle(ListwiseLoss):
+class ListMle(Loss):
     """ListMLE: −ln P(ideal ranking), Σ_{t<n} [ln Σ_{k>=t} e^{s_k} − s_t], documents by descending label.
 
     Documents of equal label come in an order that is drawn anew in each iteration, or in input order. The
@@ -137,28 +137,16 @@ class ListMle(ListwiseLoss):
         """The seed, where nothing is drawn."""
         return {} if self.is_random else {"seed": "ties is random"}
 
-    def prepare(
-        self,
-        labels: FloatArray,
-        query_boundaries: Int64Array,
-        query_weights: Float64Array | None = None,
-        document_weights: Float64Array | None = None,
-    ) -> ListwiseObjective:
-        """Bind the loss to a dataset."""
-        boundaries, labels, weights = self.checked(labels, query_boundaries, query_weights)
+    def _bind(self, queries: LabelledQueries) -> ListwiseObjective:
+        labels, boundaries = queries.labels, queries.boundaries
+        weights = list_weights(queries)
         weights[label_levels(labels, boundaries)[1] < 2] = 0.0
         order = label_order(labels, boundaries)
         ordered = labels[order]
         betas = self.position_weights(ordered, boundaries)
-        of_documents = weights_or_ones(document_weights, len(labels))
+        of_documents = queries.each_document_weight()
 
-        def fill(
-            scores: Float64Array,
-            iteration: int,
-            gradient: FloatArray,
-            hessian: FloatArray,
-            value: Float64Array,
-        ) -> None:
+        def fill(scores: Float64Array, iteration: int, *outputs: FloatArray) -> None:
             key = np.uint64(mix(np.uint64(self.seed or 0), iteration))
             _listmle(
                 scores,
@@ -170,9 +158,7 @@ class ListMle(ListwiseLoss):
                 betas,
                 self.is_random,
                 key,
-                gradient,
-                hessian,
-                value,
+                *outputs,
             )
 
         return ListwiseObjective(fill, len(weights), len(labels))

@@ -1,13 +1,11 @@
 """What the listwise losses share: a loop over queries, one kernel each, and no pairs."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable
 
 import numpy as np
 
 from core.jit import bare
-from core.losses.base import Terms, checked_scores, weights_or_ones
+from core.losses.base import LabelledQueries, Terms, checked_scores
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # (scores, iteration, gradient, hessian, value): fills the three outputs.
@@ -52,51 +50,9 @@ class ListwiseObjective:
         return terms
 
 
-@dataclass(frozen=True)
-class ListwiseLoss:
-    """A loss of a query's whole list."""
-
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    formula: ClassVar[str]
-    source: ClassVar[str]
-
-    @property
-    def is_random(self) -> bool:
-        """Return False: nothing is drawn."""
-        return False
-
-    def __call__(
-        self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0
-    ) -> Terms:
-        """Evaluate the loss once, for inspection."""
-        return self.prepare(labels, query_boundaries).terms(scores, iteration)
-
-    def check_labels(self, labels: FloatArray) -> None:
-        """Any label >= 0 will do."""
-
-    def idle_hyperparameters(self) -> Mapping[str, str]:
-        """None: all of them count."""
-        return {}
-
-    def prepare(
-        self,
-        labels: FloatArray,
-        query_boundaries: Int64Array,
-        query_weights: Float64Array | None = None,
-        document_weights: Float64Array | None = None,
-    ) -> ListwiseObjective:
-        """Bind the loss to a dataset."""
-        raise NotImplementedError
-
-    @staticmethod
-    def checked(
-        labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array | None
-    ) -> tuple[Int64Array, Float64Array, Float64Array]:
-        """Return boundaries, labels and query weights as kernels need them, 0 for a query of one document."""
-        boundaries = np.ascontiguousarray(query_boundaries, np.int64)
-        weights = weights_or_ones(query_weights, len(boundaries) - 1)
-        return boundaries, np.asarray(labels, np.float64), np.where(np.diff(boundaries) > 1, weights, 0.0)
+def list_weights(queries: LabelledQueries) -> Float64Array:
+    """Return the queries' weights, 0 for a query of one document."""
+    return np.where(np.diff(queries.boundaries) > 1, queries.query_weights, 0.0)
 
 
 def softmax_by_query(values: Float64Array, query_boundaries: Int64Array) -> Float64Array:

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from core.errors import InvalidInput
 from core.gains import DISCOUNTS, Gain, distance_weights, gains, inverse_discounts
-from core.losses.base import Terms, weights_or_ones
+from core.losses.base import LabelledQueries, Loss
 from core.losses.pairwise import PairwiseObjective
 from core.losses.plan import BY_LABELS, BY_ROW, LOGISTIC, UNTRUNCATED, pairwise_plan
 from core.losses.randomness import seed_parameter
@@ -19,7 +19,7 @@ from core.types import Float64Array, FloatArray, Int64Array
 
 
 @dataclass(frozen=True)
-class PairwiseLoss:
+class PairwiseLoss(Loss):
     """Σ w_ij φ(s_i − s_j) over pairs with y_i > y_j, the weights w frozen at the present ranks.
 
     With a truncation level τ the pairs with min(π_i, π_j) <= τ are kept; with a pair selection also those
@@ -33,11 +33,6 @@ class PairwiseLoss:
     equal, and multiplies the query by log2(1 + S) / S with S twice the sum of the pairs' pulls, as LightGBM
     does.
     """
-
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    formula: ClassVar[str]
-    source: ClassVar[str]
 
     sigma: float = parameter(1.0, "Slope σ of the pair's loss.", minimum=0.0, above=True, maximum=1000.0)
     truncation_level: int | None = parameter(
@@ -81,15 +76,6 @@ class PairwiseLoss:
         weighting = self.parts().get("weighting", BY_ROW)
         return self.truncation_level is not None or weighting not in (BY_ROW, BY_LABELS)
 
-    def __call__(
-        self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0
-    ) -> Terms:
-        """Evaluate the loss once, for inspection."""
-        return self.prepare(labels, query_boundaries).terms(scores, iteration)
-
-    def check_labels(self, labels: FloatArray) -> None:
-        """Any label >= 0 will do."""
-
     def idle_hyperparameters(self) -> Mapping[str, str]:
         """What the soft assignment and random choices take, where ranks or chance decide nothing."""
         idle: dict[str, str] = {}
@@ -103,16 +89,8 @@ class PairwiseLoss:
             idle["seed"] = "pair_selection is random or all-random, or assignment is soft"
         return idle
 
-    def prepare(
-        self,
-        labels: FloatArray,
-        query_boundaries: Int64Array,
-        query_weights: Float64Array | None = None,
-        document_weights: Float64Array | None = None,
-    ) -> PairwiseObjective:
-        """Bind the loss to a dataset."""
-        boundaries = np.ascontiguousarray(query_boundaries, np.int64)
-        values = np.asarray(labels, np.float64)
+    def _bind(self, queries: LabelledQueries) -> PairwiseObjective:
+        labels, boundaries = queries.labels, queries.boundaries
         discounts = self.rank_discounts(int(np.diff(boundaries).max(initial=0)) + 1)
         parts: dict[str, Any] = {
             "all_pairs": False,
@@ -123,11 +101,11 @@ class PairwiseLoss:
             **self.parts(),
         }
         plan = pairwise_plan(
-            values,
+            labels,
             boundaries,
-            weights_or_ones(query_weights, len(boundaries) - 1),
-            document_weights=weights_or_ones(document_weights, 0),
-            label_values=np.ascontiguousarray(self.label_values(values, boundaries, discounts), np.float64),
+            queries.query_weights,
+            document_weights=queries.document_weights,
+            label_values=np.ascontiguousarray(self.label_values(labels, boundaries, discounts), np.float64),
             discounts=discounts,
             distance_weights=distance_weights(discounts),
             sigma=self.sigma,

@@ -1,17 +1,16 @@
 """Pointwise losses: each document for itself."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from core.losses.base import Terms, weights_or_ones
+from core.losses.base import LabelledQueries, Loss, Terms
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 
 @dataclass(frozen=True)
-class MeanSquaredError:
+class MeanSquaredError(Loss):
     """Regression on the label: ½ Σ (s − y)².
 
     Gradient s − y, hessian 1. Unlike the pairwise losses it is not zero on queries of one label.
@@ -33,37 +32,10 @@ class MeanSquaredError:
         "Labels are amounts to be predicted, or as the plain baseline that looks at no other document"
     )
 
-    @property
-    def is_random(self) -> bool:
-        """Return False: nothing is drawn."""
-        return False
-
-    def __call__(
-        self, scores: FloatArray, labels: FloatArray, query_boundaries: Int64Array, iteration: int = 0
-    ) -> Terms:
-        """Evaluate the loss once, for inspection."""
-        return self.prepare(labels, query_boundaries).terms(scores, iteration)
-
-    def check_labels(self, labels: FloatArray) -> None:
-        """Any label >= 0 will do."""
-
-    def idle_hyperparameters(self) -> Mapping[str, str]:
-        """None: there are none."""
-        return {}
-
-    def prepare(
-        self,
-        labels: FloatArray,
-        query_boundaries: Int64Array,
-        query_weights: Float64Array | None = None,
-        document_weights: Float64Array | None = None,
-    ) -> "SquaredErrorObjective":
-        """Bind the loss to a dataset."""
-        by_query = weights_or_ones(query_weights, len(query_boundaries) - 1)
-        weights = np.repeat(by_query, np.diff(query_boundaries)) * weights_or_ones(
-            document_weights, len(labels)
-        )
-        return SquaredErrorObjective(np.asarray(labels, np.float64), query_boundaries, weights)
+    def _bind(self, queries: LabelledQueries) -> "SquaredErrorObjective":
+        by_query = np.repeat(queries.query_weights, np.diff(queries.boundaries))
+        weights = by_query * queries.each_document_weight()
+        return SquaredErrorObjective(queries.labels, queries.boundaries, weights)
 
 
 class SquaredErrorObjective:

@@ -8,8 +8,8 @@ from numba import prange
 
 from core.gains import gains
 from core.jit import compiled, parallel
-from core.losses.base import weights_or_ones
-from core.losses.listwise import ListwiseLoss, ListwiseObjective, softmax_by_query, write_zeros
+from core.losses.base import LabelledQueries, Loss
+from core.losses.listwise import ListwiseObjective, list_weights, softmax_by_query, write_zeros
 from core.losses.randomness import mix, seed_parameter, uniform
 from core.parameters import check, parameter
 from core.types import Float64Array, FloatArray, Int64Array
@@ -94,7 +94,7 @@ def _xe_ndcg(
 
 
 @dataclass(frozen=True)
-class ListNet(ListwiseLoss):
+class ListNet(Loss):
     """ListNet (top one): −Σ t ln softmax(σs), the cross entropy between targets from labels and scores.
 
     Gradient σ (T softmax − t) with T = Σ t, hessian σ² T softmax (1 − softmax). Targets: `label`, y / Σ y,
@@ -133,27 +133,14 @@ class ListNet(ListwiseLoss):
         if self.target == "gain-softmax":
             gains("exp2", labels, "/loss/target")
 
-    def prepare(
-        self,
-        labels: FloatArray,
-        query_boundaries: Int64Array,
-        query_weights: Float64Array | None = None,
-        document_weights: Float64Array | None = None,
-    ) -> ListwiseObjective:
-        """Bind the loss to a dataset."""
-        boundaries, labels, weights = self.checked(labels, query_boundaries, query_weights)
-        targets = self._targets(labels, boundaries) * weights_or_ones(document_weights, len(labels))
+    def _bind(self, queries: LabelledQueries) -> ListwiseObjective:
+        boundaries, weights = queries.boundaries, list_weights(queries)
+        targets = self._targets(queries.labels, boundaries) * queries.each_document_weight()
 
-        def fill(
-            scores: Float64Array,
-            _iteration: int,
-            gradient: FloatArray,
-            hessian: FloatArray,
-            value: Float64Array,
-        ) -> None:
-            _listnet(scores, boundaries, weights, targets, self.sigma, gradient, hessian, value)
+        def fill(scores: Float64Array, _iteration: int, *outputs: FloatArray) -> None:
+            _listnet(scores, boundaries, weights, targets, self.sigma, *outputs)
 
-        return ListwiseObjective(fill, len(weights), len(labels))
+        return ListwiseObjective(fill, len(weights), len(queries.labels))
 
     def _targets(self, labels: Float64Array, query_boundaries: Int64Array) -> Float64Array:
         if self.target == "softmax":
@@ -167,7 +154,7 @@ class ListNet(ListwiseLoss):
 
 
 @dataclass(frozen=True)
-class XeNdcg(ListwiseLoss):
+class XeNdcg(Loss):
     """XE-NDCG: cross entropy with randomised targets, a convex bound of NDCG.
 
     −Σ p ln softmax(s) with p ∝ 2^y − γ, γ drawn from U(0, 1) for each document anew each iteration.
@@ -197,26 +184,13 @@ class XeNdcg(ListwiseLoss):
         """Each label must have a gain."""
         gains("exp2", labels, "/loss")
 
-    def prepare(
-        self,
-        labels: FloatArray,
-        query_boundaries: Int64Array,
-        query_weights: Float64Array | None = None,
-        document_weights: Float64Array | None = None,
-    ) -> ListwiseObjective:
-        """Bind the loss to a dataset."""
-        boundaries, labels, weights = self.checked(labels, query_boundaries, query_weights)
-        powers = gains("exp2", labels, "/loss") + 1.0
-        of_documents = weights_or_ones(document_weights, len(labels))
+    def _bind(self, queries: LabelledQueries) -> ListwiseObjective:
+        boundaries, weights = queries.boundaries, list_weights(queries)
+        powers = gains("exp2", queries.labels, "/loss") + 1.0
+        of_documents = queries.each_document_weight()
 
-        def fill(
-            scores: Float64Array,
-            iteration: int,
-            gradient: FloatArray,
-            hessian: FloatArray,
-            value: Float64Array,
-        ) -> None:
+        def fill(scores: Float64Array, iteration: int, *outputs: FloatArray) -> None:
             key = np.uint64(mix(np.uint64(self.seed or 0), iteration))
-            _xe_ndcg(scores, boundaries, weights, powers, of_documents, key, gradient, hessian, value)
+            _xe_ndcg(scores, boundaries, weights, powers, of_documents, key, *outputs)
 
-        return ListwiseObjective(fill, len(weights), len(labels))
+        return ListwiseObjective(fill, len(weights), len(queries.labels))
