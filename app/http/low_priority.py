@@ -20,7 +20,7 @@ from core.errors import RankeryError
 from core.store import Store, StoreSettings
 from core.subprocesses import module_command, module_environment
 
-_NICE = 10
+_NICE = 19
 
 Result = TypeVar("Result")
 

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from app.datasets.browsing import DatasetFiles
-from app.models.export_schemas import ExportQuery, ParityQuery
+from app.models.export_schemas import ExportParity, ExportQuery, ParityQuery
 from app.services import Services
 from core.data import RankingDataset
 from core.data.fitting import AbsentFeatures, fit_features
@@ -85,9 +85,9 @@ def made_archive(asked: ParityQuery, model: Model, store: Store) -> ExportedFile
     return ExportedFile(proven(store, model, asked).packed(), "application/zip", filename)
 
 
-def made_parity(asked: ParityQuery, model: Model, store: Store) -> dict[str, Any]:
-    """Return the proof as it is shown; raises as `proven`."""
-    return proven(store, model, asked).view()
+def made_parity(asked: ParityQuery, model: Model, store: Store) -> bytes:
+    """Return the proof as JSON, which all who wait for it get; raises as `proven`."""
+    return ExportParity.model_validate(proven(store, model, asked).view()).model_dump_json().encode()
 
 
 def exported(store: Store, model: Model, asked: ExportQuery) -> Export:
