@@ -1,7 +1,9 @@
 """Fixtures that tests of several packages share."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
@@ -23,15 +25,25 @@ _REPOSITORY = Path(__file__).parents[1]
 _FOLDERS_OF_SERVICES = ("browser", "faults", "guide", "integration", "rankery", "security")
 
 
-@pytest.hookimpl(tryfirst=True)  # before the marks are read
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # meanwhile marks are read and parameters sorted
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Keep tests that share a service in one process, where tests run in several, and begin with those."""
     for item in items:
         group = _shared_by(item)
         if group is not None:
             item.add_marker(pytest.mark.xdist_group(group))
-    # The long ones first: the short ones fill up what is left of each process's time.
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+    yield
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> tuple[bool, str]:
+    """Put groups first: short tests fill up what is left of each process's time.
+
+    Within the group that shares a service, one kind of store comes after the other, so that each starts once.
+    """
+    call: Any = getattr(item, "callspec", None)
+    kind = call.params.get("service_kind", "") if call else ""
+    return item.get_closest_marker("xdist_group") is None, kind
 
 
 def _shared_by(item: pytest.Item) -> str | None:
