@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi.concurrency import run_in_threadpool
 from fastapi_offline import FastAPIOffline
 
@@ -51,7 +51,11 @@ from core.store import Store, WakeUps
 LOCK_SECONDS = 5
 MOST_DAMAGED_NAMED = 20
 
-_V1 = (
+# Paths are compared in this order, and the first ones are asked for most.
+_ROUTERS = (
+    scoring.router,
+    inference.infer_router,
+    inference.router,
     datasets.router,
     jobs.router,
     jobs.polled_router,
@@ -71,6 +75,10 @@ _V1 = (
     export_routes.formats_router,
     auth.keys_router,
     auth.audit_router,
+    monitoring.health_router,
+    monitoring.metrics_router,
+    dashboard.router,
+    dashboard.sign_in_router,
 )
 
 
@@ -132,22 +140,11 @@ def create_app(settings: ApiSettings) -> FastAPI:
         summary="Learning to rank over HTTP",
         description=openapi.DESCRIPTION,
         openapi_tags=[dict(tag) for tag in openapi.TAGS],
-        generate_unique_id_function=openapi.operation_id,
         redirect_slashes=False,
         lifespan=lifespan,
     )
-    # Paths are compared in this order, and these are asked for most.
-    application.include_router(scoring.router, prefix="/v1")
-    application.include_router(inference.infer_router)
-    application.include_router(inference.router)
-    v1 = APIRouter(prefix="/v1")
-    for router in _V1:
-        v1.include_router(router)
-    application.include_router(v1)
-    application.include_router(monitoring.health_router)
-    application.include_router(monitoring.metrics_router)
-    application.include_router(dashboard.router)
-    application.include_router(dashboard.sign_in_router)
+    for router in _ROUTERS:
+        application.router.routes.extend(router.routes)
     dashboard.mount_static(application)
     mount_guide(application)
     # The last one added is the first to see a request.

@@ -3,17 +3,17 @@
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query
+from fastapi import Body, Query
 from starlette.responses import Response
 
 from app.auth.schemas import AuditPage, Key, KeyPage, KeyRequest, NewKey
 from app.http.caller import UseCaller
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
-from app.http.route import JsonRoute
+from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.services import UseServices
 
-audit_router = APIRouter(prefix="/audit", tags=["keys"], route_class=JsonRoute)
+audit_router = Router(prefix="/v1/audit", tags=["keys"], route_class=JsonRoute)
 
 
 @audit_router.get("", summary="List the audit", responses={**NOT_MODIFIED, **problems(422)})
@@ -35,7 +35,7 @@ def list_audit(
     return AuditPage.model_validate(page)
 
 
-keys_router = APIRouter(prefix="/keys", tags=["keys"], route_class=JsonRoute)
+keys_router = Router(prefix="/v1/keys", tags=["keys"], route_class=JsonRoute)
 
 _EXAMPLES: Any = {
     "worker": {

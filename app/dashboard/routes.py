@@ -1,6 +1,5 @@
 """The dashboard's pages. Each is a template whose script fetches its content from `/v1`."""
 
-from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -9,9 +8,10 @@ from app.dashboard.assets import plotly_url, templates
 from app.dashboard.own_files import files_url, modules_of
 from app.http.caller import caller_in
 from app.http.path_parameters import any_text
+from app.http.route import Router
 from core.jobs import JobKind, JobStatus
 
-router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+router = Router(include_in_schema=False, default_response_class=HTMLResponse)
 
 
 @router.get("/")

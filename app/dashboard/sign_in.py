@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import parse_qs, urlsplit
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
@@ -17,9 +17,10 @@ from app.auth.scopes import SIGN_IN, SIGN_OUT
 from app.dashboard.assets import templates
 from app.http.bodies import too_large
 from app.http.caller import READ, Caller, caller_of, let_in
+from app.http.route import Router
 from app.services import Services, UseServices
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 MAX_FORM_BYTES = 2**14
 _MAX_FIELDS = 8

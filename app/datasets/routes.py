@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Query, Request
+from fastapi import Body, Query, Request
 from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from starlette.responses import Response
 
@@ -22,7 +22,7 @@ from app.http.idempotency import BodySha256, IdempotencyKey, UseIdempotencyKey
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.path_parameters import any_text
 from app.http.responses import ACCEPTED, accepted
-from app.http.route import QUERY_ID, JsonRoute
+from app.http.route import QUERY_ID, JsonRoute, Router
 from app.http.schemas import Cursor, DatasetName, Limit
 from app.http.uploads import receive_upload, receiving, refuse_declared_size
 from app.services import Services, UseServices
@@ -32,7 +32,7 @@ from core.store import Dataset as DatasetRow
 from core.store import Job, Transaction
 from core.store.artifacts.artifacts import Artifacts
 
-router = APIRouter(prefix="/datasets", tags=["datasets"], route_class=JsonRoute)
+router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
 
 _FILE_PART = {"type": "string", "format": "binary", "minLength": 1}
 _UPLOAD_PROPERTIES: dict[str, Any] = {

@@ -1,17 +1,15 @@
 """Catalogue of the registered losses and metrics."""
 
-from fastapi import APIRouter
-
 from app.evaluation.metric_schemas import DiagnosticDescription, MetricCatalogue, MetricDescription
 from app.http.openapi import NOT_MODIFIED, problems
-from app.http.route import JsonRoute
+from app.http.route import JsonRoute, Router
 from app.jobs.contract_schemas import Conventions
 from app.jobs.parameter_schemas import LossCatalogue, LossDescription, describe
 from core.diagnostics import DIAGNOSTICS
 from core.losses import LOSSES
 from core.metrics import METRICS, PRESETS, parse_metric, trec_eval_spelling
 
-router = APIRouter(tags=["catalogue"], route_class=JsonRoute)
+router = Router(prefix="/v1", tags=["catalogue"], route_class=JsonRoute)
 
 
 @router.get("/losses", summary="List losses", responses={**NOT_MODIFIED, **problems()})

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Any, BinaryIO, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
@@ -15,7 +15,7 @@ from app.http.idempotency import UseIdempotencyKey
 from app.http.openapi import NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.parquet_pages import ranking_batches, read_queries, read_query
 from app.http.responses import ACCEPTED
-from app.http.route import JsonRoute
+from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.jobs.file_uploads import receive_file
 from app.jobs.schemas import Job
@@ -27,7 +27,7 @@ from core.store import Ranking as RankingRow
 from core.store import new_id
 from core.store.artifacts.keys import ranking_key, run_key
 
-router = APIRouter(prefix="/rankings", tags=["results"], route_class=JsonRoute)
+router = Router(prefix="/v1/rankings", tags=["results"], route_class=JsonRoute)
 
 PARQUET = "application/vnd.apache.parquet"
 BLOCK_BYTES = 2**20

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
 from app.evaluation.compared_queries import ComparedQueries
@@ -17,12 +17,12 @@ from app.evaluation.comparison_schemas import (
 from app.evaluation.schemas import Evaluation, EvaluationPage, QueryValues, QueryValuesPage
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.parquet_pages import read_rows
-from app.http.route import JsonRoute
+from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.services import UseServices
 from core.store.artifacts.keys import evaluation_key
 
-comparisons_router = APIRouter(prefix="/comparisons", tags=["results"], route_class=JsonRoute)
+comparisons_router = Router(prefix="/v1/comparisons", tags=["results"], route_class=JsonRoute)
 
 
 @comparisons_router.get("", summary="List comparisons", responses={**NOT_MODIFIED, **problems(422)})
@@ -101,7 +101,7 @@ def get_query_rankings(
     return ComparedQueries(services.store, comparison_id).rankings(query_id, top)
 
 
-router = APIRouter(prefix="/evaluations", tags=["results"], route_class=JsonRoute)
+router = Router(prefix="/v1/evaluations", tags=["results"], route_class=JsonRoute)
 
 Wanted = Annotated[str | None, Field(max_length=64, pattern=PRINTABLE)]
 

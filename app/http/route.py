@@ -4,13 +4,14 @@ from collections.abc import Callable, Coroutine
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import HTTPException, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from app.http.bodies import JsonRequest
 from app.http.caching import conditional
+from app.http.openapi import operation_id
 from app.services import services_of
 from app.settings import ApiSettings
 
@@ -18,6 +19,17 @@ from app.settings import ApiSettings
 QUERY_ID = "query_id"
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class Router(APIRouter):
+    """Routes of a feature, with their whole paths.
+
+    The application takes them as they are: included routers are built again for each application, which takes
+    0.1 s, and are slower to match.
+    """
+
+    def __init__(self, prefix: str = "", **options: Any) -> None:
+        super().__init__(prefix=prefix, generate_unique_id_function=operation_id, **options)
 
 
 class JsonRoute(APIRoute):

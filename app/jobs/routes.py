@@ -2,14 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query
+from fastapi import Body, Query
 from starlette.responses import Response
 
 from app.http.caller import UseCaller
 from app.http.idempotency import BodySha256, UseIdempotencyKey
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
-from app.http.route import JsonRoute, PolledRoute
+from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import Cursor, Id, Limit
 from app.jobs.learning_curves import learning_curves
 from app.jobs.requests import BATCH_EXAMPLES, REQUEST_EXAMPLES, JobBatchRequest, JobRequest
@@ -26,8 +26,8 @@ from app.jobs.submission import submit, submit_all
 from app.services import UseServices
 from core.jobs import JobKind, JobStatus, orphaned_artifacts
 
-router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=JsonRoute)
-polled_router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=PolledRoute)
+router = Router(prefix="/v1/jobs", tags=["jobs"], route_class=JsonRoute)
+polled_router = Router(prefix="/v1/jobs", tags=["jobs"], route_class=PolledRoute)
 
 
 @router.post(

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Path
+from fastapi import Body, Path
 from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
@@ -10,7 +10,7 @@ from app.http.caller import UseCaller
 from app.http.idempotency import BodySha256, UseIdempotencyKey
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
-from app.http.route import JsonRoute
+from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit
 from app.jobs.schemas import Job
 from app.models.alias_schemas import Alias, AliasHistory, AliasList, AliasRequest, Gate, GateRequest
@@ -19,7 +19,7 @@ from app.models.schemas import Model
 from app.services import UseServices
 from core.store import ModelAlias, Transaction
 
-router = APIRouter(prefix="/models/{name}/aliases", tags=["models"], route_class=JsonRoute)
+router = Router(prefix="/v1/models/{name}/aliases", tags=["models"], route_class=JsonRoute)
 
 Name = Annotated[str, Path(description="The model's name", examples=["web"])]
 AliasName = Annotated[str, Path(description="The alias", examples=["champion"])]
@@ -130,7 +130,7 @@ def _model(tx: Transaction, row: ModelAlias) -> Model:
     return Model.of(row.model, tx.models.aliases_of([row.model_id])[row.model_id])
 
 
-gates_router = APIRouter(prefix="/models/{name}/aliases/{alias}/gate", tags=["models"], route_class=JsonRoute)
+gates_router = Router(prefix="/v1/models/{name}/aliases/{alias}/gate", tags=["models"], route_class=JsonRoute)
 
 _GATE_EXAMPLES: Any = {
     "not-worse": {

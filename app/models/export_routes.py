@@ -4,14 +4,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Body, Query
+from fastapi import Body, Query
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app.http.expensive_reads import CallersReads
 from app.http.low_priority import LOW_PRIORITY
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
-from app.http.route import JsonRoute
+from app.http.route import JsonRoute, Router
 from app.http.thread_pools import EXPORTS
 from app.models.export_schemas import (
     ExportFormat,
@@ -32,8 +32,8 @@ from core.store import Model, Store, StoreSettings
 Made = TypeVar("Made")
 AskedFor = TypeVar("AskedFor", bound=ExportQuery)
 
-router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
-formats_router = APIRouter(tags=["catalogue"], route_class=JsonRoute)
+router = Router(prefix="/v1/models", tags=["models"], route_class=JsonRoute)
+formats_router = Router(prefix="/v1", tags=["catalogue"], route_class=JsonRoute)
 
 _NAMES = {"bm25": "bm25(title)", "price": "attribute(price)"}
 _EXAMPLES: Any = {

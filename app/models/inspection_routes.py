@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from fastapi.concurrency import run_in_threadpool
 
 from app.http.openapi import NOT_MODIFIED, problems
-from app.http.route import JsonRoute
+from app.http.route import JsonRoute, Router
 from app.http.schemas import Cursor, Limit
 from app.models.exports import model_of
 from app.models.inspection_schemas import Inspection, InspectionPage, ModelImportance, ModelTree
@@ -15,7 +15,7 @@ from app.models.trees import InspectedModel
 from app.services import UseExpensive, UseServices
 from core.inspection import MOST_DEPTH
 
-router = APIRouter(route_class=JsonRoute)
+router = Router(prefix="/v1", route_class=JsonRoute)
 
 
 @router.get(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Path, Query, Request
+from fastapi import Body, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 from starlette.responses import Response
@@ -12,7 +12,7 @@ from app.http.caller import UseCaller
 from app.http.idempotency import BodySha256, UseIdempotencyKey
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.responses import ACCEPTED, accepted
-from app.http.route import JsonRoute
+from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
 from app.jobs.file_uploads import receive_file
 from app.jobs.schemas import Job
@@ -39,8 +39,8 @@ from core.jobs.folders import model_upload_folder
 from core.store import new_id
 from core.store.artifacts.keys import model_upload_key
 
-router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
-names_router = APIRouter(tags=["models"], route_class=JsonRoute)
+router = Router(prefix="/v1/models", tags=["models"], route_class=JsonRoute)
+names_router = Router(prefix="/v1", tags=["models"], route_class=JsonRoute)
 
 Reference = Annotated[
     str,
@@ -138,7 +138,7 @@ def _wanted(tags: Sequence[str]) -> list[tuple[str, str | None]]:
     return [(name, value if colon else None) for name, colon, value in parts]
 
 
-jobs_router = APIRouter(prefix="/models", tags=["models"], route_class=JsonRoute)
+jobs_router = Router(prefix="/v1/models", tags=["models"], route_class=JsonRoute)
 
 
 @jobs_router.post(

@@ -4,21 +4,21 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.probes import TIMEOUT_SECONDS, Probe
 from app.http.problems import not_ready
-from app.http.route import JsonRoute, PolledRoute
+from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import Limit, ResponseModel
 from app.monitoring.schemas import AliasedModel, AliasedModels, Counts, WorkerAtWork, WorkerList
 from app.services import UseServices
 from core.errors import StoreUnavailable
 from core.store import MODEL_NAME
 
-health_router = APIRouter(tags=["health"])
+health_router = Router(tags=["health"])
 
 
 class Health(ResponseModel):
@@ -75,7 +75,7 @@ async def _damaged(probe: Probe[list[str]]) -> list[str]:
         return []  # the check of the database says why
 
 
-metrics_router = APIRouter(include_in_schema=False)
+metrics_router = Router(include_in_schema=False)
 
 
 @metrics_router.get("/metrics")
@@ -85,8 +85,8 @@ async def metrics(request: Request, services: UseServices) -> Response:
     return Response(content, headers={"content-type": content_type, "cache-control": "no-store"})
 
 
-overview_router = APIRouter(tags=["overview"], route_class=JsonRoute)
-polled_overview_router = APIRouter(tags=["overview"], route_class=PolledRoute)
+overview_router = Router(prefix="/v1", tags=["overview"], route_class=JsonRoute)
+polled_overview_router = Router(prefix="/v1", tags=["overview"], route_class=PolledRoute)
 
 
 @overview_router.get("/workers", summary="List workers", responses={**NOT_MODIFIED, **problems()})

@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Request
+from fastapi import Header, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from app.http.bodies import JsonRequest
 from app.http.problems import OUT_OF_MEMORY, kind_of
-from app.http.route import Handle
+from app.http.route import Handle, Router
 from app.scoring.inference_schemas import (
     ANSWER_EXAMPLE,
     REQUEST_BODY,
@@ -79,8 +79,8 @@ class InferRoute(InferenceRoute):
         return await _infer(services_of(request), reference, await request.body(), None)
 
 
-router = APIRouter(prefix="/v2", tags=["inference"], route_class=InferenceRoute)
-infer_router = APIRouter(prefix="/v2", tags=["inference"], route_class=InferRoute)
+router = Router(prefix="/v2", tags=["inference"], route_class=InferenceRoute)
+infer_router = Router(prefix="/v2", tags=["inference"], route_class=InferRoute)
 
 Name = Annotated[
     str,

@@ -4,12 +4,12 @@ from contextlib import suppress
 from json import JSONDecodeError
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Request
+from fastapi import Body, Request
 from starlette.responses import Response
 
 from app.http.bodies import JsonRequest
 from app.http.openapi import BODY_PROBLEMS, problems
-from app.http.route import Handle, JsonRoute
+from app.http.route import Handle, JsonRoute, Router
 from app.http.thread_pools import EXPLANATIONS
 from app.models.routes import Reference
 from app.scoring import tables
@@ -55,7 +55,7 @@ class ScoringRoute(JsonRoute):
         return await handle(request)
 
 
-router = APIRouter(prefix="/models", tags=["models"], route_class=ScoringRoute)
+router = Router(prefix="/v1/models", tags=["models"], route_class=ScoringRoute)
 
 _RANK_EXAMPLES: Any = {
     "by-name": {
