@@ -56,8 +56,8 @@ test: develop ## run all tests: unit, real processes, browser; those of the stor
 	$(PYTEST)
 
 .PHONY: test-fast
-test-fast: develop ## run the tests that need no browser, no service and no more than a few seconds each
-	$(PYTEST) -m "not long" tests/core tests/app tests/worker
+test-fast: .venv/.developed $(CLIENT) ## two minutes of tests: no browser, no servers, nothing that takes a second
+	$(PYTEST) --store embedded -m "not long" tests/core tests/app tests/worker
 
 .PHONY: test-servers
 test-servers: develop ## run all tests that have a store on PostgreSQL with S3, those of the application and the worker, too
@@ -135,7 +135,7 @@ bench-coherency: develop ## share of queries with an incoherent gradient by iter
 	$(BIN)/python -m benchmarks.coherency
 
 .PHONY: check
-check: develop ## ruff, mypy --strict, import contracts, doc examples
+check: .venv/.developed $(CLIENT) ## ruff, mypy --strict, import contracts, doc examples
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

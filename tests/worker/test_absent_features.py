@@ -101,6 +101,7 @@ def test_only_what_trees_use_is_missed(workshop: Workshop) -> None:
     assert (job.status, job.findings) == ("succeeded", None)
 
 
+@pytest.mark.long
 def test_absent_features_are_zero_in_letor_and_missing_elsewhere(workshop: Workshop) -> None:
     """The numbers are those of a dataset that says so."""
     for names, value in ((NUMBERED, 0.0), (NAMED, np.nan)):
@@ -117,6 +118,7 @@ def test_absent_features_are_zero_in_letor_and_missing_elsewhere(workshop: Works
         assert jobs[0].metrics == jobs[1].metrics is not None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("names", [NUMBERED, NAMED], ids=["numbered", "named"])
 def test_a_training_looks_before_it_trains(workshop: Workshop, names: tuple[str, ...]) -> None:
     """Most features absent from validation or test: refused at once; some: reported on job and evaluation."""

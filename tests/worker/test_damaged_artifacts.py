@@ -76,6 +76,7 @@ def damaged(store: Store) -> list[str]:
         return tx.digests.damaged(99)
 
 
+@pytest.mark.long
 def test_no_model_comes_of_altered_parquet(workshop: Workshop, content: bytes) -> None:
     """The job fails, names the artifact, and the next one after it was put back succeeds."""
     dataset = upload(workshop, content)

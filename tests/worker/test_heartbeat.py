@@ -38,6 +38,7 @@ def interruption(run: JobRun, limit_seconds: float = 10.0) -> Exception:
     raise AssertionError("nothing came in the job's way")
 
 
+@pytest.mark.long
 def test_the_lease_is_renewed_while_the_job_works(store: Store, claim_job: Claim) -> None:
     """A job that reports nothing for longer than its lease keeps it."""
     run = claim_job(lease_seconds=2.0)

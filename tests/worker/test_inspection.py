@@ -80,6 +80,7 @@ def test_named_features_are_followed_in_that_order(workshop: Workshop, dataset: 
     assert (importance["mean"], importance["upper"]) == (0.0, 0.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", ["labels", "features"])
 def test_data_that_do_not_fit_end_the_job(workshop: Workshop, dataset: RankingDataset, change: str) -> None:
     """The problem says what is wrong."""

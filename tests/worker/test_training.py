@@ -167,6 +167,7 @@ def test_datasets_are_compared(workshop: Workshop, dataset: RankingDataset) -> N
     assert not codes & {finding["code"] for finding in alone.findings or ()}
 
 
+@pytest.mark.long
 def test_a_seed_without_effect_is_told(workshop: Workshop, dataset: RankingDataset) -> None:
     """With the job; not where queries are drawn by it, nor where the loss or the sampling draws."""
     dataset_id, other = workshop.add(dataset, "d1"), workshop.add(dataset.select_queries(range(9)), "d2")
@@ -259,6 +260,7 @@ def test_a_disk_that_keeps_nothing_does_not_stop_a_job(
     assert workshop.train(workshop.add(dataset, "d1"), validation={"fraction": 0.3}).status == "succeeded"
 
 
+@pytest.mark.long
 def test_a_model_tells_what_it_was_made_of(workshop: Workshop, dataset: RankingDataset) -> None:
     """Its datasets by role with their content, what was asked for, and what decides the bytes."""
     train_id, test_id = workshop.add(dataset, "d1"), workshop.add(dataset.select_queries(range(9)), "d2")

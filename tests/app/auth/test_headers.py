@@ -1,5 +1,7 @@
 """What browsers are told about every answer."""
 
+import pytest
+
 from tests.app.auth.conftest import Bearer
 from tests.app.conftest import TestClient
 
@@ -20,6 +22,7 @@ ANSWERS = [
 ]
 
 
+@pytest.mark.long
 def test_every_answer_is_closed_to_others(client: TestClient, bearer: Bearer) -> None:
     """Nothing may frame it, guess its type, read it from another origin, or run a script that is not ours."""
     for method, path, status in ANSWERS:

@@ -4,6 +4,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from fastapi import FastAPI
 
 from app import ApiSettings
@@ -41,6 +42,7 @@ def test_the_first_key_closes_the_service(client: TestClient) -> None:
     assert client.get("/v1/jobs", headers={"Authorization": f"bearer  {made['secret']}"}).status_code == 200
 
 
+@pytest.mark.long
 def test_the_service_stays_closed_when_its_last_key_is_revoked(
     client: TestClient, bearer: Bearer, store: Store
 ) -> None:
@@ -139,6 +141,7 @@ def test_a_revoked_key_is_refused_at_once_where_it_was_revoked(client: TestClien
     assert client.delete("/v1/keys/key_1", headers=bearer("admin")).status_code == 404
 
 
+@pytest.mark.long
 def test_a_key_revoked_elsewhere_is_refused_within_a_second(
     client: TestClient, bearer: Bearer, store: Store
 ) -> None:

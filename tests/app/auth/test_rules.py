@@ -93,6 +93,7 @@ CASES = [
 INCLUDED = {READ: {READ}, SCORE: {SCORE}, WRITE: {READ, WRITE}, ADMIN: {READ, SCORE, WRITE, ADMIN}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scope", INCLUDED)
 def test_a_key_does_what_its_scope_includes_and_nothing_else(
     client: TestClient, bearer: Bearer, scope: str

@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Callable
 
+import pytest
+
 from core.store import Store
 from tests.app.conftest import TestClient
 
@@ -39,6 +41,7 @@ def test_datasets_are_listed_by_status(client: TestClient, ready_dataset: Callab
     assert [item["id"] for item in client.get("/v1/datasets?status=ready").json()["items"]] == [ready]
 
 
+@pytest.mark.long
 def test_datasets_are_found_by_name_and_by_their_bytes(client: TestClient) -> None:
     """A name may be that of several; what no dataset could have is refused."""
     for name in ("Städte", "towns", "Städte"):

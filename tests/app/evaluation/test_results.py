@@ -144,6 +144,7 @@ def test_an_unknown_result_is_not_found(client: TestClient) -> None:
         assert client.get(f"/v1/{path}").status_code == 404
 
 
+@pytest.mark.long
 @hypothesis.settings(deadline=None)  # the machine may be busy; time is not what is tested
 @given(
     sizes=st.lists(st.integers(1, 9), min_size=1, max_size=12),

@@ -15,7 +15,8 @@ from core.store import Store
 from tests.app.conftest import NO_BROKER
 from tests.app.http.conftest import PATIENCE_SECONDS, eventually
 
-pytestmark = pytest.mark.embedded  # nothing of it depends on the store
+# Nothing of it depends on the store; it starts a server.
+pytestmark = [pytest.mark.embedded, pytest.mark.long]
 
 PROXY, OTHER_PROXY, CLIENT, OTHER_CLIENT = "127.0.0.2", "127.0.1.7", "127.0.0.3", "127.0.0.4"
 CONNECTIONS = 3

@@ -200,6 +200,7 @@ def test_wrong_candidates_count_too(client: TestClient) -> None:
     assert answer.json()["detail"] == "/queries: at most 20 documents are scored at once"
 
 
+@pytest.mark.long
 def test_wrong_features_are_told_once_a_document(client: TestClient) -> None:
     """A million wrong values of one document are one mistake."""
     for features in (["x"] * 300_000, {f"f{n}": "x" for n in range(100_000)}):

@@ -16,6 +16,8 @@ from core.store import Store
 from tests.app.conftest import NO_BROKER
 from tests.app.http.conftest import PATIENCE_SECONDS, eventually
 
+pytestmark = pytest.mark.long
+
 # Far from each other, so that a busy machine does not confuse which of them ended a connection.
 HEAD_SECONDS = 0.6
 IDLE_SECONDS = 1.2

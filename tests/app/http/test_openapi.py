@@ -20,6 +20,7 @@ from app.models.schemas import Model, ModelChanges
 from app.scoring.schemas import RankRequest
 from core.losses import LOSSES
 from core.training import training_spec
+from tests.app.conftest import NO_BROKER
 
 pytestmark = pytest.mark.embedded
 
@@ -97,13 +98,14 @@ CREATING = (
 REPEATABLE = ("roll_back_alias",)
 
 
-@pytest.fixture
-def document(settings: ApiSettings) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The document, which needs no running service."""
+    settings = ApiSettings(data_dir=tmp_path_factory.mktemp("data"), broker_url=NO_BROKER)
     return create_app(settings).openapi()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Every operation by its id."""
     return {

@@ -117,6 +117,7 @@ def test_each_kind_of_request_has_its_bound(client: TestClient) -> None:
     }
 
 
+@pytest.mark.long
 def test_whoever_waits_as_told_is_let_in(client: TestClient) -> None:
     """`Retry-After` is long enough."""
     refused = next(r for r in iter(lambda: client.get("/v1/jobs"), None) if r.status_code == 429)

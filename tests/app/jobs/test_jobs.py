@@ -60,6 +60,7 @@ def test_the_seed_of_a_job_is_that_of_its_loss(
     assert evaluation["diagnostics"]["loss"] == {"name": "xe-ndcg", "seed": expected}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LOSSES)
 def test_every_loss_can_be_submitted(client: TestClient, train_request: dict[str, Any], name: str) -> None:
     """The request schema is derived from the registry, and what it lets through core accepts."""

@@ -105,6 +105,7 @@ def test_features_get_the_engines_names(client: TestClient, add_model: AddModel)
     assert list(json.loads(golden)["features"]) == ["bm25(title)", "pagerank", "attribute(age)"]
 
 
+@pytest.mark.long
 def test_the_proof_is_over_the_test_dataset(
     client: TestClient, add_model: AddModel, add_dataset: AddDataset
 ) -> None:
@@ -124,6 +125,7 @@ def test_the_proof_is_over_the_test_dataset(
     assert _parity(client)["dataset_id"] == training
 
 
+@pytest.mark.long
 def test_without_a_dataset_the_proof_says_so(client: TestClient, add_model: AddModel) -> None:
     """Thresholds are compared all the same, and the golden vectors are made up."""
     add_model("web")
@@ -136,6 +138,7 @@ def test_without_a_dataset_the_proof_says_so(client: TestClient, add_model: AddM
     assert b'"id": "synthetic-1"' in zipfile.ZipFile(io.BytesIO(packed)).read("golden.jsonl")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("queries", "documents", "read"), [(4, 3000, 9000), (1, 10_001, 10_000), (1, 10_000, 10_000)]
 )

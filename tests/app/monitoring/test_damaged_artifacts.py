@@ -127,6 +127,7 @@ def test_an_altered_file_of_a_dataset_is_not_shown(
         assert client.get(addresses[other]).status_code == 200
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("key", ADDRESSES)
 @pytest.mark.parametrize("content", [b"", b"no such format", bytes(4096)], ids=["empty", "text", "zeros"])
 def test_a_file_that_was_never_verified_and_cannot_be_read(

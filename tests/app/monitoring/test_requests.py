@@ -9,6 +9,7 @@ from tests.app.conftest import TestClient
 from tests.app.monitoring.conftest import Samples, named
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "path", "route", "status"),
     [

@@ -19,6 +19,7 @@ async def _compared(form: Form, folder: Path) -> Outcome:
         return [outcome async for outcome in compare(form, application, BODIES, first_seed=1_000_000)][-1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_mutated_requests_are_scored_as_the_reference_scores_them(form: Form, tmp_path: Path) -> None:
     """The same status, the same scores to the bit, and nothing is a fault of ours."""

@@ -120,6 +120,7 @@ def test_one_tensor_may_be_one_feature(client: TestClient, scores: Float64Array,
     assert (unknown.status_code, list(unknown.json())) == (400, ["error"])
 
 
+@pytest.mark.long
 def test_sizes_are_bounded_before_there_is_a_matrix(
     client: TestClient, scores: Float64Array, application: FastAPI
 ) -> None:

@@ -15,6 +15,7 @@ from core.data.arrays import load_arrays, save_arrays
 from tests.core.data.strategies import assert_same, datasets
 
 
+@pytest.mark.long
 @given(st.one_of(datasets(), datasets(weighted=True)), st.booleans())
 def test_a_dataset_comes_back_to_the_same_bits(dataset: RankingDataset, full: bool) -> None:
     """Every field survives, with and without weights of documents and columns of queries."""

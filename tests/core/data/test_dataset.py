@@ -70,6 +70,7 @@ def test_labels_and_features_are_kept_as_they_are() -> None:
     np.testing.assert_array_equal(dataset.features[:, 0], [np.inf, -np.inf, np.nan])
 
 
+@pytest.mark.long
 @given(datasets(weighted=True), st.data())
 def test_selected_queries_keep_their_rows(dataset: RankingDataset, data: st.DataObject) -> None:
     """A selection is the concatenation of the chosen queries' own slices, in the order given."""

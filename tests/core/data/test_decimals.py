@@ -98,6 +98,7 @@ def test_any_decimal_rounds_as_numpy_rounds_it(text: str) -> None:
         assert np.float32(value).tobytes() == _expected(text).tobytes()
 
 
+@pytest.mark.long
 @settings(max_examples=1000)
 @given(st.floats(2.0**-149, 2.0**127, width=32), st.integers(-2, 2), st.integers(1, 40))
 def test_decimals_near_a_halfway_point_round_as_numpy_rounds_them(low: float, step: int, places: int) -> None:
@@ -173,6 +174,7 @@ def test_values_beyond_float32_are_refused(text: str) -> None:
         _read(text)
 
 
+@pytest.mark.long
 def test_a_million_numbers_read_as_numpy_reads_them() -> None:
     """Random decimals of every usual shape, in one file, have the bits of np.float32(float(text))."""
     generator = np.random.default_rng(5)

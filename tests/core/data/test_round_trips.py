@@ -115,6 +115,7 @@ def test_tables_read_back(tmp_path: Path, format: str, packing: str, dataset: Ra
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("packing", PACKINGS)
 @pytest.mark.parametrize("separator", [" ", ",", "\t"])
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -38,6 +38,7 @@ def test_other_values_or_other_places_hash_differently(rows: tuple[list[float], 
     assert first != second
 
 
+@pytest.mark.long
 def test_small_whole_numbers_do_not_collide() -> None:
     """Coarse features, the hard case for sums: a million rows of a few small numbers all differ."""
     grid = np.stack(np.meshgrid(*[np.arange(10.0, dtype=np.float32)] * 6), axis=-1).reshape(-1, 6)

@@ -45,6 +45,7 @@ def _equal_pairs(dataset: RankingDataset) -> list[list[tuple[int, int]]]:
     ]
 
 
+@pytest.mark.long
 @given(small_datasets())
 def test_columns_are_measured_as_numpy_does(dataset: RankingDataset) -> None:
     """Every count of every column, of all values or within queries."""

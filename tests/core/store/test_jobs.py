@@ -58,6 +58,7 @@ def test_claim(store: Store, job: Job) -> None:
     assert claimed.lease_expires_at - claimed.started_at == timedelta(seconds=15)
 
 
+@pytest.mark.long
 def test_one_of_many_threads_claims(store: Store) -> None:
     """Of threads that contend for a job, each with its own transaction, exactly one gets it."""
     with store.begin() as tx:

@@ -15,7 +15,7 @@ from core.store.engines import open_engine
 from tests.servers import PostgresServer, TcpProxy
 from tests.servers.fixtures import Places
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.long]
 
 
 @pytest.fixture

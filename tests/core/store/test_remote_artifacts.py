@@ -15,6 +15,8 @@ from core.errors import NotFound, StoreUnavailable
 from core.store.artifacts.artifacts import Artifacts
 from tests.servers import S3Server, TcpProxy
 
+pytestmark = pytest.mark.long
+
 KEY = "models/mdl_1/model.txt"
 
 

@@ -111,6 +111,7 @@ def test_settings_of_sqlite(store: Store, settings: StoreSettings) -> None:
     assert found == {"journal_mode": "wal", "foreign_keys": 1, "busy_timeout": 30_000, "synchronous": 1}
 
 
+@pytest.mark.long
 def test_many_threads(store: Store) -> None:
     """Forty threads that write and read at once, as many as serve requests, all get through."""
     failures: list[BaseException] = []
@@ -248,6 +249,7 @@ def test_fault(store: Store, tmp_path: Path) -> None:
         tx.jobs.get("job_1")
 
 
+@pytest.mark.long
 @pytest.mark.embedded
 def test_a_lock_that_is_held_ends_writes_and_nothing_else(settings: StoreSettings) -> None:
     """SQLite: a write gives up after the store's own time, a read goes on, and a fault names the lock."""

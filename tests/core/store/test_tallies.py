@@ -48,6 +48,7 @@ def test_what_is_undone_was_not_counted(store: Store) -> None:
     assert _all(store) == []
 
 
+@pytest.mark.long
 def test_nothing_is_lost_between_processes_that_count_at_once(store: Store) -> None:
     """Each addition happens in the database, not to a value read before."""
 

@@ -71,6 +71,7 @@ def test_no_broker(caplog: pytest.LogCaptureFixture) -> None:
     wakeups.close()
 
 
+@pytest.mark.long
 def test_a_broker_that_hangs() -> None:
     """A broker that takes connections but never answers costs about a second."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -95,6 +96,7 @@ def test_a_broker_that_comes_back(tmp_path: Path, broker: str) -> None:
     wakeups.close()
 
 
+@pytest.mark.long
 def test_the_first_message_imports_nothing_more() -> None:
     """Its imports would keep the requests of an event loop waiting; they are made before."""
     code = (

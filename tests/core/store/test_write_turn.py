@@ -17,6 +17,7 @@ WRITERS = 4
 pytestmark = pytest.mark.embedded
 
 
+@pytest.mark.long
 def test_the_wait_for_a_turn_counts(settings: StoreSettings) -> None:
     """Behind a lock that another process holds all writers give up together, not one after the other."""
     store = Store.open(settings, lock_seconds=1)

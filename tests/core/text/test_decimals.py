@@ -63,6 +63,7 @@ def test_19_digits_are_always_rounded_correctly(mantissa: int, exponent: int, si
     assert (kind, _bits(value)) == (ROUNDED, _bits(float(text)))
 
 
+@pytest.mark.long
 @settings(max_examples=1000)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_what_python_writes_is_read_back(number: float) -> None:
@@ -71,6 +72,7 @@ def test_what_python_writes_is_read_back(number: float) -> None:
     assert _bits(_decimal(repr(number), json=True)[1]) == _bits(number)
 
 
+@pytest.mark.long
 @settings(max_examples=1000)
 @given(st.integers(10**19, 10**60), st.integers(-400, 400))
 def test_more_than_19_digits_are_read_to_the_next_number(digits: int, exponent: int) -> None:
@@ -81,6 +83,7 @@ def test_more_than_19_digits_are_read_to_the_next_number(digits: int, exponent: 
     assert float(text) in (value, math.nextafter(value, math.inf))
 
 
+@pytest.mark.long
 @settings(max_examples=1000)
 @given(st.text("0123456789.eE+-", min_size=1, max_size=9))
 def test_only_what_each_grammar_allows_is_a_number(text: str) -> None:

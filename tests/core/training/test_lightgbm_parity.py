@@ -86,6 +86,7 @@ def test_lambdarank_with_lightgbms_normalisation_grows_its_trees(
     assert abs(means[0] - means[1]) < 0.002
 
 
+@pytest.mark.long
 def test_gradients_match_the_built_in_objective_to_its_tables_precision(
     datasets: tuple[RankingDataset, RankingDataset],
 ) -> None:
