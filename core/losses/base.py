@@ -26,11 +26,19 @@ class Terms:
     hessian: Float64Array
 
 
+# (n_documents,) gradient and hessian, and (n_queries,) losses.
+Valued = tuple[Float32Array, Float32Array, Float64Array]
+
+
 class Objective(Protocol):
     """A loss bound to the labels of one dataset, ready to be called once an iteration."""
 
     def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
         """Return gradient and hessian, (n_documents,) each, in buffers that the next call overwrites."""
+        ...
+
+    def with_value(self, scores: FloatArray, iteration: int) -> Valued:
+        """Return the same with the loss of each query, to 1e-8, in buffers that the next call overwrites."""
         ...
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:

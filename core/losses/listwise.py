@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from core.jit import bare
-from core.losses.base import LabelledQueries, Terms, checked_scores
+from core.losses.base import LabelledQueries, Terms, Valued, checked_scores
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # (scores, iteration, gradient, hessian, value): fills the three outputs.
@@ -42,6 +42,10 @@ class ListwiseObjective:
         """Return gradient and hessian in reused float32 buffers."""
         self._fill(checked_scores(scores), iteration, self._gradient, self._hessian, self._value)
         return self._gradient, self._hessian
+
+    def with_value(self, scores: FloatArray, iteration: int) -> Valued:
+        """Return them with the loss of each query."""
+        return *self(scores, iteration), self._value
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:
         """Return value, gradient and hessian in float64."""

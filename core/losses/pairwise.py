@@ -15,7 +15,7 @@ from numba import prange
 
 from core.jit import bare, inlined, parallel
 from core.losses import rows
-from core.losses.base import Terms, checked_scores
+from core.losses.base import Terms, Valued, checked_scores
 from core.losses.layout import Scratch, lay_out, make_scratch
 from core.losses.plan import (
     BY_DISCOUNTED_ROW,
@@ -37,7 +37,7 @@ _WIDEST_SPREAD = 600.0
 
 
 class Output(NamedTuple):
-    """Where results go: float32 for training, float64 and values for inspection; the other set is empty.
+    """Where results go: float32 for training, float64 for inspection; the other set is empty.
 
     One type for both, because each type costs a compilation of a quarter of a minute.
 
@@ -46,8 +46,8 @@ class Output(NamedTuple):
         hessian: (n_documents,) float32.
         exact_gradient: (n_documents,) float64.
         exact_hessian: (n_documents,) float64.
-        value: (n_queries,) float64.
-        exact: Whether float64 and values are asked for.
+        value: (n_queries,) float64; empty unless asked for.
+        exact: Whether float64 is asked for, with exact values.
     """
 
     gradient: Float32Array
@@ -153,9 +153,25 @@ def _scale_weights(
 
 
 @bare
-def _sum_losses(i: int, begin: int, end: int, link: int, score: Float64Array, weight: Float64Array) -> float:
+def _sum_losses(
+    i: int,
+    begin: int,
+    end: int,
+    link: int,
+    quick: bool,
+    pulls: float,
+    score: Float64Array,
+    exponential: Float64Array,
+    weight: Float64Array,
+) -> float:
+    """Return Σ w φ, to 1e-9 a pair where it may be quick; pulls are Σ w |φ'| / σ."""
     total: float
-    if link == HINGE:
+    if quick and link == LOGISTIC:
+        blocks = (end - begin + rows.BLOCK - 1) // rows.BLOCK
+        total = rows.sum_logistic_near(i, begin, blocks, score, exponential, weight)
+    elif quick:
+        total = pulls  # e^{−σz} is its own slope
+    elif link == HINGE:
         total = rows.sum_hinge(i, begin, end, score, weight)
     elif link == EXPONENTIAL:
         total = rows.sum_exponential(i, begin, end, score, weight)
@@ -219,7 +235,7 @@ def _score_range(inside: int, rest: int, stop: int, score: Float64Array) -> tupl
 
 @bare
 def _visit_pairs(
-    query: int, plan: PairwisePlan, inside: int, n: int, scratch: Scratch, with_value: bool
+    query: int, plan: PairwisePlan, inside: int, n: int, scratch: Scratch, valued: bool, exact: bool
 ) -> tuple[float, float]:
     """Visit the pairs of a query that is laid out; return Σ w |φ'| / σ, and Σ w φ where asked for."""
     value, score, exponential = scratch.value, scratch.score, scratch.exponential
@@ -233,9 +249,11 @@ def _visit_pairs(
     rest, stop = inside + rows.BLOCK, n + rows.BLOCK
     lowest, highest = _score_range(inside, rest, stop, score)
     near = highest - lowest <= _WIDEST_SPREAD
+    smooth = link == LOGISTIC or (link == EXPONENTIAL and highest - lowest <= rows.STEEPEST)
+    quick = smooth and near and not exact
     gapped = plan.normalized and highest > lowest
     weighted = len(plan.document_weights) > 0
-    plain = not (soft or weighted or plan.normalized or with_value)
+    plain = not (soft or weighted or plan.normalized or exact)
     fused = plain and near and link == LOGISTIC and kind == BY_RANKS
     gradients, total = 0.0, 0.0
     for i in range(stop):
@@ -254,28 +272,37 @@ def _visit_pairs(
                 rows.add_rank_gradient(
                     i, begin, blocks, v, d, value, discount, exponential, gradient, hessian
                 )
+                if valued:
+                    total += rows.sum_rank_logistic(
+                        i, begin, blocks, v, d, value, discount, score, exponential
+                    )
                 continue
             if soft:
                 _weigh_samples(i, begin, blocks, plan, scratch)
             else:
                 _weigh(i, begin, blocks, kind, v, value, rank, discount, before, above, a, b, table, weight)
             _scale_weights(i, begin, end, blocks, weighted, gapped, plan.sigma, scratch)
-            gradients += _add_gradient(
-                i, begin, blocks, link, near, score, exponential, weight, gradient, hessian
-            )
-            if with_value:
-                total += _sum_losses(i, begin, end, link, score, weight)
+            pulls = _add_gradient(i, begin, blocks, link, near, score, exponential, weight, gradient, hessian)
+            gradients += pulls
+            if valued:
+                total += _sum_losses(i, begin, end, link, quick, pulls, score, exponential, weight)
     return gradients, total
 
 
 @inlined
 def _pairwise_query(
-    query: int, plan: PairwisePlan, scores: Float64Array, iteration: int, scratch: Scratch, with_value: bool
+    query: int,
+    plan: PairwisePlan,
+    scores: Float64Array,
+    iteration: int,
+    scratch: Scratch,
+    valued: bool,
+    exact: bool,
 ) -> tuple[float, float]:
     """Leave one query's sums in the scratch arrays; return the factor they still need, and the loss."""
     n = plan.query_boundaries[query + 1] - plan.query_boundaries[query]
     inside = lay_out(query, plan, scores, iteration, scratch)
-    gradients, total = _visit_pairs(query, plan, inside, n, scratch, with_value)
+    gradients, total = _visit_pairs(query, plan, inside, n, scratch, valued, exact)
     strength = 2.0 * plan.sigma * gradients
     factor = np.log2(1.0 + strength) / strength if plan.normalized and strength > 0.0 else 1.0
     return factor, factor * total
@@ -286,16 +313,16 @@ def _write_zeros(query: int, start: int, stop: int, output: Output) -> None:
     if output.exact:
         output.exact_gradient[start:stop] = 0.0
         output.exact_hessian[start:stop] = 0.0
-        output.value[query] = 0.0
     else:
         output.gradient[start:stop] = 0.0
         output.hessian[start:stop] = 0.0
+    _write_value(query, 0.0, output)
 
 
 @bare
 def _write_value(query: int, value: float, output: Output) -> None:
     # A function of its own: numba loses a write through a tuple's attribute that stands in the prange loop.
-    if output.exact:
+    if len(output.value) > 0:
         output.value[query] = value
 
 
@@ -319,6 +346,7 @@ def _write_back(
 
 @parallel
 def _pairwise_terms(plan: PairwisePlan, scores: Float64Array, iteration: int, output: Output) -> None:
+    valued = len(output.value) > 0
     for b in prange(len(plan.bin_boundaries) - 1):
         longest = 0
         for query in range(plan.bin_boundaries[b], plan.bin_boundaries[b + 1]):
@@ -329,7 +357,7 @@ def _pairwise_terms(plan: PairwisePlan, scores: Float64Array, iteration: int, ou
             if stop - start < 2 or (plan.level_counts[query] < 2 and not plan.all_pairs):
                 _write_zeros(query, start, stop, output)
                 continue
-            factor, total = _pairwise_query(query, plan, scores, iteration, scratch, output.exact)
+            factor, total = _pairwise_query(query, plan, scores, iteration, scratch, valued, output.exact)
             _write_value(query, plan.query_weights[query] * total, output)
             slope = factor * plan.query_weights[query] * plan.sigma
             _write_back(start, stop, slope, slope * plan.sigma, scratch, output)
@@ -342,12 +370,19 @@ class PairwiseObjective:
         self._plan = plan
         n_documents = int(plan.query_boundaries[-1])
         gradient, hessian = (np.zeros(n_documents, np.float32) for _ in range(2))
-        self._output = Output(gradient, hessian, np.empty(0), np.empty(0), np.empty(0), exact=False)
+        none = np.empty(0)
+        self._output = Output(gradient, hessian, none, none, none, exact=False)
+        self._valued = self._output._replace(value=np.zeros(len(plan.query_boundaries) - 1))
 
     def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
         """Return gradient and hessian in reused float32 buffers."""
         _pairwise_terms(self._plan, checked_scores(scores), iteration, self._output)
         return self._output.gradient, self._output.hessian
+
+    def with_value(self, scores: FloatArray, iteration: int) -> Valued:
+        """Return the same gradient and hessian, and the loss of each query to 1e-8, in reused buffers."""
+        _pairwise_terms(self._plan, checked_scores(scores), iteration, self._valued)
+        return self._valued.gradient, self._valued.hessian, self._valued.value
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:
         """Return value, gradient and hessian in float64."""

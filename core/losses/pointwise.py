@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.losses.base import LabelledQueries, Loss, Terms
+from core.losses.base import LabelledQueries, Loss, Terms, Valued
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 
@@ -53,6 +53,10 @@ class SquaredErrorObjective:
         residual = np.asarray(scores, np.float64) - self._labels
         np.multiply(residual, self._weights, out=self._gradient, casting="same_kind")
         return self._gradient, self._hessian
+
+    def with_value(self, scores: FloatArray, iteration: int) -> Valued:
+        """Return them with the loss of each query."""
+        return *self(scores, iteration), self.terms(scores, iteration).value
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:
         """Return value, gradient and hessian in float64."""

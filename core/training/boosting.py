@@ -114,6 +114,7 @@ class _Training:
         self._best_iteration = resume.best_iteration if resume else 0
         self._best_value = resume.best_value if resume else -np.inf
         self._is_exhausted = False
+        self._next: tuple[Float32Array, Float32Array] | None = None
         parameters = spec.hyperparameters.lightgbm(spec.seed, threads) | fixed_seeds(spec.seed)
         binning = Binning(spec.hyperparameters, parameters, kept_bins)
         data = binning.training(train_dataset)
@@ -122,7 +123,7 @@ class _Training:
             for name, binned in {"train": data, **others}.items():
                 binned.set_init_score(resume.scores[name])
         self._booster = lightgbm.Booster(parameters, data)
-        self._measures = {"train": Measure(spec, train_dataset, self._objective)}
+        self._measures = {"train": Measure(spec, train_dataset)}
         if validation is not None:
             self._booster.add_valid(others["validation"], "validation")
             self._measures["validation"] = Measure(spec, validation)
@@ -143,6 +144,7 @@ class _Training:
             self._history.append(report)
             if on_iteration is not None:
                 on_iteration(report, self._checkpoint)
+        self._next = None
         best_iteration = self._best_iteration or self._booster.num_trees()
         self._sampling.finish(self._booster)
         text = self._booster.model_to_string(num_iteration=best_iteration)
@@ -193,7 +195,8 @@ class _Training:
         """Return what the next tree follows, in the form in which LightGBM asks for it."""
         done = len(self._history)
         self._sampling.restart(self._booster, done)
-        gradient, hessian = self._objective(scores, done)
+        gradient, hessian = self._next or self._objective(scores, done)
+        self._next = None
         self._diagnosed = self._diagnose(scores, gradient)
         return gradient, hessian
 
@@ -217,11 +220,19 @@ class _Training:
         values: dict[str, Mapping[str, float | None]] = {}
         if iteration % self._spec.metric_interval == 0 or iteration == self._total:
             for name, measure in self._measures.items():
-                values[name] = measure(present_scores(self._booster, name), iteration)
+                scores = present_scores(self._booster, name)
+                loss = {"loss": self._loss(scores, iteration)} if name == "train" else {}
+                values[name] = loss | measure(scores)
         if self._diagnosed is not None:
             values["diagnostics"] = self._diagnosed
         self._select(iteration, values)
         return IterationReport(iteration, self._total, values, max(self._best_iteration, 1))
+
+    def _loss(self, scores: Float64Array, iteration: int) -> float:
+        """Return the mean loss, and keep the derivatives at these scores for the next tree."""
+        gradient, hessian, losses = self._objective.with_value(scores, iteration)
+        self._next = gradient, hessian
+        return float(losses.mean())
 
     def _select(self, iteration: int, values: Mapping[str, Mapping[str, float | None]]) -> None:
         """Note whether the iteration is the best so far."""

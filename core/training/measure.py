@@ -3,7 +3,6 @@
 import lightgbm
 
 from core.data import RankingDataset
-from core.losses import Objective
 from core.metrics import ideal_labels, measure_all, parse_metric
 from core.training.spec import TrainingSpec
 from core.types import Float64Array
@@ -28,22 +27,16 @@ def present_scores(booster: lightgbm.Booster, name: str) -> Float64Array:
 
 
 class Measure:
-    """Mean metrics of scores of one dataset; with the objective, also the mean loss."""
+    """Mean metrics of scores of one dataset."""
 
-    def __init__(
-        self, spec: TrainingSpec, dataset: RankingDataset, objective: Objective | None = None
-    ) -> None:
+    def __init__(self, spec: TrainingSpec, dataset: RankingDataset) -> None:
         self._metrics = {name: parse_metric(name, spec.conventions) for name in spec.followed_metrics}
         self._dataset = dataset
-        self._objective = objective
         self._by_label = ideal_labels(dataset.labels, dataset.query_boundaries)
 
-    def __call__(self, scores: Float64Array, iteration: int) -> dict[str, float | None]:
-        """Measure the scores after an iteration."""
+    def __call__(self, scores: Float64Array) -> dict[str, float | None]:
+        """Measure the scores."""
         dataset = self._dataset
-        means: dict[str, float | None] = {}
-        if self._objective is not None:
-            means["loss"] = float(self._objective.terms(scores, iteration).value.mean())
         values = measure_all(
             self._metrics,
             scores,
@@ -52,5 +45,4 @@ class Measure:
             self._by_label,
             dataset.document_ids,
         )
-        means |= {spelling: self._metrics[spelling].mean(found) for spelling, found in values.items()}
-        return means
+        return {spelling: self._metrics[spelling].mean(found) for spelling, found in values.items()}

@@ -14,6 +14,7 @@ def warm_up() -> None:
     for name in LOSSES:
         objective = make_loss(name).prepare(labels, query_boundaries)
         objective(scores, 0)
+        objective.with_value(scores, 0)
         objective.terms(scores, 0)
     for name in METRICS:
         parse_metric(name)(scores, labels, query_boundaries)

@@ -1,6 +1,7 @@
 """Training: repeatable, stoppable, and better than where it started."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -185,6 +186,29 @@ def test_small_data_trains_where_no_split_satisfies_every_bound() -> None:
         training_spec({"loss": {"name": "lambdarank"}}), synthetic_dataset(1, seed=1).select_queries([0])
     )
     assert Forest.parse(ranker.model_text).n_trees >= 1
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        {"name": "ndcg-loss2++"},
+        {"name": "rankboost"},
+        {"name": "mse"},
+        {"name": "listmle"},
+        {"name": "lambdarank", "truncation_level": 5, "pair_selection": "random"},
+    ],
+    ids=lambda loss: loss["name"],
+)
+def test_following_the_loss_changes_nothing(
+    loss: dict[str, Any], datasets: tuple[RankingDataset, RankingDataset]
+) -> None:
+    """The gradient that came with the loss is that of the next tree: the model has the same bytes."""
+    followed, seldom = (
+        train(small_spec(loss=loss, metric_interval=interval), datasets[0]) for interval in (1, 1000)
+    )
+    assert [bool(report.values) for report in seldom.history] == [False] * 11 + [True]
+    assert followed.model_text == seldom.model_text
+    assert followed.history[-1].values == seldom.history[-1].values
 
 
 def test_diagnostics_are_followed_and_change_nothing(
