@@ -38,7 +38,7 @@ $(CLIENT): .venv/.installed $(shell find tools app core rankery/client/asynchron
 	$(BIN)/python -m tools.generate_client
 
 app/guide/site/index.html: $(CLIENT) mkdocs.yml $(shell find docs guide app core rankery -type f -not -path 'app/guide/site/*' -not -name '*.pyc')
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
 .PHONY: guide
 guide: install ## build the guide, which the service shows at /guide
@@ -90,6 +90,10 @@ fuzz-scoring: develop ## 20,000 mutated scoring requests of every form: our read
 .PHONY: bench-objectives
 bench-objectives: develop ## milliseconds of every loss beside LightGBM's objective, on three synthetic loads
 	$(BIN)/python -m benchmarks.objectives
+
+.PHONY: bench-training
+bench-training: develop ## milliseconds of a whole boosting iteration, beside lightgbm.train and beside the trees alone
+	$(BIN)/python -m benchmarks.training
 
 .PHONY: bench-quality
 bench-quality: develop ## every loss through the API beside LightGBM's own, on TRAIN= and TEST= files
