@@ -203,11 +203,11 @@ def test_following_the_loss_changes_nothing(
     loss: dict[str, Any], datasets: tuple[RankingDataset, RankingDataset]
 ) -> None:
     """The gradient that came with the loss is that of the next tree: the model has the same bytes."""
-    followed, seldom = (
-        train(small_spec(loss=loss, metric_interval=interval), datasets[0]) for interval in (1, 1000)
+    followed, often, seldom = (
+        train(small_spec(loss=loss, metric_interval=interval), datasets[0]) for interval in (1, 3, 1000)
     )
     assert [bool(report.values) for report in seldom.history] == [False] * 11 + [True]
-    assert followed.model_text == seldom.model_text
+    assert followed.model_text == often.model_text == seldom.model_text
     assert followed.history[-1].values == seldom.history[-1].values
 
 
