@@ -11,7 +11,7 @@ from tests.faults.work import Submission, stopping_early
 
 # Every few iterations, so that most kills find a checkpoint; leases short, since equality is what is shown.
 SETTINGS = {
-    "RANKERY_CHECKPOINT_SECONDS": "0.5",
+    "RANKERY_CHECKPOINT_SECONDS": "0.2",
     "RANKERY_REPORT_SECONDS": "0.1",
     "RANKERY_LEASE_SECONDS": "3",
     "RANKERY_HEARTBEAT_SECONDS": "0.5",
