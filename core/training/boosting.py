@@ -18,7 +18,7 @@ from core.training.checkpoint import Checkpoint, prepend_trees
 from core.training.findings import ENOUGH, Growth
 from core.training.measure import Measure, present_scores
 from core.training.report import IterationReport
-from core.training.sampling import Sampling, fixed_seeds
+from core.training.sampling import Sampling, drawn_queries, fixed_seeds
 from core.training.spec import TrainingSpec
 from core.types import Float32Array, Float64Array
 
@@ -197,8 +197,19 @@ class _Training:
         self._sampling.restart(self._booster, done)
         gradient, hessian = self._next or self._objective(scores, done)
         self._next = None
+        gradient, hessian = self._of_drawn_queries(gradient, hessian)
         self._diagnosed = self._diagnose(scores, gradient)
         return gradient, hessian
+
+    def _of_drawn_queries(
+        self, gradient: Float32Array, hessian: Float32Array
+    ) -> tuple[Float32Array, Float32Array]:
+        fraction, dataset = self._spec.hyperparameters.query_fraction, self._dataset
+        if fraction == 1.0:
+            return gradient, hessian
+        drawn = drawn_queries(fraction, dataset.n_queries, self._spec.seed, len(self._history))
+        of_documents = np.repeat(drawn, np.diff(dataset.query_boundaries))
+        return gradient * of_documents, hessian * of_documents
 
     def _diagnose(self, scores: Float64Array, gradient: Float32Array) -> Mapping[str, float | None] | None:
         plan, done = self._spec.diagnostics, len(self._history)

@@ -74,9 +74,9 @@ def seed_findings(spec: TrainingSpec, *, parts_are_random: bool) -> Iterator[Fin
         code="seed-without-effect",
         severity="info",
         title=f"The seed, {spec.seed}, changes nothing: every seed gives the same trees",
-        advice="The loss draws nothing, all documents and features are used for each tree, and no queries are"
-        " drawn for validation or test. To see how far chance moves a metric, set bagging_fraction with"
-        " bagging_freq, set feature_fraction, or hold out by a fraction or folds.",
+        advice="The loss draws nothing, all queries and features are used for each tree, and no queries are"
+        " drawn for validation or test. To see how far chance moves a metric, set query_fraction or"
+        " feature_fraction, or hold out by a fraction or folds.",
         count=0,
         total=0,
         unit="random choices",

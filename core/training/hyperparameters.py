@@ -5,10 +5,12 @@ from typing import Any
 
 from core.parameters import check, parameter, values_of
 
+_OURS = ("num_iterations", "query_fraction")  # LightGBM is not told of them
+
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """How the trees are grown. Names and meanings are LightGBM's."""
+    """How the trees are grown. Names and meanings are LightGBM's, but for `query_fraction`."""
 
     num_iterations: int = parameter(100, "Trees to grow at most.", minimum=1, maximum=100_000)
     learning_rate: float = parameter(0.1, "Shrinkage of each tree.", minimum=0.0, above=True, maximum=10.0)
@@ -27,6 +29,13 @@ class Hyperparameters:
     )
     bagging_freq: int = parameter(
         0, "Draw documents anew every so many iterations; 0 for never.", minimum=0, maximum=100_000
+    )
+    query_fraction: float = parameter(
+        1.0,
+        "Share of queries drawn for each tree; documents of the others pull nothing, but count in a leaf.",
+        minimum=0.0,
+        above=True,
+        maximum=1.0,
     )
     feature_fraction: float = parameter(
         1.0, "Share of features drawn for a tree.", minimum=0.0, above=True, maximum=1.0
@@ -52,8 +61,9 @@ class Hyperparameters:
 
     @property
     def is_random(self) -> bool:
-        """Return whether trees are grown on drawn documents, features or thresholds."""
+        """Return whether trees are grown on drawn queries, documents, features or thresholds."""
         draws_documents = self.bagging_freq > 0 and self.bagging_fraction < 1.0
+        draws_documents |= self.query_fraction < 1.0
         draws_features = self.feature_fraction < 1.0 or self.feature_fraction_bynode < 1.0
         return draws_documents or draws_features or self.extra_trees
 
@@ -76,7 +86,7 @@ class Hyperparameters:
         Column-wise histograms are summed by one thread each; the row-wise ones are cut by thread.
         """
         return {
-            **{name: value for name, value in values_of(self).items() if name != "num_iterations"},
+            **{name: value for name, value in values_of(self).items() if name not in _OURS},
             "objective": "none",
             "metric": "none",
             "boost_from_average": False,

@@ -1,4 +1,4 @@
-"""LightGBM's random choices, drawn so that a training that was cut in two makes the same ones.
+"""Random choices of a training, drawn so that one that was cut in two makes the same ones.
 
 LightGBM's generators run on from tree to tree, and their state can be neither read nor set. Here they are
 started anew before each tree, from the seed of the training and the number of the iteration.
@@ -8,10 +8,14 @@ from typing import Any
 
 import lightgbm
 import numpy as np
+import numpy.typing as npt
 
+from core.jit import compiled
+from core.losses.randomness import uniform
 from core.training.hyperparameters import Hyperparameters
+from core.types import Float64Array
 
-_BAGGING, _FEATURES, _THRESHOLDS = range(3)
+_BAGGING, _FEATURES, _THRESHOLDS, _QUERIES = range(4)
 _SEEDS = 2**31
 
 
@@ -23,6 +27,25 @@ def fixed_seeds(seed: int) -> dict[str, Any]:
         "extra_seed": _seed(seed, _THRESHOLDS, 0),
         "pos_bagging_fraction": 1.0,
     }
+
+
+def drawn_queries(fraction: float, n_queries: int, seed: int, iteration: int) -> npt.NDArray[np.bool_]:
+    """Draw queries for a tree: (n_queries,) with exactly the fraction of them, rounded, and at least one.
+
+    The number drawn for a query depends on the seed, the iteration and its position alone.
+    """
+    numbers = _numbers(np.uint64(_seed(seed, _QUERIES, iteration)), n_queries)
+    count = max(1, round(fraction * n_queries))
+    drawn: npt.NDArray[np.bool_] = numbers <= np.partition(numbers, count - 1)[count - 1]
+    return drawn
+
+
+@compiled
+def _numbers(key: int, n: int) -> Float64Array:
+    numbers = np.empty(n)
+    for query in range(n):
+        numbers[query] = uniform(key, query)
+    return numbers
 
 
 class Sampling:

@@ -4,6 +4,7 @@ import numpy as np
 
 from core.losses import LOSSES, make_loss
 from core.metrics import METRICS, parse_metric
+from core.training.sampling import drawn_queries
 
 
 def warm_up() -> None:
@@ -16,5 +17,6 @@ def warm_up() -> None:
         objective(scores, 0)
         objective.with_value(scores, 0)
         objective.terms(scores, 0)
+    drawn_queries(0.5, 2, 0, 0)
     for name in METRICS:
         parse_metric(name)(scores, labels, query_boundaries)

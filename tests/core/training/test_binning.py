@@ -103,6 +103,7 @@ def test_nothing_else_decides_bins(datasets: Datasets, tmp_path: Path) -> None:
     expected = bins_of(training, defaults, 42, path)
     others: dict[str, Any] = {
         "max_depth": 3,
+        "query_fraction": 0.5,
         "bagging_fraction": 0.5,
         "feature_fraction": 0.5,
         "feature_fraction_bynode": 0.5,

@@ -24,10 +24,17 @@ SAMPLING: dict[str, dict[str, Any]] = {
     "documents": {"bagging_fraction": 0.8, "bagging_freq": 1},
     "documents, as a subset": {"bagging_fraction": 0.4, "bagging_freq": 1},
     "documents, every third iteration": {"bagging_fraction": 0.8, "bagging_freq": 3},
+    "queries": {"query_fraction": 0.6},
     "features": {"feature_fraction": 0.8},
     "features by split": {"feature_fraction_bynode": 0.7},
     "thresholds": {"extra_trees": True},
-    "all": {"bagging_fraction": 0.8, "bagging_freq": 2, "feature_fraction": 0.8, "extra_trees": True},
+    "all": {
+        "query_fraction": 0.8,
+        "bagging_fraction": 0.8,
+        "bagging_freq": 2,
+        "feature_fraction": 0.8,
+        "extra_trees": True,
+    },
 }
 
 

@@ -1,6 +1,7 @@
 """Seeds: what they decide, and that the seed of the job decides all of it."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from core.losses import LOSSES, make_loss
 from core.parameters import values_of
 from core.training import train, training_spec
 from core.training.findings import seed_findings
+from core.training.sampling import drawn_queries
 
 # Of each loss that draws, options under which it does.
 RANDOM: list[dict[str, Any]] = [
@@ -80,6 +82,7 @@ def test_a_loss_says_whether_it_is_random(dataset: RankingDataset, loss: dict[st
         {"feature_fraction_bynode": 0.5},
         {"extra_trees": True},
         {"bagging_fraction": 0.5, "bagging_freq": 1},
+        {"query_fraction": 0.5},
     ],
 )
 def test_sampling_gives_the_seed_an_effect(dataset: RankingDataset, drawn: dict[str, Any]) -> None:
@@ -105,3 +108,27 @@ def test_a_seed_without_effect_is_reported(
     assert "9" in finding.title
     assert not list(seed_findings(spec, parts_are_random=True))
     assert len({trees(dataset, loss=loss, hyperparameters=QUICK | idle, seed=seed) for seed in (1, 2)}) == 1
+
+
+def test_drawn_queries_are_a_share_that_changes_with_iteration_and_seed() -> None:
+    """Exactly the share, at least one; each query is drawn as often as others over many trees."""
+    draws = np.array([drawn_queries(0.3, 50, 1, iteration) for iteration in range(2_000)])
+    assert set(draws.sum(axis=1)) == {15}
+    np.testing.assert_allclose(draws.mean(axis=0), 0.3, atol=0.05)
+    assert drawn_queries(0.001, 50, 1, 0).sum() == 1
+    assert drawn_queries(1.0, 50, 1, 0).all()
+    other_seed = [drawn_queries(0.3, 50, 2, iteration) for iteration in range(20)]
+    assert (draws[:20] != np.array(other_seed)).any()
+    # By its position alone: a query keeps its number when others follow it.
+    assert drawn_queries(0.5, 2, 1, 0).tolist() in ([True, False], [False, True])
+
+
+def test_queries_that_are_not_drawn_pull_nothing(dataset: RankingDataset) -> None:
+    """The first tree is that of the drawn queries with their weights, the others having a weight of 0."""
+    drawn = drawn_queries(0.5, dataset.n_queries, 3, 0)
+    weighted = replace(dataset, query_weights=drawn.astype(np.float64))
+    shape = QUICK | {"num_iterations": 1}
+    loss = {"name": "lambdarank"}
+    by_draw = trees(dataset, loss=loss, hyperparameters=shape | {"query_fraction": 0.5}, seed=3)
+    assert by_draw == trees(weighted, loss=loss, hyperparameters=shape, seed=3)
+    assert by_draw != trees(dataset, loss=loss, hyperparameters=shape, seed=3)

@@ -16,6 +16,7 @@ const LABELS = {
   min_sum_hessian_in_leaf: "Hessian per leaf",
   bagging_fraction: "Share of documents",
   bagging_freq: "New documents every",
+  query_fraction: "Share of queries",
   feature_fraction: "Share of features per tree",
   feature_fraction_bynode: "Share of features per split",
   extra_trees: "Random thresholds",
