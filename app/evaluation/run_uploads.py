@@ -5,13 +5,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from starlette.responses import Response
 
 from app.http.idempotency import IdempotencyKey
 from app.http.uploads import ReceivedUpload
-from app.jobs.file_uploads import missing_file, queue_reading
+from app.jobs.file_uploads import file_body, missing_file, queue_reading
 from app.jobs.submission.checks import require_ready
 from app.services import Services
 from core.errors import InputProblem, InvalidInput
@@ -21,42 +20,28 @@ from core.store import Job, Transaction
 
 RUN_TEXTS: Mapping[str, int] = MappingProxyType({"dataset_id": 64, "name": 4_096})
 _MAX_NAME = 200
-RUN_BODY: dict[str, Any] = {
-    "required": True,
-    "content": {
-        "multipart/form-data": {
-            "schema": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["file", "dataset_id"],
-                "properties": {
-                    "file": {
-                        "type": "string",
-                        "format": "binary",
-                        "minLength": 1,
-                        "description": "Lines of `qid Q0 docno rank score tag`; plain, gzip or Zstandard",
-                    },
-                    "dataset_id": {"type": "string", "description": "A ready dataset with its queries"},
-                    "name": {
-                        "type": "string",
-                        "maxLength": _MAX_NAME,
-                        "description": "What people call the system; the file's name when left out",
-                    },
-                },
-            },
-            "examples": {
-                "run": {
-                    "summary": "A run of another engine",
-                    "value": {
-                        "file": "10032 Q0 GX029-35-5894638 1 2.31 bm25\n",
-                        "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
-                        "name": "bm25",
-                    },
-                }
+RUN_BODY = file_body(
+    "Lines of `qid Q0 docno rank score tag`; plain, gzip or Zstandard",
+    {
+        "dataset_id": {"type": "string", "description": "A ready dataset with its queries"},
+        "name": {
+            "type": "string",
+            "maxLength": _MAX_NAME,
+            "description": "What people call the system; the file's name when left out",
+        },
+    },
+    ["dataset_id"],
+    {
+        "run": {
+            "summary": "A run of another engine",
+            "value": {
+                "file": "10032 Q0 GX029-35-5894638 1 2.31 bm25\n",
+                "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+                "name": "bm25",
             },
         }
     },
-}
+)
 
 
 @dataclass(frozen=True)

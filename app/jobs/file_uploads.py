@@ -1,7 +1,7 @@
 """Receive an uploaded file and queue its job in one transaction."""
 
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from fastapi import Request
 from fastapi.concurrency import contextmanager_in_threadpool
@@ -18,6 +18,30 @@ from core.store import Transaction
 
 _FILE = "file"
 T = TypeVar("T")
+
+
+def file_body(
+    description: str,
+    fields: Mapping[str, dict[str, Any]],
+    required: Sequence[str],
+    examples: Mapping[str, dict[str, Any]],
+) -> dict[str, Any]:
+    """Describe the multipart body of an uploaded file, for the OpenAPI document.
+
+    Args:
+        description: Of the file.
+        fields: The schemas of what may come with it.
+        required: Those of them that must.
+        examples: Bodies by name, each with its summary.
+    """
+    file = {"type": "string", "format": "binary", "minLength": 1, "description": description}
+    schema = {
+        "type": "object",
+        "additionalProperties": False,
+        "required": [_FILE, *required],
+        "properties": {_FILE: file, **fields},
+    }
+    return {"required": True, "content": {"multipart/form-data": {"schema": schema, "examples": examples}}}
 
 
 async def receive_file(

@@ -14,7 +14,7 @@ from app.http.bodies import parse_json
 from app.http.idempotency import IdempotencyKey
 from app.http.pointers import input_problems
 from app.http.uploads import ReceivedFile, ReceivedUpload
-from app.jobs.file_uploads import missing_file, queue_reading
+from app.jobs.file_uploads import file_body, missing_file, queue_reading
 from app.models.schemas import DESCRIPTION, MAX_DESCRIPTION, ImportedModel
 from app.services import Services
 from core.errors import InputProblem, InvalidInput
@@ -25,52 +25,35 @@ from core.store import MODEL_NAME, Job, Transaction
 # LightGBM's text takes some 60 bytes a split: a thousand trees of a thousand leaves stay far below.
 MAX_MODEL_BYTES = 2**28
 MODEL_TEXTS: Mapping[str, int] = MappingProxyType({"name": 400, "description": 16_384, "tags": 2**16})
-MODEL_BODY: dict[str, Any] = {
-    "required": True,
-    "content": {
-        "multipart/form-data": {
-            "schema": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["file", "name"],
-                "properties": {
-                    "file": {
-                        "type": "string",
-                        "format": "binary",
-                        "minLength": 1,
-                        "description": "What LightGBM's `save_model` writes",
-                    },
-                    "name": {
-                        "type": "string",
-                        "pattern": MODEL_NAME,
-                        "description": "The name that it becomes the next version of",
-                    },
-                    "description": {
-                        "type": "string",
-                        "maxLength": MAX_DESCRIPTION,
-                        "pattern": DESCRIPTION,
-                        "description": "What its owners say of it",
-                    },
-                    "tags": {
-                        "type": "string",
-                        "description": "What they mark it with, as a JSON object of texts",
-                    },
-                },
-            },
-            "examples": {
-                "model": {
-                    "summary": "A model that LightGBM trained elsewhere",
-                    "value": {
-                        "file": "tree\nversion=v4\n…",
-                        "name": "web",
-                        "description": "Trained by the nightly notebook",
-                        "tags": '{"team": "search"}',
-                    },
-                }
+MODEL_BODY = file_body(
+    "What LightGBM's `save_model` writes",
+    {
+        "name": {
+            "type": "string",
+            "pattern": MODEL_NAME,
+            "description": "The name that it becomes the next version of",
+        },
+        "description": {
+            "type": "string",
+            "maxLength": MAX_DESCRIPTION,
+            "pattern": DESCRIPTION,
+            "description": "What its owners say of it",
+        },
+        "tags": {"type": "string", "description": "What they mark it with, as a JSON object of texts"},
+    },
+    ["name"],
+    {
+        "model": {
+            "summary": "A model that LightGBM trained elsewhere",
+            "value": {
+                "file": "tree\nversion=v4\n…",
+                "name": "web",
+                "description": "Trained by the nightly notebook",
+                "tags": '{"team": "search"}',
             },
         }
     },
-}
+)
 
 
 @dataclass(frozen=True)
