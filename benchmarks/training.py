@@ -11,7 +11,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -23,11 +23,11 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.loads import LOADS, Load
+from benchmarks.objectives import DEFAULT_TRUNCATION, UNTRUNCATED
 from core.data import RankingDataset
+from core.losses import make_loss
 from core.training import TrainingSpec, boosting, train, training_spec, warm_up
-from core.types import Float32Array
 
-UNTRUNCATED, DEFAULT_TRUNCATION = 100_000, 30
 METRICS = ["ndcg@5", "ndcg@10"]
 BUILT_IN_30, BUILT_IN, FLOOR = (
     "LightGBM lambdarank, truncation 30",
@@ -102,10 +102,8 @@ def floor(
 ) -> None:
     """Grow trees from gradients that are at hand."""
     train_data = data[0]
-    objective = training_spec({"loss": {"name": "lambdarank"}}).loss.prepare(
-        train_data.labels, train_data.query_boundaries
-    )
-    fixed: tuple[Float32Array, Float32Array] = objective(np.zeros(train_data.n_documents), 0)
+    objective = make_loss("lambdarank").prepare(train_data.labels, train_data.query_boundaries)
+    fixed = objective(np.zeros(train_data.n_documents), 0)
     with timing.watching() as iteration_ended:
         binned = lightgbm.Dataset(train_data.features, train_data.labels, params=parameters)
         booster = lightgbm.Booster(parameters, binned)
@@ -116,12 +114,7 @@ def floor(
 
 def measure(load: Load, threads: int, rounds: int, turns: int) -> Table:
     """Measure one load."""
-    sizes = {"train": load.n_queries, "validation": load.n_queries // 3}
-    parts = [
-        Load(load.name, load.like, queries, load.n_per_query, load.n_features, load.label_shares)
-        for queries in sizes.values()
-    ]
-    data = judged(parts[0], 0), judged(parts[1], 1)
+    data = judged(load, 0), judged(replace(load, n_queries=load.n_queries // 3), 1)
     request = {
         "loss": {"name": "lambdarank"},
         "hyperparameters": {"num_iterations": rounds, "num_leaves": 64},

@@ -9,6 +9,8 @@ import pytest
 import structlog
 from hypothesis import settings
 
+from app.guide.files import NOT_BUILT, SITE
+
 # Else threads that wait for each other keep processors busy that other tests need.
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
 
@@ -33,10 +35,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
         if group is not None:
             item.add_marker(pytest.mark.xdist_group(group))
     yield
-    items.sort(key=_turn)
+    items.sort(key=_running_order)
 
 
-def _turn(item: pytest.Item) -> tuple[bool, str]:
+def _running_order(item: pytest.Item) -> tuple[bool, str]:
     """Put groups first: short tests fill up what is left of each process's time.
 
     Within the group that shares a service, one kind of store comes after the other, so that each starts once.
@@ -64,6 +66,16 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no public datasets in {folder}; set RANKERY_TEST_DATA to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def built_guide() -> Path:
+    """The folder of the guide that `make` built."""
+    if not (SITE / "index.html").is_file():
+        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
+            pytest.fail(NOT_BUILT)
+        pytest.skip(NOT_BUILT)
+    return SITE
 
 
 @pytest.fixture(autouse=True)

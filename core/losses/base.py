@@ -27,7 +27,7 @@ class Terms:
 
 
 # (n_documents,) gradient and hessian, and (n_queries,) losses.
-Valued = tuple[Float32Array, Float32Array, Float64Array]
+GradientAndLoss = tuple[Float32Array, Float32Array, Float64Array]
 
 
 class Objective(Protocol):
@@ -37,7 +37,7 @@ class Objective(Protocol):
         """Return gradient and hessian, (n_documents,) each, in buffers that the next call overwrites."""
         ...
 
-    def with_value(self, scores: FloatArray, iteration: int) -> Valued:
+    def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
         """Return the same with the loss of each query, to 1e-8, in buffers that the next call overwrites."""
         ...
 

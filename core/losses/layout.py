@@ -19,7 +19,7 @@ from core.losses.selection import TOP, select
 from core.sorting import SORT_COUNTERS, SORT_PADDING, rank_descending
 from core.types import Float64Array, Int64Array
 
-_BELOW_ALL = -1e300
+_LOWEST_SCORE = -1e300
 _RANKING_KEY, _SELECTION_KEY = 1, 2  # distinct streams of random numbers
 
 
@@ -110,7 +110,7 @@ def _pad(begin: int, samples: int, scratch: Scratch) -> None:
     """Make a block of positions that pull and lose nothing: E = 0, the lowest score, all else finite."""
     for place in range(np.uint64(begin), np.uint64(begin + BLOCK)):
         scratch.exponential[place] = 0.0
-        scratch.score[place] = _BELOW_ALL
+        scratch.score[place] = _LOWEST_SCORE
         scratch.value[place] = 0.0
         scratch.gradient[place] = 0.0
         scratch.hessian[place] = 0.0

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from core.jit import bare
-from core.losses.base import LabelledQueries, Terms, Valued, checked_scores
+from core.losses.base import GradientAndLoss, LabelledQueries, Terms, checked_scores
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # (scores, iteration, gradient, hessian, value): fills the three outputs.
@@ -43,7 +43,7 @@ class ListwiseObjective:
         self._fill(checked_scores(scores), iteration, self._gradient, self._hessian, self._value)
         return self._gradient, self._hessian
 
-    def with_value(self, scores: FloatArray, iteration: int) -> Valued:
+    def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
         """Return them with the loss of each query."""
         return *self(scores, iteration), self._value
 

@@ -15,7 +15,7 @@ from numba import prange
 
 from core.jit import bare, inlined, parallel
 from core.losses import rows
-from core.losses.base import Terms, Valued, checked_scores
+from core.losses.base import GradientAndLoss, Terms, checked_scores
 from core.losses.layout import Scratch, lay_out, make_scratch
 from core.losses.plan import (
     BY_DISCOUNTED_ROW,
@@ -235,7 +235,7 @@ def _score_range(inside: int, rest: int, stop: int, score: Float64Array) -> tupl
 
 @bare
 def _visit_pairs(
-    query: int, plan: PairwisePlan, inside: int, n: int, scratch: Scratch, valued: bool, exact: bool
+    query: int, plan: PairwisePlan, inside: int, n: int, scratch: Scratch, with_value: bool, exact: bool
 ) -> tuple[float, float]:
     """Visit the pairs of a query that is laid out; return Σ w |φ'| / σ, and Σ w φ where asked for."""
     value, score, exponential = scratch.value, scratch.score, scratch.exponential
@@ -272,10 +272,9 @@ def _visit_pairs(
                 rows.add_rank_gradient(
                     i, begin, blocks, v, d, value, discount, exponential, gradient, hessian
                 )
-                if valued:
-                    total += rows.sum_rank_logistic(
-                        i, begin, blocks, v, d, value, discount, score, exponential
-                    )
+                if with_value:
+                    rows.weigh_ranks(begin, blocks, v, value, d, discount, weight)
+                    total += rows.sum_logistic_near(i, begin, blocks, score, exponential, weight)
                 continue
             if soft:
                 _weigh_samples(i, begin, blocks, plan, scratch)
@@ -284,7 +283,7 @@ def _visit_pairs(
             _scale_weights(i, begin, end, blocks, weighted, gapped, plan.sigma, scratch)
             pulls = _add_gradient(i, begin, blocks, link, near, score, exponential, weight, gradient, hessian)
             gradients += pulls
-            if valued:
+            if with_value:
                 total += _sum_losses(i, begin, end, link, quick, pulls, score, exponential, weight)
     return gradients, total
 
@@ -296,13 +295,13 @@ def _pairwise_query(
     scores: Float64Array,
     iteration: int,
     scratch: Scratch,
-    valued: bool,
+    with_value: bool,
     exact: bool,
 ) -> tuple[float, float]:
     """Leave one query's sums in the scratch arrays; return the factor they still need, and the loss."""
     n = plan.query_boundaries[query + 1] - plan.query_boundaries[query]
     inside = lay_out(query, plan, scores, iteration, scratch)
-    gradients, total = _visit_pairs(query, plan, inside, n, scratch, valued, exact)
+    gradients, total = _visit_pairs(query, plan, inside, n, scratch, with_value, exact)
     strength = 2.0 * plan.sigma * gradients
     factor = np.log2(1.0 + strength) / strength if plan.normalized and strength > 0.0 else 1.0
     return factor, factor * total
@@ -346,7 +345,7 @@ def _write_back(
 
 @parallel
 def _pairwise_terms(plan: PairwisePlan, scores: Float64Array, iteration: int, output: Output) -> None:
-    valued = len(output.value) > 0
+    with_value = len(output.value) > 0
     for b in prange(len(plan.bin_boundaries) - 1):
         longest = 0
         for query in range(plan.bin_boundaries[b], plan.bin_boundaries[b + 1]):
@@ -357,7 +356,7 @@ def _pairwise_terms(plan: PairwisePlan, scores: Float64Array, iteration: int, ou
             if stop - start < 2 or (plan.level_counts[query] < 2 and not plan.all_pairs):
                 _write_zeros(query, start, stop, output)
                 continue
-            factor, total = _pairwise_query(query, plan, scores, iteration, scratch, valued, output.exact)
+            factor, total = _pairwise_query(query, plan, scores, iteration, scratch, with_value, output.exact)
             _write_value(query, plan.query_weights[query] * total, output)
             slope = factor * plan.query_weights[query] * plan.sigma
             _write_back(start, stop, slope, slope * plan.sigma, scratch, output)
@@ -372,17 +371,21 @@ class PairwiseObjective:
         gradient, hessian = (np.zeros(n_documents, np.float32) for _ in range(2))
         none = np.empty(0)
         self._output = Output(gradient, hessian, none, none, none, exact=False)
-        self._valued = self._output._replace(value=np.zeros(len(plan.query_boundaries) - 1))
+        self._output_with_value = self._output._replace(value=np.zeros(len(plan.query_boundaries) - 1))
 
     def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
         """Return gradient and hessian in reused float32 buffers."""
         _pairwise_terms(self._plan, checked_scores(scores), iteration, self._output)
         return self._output.gradient, self._output.hessian
 
-    def with_value(self, scores: FloatArray, iteration: int) -> Valued:
+    def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
         """Return the same gradient and hessian, and the loss of each query to 1e-8, in reused buffers."""
-        _pairwise_terms(self._plan, checked_scores(scores), iteration, self._valued)
-        return self._valued.gradient, self._valued.hessian, self._valued.value
+        _pairwise_terms(self._plan, checked_scores(scores), iteration, self._output_with_value)
+        return (
+            self._output_with_value.gradient,
+            self._output_with_value.hessian,
+            self._output_with_value.value,
+        )
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:
         """Return value, gradient and hessian in float64."""

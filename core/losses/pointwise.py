@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.losses.base import LabelledQueries, Loss, Terms, Valued
+from core.losses.base import GradientAndLoss, LabelledQueries, Loss, Terms
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 
@@ -54,7 +54,7 @@ class SquaredErrorObjective:
         np.multiply(residual, self._weights, out=self._gradient, casting="same_kind")
         return self._gradient, self._hessian
 
-    def with_value(self, scores: FloatArray, iteration: int) -> Valued:
+    def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
         """Return them with the loss of each query."""
         return *self(scores, iteration), self.terms(scores, iteration).value
 

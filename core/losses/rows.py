@@ -344,27 +344,6 @@ def sum_logistic_near(
 
 
 @inlined
-def sum_rank_logistic(
-    i: int,
-    begin: int,
-    blocks: int,
-    v: float,
-    d: float,
-    value: Float64Array,
-    discount: Float64Array,
-    score: Float64Array,
-    exponential: Float64Array,
-) -> float:
-    """`weigh_ranks` and `sum_logistic_near` in one pass, as `add_rank_gradient`."""
-    total = 0.0
-    e, s = exponential[i], score[i]
-    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
-        weight = (v - value[j]) * abs(d - discount[j])
-        total += weight * _softplus(e, exponential[j], s, score[j])
-    return total
-
-
-@inlined
 def sum_hinge(i: int, begin: int, end: int, score: Float64Array, weight: Float64Array) -> float:
     """Σ w max(0, 1 − σz)."""
     total = 0.0

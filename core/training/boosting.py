@@ -114,7 +114,7 @@ class _Training:
         self._best_iteration = resume.best_iteration if resume else 0
         self._best_value = resume.best_value if resume else -np.inf
         self._is_exhausted = False
-        self._next: tuple[Float32Array, Float32Array] | None = None
+        self._next_derivatives: tuple[Float32Array, Float32Array] | None = None
         parameters = spec.hyperparameters.lightgbm(spec.seed, threads) | fixed_seeds(spec.seed)
         binning = Binning(spec.hyperparameters, parameters, kept_bins)
         data = binning.training(train_dataset)
@@ -144,7 +144,7 @@ class _Training:
             self._history.append(report)
             if on_iteration is not None:
                 on_iteration(report, self._checkpoint)
-        self._next = None
+        self._next_derivatives = None
         best_iteration = self._best_iteration or self._booster.num_trees()
         self._sampling.finish(self._booster)
         text = self._booster.model_to_string(num_iteration=best_iteration)
@@ -195,13 +195,13 @@ class _Training:
         """Return what the next tree follows, in the form in which LightGBM asks for it."""
         done = len(self._history)
         self._sampling.restart(self._booster, done)
-        gradient, hessian = self._next or self._objective(scores, done)
-        self._next = None
-        gradient, hessian = self._of_drawn_queries(gradient, hessian)
+        gradient, hessian = self._next_derivatives or self._objective(scores, done)
+        self._next_derivatives = None
+        gradient, hessian = self._without_undrawn_queries(gradient, hessian)
         self._diagnosed = self._diagnose(scores, gradient)
         return gradient, hessian
 
-    def _of_drawn_queries(
+    def _without_undrawn_queries(
         self, gradient: Float32Array, hessian: Float32Array
     ) -> tuple[Float32Array, Float32Array]:
         fraction, dataset = self._spec.hyperparameters.query_fraction, self._dataset
@@ -242,7 +242,7 @@ class _Training:
     def _loss(self, scores: Float64Array, iteration: int) -> float:
         """Return the mean loss, and keep the derivatives at these scores for the next tree."""
         gradient, hessian, losses = self._objective.with_value(scores, iteration)
-        self._next = gradient, hessian
+        self._next_derivatives = gradient, hessian
         return float(losses.mean())
 
     def _select(self, iteration: int, values: Mapping[str, Mapping[str, float | None]]) -> None:

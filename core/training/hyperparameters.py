@@ -5,7 +5,7 @@ from typing import Any
 
 from core.parameters import check, parameter, values_of
 
-_OURS = ("num_iterations", "query_fraction")  # LightGBM is not told of them
+_NOT_FOR_LIGHTGBM = ("num_iterations", "query_fraction")
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Hyperparameters:
         Column-wise histograms are summed by one thread each; the row-wise ones are cut by thread.
         """
         return {
-            **{name: value for name, value in values_of(self).items() if name not in _OURS},
+            **{name: value for name, value in values_of(self).items() if name not in _NOT_FOR_LIGHTGBM},
             "objective": "none",
             "metric": "none",
             "boost_from_average": False,

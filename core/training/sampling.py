@@ -34,14 +34,14 @@ def drawn_queries(fraction: float, n_queries: int, seed: int, iteration: int) ->
 
     The number drawn for a query depends on the seed, the iteration and its position alone.
     """
-    numbers = _numbers(np.uint64(_seed(seed, _QUERIES, iteration)), n_queries)
+    numbers = _uniform_numbers(np.uint64(_seed(seed, _QUERIES, iteration)), n_queries)
     count = max(1, round(fraction * n_queries))
     drawn: npt.NDArray[np.bool_] = numbers <= np.partition(numbers, count - 1)[count - 1]
     return drawn
 
 
 @compiled
-def _numbers(key: int, n: int) -> Float64Array:
+def _uniform_numbers(key: int, n: int) -> Float64Array:
     numbers = np.empty(n)
     for query in range(n):
         numbers[query] = uniform(key, query)

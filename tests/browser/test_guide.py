@@ -1,12 +1,10 @@
 """The guide in a browser, under the service's content security policy."""
 
-import os
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from app.guide.files import NOT_BUILT, SITE
 from tests.browser.visit import Visit
 
 # A page of each kind: cards, tabs of code, formulas with pictures, tables, and what is made from the code.
@@ -22,14 +20,7 @@ PAGES = (
     "adr/",
 )
 LOOKS = pytest.mark.parametrize("look", [("light", 1280), ("dark", 375)], ids=["light", "dark"])
-
-
-@pytest.fixture(autouse=True)
-def _built() -> None:
-    if not (SITE / "index.html").is_file():
-        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
-            pytest.fail(NOT_BUILT)
-        pytest.skip(NOT_BUILT)
+pytestmark = pytest.mark.usefixtures("built_guide")
 
 
 @LOOKS

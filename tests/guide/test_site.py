@@ -1,17 +1,14 @@
 """The built site: complete, and in need of nobody else."""
 
 import html
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from typer.main import get_command
 
 from app.auth import refusals
-from app.guide.files import NOT_BUILT, SITE
 from app.http.problems import _HTTP_KINDS, KINDS, ProblemKind
 from core.losses import LOSSES
 from guide import command_reference
@@ -21,16 +18,6 @@ from tests.guide.conftest import ROOT
 _LOADED = re.compile(r'<(?:script|link|img|iframe|source)\b[^>]*?\b(?:src|href)="([^"]+)"')
 
 
-@pytest.fixture(scope="module")
-def site() -> Path:
-    """The site that `make` built, strictly: a link or an anchor that leads nowhere fails the build."""
-    if not (SITE / "index.html").is_file():
-        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
-            pytest.fail(NOT_BUILT)
-        pytest.skip(NOT_BUILT)
-    return SITE
-
-
 def commands(words: list[str], command: Any) -> Iterator[list[str]]:
     """Walk the command line: the words of every command."""
     for name, below in getattr(command, "commands", {}).items():
@@ -38,9 +25,9 @@ def commands(words: list[str], command: Any) -> Iterator[list[str]]:
         yield from commands([*words, name], below)
 
 
-def test_a_page_loads_only_files_of_the_site(site: Path) -> None:
+def test_a_page_loads_only_files_of_the_site(built_guide: Path) -> None:
     """Scripts, styles and pictures are files beside the page: no other host, no script within a page."""
-    pages = list(site.rglob("*.html"))
+    pages = list(built_guide.rglob("*.html"))
     assert len(pages) > 60
     for page in pages:
         text = page.read_text()
@@ -48,15 +35,17 @@ def test_a_page_loads_only_files_of_the_site(site: Path) -> None:
         assert re.findall(r"<[^>]+\son[a-z]+=", text) == [], page
         for loaded in _LOADED.findall(text):
             place = loaded.split("?")[0].split("#")[0]
-            whole = site / place.removeprefix("/guide/") if place.startswith("/") else page.parent / place
+            whole = (
+                built_guide / place.removeprefix("/guide/") if place.startswith("/") else page.parent / place
+            )
             assert whole.exists(), (page, loaded)
 
 
-def test_every_command_is_shown_with_its_present_help(site: Path) -> None:
+def test_every_command_is_shown_with_its_present_help(built_guide: Path) -> None:
     """What each command says to `--help` now stands in the reference, word for word."""
     shown = "".join(
         html.unescape(re.sub(r"<[^>]+>", "", page.read_text()))
-        for page in (site / "reference" / "commands").rglob("index.html")
+        for page in (built_guide / "reference" / "commands").rglob("index.html")
     )
     walked = [[], *commands([], get_command(cli.app))]
     assert len(walked) > 20
