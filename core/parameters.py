@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from core.errors import InputProblem, InvalidInput
+from core.suggestions import did_you_mean
 
 _KEY = "parameter"
 _TYPES: dict[Any, tuple[Any, str]] = {
@@ -39,6 +40,7 @@ class Parameter:
         above: Whether `minimum` itself is excluded.
         choices: The allowed values of a text parameter; empty for others.
         earlier: The value in specifications that were stored before the parameter existed.
+        aliases: Its names elsewhere, which are not accepted, but answered with this one.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Parameter:
     above: bool
     choices: tuple[str, ...]
     earlier: Any
+    aliases: tuple[str, ...]
 
 
 def parameter(
@@ -62,8 +65,9 @@ def parameter(
     above: bool = False,
     choices: tuple[str, ...] = (),
     earlier: Any = None,
+    aliases: str = "",
 ) -> Any:
-    """Declare a dataclass field as a hyperparameter with its bounds."""
+    """Declare a dataclass field as a hyperparameter with its bounds, and aliases apart by spaces."""
     declaration = {
         "description": description,
         "minimum": minimum,
@@ -71,6 +75,7 @@ def parameter(
         "above": above,
         "choices": choices,
         "earlier": default if earlier is None else earlier,
+        "aliases": tuple(aliases.split()),
     }
     return dataclasses.field(default=default, metadata={_KEY: declaration})
 
@@ -98,7 +103,7 @@ def build(cls: type[T], values: Mapping[str, Any], pointer: str = "") -> T:
     """
     declared = {p.name: p for p in parameters_of(cls)}
     problems = [
-        InputProblem(f"{pointer}/{name}", f"unknown; known here: {', '.join(declared) or 'none'}")
+        InputProblem(f"{pointer}/{name}", f"unknown; {suggestion(cls, name) or _all_of(declared)}")
         for name in values
         if name not in declared
     ]
@@ -112,6 +117,18 @@ def build(cls: type[T], values: Mapping[str, Any], pointer: str = "") -> T:
     if problems:
         raise InvalidInput(*problems)
     return cls(**fitted)
+
+
+def suggestion(cls: type, name: str) -> str | None:
+    """Return what a name that a dataclass does not declare probably stands for, None where nothing is near.
+
+    The class may list names that belong elsewhere, with their places, as `ELSEWHERE`.
+    """
+    elsewhere: Mapping[str, str] = getattr(cls, "ELSEWHERE", {})
+    if name in elsewhere:
+        return f"set {elsewhere[name]} instead"
+    known = {spelling: p.name for p in parameters_of(cls) for spelling in (p.name, *p.aliases)}
+    return did_you_mean(name, known)
 
 
 def check(instance: Any) -> None:
@@ -134,6 +151,10 @@ def values_of(instance: Any) -> dict[str, Any]:
 def stored_values(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """Complete stored values by what held before a hyperparameter existed."""
     return {p.name: p.earlier for p in parameters_of(cls) if p.earlier != p.default} | dict(values)
+
+
+def _all_of(declared: Mapping[str, Parameter]) -> str:
+    return f"known here: {', '.join(declared) or 'none'}"
 
 
 def _without_none(hint: Any) -> tuple[Any, bool]:
@@ -188,4 +209,4 @@ def _out_of_bounds(declared: Parameter, value: Any) -> str | None:
     return None
 
 
-_NUMBER = Parameter("", float, False, None, "", None, None, False, (), None)
+_NUMBER = Parameter("", float, False, None, "", None, None, False, (), None, ())

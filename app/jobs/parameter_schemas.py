@@ -4,14 +4,15 @@ import types
 import typing
 from functools import reduce
 from operator import or_
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, create_model
+from pydantic import Field, ModelWrapValidatorHandler, ValidationError, create_model, model_validator
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from app.http.schemas import RequestModel, ResponseModel
 from core.losses import LOSSES
-from core.parameters import Parameter, parameters_of
+from core.parameters import Parameter, parameters_of, suggestion
 
 _TYPE_NAMES = {float: "number", int: "integer", bool: "boolean", str: "text", list: "list", tuple: "list"}
 
@@ -34,6 +35,30 @@ class ParameterDescription(ResponseModel):
     )
 
 
+class ParametersRequest(RequestModel):
+    """Base of declared parameters, which suggests names for unknown ones."""
+
+    declared_by: ClassVar[type]
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _suggest_names(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(value)
+        except ValidationError as error:
+            problems = [cls._with_suggestion(problem) for problem in error.errors(include_url=False)]
+            raise ValidationError.from_exception_data(cls.__name__, problems) from None
+
+    @classmethod
+    def _with_suggestion(cls, problem: ErrorDetails) -> InitErrorDetails:
+        kind: str | PydanticCustomError = problem["type"]
+        if kind == "extra_forbidden" and (meant := suggestion(cls.declared_by, str(problem["loc"][-1]))):
+            kind = PydanticCustomError("unknown_name", "unknown field; {meant}", {"meant": meant})
+        return InitErrorDetails(
+            type=kind, loc=problem["loc"], input=problem["input"], ctx=problem.get("ctx", {})
+        )
+
+
 def request_model(model_name: str, cls: type, documentation: str, **extra: Any) -> type[RequestModel]:
     """Derive the request model of a dataclass whose fields are `parameter()` declarations.
 
@@ -44,9 +69,10 @@ def request_model(model_name: str, cls: type, documentation: str, **extra: Any) 
         **extra: Further fields, in pydantic's `(annotation, Field(...))` form, put first.
     """
     fields: dict[str, Any] = {p.name: (_annotation(p), _field(p)) for p in parameters_of(cls)}
-    model: type[RequestModel] = create_model(
-        model_name, __base__=RequestModel, __doc__=documentation, **{**extra, **fields}
+    model: type[ParametersRequest] = create_model(
+        model_name, __base__=ParametersRequest, __doc__=documentation, **{**extra, **fields}
     )
+    model.declared_by = cls
     return model
 
 

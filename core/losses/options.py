@@ -34,16 +34,24 @@ class PairwiseLoss(Loss):
     does.
     """
 
-    sigma: float = parameter(1.0, "Slope σ of the pair's loss.", minimum=0.0, above=True, maximum=1000.0)
+    sigma: float = parameter(
+        1.0, "Slope σ of the pair's loss.", minimum=0.0, above=True, maximum=1000.0, aliases="sigmoid"
+    )
     truncation_level: int | None = parameter(
-        None, "Keep pairs with a document in the top τ; all pairs when null.", minimum=1, maximum=1_000_000
+        None,
+        "Keep pairs with a document in the top τ; all pairs when null.",
+        minimum=1,
+        maximum=1_000_000,
+        aliases="lambdarank_truncation_level",
     )
     pair_selection: str | None = parameter(
         None,
         "Lambda-eX: also keep pairs of documents that the top τ misses; needs truncation_level.",
         choices=tuple(name for name in PAIR_SELECTIONS if name is not None),
     )
-    normalization: str = parameter("none", "Per-pair and per-query scaling.", choices=("none", "lightgbm"))
+    normalization: str = parameter(
+        "none", "Per-pair and per-query scaling.", choices=("none", "lightgbm"), aliases="lambdarank_norm"
+    )
     assignment: str = parameter(
         "hard", "Weights from the present ranks, or averaged over noisy rankings.", choices=("hard", "soft")
     )
@@ -139,7 +147,10 @@ class NdcgWeightedLoss(PairwiseLoss):
     """A pairwise loss weighted by normalised gains G = g(y) / maxDCG, of the top τ where truncated."""
 
     gain: Gain = parameter(
-        "exp2", "Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label.", choices=("exp2", "linear")
+        "exp2",
+        "Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label.",
+        choices=("exp2", "linear"),
+        aliases="label_gain",
     )
     discount: str = parameter("log2", "Discount D(r): log2(1 + r), or r itself.", choices=tuple(DISCOUNTS))
 

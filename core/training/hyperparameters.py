@@ -1,24 +1,69 @@
 """LightGBM's hyperparameters under their own names, each with its bounds."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 from core.parameters import check, parameter, values_of
 
 _NOT_FOR_LIGHTGBM = ("num_iterations", "query_fraction")
 
 
+# LightGBM's names of what a job sets outside its hyperparameters.
+_ELSEWHERE = {
+    "loss of the job": ("objective", "objective_type", "app", "application"),
+    "truncation_level of the loss": ("lambdarank_truncation_level",),
+    "normalization of the loss": ("lambdarank_norm",),
+    "gain of the loss": ("label_gain",),
+    "sigma of the loss": ("sigmoid",),
+    "metrics of the job": ("metric", "metrics", "metric_types", "eval_metric", "eval_at", "ndcg_at"),
+    "metric_interval of the job": ("metric_freq", "output_freq"),
+    "early_stopping of the job": ("early_stopping_round", "early_stopping_rounds", "n_iter_no_change"),
+    "seed of the job": ("seed", "random_seed", "random_state", "bagging_seed", "feature_fraction_seed"),
+}
+
+
 @dataclass(frozen=True)
 class Hyperparameters:
     """How the trees are grown. Names and meanings are LightGBM's, but for `query_fraction`."""
 
-    num_iterations: int = parameter(100, "Trees to grow at most.", minimum=1, maximum=100_000)
-    learning_rate: float = parameter(0.1, "Shrinkage of each tree.", minimum=0.0, above=True, maximum=10.0)
-    num_leaves: int = parameter(31, "Leaves of a tree at most.", minimum=2, maximum=131_072)
+    ELSEWHERE: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {name: place for place, names in _ELSEWHERE.items() for name in names}
+    )
+
+    num_iterations: int = parameter(
+        100,
+        "Trees to grow at most.",
+        minimum=1,
+        maximum=100_000,
+        aliases="num_iteration n_iter num_tree num_trees num_round num_rounds nrounds num_boost_round"
+        " n_estimators max_iter",
+    )
+    learning_rate: float = parameter(
+        0.1, "Shrinkage of each tree.", minimum=0.0, above=True, maximum=10.0, aliases="shrinkage_rate eta"
+    )
+    num_leaves: int = parameter(
+        31,
+        "Leaves of a tree at most.",
+        minimum=2,
+        maximum=131_072,
+        aliases="num_leaf max_leaves max_leaf max_leaf_nodes",
+    )
     max_depth: int = parameter(-1, "Depth of a tree at most; -1 for no limit.", minimum=-1, maximum=1_000)
-    min_data_in_leaf: int = parameter(20, "Documents in a leaf at least.", minimum=0, maximum=10_000_000)
+    min_data_in_leaf: int = parameter(
+        20,
+        "Documents in a leaf at least.",
+        minimum=0,
+        maximum=10_000_000,
+        aliases="min_data_per_leaf min_data min_child_samples min_samples_leaf",
+    )
     min_sum_hessian_in_leaf: float = parameter(
-        1e-3, "Sum of hessians in a leaf at least.", minimum=0.0, maximum=1e9
+        1e-3,
+        "Sum of hessians in a leaf at least.",
+        minimum=0.0,
+        maximum=1e9,
+        aliases="min_sum_hessian_per_leaf min_sum_hessian min_hessian min_child_weight",
     )
     bagging_fraction: float = parameter(
         1.0,
@@ -26,9 +71,14 @@ class Hyperparameters:
         minimum=0.0,
         above=True,
         maximum=1.0,
+        aliases="sub_row subsample bagging",
     )
     bagging_freq: int = parameter(
-        0, "Draw documents anew every so many iterations; 0 for never.", minimum=0, maximum=100_000
+        0,
+        "Draw documents anew every so many iterations; 0 for never.",
+        minimum=0,
+        maximum=100_000,
+        aliases="subsample_freq",
     )
     query_fraction: float = parameter(
         1.0,
@@ -38,22 +88,48 @@ class Hyperparameters:
         maximum=1.0,
     )
     feature_fraction: float = parameter(
-        1.0, "Share of features drawn for a tree.", minimum=0.0, above=True, maximum=1.0
+        1.0,
+        "Share of features drawn for a tree.",
+        minimum=0.0,
+        above=True,
+        maximum=1.0,
+        aliases="sub_feature colsample_bytree",
     )
     feature_fraction_bynode: float = parameter(
-        1.0, "Share of features drawn for a split.", minimum=0.0, above=True, maximum=1.0
+        1.0,
+        "Share of features drawn for a split.",
+        minimum=0.0,
+        above=True,
+        maximum=1.0,
+        aliases="sub_feature_bynode colsample_bynode",
     )
-    extra_trees: bool = parameter(False, "Try one random threshold a feature instead of all.")
-    lambda_l1: float = parameter(0.0, "L1 penalty on leaf values.", minimum=0.0, maximum=1e9)
-    lambda_l2: float = parameter(0.0, "L2 penalty on leaf values.", minimum=0.0, maximum=1e9)
-    min_gain_to_split: float = parameter(0.0, "Gain of a split at least.", minimum=0.0, maximum=1e9)
+    extra_trees: bool = parameter(
+        False, "Try one random threshold a feature instead of all.", aliases="extra_tree"
+    )
+    lambda_l1: float = parameter(
+        0.0, "L1 penalty on leaf values.", minimum=0.0, maximum=1e9, aliases="reg_alpha l1_regularization"
+    )
+    lambda_l2: float = parameter(
+        0.0,
+        "L2 penalty on leaf values.",
+        minimum=0.0,
+        maximum=1e9,
+        aliases="reg_lambda lambda l2_regularization",
+    )
+    min_gain_to_split: float = parameter(
+        0.0, "Gain of a split at least.", minimum=0.0, maximum=1e9, aliases="min_split_gain"
+    )
     max_delta_step: float = parameter(
-        0.0, "Leaf value at most, before shrinkage; 0 for no limit.", minimum=0.0, maximum=1e9
+        0.0,
+        "Leaf value at most, before shrinkage; 0 for no limit.",
+        minimum=0.0,
+        maximum=1e9,
+        aliases="max_tree_output max_leaf_output",
     )
     path_smooth: float = parameter(
         0.0, "Smoothing of a leaf towards its parent; needs min_data_in_leaf >= 2.", minimum=0.0, maximum=1e9
     )
-    max_bin: int = parameter(255, "Bins of a feature at most.", minimum=2, maximum=65_535)
+    max_bin: int = parameter(255, "Bins of a feature at most.", minimum=2, maximum=65_535, aliases="max_bins")
     min_data_in_bin: int = parameter(3, "Documents in a bin at least.", minimum=1, maximum=1_000_000)
 
     def __post_init__(self) -> None:

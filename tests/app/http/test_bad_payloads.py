@@ -156,6 +156,23 @@ def test_a_bad_job_is_refused_where_it_is_bad(client: TestClient, case: str) -> 
     assert all(error["detail"] for error in problem["errors"])
 
 
+@pytest.mark.parametrize(
+    ("part", "detail"),
+    [
+        ({"hyperparameters": {"n_estimators": 300}}, "unknown field; did you mean num_iterations?"),
+        ({"hyperparameters": {"num_leavs": 3}}, "unknown field; did you mean num_leaves?"),
+        ({"hyperparameters": {"objective": "lambdarank"}}, "unknown field; set loss of the job instead"),
+        ({"hyperparameters": {"zzz": 3}}, "unknown field"),
+        ({"loss": {"name": "lambdarank", "truncation": 30}}, "unknown field; did you mean truncation_level?"),
+        ({"loss": {"name": "lambdarank", "sigmoid": 2.0}}, "unknown field; did you mean sigma?"),
+    ],
+)
+def test_a_wrong_name_gets_a_suggestion(client: TestClient, part: dict[str, Any], detail: str) -> None:
+    """Names of hyperparameters, LightGBM's aliases among them, are answered with the right one."""
+    response = client.post("/v1/jobs", json=TRAIN | part)
+    assert [error["detail"] for error in response.json()["errors"]] == [detail]
+
+
 @pytest.mark.parametrize("case", BAD_JSON)
 def test_a_body_that_is_not_json_is_refused(client: TestClient, case: str) -> None:
     """Whatever Python's parser would take or stumble over is a 422 that says what is wrong, never a 500."""

@@ -1,0 +1,28 @@
+"""Suggestions for misspelt names."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+_LEAST_SIMILARITY = 0.6
+_MOST_LETTERS = 100  # of a name that is compared; difflib takes quadratic time
+
+
+def did_you_mean(name: str, known: Mapping[str, str]) -> str | None:
+    """Return the question after the known name that a wrong one probably stands for, None without one.
+
+    Args:
+        name: The wrong name.
+        known: Known names by themselves and by each of their aliases.
+
+    Example:
+        >>> known = {"num_leaves": "num_leaves", "num_iterations": "num_iterations"}
+        >>> did_you_mean("num_leafs", known)
+        'did you mean num_leaves?'
+        >>> did_you_mean("n_estimators", known | {"n_estimators": "num_iterations"})
+        'did you mean num_iterations?'
+        >>> did_you_mean("objective", known)
+    """
+    spellings = {spelling.lower(): meant for spelling, meant in known.items()}
+    written = name[:_MOST_LETTERS].lower()
+    near = get_close_matches(written, spellings, n=1, cutoff=_LEAST_SIMILARITY)
+    return f"did you mean {spellings[near[0]]}?" if near else None

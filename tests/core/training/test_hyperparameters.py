@@ -1,0 +1,73 @@
+"""Names of hyperparameters: LightGBM's, and what is said of others."""
+
+import pytest
+from lightgbm.basic import _ConfigAliases
+
+from core.errors import InvalidInput
+from core.losses import make_loss
+from core.parameters import build, parameters_of
+from core.training import Hyperparameters
+
+OURS = {"query_fraction"}
+NAMES = [parameter.name for parameter in parameters_of(Hyperparameters)]
+
+
+def refusal(values: dict[str, object]) -> str:
+    with pytest.raises(InvalidInput) as refused:
+        build(Hyperparameters, values, "/hyperparameters")
+    (problem,) = refused.value.problems
+    assert problem.pointer == f"/hyperparameters/{next(iter(values))}"
+    return problem.detail
+
+
+def test_names_and_aliases_are_those_of_lightgbm() -> None:
+    """Every hyperparameter but our own has LightGBM's name, and lists all of its aliases."""
+    theirs = _ConfigAliases._get_all_param_aliases()
+    for parameter in parameters_of(Hyperparameters):
+        if parameter.name not in OURS:
+            assert {parameter.name, *parameter.aliases} == set(theirs[parameter.name]), parameter.name
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ("n_estimators", "num_iterations"),
+        ("eta", "learning_rate"),
+        ("num_leaf", "num_leaves"),
+        ("min_child_samples", "min_data_in_leaf"),
+        ("subsample", "bagging_fraction"),
+        ("colsample_bytree", "feature_fraction"),
+        ("reg_lambda", "lambda_l2"),
+        ("learning_rat", "learning_rate"),
+        ("Num_Leaves", "num_leaves"),
+        ("min_child_sample", "min_data_in_leaf"),
+    ],
+)
+def test_a_wrong_name_gets_a_suggestion(wrong: str, meant: str) -> None:
+    """Aliases of LightGBM, and names that are nearly right, are answered with the right one."""
+    assert refusal({wrong: 1}) == f"unknown; did you mean {meant}?"
+
+
+def test_what_belongs_elsewhere_is_said_to() -> None:
+    """Names of LightGBM that a job sets outside its hyperparameters are answered with the place."""
+    assert refusal({"objective": "lambdarank"}) == "unknown; set loss of the job instead"
+    assert refusal({"random_state": 3}) == "unknown; set seed of the job instead"
+    assert not set(Hyperparameters.ELSEWHERE) & set(NAMES)
+
+
+def test_a_name_that_is_near_nothing_is_answered_with_all() -> None:
+    """Without a near name, all known ones are listed."""
+    assert refusal({"zzz": 1}) == f"unknown; known here: {', '.join(NAMES)}"
+    assert "num_leaves" in refusal({"x" * 100_000: 1})
+
+
+def test_hyperparameters_of_losses_are_suggested_too() -> None:
+    """LightGBM's names for what a loss has, and near names."""
+    for wrong, meant in {
+        "lambdarank_truncation_level": "truncation_level",
+        "sigmoid": "sigma",
+        "label_gain": "gain",
+        "trunction_level": "truncation_level",
+    }.items():
+        with pytest.raises(InvalidInput, match=rf"/{wrong}: unknown; did you mean {meant}\?"):
+            make_loss("lambdarank", **{wrong: 1})
