@@ -13,6 +13,7 @@ NAMES = [parameter.name for parameter in parameters_of(Hyperparameters)]
 
 
 def refusal(values: dict[str, object]) -> str:
+    """Return what is said of one wrong hyperparameter."""
     with pytest.raises(InvalidInput) as refused:
         build(Hyperparameters, values, "/hyperparameters")
     (problem,) = refused.value.problems
