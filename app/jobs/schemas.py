@@ -31,6 +31,18 @@ class Progress(ResponseModel):
     eta_seconds: float | None = Field(None, description="Estimated time to the end", examples=[41.5])
 
 
+class Phase(ResponseModel):
+    """What an attempt did for some time."""
+
+    phase: str = Field(examples=["training"])
+    seconds: float = Field(description="How long it took so far", examples=[41.2])
+    peak_memory_bytes: int | None = Field(
+        description="Most memory that the job had meanwhile, sampled, as its memory limit counts it;"
+        " null where it is unknown",
+        examples=[1_288_490_188],
+    )
+
+
 class Attempt(ResponseModel):
     """One claim of a job by a worker."""
 
@@ -45,6 +57,14 @@ class Attempt(ResponseModel):
     )
     detail: str | None = Field(description="Why it ended so, where there is something to say")
     resumed_from: int | None = Field(description="Iteration of the checkpoint that it went on from")
+    phases: list[Phase] = Field(
+        [], description="In the order in which they began; none for attempts of earlier releases"
+    )
+
+    @field_validator("phases", mode="before")
+    @classmethod
+    def _recorded(cls, value: Any) -> Any:
+        return value or []
 
 
 class MainMetric(ResponseModel):
@@ -183,6 +203,13 @@ class JobHistory(ResponseModel):
     iterations: list[int] = Field(description="1-based, in order", examples=[[1, 2, 3]])
     curves: dict[str, dict[str, list[float | None]]] = Field(
         examples=[{"train": {"ndcg@10": [0.31, 0.34, 0.36]}, "validation": {"ndcg@10": [0.30, 0.33, 0.32]}}]
+    )
+    milliseconds: dict[str, list[float | None]] = Field(
+        {},
+        description="Mean wall time of an iteration since the one listed before, by part: `objective` is the"
+        " loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the measuring, `diagnostics`"
+        " what was asked of them; null where it was not recorded",
+        examples=[{"objective": [14.2, 8.1, 8.0], "tree": [131.0, 92.4, 91.8], "metrics": [6.1, 4.2, 4.1]}],
     )
 
 

@@ -20,6 +20,7 @@ from core.training.measure import Measure, present_scores
 from core.training.report import IterationReport
 from core.training.sampling import Sampling, drawn_queries, fixed_seeds
 from core.training.spec import TrainingSpec
+from core.training.stopwatch import DIAGNOSTICS, METRICS, OBJECTIVE, TREE, Stopwatch
 from core.types import Float32Array, Float64Array
 
 Snapshot = Callable[[], Checkpoint]
@@ -115,6 +116,7 @@ class _Training:
         self._best_value = resume.best_value if resume else -np.inf
         self._is_exhausted = False
         self._next_derivatives: tuple[Float32Array, Float32Array] | None = None
+        self._stopwatch = Stopwatch()
         parameters = spec.hyperparameters.lightgbm(spec.seed, threads) | fixed_seeds(spec.seed)
         binning = Binning(spec.hyperparameters, parameters, kept_bins)
         data = binning.training(train_dataset)
@@ -134,7 +136,8 @@ class _Training:
         for iteration in range(len(self._history) + 1, self._total + 1):
             if self._is_stalled():
                 break
-            finished = self._booster.update(fobj=self._derivatives)
+            with self._stopwatch.timing(TREE):
+                finished = self._booster.update(fobj=self._derivatives)
             self._is_exhausted = finished
             if finished and iteration > 1:
                 break  # no split gains anything any more: LightGBM has added no tree
@@ -195,9 +198,10 @@ class _Training:
         """Return what the next tree follows, in the form in which LightGBM asks for it."""
         done = len(self._history)
         self._sampling.restart(self._booster, done)
-        gradient, hessian = self._next_derivatives or self._objective(scores, done)
+        with self._stopwatch.timing(OBJECTIVE):
+            gradient, hessian = self._next_derivatives or self._objective(scores, done)
+            gradient, hessian = self._without_undrawn_queries(gradient, hessian)
         self._next_derivatives = None
-        gradient, hessian = self._without_undrawn_queries(gradient, hessian)
         self._diagnosed = self._diagnose(scores, gradient)
         return gradient, hessian
 
@@ -216,32 +220,36 @@ class _Training:
         is_last = done + 1 == self._total
         if plan is None or not (done % plan.interval == 0 or is_last):
             return None
-        return diagnose(
-            self._spec.loss,
-            scores,
-            self._dataset.labels,
-            self._dataset.query_boundaries,
-            cutoff=plan.cutoff,
-            iteration=done,
-            seed=self._spec.seed,
-            gradient=gradient,
-        )
+        with self._stopwatch.timing(DIAGNOSTICS):
+            return diagnose(
+                self._spec.loss,
+                scores,
+                self._dataset.labels,
+                self._dataset.query_boundaries,
+                cutoff=plan.cutoff,
+                iteration=done,
+                seed=self._spec.seed,
+                gradient=gradient,
+            )
 
     def _report(self, iteration: int) -> IterationReport:
         values: dict[str, Mapping[str, float | None]] = {}
         if iteration % self._spec.metric_interval == 0 or iteration == self._total:
-            for name, measure in self._measures.items():
-                scores = present_scores(self._booster, name)
-                loss = {"loss": self._loss(scores, iteration)} if name == "train" else {}
-                values[name] = loss | measure(scores)
+            with self._stopwatch.timing(METRICS):
+                for name, measure in self._measures.items():
+                    scores = present_scores(self._booster, name)
+                    loss = {"loss": self._loss(scores, iteration)} if name == "train" else {}
+                    values[name] = loss | measure(scores)
         if self._diagnosed is not None:
             values["diagnostics"] = self._diagnosed
         self._select(iteration, values)
-        return IterationReport(iteration, self._total, values, max(self._best_iteration, 1))
+        best_iteration = max(self._best_iteration, 1)
+        return IterationReport(iteration, self._total, values, best_iteration, self._stopwatch.lap())
 
     def _loss(self, scores: Float64Array, iteration: int) -> float:
         """Return the mean loss, and keep the derivatives at these scores for the next tree."""
-        gradient, hessian, losses = self._objective.with_value(scores, iteration)
+        with self._stopwatch.timing(OBJECTIVE):
+            gradient, hessian, losses = self._objective.with_value(scores, iteration)
         self._next_derivatives = gradient, hessian
         return float(losses.mean())
 

@@ -30,7 +30,7 @@ class Checkpoint:
         scores: Present scores of the documents by dataset, "train" and "validation"; float64.
         best_iteration: Best iteration so far, 0 before there is one.
         best_value: Value of the selection metric there, the greater the better.
-        history: One report an iteration.
+        history: One report an iteration; those read from a file have no times.
     """
 
     model_text: str
@@ -51,7 +51,7 @@ class Checkpoint:
             "lightgbm": lightgbm.__version__,
             "best_iteration": self.best_iteration,
             "best_value": self.best_value if self.best_iteration else None,
-            "history": [asdict(report) for report in self.history],
+            "history": [_lasting(report) for report in self.history],
         }
         file = io.BytesIO()
         texts = {"state": json.dumps(state), "model_text": self.model_text}
@@ -87,6 +87,13 @@ class Checkpoint:
         except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
             raise CheckpointError("the checkpoint is damaged") from error
         return cls(model_text, scores, best_iteration, best_value, history)
+
+
+def _lasting(report: IterationReport) -> dict[str, Any]:
+    """Return all of a report that is the same whenever its iteration is run."""
+    values = asdict(report)
+    del values["milliseconds"]
+    return values
 
 
 def prepend_trees(booster: lightgbm.Booster, model_text: str) -> None:

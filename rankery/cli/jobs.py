@@ -116,8 +116,10 @@ def show_history(
         values = (number(curve[place]) for curve in curves)
         style = "bold" if iteration == history.best_iteration else ""
         shown.add_row(str(iteration), *values, style=style)
-    best = [] if history.best_iteration is None else [f"best iteration: {history.best_iteration}"]
-    session.show(history, shown, *best)
+    told = [] if history.best_iteration is None else [f"best iteration: {history.best_iteration}"]
+    if history.times:
+        told.insert(0, f"an iteration takes {history.times}")
+    session.show(history, shown, *told)
 
 
 def ending(job: "Job") -> str:
@@ -130,9 +132,8 @@ def _progress(job: "Job") -> str:
     progress = job.progress
     if progress is None or job.status != "running":
         return ""
-    steps = "" if progress.total is None else f" {progress.iteration:,} of {progress.total:,}"
     left = "" if progress.eta_seconds is None else f", {progress.eta_seconds:.0f} s left"
-    return f"{progress.phase}{steps}{left}"
+    return f"{job.steps}{left}"
 
 
 def _properties(job: "Job") -> Iterator[tuple[str, Any]]:
@@ -152,6 +153,17 @@ def _properties(job: "Job") -> Iterator[tuple[str, Any]]:
         yield name, at and f"{moment(at)} UTC"
     if job.attempts and len(job.attempts) > 1:
         yield "attempts", _attempts(job.attempts)
+    if job.phases:
+        yield "phases", _phases(job.phases)
+
+
+def _phases(phases: Any) -> Table:
+    shown = Table.grid(padding=(0, 2))
+    for phase in phases:
+        memory = phase.peak_memory_bytes
+        peak = "" if memory is None else f"peak memory {memory / 1e6:,.0f} MB"
+        shown.add_row(plain(phase.phase), f"{phase.seconds:,.1f} s", peak)
+    return shown
 
 
 def _attempts(attempts: Any) -> Table:

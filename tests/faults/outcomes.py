@@ -10,7 +10,7 @@ from tests.faults.client import Document, StubbornClient
 
 _OWN = frozenset(
     {"id", "job_id", "dataset_id", "model_id", "ranking_id", "evaluation_id", "created_at", "updated_at"}
-    | {"system", "name", "model_name", "version", "aliases", "systems"}
+    | {"system", "name", "model_name", "version", "aliases", "systems", "milliseconds"}
 )
 
 

@@ -96,6 +96,53 @@ def test_curves_are_drawn_and_tabulated() -> None:
     assert table["validation ndcg@10"].isna().tolist() == [False, True]
 
 
+def test_times_of_iterations_are_told() -> None:
+    """Medians, the longest first; what was not recorded is left out."""
+    times = {"objective": [None, 8.0, 9.0, 30.0], "tree": [None, 92.4, 91.0, 1_200.0], "metrics": [None] * 4}
+    curves = {"train": {"loss": [0.9, 0.8, 0.7, 0.6]}}
+    history = History(
+        job_id="job_1", best_iteration=1, iterations=[1, 2, 3, 4], curves=curves, milliseconds=times
+    )
+    assert history.median_milliseconds == {"tree": 92.4, "objective": 9.0}
+    assert "tree 92 ms, objective 9.0 ms (medians)" in printed(history)
+    table = history.to_pandas()
+    assert table["tree milliseconds"].isna().tolist() == [True, False, False, False]
+    assert History(job_id="job_1", best_iteration=1, iterations=[1, 2], curves=CURVES).times == ""
+
+
+def test_phases_are_those_of_the_last_attempt() -> None:
+    """With time and memory, where they are known."""
+    attempts = [
+        {
+            "number": number,
+            "worker": "w",
+            "started_at": "2026-01-05T09:58:00Z",
+            "phases": [
+                {"phase": "loading", "seconds": 3.21, "peak_memory_bytes": 412_000_000},
+                {"phase": "training", "seconds": 75.0 * number, "peak_memory_bytes": None},
+            ],
+        }
+        for number in (1, 2)
+    ]
+    job = job_of(**RUNNING, attempts=attempts)
+    assert [phase.seconds for phase in job.phases] == [3.21, 150.0]
+    drawn = " ".join(printed(job).split())
+    assert drawn.endswith("loading 3.2 s 412.0 MB training 2 min 30 s")
+    assert job_of(**RUNNING).phases == []
+
+
+def test_a_phase_that_counts_a_share_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """Percent of reading and binning are no iterations."""
+    progress = {"phase": "binning", "iteration": 37, "total": 100, "eta_seconds": 4.0}
+    job = job_of(status="running", progress=progress)
+    assert job.steps == "binning 37%"
+    with followed([job], True) as show:
+        show(job)
+    drawn = capsys.readouterr().err
+    assert "binning 37%" in drawn
+    assert "of 100" not in drawn
+
+
 def test_each_feature_has_its_bar_with_its_name() -> None:
     """However many there are; a name of digits is no place on an axis."""
     features = [

@@ -222,6 +222,21 @@ def test_the_first_iteration_is_told_at_once(workshop: Workshop, dataset: Rankin
     assert run.seen[: SMALL["num_iterations"]] == (1,) * SMALL["num_iterations"]  # the others wait
 
 
+def test_times_are_recorded_with_the_curves(workshop: Workshop, dataset: RankingDataset) -> None:
+    """Each recorded iteration has its own; with an interval, the mean of all since the one before."""
+    job = workshop.train(workshop.add(dataset, "d1"), metric_interval=2, validation={"fraction": 0.2})
+    with workshop.store.read() as tx:
+        rows = tx.jobs.iterations(job.id)
+        (attempt,) = tx.attempts.of(job.id)
+    assert [row.iteration for row in rows] == [2, 4, 5]
+    times = [row.milliseconds or {} for row in rows]
+    assert all(set(one) == {"objective", "tree", "metrics"} and min(one.values()) > 0 for one in times)
+    assert attempt.phases is not None
+    spent = sum(count * sum(one.values()) for count, one in zip((2, 2, 1), times, strict=True)) / 1e3
+    (training,) = (phase for phase in attempt.phases if phase["phase"] == "training")
+    assert spent <= training["seconds"] + 1e-3
+
+
 def test_features_keep_their_names(workshop: Workshop, dataset: RankingDataset) -> None:
     """A model of features that LightGBM would spell otherwise scores data that has them in another order."""
     names = ("page rank", "page_rank", "price:usd", "a", "b", "c")

@@ -56,12 +56,17 @@ class Bounds:
         """
         if self.seconds is not None and time.monotonic() - self._started_at > self.seconds:
             raise LimitReached("Time limit", f"The job ran for its limit of {self.seconds:g} seconds.")
-        taken = (memory_bytes() or 0) - self._memory_before
-        if self.memory_bytes is not None and taken > self.memory_bytes:
+        taken = self.taken_bytes()
+        if self.memory_bytes is not None and taken is not None and taken > self.memory_bytes:
             raise LimitReached(
                 "Memory limit",
                 f"The job took {_mebibytes(taken)}, its limit is {_mebibytes(self.memory_bytes)}.",
             )
+
+    def taken_bytes(self) -> int | None:
+        """Return the memory that the job has added to this process, or None if unknown."""
+        now = memory_bytes()
+        return None if now is None else max(0, now - self._memory_before)
 
 
 def memory_bytes() -> int | None:

@@ -2,8 +2,9 @@
 
 import math
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, BinaryIO, cast
 
 import structlog
@@ -16,6 +17,7 @@ from core.store.artifacts.checksums import ChecksummedFile
 from worker.job.caches import Caches
 from worker.job.counters import JobCounts
 from worker.job.limits import Bounds
+from worker.job.phases import Phases
 from worker.settings import WorkerSettings
 
 PUT_OFF = "put_off"
@@ -46,6 +48,7 @@ class JobRun:
         caches: What this worker has at hand.
         counts: What it adds to the service's counters.
         bounds: How long it may run, and with how much memory.
+        phases: What it has done so far, how long that took, and with how much memory.
         checkpoint_seconds: Time from one checkpoint to the next.
         ending: How it ends where nothing goes wrong: `succeeded`, or `failed` for a job that found why.
     """
@@ -71,6 +74,7 @@ class JobRun:
         self.caches = Caches.of(settings)
         self.counts = JobCounts(self.caches)
         self.bounds = Bounds(job.kind, JobLimits.of(job.spec), settings, spent_seconds)
+        self.phases = Phases(self.bounds.taken_bytes)
         self.checkpoint_seconds = settings.checkpoint_seconds
         self.ending = "succeeded"
         self._settings = settings
@@ -79,6 +83,7 @@ class JobRun:
         self._metrics: Values | None = None
         self._findings: list[Values] | None = None
         self._iterations: list[tuple[int, Values]] = []
+        self._milliseconds: dict[int, Values] = {}
         self._made: list[str] = []
         self._checksums: dict[str, ChecksummedFile] = {}
         self._consumed: list[str] = []
@@ -100,7 +105,8 @@ class JobRun:
 
         Args:
             name: What it does.
-            afresh: Whether the count of the phase before says nothing any more.
+            afresh: Whether the count of the phase before says nothing any more. A resumed job then shows the
+                count that it goes on from.
 
         Raises:
             JobCancelled: The user asked for it to stop.
@@ -108,8 +114,9 @@ class JobRun:
             WorkerStopping: The worker is shutting down.
         """
         if afresh:
-            self._progress = None
+            self._progress = self._where_it_was()
         self._enter(name)
+        self.phases.enter(name)
         self.flush()
 
     def report(
@@ -119,6 +126,7 @@ class JobRun:
         metrics: Values | None = None,
         findings: list[Values] | None = None,
         iterations: Sequence[tuple[int, Values]] = (),
+        milliseconds: Mapping[int, Values] = MappingProxyType({}),
         at_once: bool = False,
     ) -> None:
         """Collect progress and metrics, and write them at most once per interval.
@@ -128,6 +136,7 @@ class JobRun:
             metrics: The latest means.
             findings: What is to be said about its datasets beside each other.
             iterations: Points of the learning curves.
+            milliseconds: Mean times of an iteration since the point before, by the iterations among them.
             at_once: Whether this is worth writing whenever the last writing was.
 
         Raises:
@@ -135,10 +144,13 @@ class JobRun:
             LeaseLost: It was given to another worker.
             WorkerStopping: The worker is shutting down.
         """
-        self._progress = progress or self._progress
+        if progress is not None:
+            self._progress = progress
+            self.phases.enter(progress.get("phase"))
         self._metrics = metrics or self._metrics
         self._findings = self._findings if findings is None else findings
         self._iterations.extend(iterations)
+        self._milliseconds.update(milliseconds)
         self.check()
         if at_once or time.monotonic() - self._reported_at >= self._settings.report_seconds:
             try:
@@ -207,7 +219,7 @@ class JobRun:
 
     def begin_anew(self) -> None:
         """Drop an unusable checkpoint."""
-        self._progress = None
+        self._progress = self.checkpoint = None
         with self.store.begin() as tx:
             tx.jobs.drop_checkpoint(self.id, self.token)
 
@@ -256,6 +268,7 @@ class JobRun:
         """
         self.check()
         self._enter("finished")
+        self.phases.enter(None)
         with self.store.begin() as tx:
             self._record(tx)
             for key, written in self._checksums.items():
@@ -328,12 +341,15 @@ class JobRun:
             metrics=self._metrics,
             findings=self._findings,
             iterations=list(self._iterations),
+            milliseconds=dict(self._milliseconds),
+            phases=self.phases.as_json() or None,
         )
         self.counts.add_to(tx.tallies)
 
     def _recorded(self) -> None:
         """Clear the reports that were committed."""
         self._iterations.clear()
+        self._milliseconds.clear()
         self.counts.committed()
 
 

@@ -77,7 +77,7 @@ def run_job(run: JobRun, settings: WorkerSettings, stop: StopFlag) -> str:
             _LOG.info("job.resumed", iteration=run.checkpoint["iteration"])
         else:
             _LOG.info("job.started")
-        with Heartbeat(run, stop, settings.heartbeat_seconds, settle):
+        with run.phases.sampling(), Heartbeat(run, stop, settings.heartbeat_seconds, settle):
             ending = _carry_out(run)
         _LOG.info(f"job.{ending}", duration_seconds=round(time.monotonic() - started, 3))
     return ending

@@ -2,7 +2,8 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -159,6 +160,7 @@ class _Watch:
         self._first: int | None = None
         self._first_ended_at = 0.0
         self._snapshot: Snapshot | None = None
+        self._unrecorded: list[Mapping[str, float]] = []
 
     def finish(self) -> None:
         """Run the deferred callback if an earlier attempt had grown all trees."""
@@ -191,14 +193,31 @@ class _Watch:
             "total": report.total,
             "eta_seconds": self._eta_seconds(report),
         }
+        self._unrecorded.append(report.milliseconds)
         measured = [(report.iteration, values)] if values else []
+        milliseconds = {report.iteration: self._mean_milliseconds()} if values else {}
         is_first = self._first is None
         self._first = self._first or report.iteration
         metrics = _means(report) or None
-        self._run.report(progress=progress, metrics=metrics, iterations=measured, at_once=is_first)
+        self._run.report(
+            progress=progress,
+            metrics=metrics,
+            iterations=measured,
+            milliseconds=milliseconds,
+            at_once=is_first,
+        )
         if is_first:
             self._after_first()
             self._first_ended_at = time.monotonic()
+
+    def _mean_milliseconds(self) -> Values:
+        """Return the mean times of the iterations since the last recorded one."""
+        total: Counter[str] = Counter()
+        for milliseconds in self._unrecorded:
+            total.update(milliseconds)
+        iterations = len(self._unrecorded)
+        self._unrecorded.clear()
+        return {part: round(spent / iterations, 3) for part, spent in total.items()}
 
     def _eta_seconds(self, report: IterationReport) -> float | None:
         # The first iteration also prepares the data, so it says nothing about those to come.

@@ -1,6 +1,7 @@
 """Stored attempts of jobs: worker, times and outcome."""
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
@@ -42,6 +43,12 @@ class Attempts:
             )
         )
         self._session.flush()
+
+    def keep_phases(self, job_id: str, token: int, phases: list[dict[str, Any]]) -> None:
+        """Replace the phases of a claim."""
+        mine = (JobAttempt.job_id == job_id, JobAttempt.token == token)
+        kept = update(JobAttempt).where(*mine).values(phases=phases)
+        self._session.execute(kept, execution_options={"synchronize_session": False})
 
     def end(self, job: Job, ending: str, detail: str | None) -> None:
         """Record and count the outcome of the latest claim, and of the job if it ended."""

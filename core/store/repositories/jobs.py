@@ -235,6 +235,8 @@ class Jobs:
         metrics: dict[str, Any] | None = None,
         findings: list[dict[str, Any]] | None = None,
         iterations: Sequence[tuple[int, dict[str, Any]]] = (),
+        milliseconds: Mapping[int, dict[str, Any]] = MappingProxyType({}),
+        phases: list[dict[str, Any]] | None = None,
     ) -> bool:
         """Write down how far the job is; what is left out stays as it was.
 
@@ -245,6 +247,8 @@ class Jobs:
             metrics: The whole new metrics.
             findings: All that is to be said about its datasets beside each other.
             iterations: Pairs of iteration and values; one already there is replaced.
+            milliseconds: Times by the iterations among them.
+            phases: All phases of this claim so far.
 
         Returns:
             Whether the user asked for the job to stop.
@@ -258,7 +262,9 @@ class Jobs:
             main = main_metric_of(job.kind, job.spec, metrics)
             job.main_metric = None if main is None else main.value
         if iterations:
-            self._replace_iterations(id, dict(iterations))
+            self._replace_iterations(id, dict(iterations), milliseconds)
+        if phases is not None:
+            self._attempts.keep_phases(id, token, phases)
         return job.cancel_requested
 
     def keep_checkpoint(self, id: str, token: int, checkpoint: dict[str, Any]) -> None:
@@ -423,12 +429,17 @@ class Jobs:
             dataset.status, dataset.problem = "invalid", job.problem
         self._session.flush()
 
-    def _replace_iterations(self, id: str, values: dict[int, dict[str, Any]]) -> None:
+    def _replace_iterations(
+        self, id: str, values: dict[int, dict[str, Any]], milliseconds: Mapping[int, dict[str, Any]]
+    ) -> None:
         self._session.execute(
             delete(JobIteration).where(JobIteration.job_id == id, JobIteration.iteration.in_(values)),
             execution_options={"synchronize_session": False},
         )
-        rows = [{"job_id": id, "iteration": number, "values": value} for number, value in values.items()]
+        rows = [
+            {"job_id": id, "iteration": number, "values": value, "milliseconds": milliseconds.get(number)}
+            for number, value in values.items()
+        ]
         self._session.execute(insert(JobIteration), rows)
 
 

@@ -80,6 +80,7 @@ class JobAttempt(Base):
         ending: `succeeded`, `failed`, `cancelled`, `lost`, `handed_back`, or None while it runs.
         detail: Why it ended so, where there is something to say.
         resumed_from: Iteration of the checkpoint that it went on from, or None.
+        phases: `[{"phase", "seconds", "peak_memory_bytes"}]` in order, or None until known.
     """
 
     __tablename__ = "job_attempts"
@@ -93,16 +94,23 @@ class JobAttempt(Base):
     ending: Mapped[str | None] = mapped_column(WORD)
     detail: Mapped[str | None] = mapped_column(Text)
     resumed_from: Mapped[int | None]
+    phases: Mapped[list[dict[str, Any]] | None]
 
 
 class JobIteration(Base):
-    """The metrics of one boosting iteration: a point of the learning curves."""
+    """The metrics of one boosting iteration: a point of the learning curves.
+
+    Attributes:
+        values: By data and metric.
+        milliseconds: Mean times of an iteration since the point before, by part; None where not recorded.
+    """
 
     __tablename__ = "job_iterations"
 
     job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
     iteration: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     values: Mapped[dict[str, Any]]
+    milliseconds: Mapped[dict[str, Any] | None]
 
 
 class JobDataset(Base):

@@ -14,6 +14,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
+from rankery.client.display.texts import counts_share, steps
 from rankery.client.schemas.answers import Job
 from rankery.control_characters import visible
 
@@ -109,8 +110,11 @@ def _steps(job: Job) -> tuple[int, int | None]:
 
 def _news(job: Job) -> str:
     done, total = _steps(job)
-    news = [] if job.status == "running" and total else [_stage(job)]
-    if total is not None and total > 1:
+    if job.status == "running" and total and counts_share(job):
+        news = [steps(job)]
+    else:
+        news = [] if job.status == "running" and total else [_stage(job)]
+    if total is not None and total > 1 and not counts_share(job):
         news.append(f"{done:,} of {total:,}")
     metric, value = _followed(job)
     if value is not None:

@@ -1,7 +1,12 @@
 """Numbers and times as people read them."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
+
+from rankery.client.schemas import answers
+
+_SHARED_PHASES = frozenset({"reading", "binning"})
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -24,6 +29,39 @@ def p_value(value: float | None) -> str:
 def count(value: Any) -> str:
     """Return a whole number, empty where it is not known."""
     return "" if value is None else f"{value:,}"
+
+
+def steps(job: answers.Job) -> str:
+    """Return the phase that a job is in, with its count or share: "training 120 of 500", "binning 37%"."""
+    progress = job.progress
+    if progress is None:
+        return ""
+    if not progress.total:
+        return progress.phase
+    done = progress.iteration or 0
+    if counts_share(job):
+        return f"{progress.phase} {done / progress.total:.0%}"
+    return f"{progress.phase} {done:,} of {progress.total:,}"
+
+
+def counts_share(job: answers.Job) -> bool:
+    """Tell whether the steps of the phase that a job is in are only good for their share of the total."""
+    return job.kind == "ingest" or (job.progress is not None and job.progress.phase in _SHARED_PHASES)
+
+
+def milliseconds(parts: Mapping[str, float]) -> str:
+    """Return times by what they were spent on: "tree 92 ms, objective 8.1 ms"."""
+    return ", ".join(
+        f"{part} {time:,.0f} ms" if time >= 10 else f"{part} {time:.1f} ms" for part, time in parts.items()
+    )
+
+
+def seconds(value: float) -> str:
+    """Return a duration: "3.2 s", "4 min 10 s"."""
+    if value < 60:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes:,} min {rest} s"
 
 
 def moment(value: datetime | None) -> str:

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from rankery.client.display.card import Card, CardTable, Shown
-from rankery.client.display.texts import loss, moment, number
+from rankery.client.display.texts import loss, moment, number, seconds, size, steps
 from rankery.client.schemas import answers
 from rankery.errors import NothingMade
 
@@ -25,6 +25,16 @@ class JobView(Shown, answers.Job):
     def iteration(self) -> int:
         """Steps done of the phase that it is in; 0 before it starts."""
         return (self.progress and self.progress.iteration) or 0
+
+    @property
+    def phases(self) -> list[answers.Phase]:
+        """The phases of its latest attempt with their times and memory; empty in lists."""
+        return self.attempts[-1].phases or [] if self.attempts else []
+
+    @property
+    def steps(self) -> str:
+        """The phase that it is in and how far that is, such as "training 120 of 500" or "binning 37%"."""
+        return steps(self)
 
     def made(self, name: str) -> str:
         """Return the id of its result.
@@ -68,17 +78,16 @@ class JobView(Shown, answers.Job):
             "created": moment(self.created_at),
             "ended": moment(self.finished_at),
         }
-        return Card(f"{self.kind} job {self.id}", facts, tables=self._metrics())
+        return Card(f"{self.kind} job {self.id}", facts, tables=[*self._metrics(), *self._phases()])
 
     def _steps(self) -> str:
-        progress = self.progress
-        if progress is None:
-            return ""
-        steps = (
-            f"{progress.phase} {progress.iteration or 0:,} of {progress.total:,}" if progress.total else ""
-        )
-        left = "" if progress.eta_seconds is None else f"{progress.eta_seconds:.0f} s left"
-        return ", ".join(filter(None, [steps or progress.phase, left]))
+        eta_seconds = self.progress and self.progress.eta_seconds
+        left = "" if eta_seconds is None else f"{eta_seconds:.0f} s left"
+        return ", ".join(filter(None, [self.steps, left]))
+
+    def _phases(self) -> list[CardTable]:
+        rows = [[one.phase, seconds(one.seconds), size(one.peak_memory_bytes)] for one in self.phases]
+        return [CardTable(["phase", "#took", "#peak memory"], rows)] if rows else []
 
     def _metrics(self) -> list[CardTable]:
         data = {name: values for name, values in (self.metrics or {}).items() if values}

@@ -256,7 +256,7 @@ def test_progress_and_metrics_are_shown(
 
 
 def test_history_is_one_list_a_curve(client: TestClient, store: Store, train_request: dict[str, Any]) -> None:
-    """All curves have the length of `iterations`; what was not measured is null."""
+    """All curves and times have the length of `iterations`; what was not measured is null."""
     job_id = _submit(client, train_request)["id"]
     values: list[tuple[int, dict[str, Any]]] = [
         (1, {"train": {"map": 0.1}, "validation": {"map": 0.2}}),
@@ -266,12 +266,14 @@ def test_history_is_one_list_a_curve(client: TestClient, store: Store, train_req
     with store.begin() as tx:
         job = tx.jobs.claim(job_id, "w1", 15)
         assert job is not None
-        tx.jobs.record(job_id, job.token, iterations=values)
+        times = {2: {"objective": 8.5, "tree": 90.0}, 3: {"tree": 91.0}}
+        tx.jobs.record(job_id, job.token, iterations=values, milliseconds=times)
     assert client.get(f"/v1/jobs/{job_id}/history").json() == {
         "job_id": job_id,
         "best_iteration": None,
         "iterations": [1, 2, 3],
         "curves": {"train": {"map": [0.1, 0.3, 0.4]}, "validation": {"map": [0.2, None, None]}},
+        "milliseconds": {"objective": [None, 8.5, None], "tree": [None, 90.0, 91.0]},
     }
     later = client.get(f"/v1/jobs/{job_id}/history?after=2").json()
     assert (later["iterations"], later["curves"]) == ([3], {"train": {"map": [0.4]}})

@@ -161,3 +161,13 @@ def test_a_damaged_checkpoint_is_told(datasets: tuple[RankingDataset, RankingDat
     for damaged in (b"", b"PK", content[:-40], content[: len(content) // 2], b"x" * 100, other_version):
         with pytest.raises(CheckpointError):
             Checkpoint.from_bytes(damaged)
+
+
+def test_times_do_not_tell_trainings_apart(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+    """Each iteration has some, no checkpoint keeps them: bytes of equal trainings are equal."""
+    spec = spec_of()
+    checkpoints = [until(3, spec, *datasets) for _ in range(2)]
+    assert checkpoints[0].to_bytes() == checkpoints[1].to_bytes()
+    assert [report.milliseconds for report in checkpoints[0].history] == [{}] * 3
+    resumed = train(spec, *datasets, resume=checkpoints[0])
+    assert set(resumed.history[3].milliseconds) == {"objective", "tree", "metrics"}

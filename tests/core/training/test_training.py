@@ -207,6 +207,10 @@ def test_following_the_loss_changes_nothing(
         train(small_spec(loss=loss, metric_interval=interval), datasets[0]) for interval in (1, 3, 1000)
     )
     assert [bool(report.values) for report in seldom.history] == [False] * 11 + [True]
+    assert [set(report.milliseconds) for report in seldom.history[-2:]] == [
+        {"objective", "tree"},
+        {"objective", "tree", "metrics"},
+    ]
     assert followed.model_text == often.model_text == seldom.model_text
     assert followed.history[-1].values == seldom.history[-1].values
 

@@ -1,0 +1,22 @@
+"""Iterations carry their times, attempts their phases with seconds and memory.
+
+The columns may be left out by an INSERT, so that a worker of the release before can finish its job.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0012"
+down_revision = "0010"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("job_iterations", sa.Column("milliseconds", sa.JSON(), nullable=True))
+    op.add_column("job_attempts", sa.Column("phases", sa.JSON(), nullable=True))
+
+
+def downgrade() -> None:
+    op.drop_column("job_attempts", "phases")
+    op.drop_column("job_iterations", "milliseconds")

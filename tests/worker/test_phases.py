@@ -1,0 +1,99 @@
+"""Phases of a job: how long each took, and how much memory."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from core.data import synthetic_dataset
+from core.store import Store
+from tests.worker.workshop import Workshop
+from worker.job.limits import memory_bytes
+from worker.job.phases import Phases
+from worker.job.run import JobRun
+
+MEBIBYTE = 2**20
+
+
+def test_each_phase_has_its_peak() -> None:
+    """Sampled when it begins, when it ends and in between; a phase that is entered again goes on."""
+    taken = iter((5, 90, 20, 7, 7, 30, 3, 3))
+    phases = Phases(lambda: next(taken))
+    phases.enter("loading")  # samples 5, before there is a phase, and 90
+    phases.enter("loading")  # goes on, no sample
+    phases.enter("training")  # samples 20 for loading and 7 for training
+    phases.enter("loading")  # samples 7 and 30
+    phases.enter(None)  # samples 3, and 3 for no phase
+    found = phases.as_json()
+    assert [(phase["phase"], phase["peak_memory_bytes"]) for phase in found] == [
+        ("loading", 90),
+        ("training", 7),
+    ]
+
+
+def test_time_outside_of_phases_does_not_count() -> None:
+    """The present phase counts up to now."""
+    phases = Phases(lambda: None)
+    time.sleep(0.05)
+    began = time.monotonic()
+    phases.enter("loading")
+    time.sleep(0.02)
+    (loading,) = phases.as_json()
+    assert 0.02 <= loading["seconds"] <= time.monotonic() - began + 1e-3
+    assert loading["peak_memory_bytes"] is None
+    phases.enter(None)
+    (before,) = phases.as_json()
+    time.sleep(0.02)
+    assert phases.as_json() == [before]
+
+
+@pytest.mark.skipif(memory_bytes() is None, reason="memory is known on Linux only")
+def test_a_peak_within_a_phase_is_seen(claim_job: Callable[..., JobRun]) -> None:
+    """What was taken and given back before the phase ended counts; files mapped into it do not."""
+    run = claim_job()
+    with run.phases.sampling():
+        run.phase("loading")
+        held = np.ones(64 * MEBIBYTE, np.uint8)
+        deadline = time.monotonic() + 10
+        while run.phases.as_json()[0]["peak_memory_bytes"] < 60 * MEBIBYTE and time.monotonic() < deadline:
+            time.sleep(0.01)
+        del held
+        run.phase("training")
+    loading, training = run.phases.as_json()
+    assert loading["peak_memory_bytes"] >= 60 * MEBIBYTE
+    assert training["peak_memory_bytes"] < 60 * MEBIBYTE
+
+
+def test_phases_outlive_the_job(workshop: Workshop) -> None:
+    """In the order in which they began, whatever became of the job; the next attempt has its own."""
+    dataset = synthetic_dataset(40, seed=1, documents_per_query=20, n_features=6)
+    job = workshop.train(workshop.add(dataset, "d1"), test={"fraction": 0.2})
+    with workshop.store.read() as tx:
+        (attempt,) = tx.attempts.of(job.id)
+    assert attempt.phases is not None
+    assert [phase["phase"] for phase in attempt.phases] == [
+        "loading",
+        "training",
+        "storing",
+        "scoring",
+        "evaluating",
+        "ranking",
+    ]
+    assert sum(phase["seconds"] for phase in attempt.phases) <= (job.took_seconds or 0) + 0.01
+
+
+def test_a_resumed_job_returns_to_its_count(store: Store, claim_job: Callable[..., JobRun]) -> None:
+    """A phase that counted something else leaves nothing behind."""
+    run = claim_job()
+    run.checkpoint = {"key": "checkpoints/x", "sha256": "0" * 64, "iteration": 120, "total": 500}
+    run.report(progress={"phase": "binning", "iteration": 99, "total": 100, "eta_seconds": 0.0})
+    run.phase("training", afresh=True)
+    with store.read() as tx:
+        progress = tx.jobs.get(run.id).progress
+    assert progress == {"phase": "training", "iteration": 120, "total": 500, "eta_seconds": None}
+    run.begin_anew()
+    run.phase("training", afresh=True)
+    with store.read() as tx:
+        progress = tx.jobs.get(run.id).progress
+    assert progress == {"phase": "training", "iteration": 0, "total": 0, "eta_seconds": None}

@@ -1,0 +1,88 @@
+"""How long each phase of a job took, and how much memory."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+_SAMPLE_SECONDS = 0.05
+
+
+@dataclass
+class _Phase:
+    seconds: float = 0.0
+    peak_memory_bytes: int | None = None
+
+
+class Phases:
+    """The phases of a job so far, in the order in which they were first entered.
+
+    A phase that is entered again goes on counting. Memory is sampled, so a peak that lasts for less than the
+    time from one sample to the next may be missed.
+
+    Args:
+        taken_bytes: Returns the memory that the job has at this moment, None where that is unknown.
+    """
+
+    def __init__(self, taken_bytes: Callable[[], int | None]) -> None:
+        self._taken_bytes = taken_bytes
+        self._lock = threading.Lock()
+        self._phases: dict[str, _Phase] = {}
+        self._present: _Phase | None = None
+        self._since = time.monotonic()
+
+    def enter(self, name: str | None) -> None:
+        """End the present phase and begin another one, or none."""
+        following = None if name is None else self._phases.get(name)
+        if following is not None and following is self._present:
+            return
+        self.sample()
+        with self._lock:
+            self._count_seconds()
+            self._present = None if name is None else self._phases.setdefault(name, _Phase())
+        self.sample()
+
+    def sample(self) -> None:
+        """Take the memory of this moment into account."""
+        taken = self._taken_bytes()
+        with self._lock:
+            if self._present is not None and taken is not None:
+                self._present.peak_memory_bytes = max(taken, self._present.peak_memory_bytes or 0)
+
+    @contextmanager
+    def sampling(self) -> Iterator[None]:
+        """Sample the memory in a thread until the block ends."""
+        ended = threading.Event()
+
+        def sample() -> None:
+            while not ended.wait(_SAMPLE_SECONDS):
+                self.sample()
+
+        thread = threading.Thread(target=sample, name="memory", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """Return all phases up to this moment."""
+        with self._lock:
+            self._count_seconds()
+            return [
+                {
+                    "phase": name,
+                    "seconds": round(phase.seconds, 3),
+                    "peak_memory_bytes": phase.peak_memory_bytes,
+                }
+                for name, phase in self._phases.items()
+            ]
+
+    def _count_seconds(self) -> None:
+        now = time.monotonic()
+        if self._present is not None:
+            self._present.seconds += now - self._since
+        self._since = now
