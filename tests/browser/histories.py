@@ -50,5 +50,46 @@ def failed(store: Store, title: str, detail: str, limits: dict[str, Any]) -> str
     return job_id
 
 
+def timed(store: Store) -> str:
+    """Record a training that ended, with the times of its iterations and phases."""
+    with store.begin() as tx:
+        job_id = _training(tx, "timed", {"hyperparameters": {"num_iterations": 9}})
+        claimed = tx.jobs.claim(job_id, "trainer-1:41/57", _LEASE_SECONDS)
+        assert claimed is not None
+        times = {
+            k: {"objective": 7.1 + k / 5, "tree": 89.0 + k if k > 1 else 900.0, "metrics": 3.5 + k / 10}
+            for k in range(1, 10)
+        }
+        curve = [(k, {part: {"ndcg@10": 0.3 + k / 50} for part in ("train", "validation")}) for k in times]
+        phases = [
+            {"phase": "loading", "seconds": 3.21, "peak_memory_bytes": 412_000_000},
+            {"phase": "binning", "seconds": 14.02, "peak_memory_bytes": 2_310_000_000},
+            {"phase": "training", "seconds": 418.4, "peak_memory_bytes": 1_240_000_000},
+            {"phase": "storing", "seconds": 0.04, "peak_memory_bytes": 1_190_000_000},
+            {"phase": "scoring", "seconds": 2.5, "peak_memory_bytes": 1_195_000_000},
+        ]
+        progress = {"phase": "finished", "iteration": 9, "total": 9, "eta_seconds": None}
+        tx.jobs.record(
+            job_id,
+            claimed.token,
+            progress=progress,
+            iterations=curve,
+            milliseconds=times,
+            phases=phases,
+        )
+        tx.jobs.succeed(job_id, claimed.token, {})
+    return job_id
+
+
+def binning(store: Store) -> Job:
+    """Record a training that puts its features into bins."""
+    with store.begin() as tx:
+        claimed = tx.jobs.claim(_training(tx, "large"), "trainer-1:41/57", _LEASE_SECONDS)
+        assert claimed is not None
+        progress = {"phase": "binning", "iteration": 37, "total": 100, "eta_seconds": 24.0}
+        tx.jobs.record(claimed.id, claimed.token, progress=progress)
+    return claimed
+
+
 def _training(tx: Transaction, name: str, spec: dict[str, Any] | None = None) -> str:
     return tx.jobs.add("train", {"model_name": name, "loss": {"name": "lambdarank"}, **(spec or {})}).id

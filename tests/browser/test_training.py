@@ -84,6 +84,8 @@ def test_a_loss_is_set_up_in_detail_and_its_curve_seen(visit: Visit) -> None:
     assert all(value > 0 for value in lines[0][1])
     expect(page.locator(".metrics tbody th").filter(has_text="loss")).to_have_count(0)
     expect(page.locator(".metrics")).to_contain_text("Training loss at the best iteration")
+    expect(page.locator(".iteration-times .legend")).to_contain_text("tree")
+    expect(page.locator(".phases tbody th").first).to_have_text("loading")
     for scheme, width in LOOKS:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 900})

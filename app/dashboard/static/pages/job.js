@@ -12,6 +12,7 @@ import { jobActions } from "../parts/jobs/job_actions.js";
 import { jobDetail } from "../parts/jobs/job_detail.js";
 import { jobLog } from "../parts/jobs/job_log.js";
 import { foundWords, isActive, limitWords, marks, resultLink, statusWord, trains } from "../parts/jobs/job_labels.js";
+import { phasesPanel } from "../parts/jobs/phases.js";
 import { showMissing } from "../parts/page/missing_page.js";
 import { poll } from "../parts/page/poll.js";
 import { progressBar } from "../parts/figures/progress_bar.js";
@@ -50,6 +51,7 @@ async function build(first) {
   const actions = jobActions(() => again(), { page: false });
   const [asked, submitted] = await Promise.all([specification(first), isSubmitted(first.kind).catch(() => false)]);
   const attempts = attemptsPanel();
+  const phases = phasesPanel();
   const log = jobLog();
   const inside = h("div", { class: "panel" }, detail.node);
   const found = h("div", { class: "job-findings" });
@@ -63,6 +65,7 @@ async function build(first) {
     attempts.node,
     found,
     asked,
+    phases.node,
     log.node,
     submitted && asCode(first),
   );
@@ -83,6 +86,7 @@ async function build(first) {
     inside.hidden = !trains(job) && job.kind !== "evaluate" && !job.problem && !foundWords(job);
     actions.update(job);
     attempts.update(job);
+    phases.update(job);
     log.update(job);
     showFindings(found, job);
     await detail.update(job);

@@ -14,6 +14,7 @@ import { count, duration, timeElement } from "../page/format.js";
  * @property {"succeeded" | "failed" | "cancelled" | "lost" | "handed_back" | null} ending
  * @property {string | null} detail
  * @property {number | null} resumed_from
+ * @property {import("./phases.js").Phase[]} phases
  */
 
 const ENDINGS = { lost: "worker lost", handed_back: "handed back" };
@@ -39,7 +40,7 @@ export function attemptsPanel() {
 
   function update(job) {
     node.hidden = !hasHistory(job);
-    const state = JSON.stringify([job.attempts, job.status]);
+    const state = JSON.stringify([job.attempts.map(({ phases: _, ...attempt }) => attempt), job.status]);
     if (node.hidden || state === shown) return;
     shown = state;
     const names = ["Attempt", "Ended", job.kind === "train" && "From", "Took", "Started", "Worker"].filter(Boolean);

@@ -9,6 +9,7 @@ import { conditionalReader } from "../page/api.js";
  * @property {number | null} best_iteration
  * @property {number[]} iterations
  * @property {Record<string, Record<string, (number | null)[]>>} curves by part, then by metric
+ * @property {Record<string, (number | null)[]>} milliseconds by what they were spent on
  */
 
 /**
@@ -38,7 +39,7 @@ export function historyReader(jobId) {
 
 /** @returns {History} */
 export function emptyHistory() {
-  return { best_iteration: null, iterations: [], curves: {} };
+  return { best_iteration: null, iterations: [], curves: {}, milliseconds: {} };
 }
 
 /** @returns {History} a new object where something is new, the old one otherwise */
@@ -46,15 +47,21 @@ function extend(history, more) {
   const last = history.iterations.at(-1) ?? 0;
   if (more.iterations.length === 0 && more.best_iteration === history.best_iteration) return history;
   if (more.iterations.length > 0 && more.iterations[0] <= last) return history;
-  const curves = {};
-  for (const part of new Set([...Object.keys(history.curves), ...Object.keys(more.curves)])) {
-    curves[part] = {};
-    const names = new Set([...Object.keys(history.curves[part] || {}), ...Object.keys(more.curves[part] || {})]);
-    for (const name of names) {
-      const before = history.curves[part]?.[name] || history.iterations.map(() => null);
-      const added = more.curves[part]?.[name] || more.iterations.map(() => null);
-      curves[part][name] = [...before, ...added];
-    }
-  }
-  return { best_iteration: more.best_iteration, iterations: [...history.iterations, ...more.iterations], curves };
+  const join = (before = {}, added = {}) =>
+    Object.fromEntries(
+      namesOf(before, added).map((name) => [
+        name,
+        [...(before[name] || history.iterations.map(() => null)), ...(added[name] || more.iterations.map(() => null))],
+      ]),
+    );
+  return {
+    best_iteration: more.best_iteration,
+    iterations: [...history.iterations, ...more.iterations],
+    curves: Object.fromEntries(namesOf(history.curves, more.curves).map((part) => [part, join(history.curves[part], more.curves[part])])),
+    milliseconds: join(history.milliseconds, more.milliseconds),
+  };
+}
+
+function namesOf(one, other) {
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])];
 }

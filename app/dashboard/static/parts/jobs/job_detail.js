@@ -1,5 +1,5 @@
 /**
- * The inside of a job, as an opened card and the job page show it: problem, learning curve, metrics, diagnostics.
+ * The inside of a job, as an opened card and the job page show it: problem, learning curve, metrics, times, diagnostics.
  * @module
  */
 import { get, Problem } from "../page/api.js";
@@ -7,6 +7,7 @@ import { learningCurve } from "./curve.js";
 import { diagnosticsCurve } from "./diagnostics_curve.js";
 import { h, problemBox, replace } from "../page/dom.js";
 import { historyReader } from "./history.js";
+import { iterationTimes } from "./iteration_times.js";
 import { foundWords, isActive, trains } from "./job_labels.js";
 import { metricsTable } from "./metrics_table.js";
 import { problemHint } from "./problem_hint.js";
@@ -19,6 +20,7 @@ import { problemHint } from "./problem_hint.js";
 export function jobDetail(first) {
   const problem = h("div", { class: "job-problem" });
   const curve = trains(first) ? learningCurve() : null;
+  const times = trains(first) ? iterationTimes() : null;
   const diagnostics = first.kind === "train" && first.spec?.diagnostics ? diagnosticsCurve() : null;
   const table = trains(first) || first.kind === "evaluate" ? metricsTable() : null;
   const node = h(
@@ -26,6 +28,7 @@ export function jobDetail(first) {
     { class: "job-detail" },
     problem,
     (curve || table) && h("div", { class: "curve-and-metrics", "data-kind": first.kind }, curve?.node, table?.node),
+    times?.node,
     diagnostics?.node,
   );
   const readHistory = historyReader(first.id);
@@ -50,6 +53,7 @@ export function jobDetail(first) {
   async function read(job) {
     const history = curve && (await readHistory(job));
     curve?.update(job, history);
+    times?.update(history);
     await diagnostics?.update(history);
     const id = job.result?.evaluation_id;
     if (table && id && !evaluation) evaluation = await get(`/v1/evaluations/${encodeURIComponent(id)}`);

@@ -92,13 +92,21 @@ export function datasetOf(job) {
   return job.spec?.dataset_id || job.result?.dataset_id || null;
 }
 
+// Phases whose steps are good for their share alone.
+const SHARED = new Set(["reading", "binning"]);
+
 /**
  * Whether the present phase counts its steps. A training carries its last count along while it stores
  * and evaluates the model.
  * @param {Job} job
  */
 export function isCounting(job) {
-  return job.progress?.total > 0 && (!trains(job) || job.progress.phase === "training");
+  return job.progress?.total > 0 && (!trains(job) || job.progress.phase === "training" || SHARED.has(job.progress.phase));
+}
+
+/** "37%" or "120 of 500". @param {Job} job */
+function stepsWords({ kind, progress: { phase, iteration, total } }) {
+  return kind === "ingest" || SHARED.has(phase) ? percent(iteration, total) : `${count(iteration)} of ${count(total)}`;
 }
 
 /** "training · 120 of 500 · 14 s left". @param {Job} job */
@@ -108,7 +116,7 @@ export function progressWords(job) {
   const progress = job.progress;
   if (!progress) return "starting";
   const words = [progress.phase];
-  if (isCounting(job)) words.push(job.kind === "ingest" ? percent(progress.iteration, progress.total) : `${count(progress.iteration)} of ${count(progress.total)}`);
+  if (isCounting(job)) words.push(stepsWords(job));
   if (typeof progress.eta_seconds === "number") words.push(`${duration(progress.eta_seconds)} left`);
   return words.join(" · ");
 }

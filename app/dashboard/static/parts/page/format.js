@@ -71,6 +71,11 @@ export function duration(seconds) {
   return `${Math.floor(hours / 24)} days`;
 }
 
+/** @param {number} value milliseconds: "92 ms", "8.1 ms" */
+export function milliseconds(value) {
+  return `${value < 10 ? value.toFixed(1) : count(Math.round(value))} ms`;
+}
+
 /** A time that reads "3 min ago", keeps itself current, and tells the exact moment on hover. */
 export function timeElement(iso) {
   const moment = new Date(iso);
