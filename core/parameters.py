@@ -22,6 +22,9 @@ _TYPES: dict[Any, tuple[Any, str]] = {
     str: (str, "must be text"),
 }
 TextOrNumbers = str | tuple[float, ...]
+WholeByName = dict[str, int]
+NumberByName = dict[str, float]
+GroupsOfNames = tuple[tuple[str, ...], ...]
 T = TypeVar("T")
 
 
@@ -168,6 +171,10 @@ def _without_none(hint: Any) -> tuple[Any, bool]:
 def _fit(declared: Parameter, value: Any) -> Any:
     if declared.type is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
+    if declared.type == GroupsOfNames and isinstance(value, list | tuple):
+        return tuple(tuple(group) if isinstance(group, list | tuple) else group for group in value)
+    if declared.type == NumberByName and isinstance(value, Mapping):
+        return {name: _fit(_NUMBER, number) for name, number in value.items()}
     if isinstance(value, list):
         return tuple(float(number) for number in value)
     return value
@@ -176,6 +183,10 @@ def _fit(declared: Parameter, value: Any) -> Any:
 def _fault(declared: Parameter, value: Any) -> str | None:
     if value is None:
         return None if declared.optional else "must not be null"
+    if declared.type in _BY_NAME:
+        return _unfit_mapping(declared, value)
+    if declared.type == GroupsOfNames:
+        return _unfit_groups(value)
     return _wrong_type(declared, value) or _out_of_bounds(declared, value)
 
 
@@ -199,6 +210,22 @@ def _unfit_numbers(value: Any) -> str | None:
     return None
 
 
+def _unfit_mapping(declared: Parameter, value: Any) -> str | None:
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        return "must be an object of numbers by name"
+    entry = dataclasses.replace(declared, type=_BY_NAME[declared.type], optional=False)
+    faults = ((name, _fault(entry, number)) for name, number in value.items())
+    return next((f"{name[:40]!r} {fault}" for name, fault in faults if fault), None)
+
+
+def _unfit_groups(value: Any) -> str | None:
+    groups = value if isinstance(value, list | tuple) else ((),)
+    are_lists = all(isinstance(group, list | tuple) and group for group in groups)
+    if are_lists and all(isinstance(name, str) for group in groups for name in group):
+        return None
+    return "must be a list of lists of names, none empty"
+
+
 def _out_of_bounds(declared: Parameter, value: Any) -> str | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         low, high = declared.minimum, declared.maximum
@@ -209,4 +236,5 @@ def _out_of_bounds(declared: Parameter, value: Any) -> str | None:
     return None
 
 
+_BY_NAME: Mapping[Any, type] = {WholeByName: int, NumberByName: float}
 _NUMBER = Parameter("", float, False, None, "", None, None, False, (), None, ())

@@ -12,16 +12,25 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from app.http.schemas import RequestModel, ResponseModel
 from core.losses import LOSSES
-from core.parameters import Parameter, parameters_of, suggestion
+from core.parameters import GroupsOfNames, Parameter, parameters_of, suggestion
 
-_TYPE_NAMES = {float: "number", int: "integer", bool: "boolean", str: "text", list: "list", tuple: "list"}
+_TYPE_NAMES = {
+    float: "number",
+    int: "integer",
+    bool: "boolean",
+    str: "text",
+    list: "list",
+    tuple: "list",
+    dict: "object",
+}
+_MOST_LETTERS = 1_024  # of a feature's name at most
 
 
 class ParameterDescription(ResponseModel):
     """One hyperparameter: its type, default, bounds and meaning."""
 
     name: str = Field(description="As written in requests", examples=["truncation_level"])
-    type: str = Field(description="number, integer, boolean, text or list", examples=["integer"])
+    type: str = Field(description="number, integer, boolean, text, list or object", examples=["integer"])
     optional: bool = Field(description="Whether null is allowed, for not used", examples=[True])
     default: Any = Field(description="Value when left out", examples=[None])
     minimum: float | None = Field(description="Lower bound", examples=[1])
@@ -94,6 +103,9 @@ def describe(cls: type) -> list[ParameterDescription]:
     ]
 
 
+_FeatureName = Annotated[str, Field(max_length=_MOST_LETTERS)]
+
+
 def _annotation(parameter: Parameter) -> Any:
     members = tuple(_annotated(member, parameter) for member in _members(parameter.type))
     annotation: Any = typing.Union[members]  # noqa: UP007 - built at run time
@@ -105,6 +117,10 @@ def _annotated(member: Any, parameter: Parameter) -> Any:
         return Literal[parameter.choices]
     if member in (int, float):
         return Annotated[member, _bounds(parameter)]
+    if member is GroupsOfNames:
+        return list[Annotated[list[_FeatureName], Field(min_length=1)]]
+    if typing.get_origin(member) is dict:
+        return dict[_FeatureName, _annotated(typing.get_args(member)[1], parameter)]  # type: ignore[misc]
     if typing.get_origin(member) is tuple:  # JSON has arrays only
         return list[typing.get_args(member)[0]]  # type: ignore[misc] # built at run time
     return member

@@ -45,6 +45,10 @@ Seed = Annotated[
 ]
 
 
+FeatureNames = Annotated[
+    list[Annotated[str, Field(max_length=1024)]],
+    Field(min_length=1, max_length=100_000, examples=[["bm25", "pagerank"]]),
+]
 AllowAbsentFeatures = Annotated[
     bool,
     Field(
@@ -95,6 +99,13 @@ class QueuedRequest(RequestModel):
     limits: LimitsRequest | None = None
 
 
+class FeatureChoiceRequest(RequestModel):
+    """Features that the model has: those to use, or all but those to leave out."""
+
+    use: FeatureNames | None = Field(None, description="Only these; or `leave_out`")
+    leave_out: FeatureNames | None = Field(None, description="All but these")
+
+
 class TrainRequest(QueuedRequest):
     """Train a new version of a model."""
 
@@ -107,6 +118,9 @@ class TrainRequest(QueuedRequest):
         None, description="Instead of it, part of the training dataset, taken out before `validation`"
     )
     label_map: LabelMap = Field(default_factory=dict)
+    features: FeatureChoiceRequest | None = Field(
+        None, description="The features of the training data that the model has; all when null"
+    )
     loss: LossRequest
     hyperparameters: HyperparametersRequest = Field(default_factory=HyperparametersRequest)
     metrics: MetricNames = Field(default_factory=lambda: list(DEFAULT_METRICS))
@@ -278,6 +292,21 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "test": {"column": "split", "values": ["test"]},
             "label_map": {"-1": 0},
             "loss": {"name": "lambdarank"},
+        },
+    },
+    "train-constrained": {
+        "summary": "Train without a feature, with scores that rise with another one",
+        "value": {
+            "kind": "train",
+            "model_name": "web",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "features": {"leave_out": ["clicks"]},
+            "loss": {"name": "lambdarank"},
+            "hyperparameters": {
+                "monotone_constraints": {"bm25": 1, "age_days": -1},
+                "interaction_constraints": [["bm25", "age_days"], ["pagerank"]],
+                "feature_contri": {"pagerank": 0.5},
+            },
         },
     },
     "evaluate": {

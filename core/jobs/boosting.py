@@ -11,6 +11,7 @@ from core.jobs.measures import Measures
 from core.jobs.stored import Json, Stored
 
 if TYPE_CHECKING:
+    from core.data.feature_choice import FeatureChoice
     from core.data.hold_out import HoldOut
     from core.training import TrainingSpec
 
@@ -31,6 +32,7 @@ class BoostingJob(SubmittedJob):
         validation: What picks the best iteration, or None.
         test: Part of the dataset that is taken out before `validation`, or None.
         label_map: Labels to replace, as they were asked for.
+        features: The features that the model has, or None for all of the training data.
         training: Everything else that decides the model.
     """
 
@@ -39,6 +41,7 @@ class BoostingJob(SubmittedJob):
     validation: "HeldOutDataset | HoldOut | None" = None
     test: "HoldOut | None" = None
     label_map: Mapping[str, float]
+    features: "FeatureChoice | None" = None
     training: "TrainingSpec"
 
     @property
@@ -79,6 +82,7 @@ class BoostingJob(SubmittedJob):
             "validation": _part(stored, "validation"),
             "test": _part(stored, "test"),
             "label_map": dict(stored.get("label_map") or {}),
+            "features": _features(stored),
             "training": training_spec(stored, stored=True),
         }
 
@@ -91,6 +95,7 @@ class BoostingJob(SubmittedJob):
             "validation": self.validation and asdict(self.validation),
             "test": self.test and asdict(self.test),
             "label_map": dict(self.label_map),
+            "features": self.features and self.features.as_json(),
             "loss": loss_values(spec.loss),
             "hyperparameters": values_of(spec.hyperparameters),
             "metrics": list(spec.metrics),
@@ -100,6 +105,15 @@ class BoostingJob(SubmittedJob):
             "seed": spec.seed,
             "metric_interval": spec.metric_interval,
         }
+
+
+def _features(stored: Stored) -> "FeatureChoice | None":
+    from core.data.feature_choice import FeatureChoice
+
+    try:
+        return FeatureChoice.from_json(stored.get("features"))
+    except InvalidInput as invalid:
+        raise invalid.below("/features") from invalid
 
 
 def _part(stored: Stored, role: str) -> "HeldOutDataset | HoldOut | None":

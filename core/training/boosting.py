@@ -14,6 +14,7 @@ from core.errors import InvalidInput
 from core.jit import use_threads
 from core.metrics import parse_metric
 from core.training.binning import Binning, KeptBins
+from core.training.by_feature import by_column
 from core.training.checkpoint import Checkpoint, prepend_trees
 from core.training.findings import ENOUGH, Growth
 from core.training.measure import Measure, present_scores
@@ -117,7 +118,11 @@ class _Training:
         self._is_exhausted = False
         self._next_derivatives: tuple[Float32Array, Float32Array] | None = None
         self._stopwatch = Stopwatch()
-        parameters = spec.hyperparameters.lightgbm(spec.seed, threads) | fixed_seeds(spec.seed)
+        parameters = {
+            **spec.hyperparameters.lightgbm(spec.seed, threads),
+            **fixed_seeds(spec.seed),
+            **by_column(spec.hyperparameters, train_dataset.feature_names),
+        }
         binning = Binning(spec.hyperparameters, parameters, kept_bins)
         data = binning.training(train_dataset)
         others = {} if validation is None else {"validation": binning.validation(validation, data)}

@@ -5,9 +5,19 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from core.parameters import check, parameter, values_of
+from core.errors import InvalidInput
+from core.parameters import GroupsOfNames, NumberByName, WholeByName, check, parameter, values_of
 
-_NOT_FOR_LIGHTGBM = ("num_iterations", "query_fraction")
+# What the boosting loop does itself, and what `core.training.by_feature` gives LightGBM by column.
+_NOT_FOR_LIGHTGBM = frozenset(
+    {
+        "num_iterations",
+        "query_fraction",
+        "monotone_constraints",
+        "interaction_constraints",
+        "feature_contri",
+    }
+)
 
 
 # LightGBM's names of what a job sets outside its hyperparameters.
@@ -129,11 +139,46 @@ class Hyperparameters:
     path_smooth: float = parameter(
         0.0, "Smoothing of a leaf towards its parent; needs min_data_in_leaf >= 2.", minimum=0.0, maximum=1e9
     )
+    monotone_constraints: WholeByName | None = parameter(
+        None,
+        "By feature name: 1 where scores may not fall as the feature rises, -1 where they may not rise, 0.",
+        minimum=-1,
+        maximum=1,
+        aliases="mc monotone_constraint monotonic_cst",
+    )
+    monotone_constraints_method: str = parameter(
+        "basic",
+        "How monotone_constraints are kept: the more advanced, the better the fit and the slower.",
+        choices=("basic", "intermediate", "advanced"),
+        aliases="monotone_constraining_method mc_method",
+    )
+    monotone_penalty: float = parameter(
+        0.0,
+        "Penalty on monotone splits near the root; from x on there are none in the top x levels.",
+        minimum=0.0,
+        maximum=1_000.0,
+        aliases="monotone_splits_penalty ms_penalty mc_penalty",
+    )
+    interaction_constraints: GroupsOfNames | None = parameter(
+        None, "Groups of feature names: features split the same branch within a group only; others never."
+    )
+    feature_contri: NumberByName | None = parameter(
+        None,
+        "By feature name: factors of split gains; 1 for the others.",
+        minimum=0.0,
+        maximum=1e9,
+        aliases="feature_contrib fc fp feature_penalty",
+    )
     max_bin: int = parameter(255, "Bins of a feature at most.", minimum=2, maximum=65_535, aliases="max_bins")
     min_data_in_bin: int = parameter(3, "Documents in a bin at least.", minimum=1, maximum=1_000_000)
 
     def __post_init__(self) -> None:
         check(self)
+        if self.monotone_constraints_method != "basic" and self.feature_fraction_bynode < 1.0:
+            # LightGBM falls back to the basic method with a warning that nobody sees.
+            raise InvalidInput.at(
+                "/monotone_constraints_method", "must be basic where feature_fraction_bynode is below 1"
+            )
 
     @property
     def is_random(self) -> bool:
@@ -158,6 +203,8 @@ class Hyperparameters:
 
     def lightgbm(self, seed: int, threads: int) -> dict[str, Any]:
         """Return the parameters for LightGBM that make training repeatable on any number of threads.
+
+        Those that name features are left out; `core.training.by_feature` returns them by column.
 
         Column-wise histograms are summed by one thread each; the row-wise ones are cut by thread.
         """

@@ -96,8 +96,8 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
     loss = _part(problems, "/loss", lambda: _loss(values.get("loss"), stored))
     hyperparameters = _part(
         problems,
-        "",
-        lambda: build(Hyperparameters, values.get("hyperparameters") or {}, "/hyperparameters"),
+        "/hyperparameters",
+        lambda: build(Hyperparameters, values.get("hyperparameters") or {}),
     )
     metrics = tuple(values.get("metrics") or ("ndcg@10",))
     for i, metric in enumerate(metrics):

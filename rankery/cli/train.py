@@ -55,8 +55,15 @@ def train(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="LightGBM's hyperparameters: num_leaves=63, learning_rate=0.05.",
+            help="LightGBM's hyperparameters: num_leaves=63, learning_rate=0.05,"
+            " 'monotone_constraints={\"bm25\": 1}'.",
         ),
+    ] = None,
+    use_feature: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A feature that the model has; it has no others.")
+    ] = None,
+    leave_out_feature: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A feature that the model does not have.")
     ] = None,
     validation: Annotated[
         str | None,
@@ -125,6 +132,8 @@ def train(
         loss,
         loss_option,
         set,
+        use_feature,
+        leave_out_feature,
         validation,
         test,
         columns,
@@ -146,6 +155,7 @@ def train(
             "model_name": name or model_name_of(data),
             "loss": {"name": loss or _LOSS, **settings(loss_option, "--loss-option")},
             "hyperparameters": settings(set, "--set"),
+            "features": _features(use_feature, leave_out_feature),
             "metrics": metric,
             "contract": preset,
             "early_stopping": _early_stopping(early_stopping, metric, validation),
@@ -162,6 +172,13 @@ def train(
             " leave --no-watch away, or start `rankery serve` first"
         )
     _run(session, _submitted(session, bodies, sources), list(values), watch=watch)
+
+
+def _features(use: list[str] | None, leave_out: list[str] | None) -> dict[str, list[str]] | None:
+    if use and leave_out:
+        raise WrongUsage("--use-feature and --leave-out-feature exclude each other")
+    chosen = {"use": use, "leave_out": leave_out}
+    return {way: names for way, names in chosen.items() if names} or None
 
 
 def _submitted(

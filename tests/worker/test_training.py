@@ -95,6 +95,42 @@ def test_a_test_set_is_taken_out_first(workshop: Workshop, dataset: RankingDatas
         assert tx.evaluations.get(result["evaluation_id"]).dataset_id == dataset_id
 
 
+def test_a_model_has_the_chosen_features_only(workshop: Workshop, dataset: RankingDataset) -> None:
+    """It is the model of a dataset that has no others, whatever bins of other choices are at hand."""
+    dataset_id = workshop.add(dataset, "d1")
+    names = ("f2", "f4", "f5")
+    columns = [dataset.feature_names.index(name) for name in names]
+    narrow = dataset.with_features(np.ascontiguousarray(dataset.features[:, columns]), names)
+    expected = workshop.model_text(workshop.trained(workshop.add(narrow, "d2"), test={"fraction": 0.2}))
+    workshop.trained(dataset_id, test={"fraction": 0.2})
+    for choice in ({"use": ["f5", "f2", "f4"]}, {"leave_out": ["f1", "f3", "f6"]}):
+        result = workshop.trained(dataset_id, test={"fraction": 0.2}, features=choice)
+        assert workshop.model_text(result) == expected
+        with workshop.store.read() as tx:
+            model = tx.models.get(result["model_id"])
+        assert tuple(model.feature_names) == names
+        assert model.lineage is not None
+        assert model.lineage["spec"]["features"] == choice
+
+
+def test_features_that_there_are_not_are_refused(workshop: Workshop, dataset: RankingDataset) -> None:
+    """With their place in the job and the nearest name."""
+    dataset_id = workshop.add(dataset, "d1")
+    refused: dict[str, dict[str, Any]] = {
+        "/features/use": {"features": {"use": ["f11"]}},
+        "/hyperparameters/monotone_constraints": {"hyperparameters": {"monotone_constraints": {"f11": 1}}},
+        "/hyperparameters/feature_contri": {
+            "features": {"leave_out": ["f6"]},
+            "hyperparameters": {"feature_contri": {"f6": 1.5}},
+        },
+    }
+    for pointer, spec in refused.items():
+        problem = workshop.train(dataset_id, **spec).problem
+        assert problem is not None
+        assert [error["pointer"] for error in problem["errors"]] == [pointer]
+        assert "the dataset has no feature 'f" in problem["detail"]
+
+
 def test_parts_that_cannot_be_held_out_are_refused(workshop: Workshop, dataset: RankingDataset) -> None:
     """The pointer leads to the part and what is wrong with it."""
     dataset_id = workshop.add(dataset, "d1")

@@ -68,10 +68,11 @@ class TrainingData:
         Parts are held out by the labels as they were judged: another map of labels parts alike.
 
         Raises:
-            InvalidInput: Parts cannot be held out, or loss or metrics cannot use the labels.
+            InvalidInput: The job chooses features that there are not, parts cannot be held out, or loss or
+                metrics cannot use the labels.
         """
         spec = job.training
-        training = load_dataset(run.store, run.caches, job.dataset_id)
+        training = _chosen(load_dataset(run.store, run.caches, job.dataset_id), job)
         training, test = _apart(training, "test", job.test, spec.seed)
         if test is None and (test_id := job.dataset_ids.get("test")):
             test = load_dataset(run.store, run.caches, test_id)
@@ -139,6 +140,16 @@ class TrainingData:
             for role, dataset in others.items()
             for finding in compare(self.training.dataset, dataset, role, threads=threads)
         ]
+
+
+def _chosen(training: NamedDataset, job: BoostingJob) -> NamedDataset:
+    """Return the training data with the features that the job uses; the other datasets are fitted to them."""
+    if job.features is None:
+        return training
+    try:
+        return training.fitted(job.features.of(training.dataset.feature_names))
+    except InvalidInput as invalid:
+        raise invalid.below("/features") from invalid
 
 
 def _apart(

@@ -14,6 +14,7 @@ from app.jobs.submission.checks import (
     repeated_metrics,
     require_ready,
 )
+from core.data.feature_choice import FeatureChoice
 from core.errors import InputProblem, InvalidInput
 from core.jobs.train import TrainJob
 from core.losses import loss_values
@@ -56,6 +57,7 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
         *repeated_metrics(request.metrics),
         *_data_problems(request),
         *label_map_problems(request.label_map),
+        *_feature_problems(request),
     ]
     contract = contract_of(request.contract, problems)
     if request.early_stopping and request.validation is None:
@@ -89,6 +91,14 @@ def _data_problems(request: TrainRequest) -> Iterable[InputProblem]:
     for name, part in (("validation", request.validation), ("test", request.test)):
         if isinstance(part, HeldOutFold) and part.fold > part.folds:
             yield InputProblem(f"/{name}/fold", f"must be at most folds, {part.folds}")
+
+
+def _feature_problems(request: TrainRequest) -> Iterable[InputProblem]:
+    try:
+        FeatureChoice.from_json(request.features.model_dump() if request.features else None)
+    except InvalidInput as invalid:
+        return invalid.below("/features").problems
+    return ()
 
 
 def _check_parts(request: TrainRequest, dataset: Dataset) -> None:

@@ -17,6 +17,7 @@ from rankery.client.schemas.requests import (
     Contract,
     DiagnosticsRequest,
     EarlyStoppingRequest,
+    FeatureChoiceRequest,
     HoldOut,
     Hyperparameters,
     LimitsRequest,
@@ -48,6 +49,7 @@ class AsyncJobCalls(AsyncCalls):
         early_stopping: int | EarlyStoppingRequest | None = None,
         contract: Contract | None = None,
         label_map: Mapping[str, float] | None = None,
+        features: FeatureChoiceRequest | None = None,
         diagnostics: DiagnosticsRequest | None = None,
         metric_interval: int | None = None,
         seed: int | None = None,
@@ -70,6 +72,7 @@ class AsyncJobCalls(AsyncCalls):
                 or `{"metric", "rounds"}`.
             contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
             label_map: Labels to replace, as text, and what by.
+            features: Those that the model has: `{"use": ["bm25"]}` or `{"leave_out": ["clicks"]}`.
             diagnostics: Follow what the papers say of the loss: `{"interval": 10}`.
             metric_interval: Iterations from one measurement to the next.
             seed: Decides every random choice.
@@ -100,6 +103,7 @@ class AsyncJobCalls(AsyncCalls):
             "early_stopping": spelled_early_stopping(early_stopping, metrics),
             "contract": contract,
             "label_map": label_map,
+            "features": features,
             "diagnostics": diagnostics,
             "metric_interval": metric_interval,
             "seed": seed,

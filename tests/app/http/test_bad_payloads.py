@@ -62,6 +62,12 @@ BAD_JOBS: dict[str, tuple[Any, list[str]]] = {
         TRAIN | {"hyperparameters": {"learning_rate": 10**400}},
         ["/hyperparameters/learning_rate"],
     ),
+    "constraints out of bounds": (
+        TRAIN | {"hyperparameters": {"monotone_constraints": {"bm25": 2}, "interaction_constraints": [[]]}},
+        ["/hyperparameters/monotone_constraints/bm25", "/hyperparameters/interaction_constraints/0"],
+    ),
+    "features chosen in no way": (TRAIN | {"features": {}}, ["/features"]),
+    "features chosen in both ways": (TRAIN | {"features": {"use": ["a"], "leave_out": ["b"]}}, ["/features"]),
     "metric unknown": (TRAIN | {"metrics": ["ndcg@5", "ndgc@5"]}, ["/metrics/1"]),
     "cutoff zero": (TRAIN | {"metrics": ["ndcg@0"]}, ["/metrics/0"]),
     "metric of another type": (TRAIN | {"metrics": [5]}, ["/metrics/0"]),

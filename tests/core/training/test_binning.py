@@ -108,10 +108,14 @@ def test_nothing_else_decides_bins(datasets: Datasets, tmp_path: Path) -> None:
         "feature_fraction": 0.5,
         "feature_fraction_bynode": 0.5,
         "extra_trees": True,
+        "monotone_constraints": {"bm25": 1},
+        "monotone_constraints_method": "advanced",
+        "interaction_constraints": (("bm25",),),
+        "feature_contri": {"bm25": 0.5},
     }
     for field in fields(Hyperparameters):
         value = getattr(defaults, field.name)
-        changed = replace(defaults, **{field.name: others.get(field.name, value + 2)})
+        changed = replace(defaults, **{field.name: others[field.name] if field.name in others else value + 2})
         same = bins_of(training, changed, 42, path) == expected
         assert same == (field.name not in ("max_bin", "min_data_in_bin")), field.name
     assert bins_of(training, defaults, 7, path) == expected

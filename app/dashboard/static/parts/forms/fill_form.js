@@ -15,7 +15,7 @@ export function fillForm(form, request) {
   chooseWays(form, request);
   for (const control of form.querySelectorAll("input[data-pointer][data-type]")) control.value = "";
   for (const pointer of ["/dataset_id", "/loss/name"]) set(form, pointer, at(request, pointer));
-  for (const [pointer, value] of leaves(request)) set(form, pointer, value);
+  for (const [pointer, value] of leaves(form, request)) set(form, pointer, value);
 }
 
 /** The ways to hold out, and whether to stop early. */
@@ -48,6 +48,8 @@ function set(form, pointer, value) {
     control.value = OWN;
     control.dispatchEvent(new Event("change", { bubbles: true }));
     set(form, pointer, value.join(", "));
+  } else if (control.dataset.type === "json" && typeof value === "object") {
+    control.value = JSON.stringify(value);
   } else {
     control.value = Array.isArray(value) ? value.join(", ") : String(value / UNITS[control.dataset.unit] || value);
     if (control.matches("select")) choose(control, value);
@@ -70,10 +72,14 @@ function at(request, pointer) {
 }
 
 /** Pairs of pointer and value, down to what one control holds. */
-function leaves(value, pointer = "") {
+function leaves(form, value, pointer = "") {
   return Object.entries(value).flatMap(([name, content]) => {
     const here = `${pointer}/${name}`;
-    const whole = typeof content !== "object" || Array.isArray(content) || here === "/contract";
-    return whole ? [[here, content]] : leaves(content, here);
+    const whole = typeof content !== "object" || Array.isArray(content) || here === "/contract" || isJson(form, here);
+    return whole ? [[here, content]] : leaves(form, content, here);
   });
+}
+
+function isJson(form, pointer) {
+  return form.querySelector(`[data-type="json"][data-pointer="${CSS.escape(pointer)}"]`) !== null;
 }

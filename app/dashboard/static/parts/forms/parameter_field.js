@@ -24,6 +24,7 @@ const FAR = 1e6;
  * @property {string[]} [choices]
  * @property {boolean} [single] whether several values of it make no sense
  * @property {string} [label] what it is called, its name unless given
+ * @property {string} [placeholder] an example of what is written as JSON
  * @property {string | number} [value] what stands in the field at first
  */
 
@@ -39,7 +40,7 @@ export function parameterField(pointer, parameter) {
 function controls(pointer, parameter) {
   const choices = parameter.type === "boolean" ? ["true", "false"] : parameter.choices || [];
   const type = TYPES[parameter.type] || "json";
-  if (!choices.length) return [input(pointer, type, `${standard(parameter)} (default)`, parameter.value)];
+  if (!choices.length) return [input(pointer, type, parameter.placeholder || `${standard(parameter)} (default)`, parameter.value)];
   if (parameter.type === "text or list") return choiceOrNumbers(pointer, parameter, choices);
   if (parameter.single) return [select(pointer, type, parameter, choices)];
   return choiceOrSeveral(pointer, type, parameter, choices);

@@ -25,6 +25,11 @@ const LABELS = {
   min_gain_to_split: "Gain of a split",
   max_delta_step: "Leaf value",
   path_smooth: "Smoothing",
+  monotone_constraints: "Monotone features",
+  monotone_constraints_method: "Monotone method",
+  monotone_penalty: "Monotone penalty",
+  interaction_constraints: "Interacting features",
+  feature_contri: "Factors of features",
   max_bin: "Bins per feature",
   min_data_in_bin: "Documents per bin",
   metric_interval: "Measure every",
@@ -32,7 +37,14 @@ const LABELS = {
   rounds: "Patience",
   metric: "Watched metric",
 };
+const SIMPLE = new Set(["number", "integer", "boolean", "string", "object", "array"]);
 const TYPES = { string: "text" };
+/** Of what is written as JSON. */
+const PLACEHOLDERS = {
+  monotone_constraints: '{"bm25": 1, "age": -1}',
+  interaction_constraints: '[["bm25", "age"], ["clicks"]]',
+  feature_contri: '{"bm25": 0.5}',
+};
 
 /**
  * Fills each `[data-schema]` of a form: with the properties that its `data-only` lists, else with all simple ones that
@@ -58,9 +70,9 @@ export function fillFields(form, { components: { schemas } }) {
   }
 }
 
-/** Whether one value says it, free to choose. */
+/** Whether one field says it, free to choose. */
 function isSimple(property) {
-  return !("const" in property) && ["number", "integer", "boolean", "string"].includes(plain(property).type) && ("default" in property || property.anyOf !== undefined);
+  return !("const" in property) && SIMPLE.has(plain(property).type) && ("default" in property || property.anyOf !== undefined);
 }
 
 /** A property without its null. */
@@ -81,6 +93,7 @@ function parameterOf(name, property) {
     choices: choices || [],
     description: property.description || "",
     label: LABELS[name],
+    placeholder: PLACEHOLDERS[name],
     single: name === "priority",
   };
 }

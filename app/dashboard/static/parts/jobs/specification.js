@@ -45,6 +45,7 @@ export function shown(name, content, job) {
   if (name === "limits seconds") return duration(content);
   if (name === "limits memory_bytes") return size(content);
   if (name === "contract" && typeof content === "object") return contractWords(content);
+  if (name === "interaction_constraints") return content.map((group) => `{${group.join(", ")}}`).join(" ");
   return Array.isArray(content) ? content.join(", ") : short(content);
 }
 

@@ -1,0 +1,82 @@
+"""The features of a dataset that a training uses."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import InputProblem, InvalidInput
+from core.suggestions import did_you_mean
+
+_SHOWN_LETTERS = 40
+_SHOWN_NAMES = 5
+
+
+@dataclass(frozen=True)
+class FeatureChoice:
+    """Features to use, or features to leave out; exactly one of the two.
+
+    Attributes:
+        use: Names of the only features to use, or None.
+        leave_out: Names of the features that are not used, or None.
+    """
+
+    use: tuple[str, ...] | None = None
+    leave_out: tuple[str, ...] | None = None
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any] | None) -> "FeatureChoice | None":
+        """Parse `{"use": […]}` or `{"leave_out": […]}`; None stands for all features.
+
+        Raises:
+            InvalidInput: Both are given, or neither.
+        """
+        if given is None:
+            return None
+        lists = {name: tuple(given[name]) for name in ("use", "leave_out") if given.get(name)}
+        if len(lists) != 1:
+            raise InvalidInput.at("", "must list features either to use or to leave_out")
+        return cls(**lists)
+
+    def as_json(self) -> dict[str, list[str]]:
+        """Return the JSON to store."""
+        return {"use": list(self.use)} if self.use else {"leave_out": list(self.leave_out or ())}
+
+    def of(self, feature_names: Sequence[str]) -> tuple[str, ...]:
+        """Return the chosen ones of a dataset's features, in the dataset's order.
+
+        Raises:
+            InvalidInput: At `/use` or `/leave_out`: a name is no feature, or none is left.
+
+        Example:
+            >>> FeatureChoice(leave_out=("price",)).of(["bm25", "price", "clicks"])
+            ('bm25', 'clicks')
+        """
+        role, listed = ("use", self.use) if self.use else ("leave_out", self.leave_out or ())
+        if unknown := unknown_features(listed, feature_names):
+            raise InvalidInput(*(InputProblem(f"/{role}", problem) for problem in unknown))
+        named = set(listed)
+        chosen = tuple(name for name in feature_names if (name in named) == (role == "use"))
+        if not chosen:
+            raise InvalidInput.at(f"/{role}", "no feature is left")
+        return chosen
+
+
+def unknown_features(names: Iterable[str], feature_names: Sequence[str]) -> list[str]:
+    """Return a problem for each name that is no feature, with the nearest feature.
+
+    Example:
+        >>> unknown_features(["bm52", "bm25"], ["bm25", "pagerank"])
+        ["the dataset has no feature 'bm52'; did you mean bm25?"]
+    """
+    known = {name: name for name in feature_names}
+    return [
+        f"the dataset has no feature {name[:_SHOWN_LETTERS]!r};"
+        f" {did_you_mean(name, known) or _some_of(feature_names)}"
+        for name in dict.fromkeys(names)
+        if name not in known
+    ]
+
+
+def _some_of(feature_names: Sequence[str]) -> str:
+    more = ", …" if len(feature_names) > _SHOWN_NAMES else ""
+    return f"it has {', '.join(feature_names[:_SHOWN_NAMES])}{more}"

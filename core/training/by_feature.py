@@ -1,0 +1,50 @@
+"""Hyperparameters that name features, as LightGBM takes them: by column."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from core.data.feature_choice import unknown_features
+from core.errors import InputProblem, InvalidInput
+from core.training.hyperparameters import Hyperparameters
+
+
+def by_column(hyperparameters: Hyperparameters, feature_names: Sequence[str]) -> dict[str, Any]:
+    """Return LightGBM's parameters for the hyperparameters that name features.
+
+    Args:
+        hyperparameters: Those of the training.
+        feature_names: Names of the columns, as the dataset has them.
+
+    Raises:
+        InvalidInput: At `/hyperparameters/…`, for names that are no feature of the dataset.
+
+    Example:
+        >>> by_column(Hyperparameters(monotone_constraints={"bm25": 1}), ["pagerank", "bm25"])
+        {'monotone_constraints': [0, 1]}
+    """
+    asked = hyperparameters
+    monotone, groups, factors = (
+        asked.monotone_constraints,
+        asked.interaction_constraints,
+        asked.feature_contri,
+    )
+    named = {
+        "monotone_constraints": monotone or (),
+        "interaction_constraints": [name for group in groups or () for name in group],
+        "feature_contri": factors or (),
+    }
+    if problems := [
+        InputProblem(f"/hyperparameters/{parameter}", problem)
+        for parameter, names in named.items()
+        for problem in unknown_features(names, feature_names)
+    ]:
+        raise InvalidInput(*problems)
+    found: dict[str, Any] = {}
+    if monotone and any(monotone.values()):
+        found["monotone_constraints"] = [monotone.get(name, 0) for name in feature_names]
+    if groups:
+        column_of = {name: column for column, name in enumerate(feature_names)}
+        found["interaction_constraints"] = [[column_of[name] for name in group] for group in groups]
+    if factors:
+        found["feature_contri"] = [factors.get(name, 1.0) for name in feature_names]
+    return found

@@ -1,0 +1,48 @@
+"""Which features of a dataset a training uses."""
+
+import pytest
+
+from core.data.feature_choice import FeatureChoice
+from core.errors import InvalidInput
+
+NAMES = ("bm25", "pagerank", "clicks")
+
+
+def test_both_ways_keep_the_order_of_the_dataset() -> None:
+    """The order of a list has no meaning."""
+    assert FeatureChoice(use=("clicks", "bm25")).of(NAMES) == ("bm25", "clicks")
+    assert FeatureChoice(leave_out=("pagerank",)).of(NAMES) == ("bm25", "clicks")
+
+
+def test_it_is_read_back_as_it_was_stored() -> None:
+    """And nothing stored means all features."""
+    for choice in (FeatureChoice(use=("bm25",)), FeatureChoice(leave_out=("clicks", "bm25"))):
+        assert FeatureChoice.from_json(choice.as_json()) == choice
+    assert FeatureChoice.from_json(None) is None
+
+
+@pytest.mark.parametrize("given", [{}, {"use": ["a"], "leave_out": ["b"]}, {"use": None, "leave_out": []}])
+def test_it_is_one_of_the_two(given: dict[str, list[str]]) -> None:
+    """Neither and both are refused."""
+    with pytest.raises(InvalidInput, match="either to use or to leave_out"):
+        FeatureChoice.from_json(given)
+
+
+@pytest.mark.parametrize(
+    ("choice", "problem"),
+    [
+        (
+            FeatureChoice(use=("bm25", "pageranc")),
+            "/use: the dataset has no feature 'pageranc'; did you mean",
+        ),
+        (
+            FeatureChoice(leave_out=("zz",)),
+            "/leave_out: the dataset has no feature 'zz'; it has bm25, pagerank",
+        ),
+        (FeatureChoice(leave_out=NAMES), "/leave_out: no feature is left"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused(choice: FeatureChoice, problem: str) -> None:
+    """With the list and the nearest name."""
+    with pytest.raises(InvalidInput, match=problem):
+        choice.of(NAMES)

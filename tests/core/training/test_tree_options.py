@@ -1,0 +1,146 @@
+"""LightGBM's options of trees: the same bytes on any threads and after any cut, and LightGBM's own scores."""
+
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pytest
+
+from core.data import RankingDataset, split_queries, synthetic_dataset
+from core.errors import InvalidInput
+from core.scoring import Forest
+from core.training import TrainedRanker, train, training_spec
+from tests.core.training.test_resuming import same, spec_of, until
+
+Datasets = tuple[RankingDataset, RankingDataset]
+FEATURES = tuple(f"f{i}" for i in range(1, 7))
+RESUMABLE: dict[str, dict[str, Any]] = {
+    "monotone, basic": {"monotone_constraints": {"f1": 1, "f2": -1}, "monotone_penalty": 0.5},
+    "monotone, intermediate": {
+        "monotone_constraints": {"f1": 1},
+        "monotone_constraints_method": "intermediate",
+    },
+    "monotone, advanced": {"monotone_constraints": {"f2": -1}, "monotone_constraints_method": "advanced"},
+    "interactions": {"interaction_constraints": [["f1", "f2"], ["f3", "f4", "f5"]]},
+    "factors of gains": {"feature_contri": {"f1": 0.1, "f6": 2.0}},
+}
+
+
+@pytest.fixture(scope="module")
+def datasets() -> Datasets:
+    """Documents of several of LightGBM's blocks, with missing values."""
+    made = synthetic_dataset(160, seed=1, documents_per_query=20, n_features=len(FEATURES))
+    features = made.features.copy()
+    features[np.random.default_rng(0).random(features.shape) < 0.05] = np.nan
+    return split_queries(made.with_features(features, FEATURES), fraction=0.33, seed=1)
+
+
+def ranker_of(datasets: Datasets, threads: int = 1, **hyperparameters: Any) -> TrainedRanker:
+    """Train quickly."""
+    return train(spec_of(**hyperparameters), *datasets, threads=threads)
+
+
+@pytest.mark.parametrize("options", RESUMABLE.values(), ids=RESUMABLE.keys())
+def test_every_option_has_an_effect(options: dict[str, Any], datasets: Datasets) -> None:
+    """Other trees than without it."""
+    assert (
+        ranker_of(datasets, **options).model_text.partition("end of trees")[0]
+        != (ranker_of(datasets).model_text.partition("end of trees")[0])
+    )
+
+
+@pytest.mark.parametrize("options", RESUMABLE.values(), ids=RESUMABLE.keys())
+def test_any_number_of_threads_and_any_cut_give_the_same_bytes(
+    options: dict[str, Any], datasets: Datasets
+) -> None:
+    """Cut twice, gone on with on two and three threads."""
+    spec = spec_of(**options)
+    whole = train(spec, *datasets)
+    assert same(train(spec, *datasets, threads=3), whole)
+    checkpoint = until(8, spec, *datasets, resume=until(3, spec, *datasets))
+    assert same(train(spec, *datasets, resume=checkpoint, threads=2), whole)
+
+
+@pytest.mark.parametrize("options", RESUMABLE.values(), ids=RESUMABLE.keys())
+def test_scores_are_those_of_lightgbm(options: dict[str, Any], datasets: Datasets) -> None:
+    """The engine adds up what LightGBM's own predict adds up, bit for bit."""
+    text, features = ranker_of(datasets, **options).model_text, datasets[1].features
+    expected = lightgbm.Booster(model_str=text).predict(features, raw_score=True)
+    np.testing.assert_array_equal(Forest.parse(text).score(features), expected)
+
+
+@pytest.mark.parametrize("method", ["basic", "intermediate", "advanced"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_scores_follow_a_constrained_feature(method: str, sign: int) -> None:
+    """Scores move in the direction asked for only, where labels go both ways."""
+    generator = np.random.default_rng(1)
+    features = generator.normal(size=(2_000, 2)).astype(np.float32)
+    labels = (np.abs(features[:, 0]) + generator.normal(scale=0.3, size=2_000) > 0.8).astype(np.float32)
+    dataset = RankingDataset.from_arrays(features, labels, np.arange(0, 2_001, 20), feature_names=["x", "y"])
+    spec = spec_of(monotone_constraints={"x": sign}, monotone_constraints_method=method)
+    forest = Forest.parse(train(spec, dataset).model_text)
+    grid = np.column_stack([np.tile(np.linspace(-3, 3, 50), 40), np.repeat(features[:40, 1], 50)])
+    steps = np.diff(forest.score(grid).reshape(40, 50), axis=1)
+    assert (sign * steps >= 0).all()
+    assert (steps != 0).any()
+
+
+def test_features_of_two_groups_share_no_branch(datasets: Datasets) -> None:
+    """Each path stays within a group, and a feature in none is never used."""
+    groups = [["f1", "f2"], ["f3", "f4"]]
+    text = ranker_of(datasets, interaction_constraints=groups).model_text
+    used = {
+        frozenset(path)
+        for tree in lightgbm.Booster(model_str=text).dump_model()["tree_info"]
+        for path in paths(tree["tree_structure"], ())
+    }
+    assert all(any(path <= {int(name[1:]) - 1 for name in group} for group in groups) for path in used)
+    assert max(map(len, used)) == 2
+
+
+def paths(node: dict[str, Any], above: tuple[int, ...]) -> Any:
+    """Return the features on the way to each leaf."""
+    if "split_feature" not in node:
+        yield above
+        return
+    for side in ("left_child", "right_child"):
+        yield from paths(node[side], (*above, node["split_feature"]))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"monotone_constraints": {"f11": 1}},
+        {"interaction_constraints": [["f1"], ["f11"]]},
+        {"feature_contri": {"f11": 2.0}},
+    ],
+)
+def test_features_that_there_are_not_are_refused(options: dict[str, Any], datasets: Datasets) -> None:
+    """Before anything is trained, with the nearest name."""
+    with pytest.raises(InvalidInput) as refused:
+        ranker_of(datasets, **options)
+    (problem,) = refused.value.problems
+    assert problem.pointer == f"/hyperparameters/{next(iter(options))}"
+    assert problem.detail == "the dataset has no feature 'f11'; did you mean f1?"
+
+
+@pytest.mark.parametrize(
+    ("hyperparameters", "pointer"),
+    [
+        ({"monotone_constraints": {"f1": 2}}, "/monotone_constraints"),
+        ({"monotone_constraints": {"f1": 0.5}}, "/monotone_constraints"),
+        ({"monotone_constraints": [1, 0]}, "/monotone_constraints"),
+        ({"interaction_constraints": [[]]}, "/interaction_constraints"),
+        ({"interaction_constraints": ["f1"]}, "/interaction_constraints"),
+        ({"feature_contri": {"f1": -1.0}}, "/feature_contri"),
+        (
+            {"monotone_constraints_method": "advanced", "feature_fraction_bynode": 0.5},
+            "/monotone_constraints_method",
+        ),
+    ],
+)
+def test_unfit_values_are_refused(hyperparameters: dict[str, Any], pointer: str) -> None:
+    """With the place in the job."""
+    with pytest.raises(InvalidInput) as refused:
+        training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": hyperparameters})
+    assert [problem.pointer for problem in refused.value.problems] == [f"/hyperparameters{pointer}"]
