@@ -5,12 +5,14 @@ import numpy as np
 from core.jit import bare
 from core.types import Float64Array, Int64Array
 
-_SHORT = 32  # up to here counting is faster than distributing; a multiple of the vector width
+_SHORT = 64  # up to here counting is faster than distributing
+_BLOCK = 32  # documents that are counted at a time, a multiple of LLVM's unrolled vectors
 _KEY_BITS = 16  # keys need not tell all documents apart, what they cannot is mended
 _DIGIT_BITS = 8
 _DIGITS = 2
 _BUCKETS = 1 << _DIGIT_BITS
 _MOVES_A_DOCUMENT = 4  # mending beyond this is slower than merging
+_DEEPEST = 24  # of more documents than this, the groups' maxima would leave out too few
 
 SORT_PADDING = _SHORT
 SORT_COUNTERS = _DIGITS * _BUCKETS
@@ -18,22 +20,32 @@ SORT_COUNTERS = _DIGITS * _BUCKETS
 
 @bare
 def _rank_by_counting(
-    scores: Float64Array, start: int, n: int, order: Int64Array, keys: Float64Array, seen: Int64Array
+    scores: Float64Array, start: int, n: int, order: Int64Array, keys: Float64Array, higher: Int64Array
 ) -> None:
-    """Count for each of a few documents those that score higher: no branch to mispredict."""
-    for i in range(np.uint64(_SHORT)):
-        seen[i] = 0
+    """Count for each of a few documents those that score higher: no branch to mispredict.
+
+    Four of them are compared with a block of all at a time. The width is no constant, because LLVM unrolls
+    such loops instead of vectorising them.
+    """
+    width = np.uint64(_BLOCK) * np.uint64((n + _BLOCK - 1) // _BLOCK)
+    for i in range(width):
+        higher[i] = 0
+        higher[width + i] = 0
         keys[i] = -np.inf
     for i in range(np.uint64(n)):
         keys[i] = scores[np.uint64(start) + i]
+    for j in range(np.uint64(0), np.uint64(n), np.uint64(4)):
+        a, b, c, d = keys[j], keys[j + np.uint64(1)], keys[j + np.uint64(2)], keys[j + np.uint64(3)]
+        for i in range(width):
+            key = keys[i]
+            higher[i] += (
+                (1 if a > key else 0) + (1 if b > key else 0) + (1 if c > key else 0) + (1 if d > key else 0)
+            )
     for i in range(np.uint64(n)):
-        key = keys[i]
-        count = 0.0
-        for j in range(np.uint64(_SHORT)):
-            count += 1.0 if keys[j] > key else 0.0
-        higher = np.uint64(count)
-        order[higher + np.uint64(seen[higher])] = np.int64(i)
-        seen[higher] += 1
+        rank = np.uint64(higher[i])
+        tied = width + rank  # documents of equal score that came before
+        order[rank + np.uint64(higher[tied])] = np.int64(i)
+        higher[tied] += 1
 
 
 @bare
@@ -149,3 +161,65 @@ def rank_descending(
         if _mend(scores, start, n, order):
             return
     _merge_sort(scores, start, n, order, spare)
+
+
+@bare
+def _select_highest(
+    scores: Float64Array,
+    start: int,
+    n: int,
+    depth: int,
+    order: Int64Array,
+    spare: Int64Array,
+    keys: Float64Array,
+    counters: Int64Array,
+) -> bool:
+    """Rank the documents that score at least what `depth` of the maxima of groups do, if they are few.
+
+    A group is every 32nd document, so the maxima are found by vectors and without a branch.
+    """
+    width, tail = np.uint64(_BLOCK), n % _BLOCK
+    maxima = keys[_SHORT : _SHORT + _BLOCK]
+    for i in range(width):
+        maxima[i] = scores[np.uint64(start) + i]
+    for block in range(1, n // _BLOCK):
+        first = np.uint64(start + block * _BLOCK)
+        for i in range(width):
+            maxima[i] = max(maxima[i], scores[first + i])
+    for i in range(tail):
+        maxima[i] = max(maxima[i], scores[start + n - tail + i])
+    _rank_by_counting(maxima, 0, _BLOCK, order, keys, counters)
+    least = maxima[order[depth - 1]]
+    found = 0
+    for i in range(n):
+        spare[found] = i
+        found += 1 if scores[start + i] >= least else 0
+    if found > _SHORT:
+        return False
+    for i in range(found):
+        keys[_SHORT + i] = scores[start + spare[i]]
+    _rank_by_counting(keys, _SHORT, found, order, keys, counters)
+    for rank in range(depth):
+        order[rank] = spare[order[rank]]
+    return True
+
+
+@bare
+def rank_highest(
+    scores: Float64Array,
+    start: int,
+    stop: int,
+    depth: int,
+    order: Int64Array,
+    spare: Int64Array,
+    keys: Float64Array,
+    counters: Int64Array,
+) -> None:
+    """Fill `order[:depth]` as `rank_descending` does, leaving out lower scores where that pays.
+
+    `depth` is at least 1 and at most `stop - start`; the other arguments are those of `rank_descending`.
+    """
+    n = stop - start
+    is_selective = n > _SHORT and depth <= _DEEPEST
+    if not (is_selective and _select_highest(scores, start, n, depth, order, spare, keys, counters)):
+        rank_descending(scores, start, stop, order, spare, keys, counters)

@@ -10,7 +10,15 @@ import pyarrow.parquet as pq
 
 from core.data.texts import Texts
 from core.evaluation.summary import Summary, summarise_all
-from core.metrics import DEFAULT, Conventions, Metric, measure_all, order_by_score, parse_metric
+from core.metrics import (
+    DEFAULT,
+    Conventions,
+    Metric,
+    ideal_labels,
+    measure_all,
+    order_by_score,
+    parse_metric,
+)
 from core.types import Float64Array, FloatArray, Int64Array
 
 
@@ -145,10 +153,5 @@ def _parsed(metrics: Sequence[str], conventions: Conventions) -> dict[str, Metri
 def _measured(
     scores: FloatArray, judgments: Judgments, metrics: Mapping[str, Metric]
 ) -> dict[str, Float64Array]:
-    return measure_all(
-        metrics,
-        scores,
-        judgments.labels,
-        judgments.query_boundaries,
-        document_ids=judgments.document_ids,
-    )
+    ideal = ideal_labels(judgments.labels, judgments.query_boundaries)
+    return measure_all(metrics, scores, ideal, judgments.document_ids)

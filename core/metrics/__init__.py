@@ -4,8 +4,9 @@ from core.metrics.base import Metric, measure_all
 from core.metrics.conventions import DEFAULT, PRESETS, Conventions, conventions, preset_of
 from core.metrics.ranked import (
     Ideal,
+    Labels,
     RankedLabels,
-    SortedLabels,
+    Ranking,
     ideal_labels,
     order_by_score,
     rank_labels,
@@ -19,9 +20,10 @@ __all__ = [
     "PRESETS",
     "Conventions",
     "Ideal",
+    "Labels",
     "Metric",
     "RankedLabels",
-    "SortedLabels",
+    "Ranking",
     "check_differences",
     "conventions",
     "ideal_labels",

@@ -50,6 +50,14 @@ class Metric(ABC):
         """How the metric is written."""
         return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
 
+    @property
+    def depth(self) -> int | None:
+        """The number of top ranks that the value depends on, all when None."""
+        if self.conventions.ties == "average":
+            return None  # documents beyond the cutoff may be tied with those before
+        limits = [limit for limit in (self.cutoff, self.conventions.max_documents) if limit is not None]
+        return min(limits, default=None)
+
     def __call__(
         self,
         scores: FloatArray,
@@ -57,11 +65,16 @@ class Metric(ABC):
         query_boundaries: Int64Array,
         document_ids: Sequence[str] | None = None,
     ) -> Float64Array:
-        """Return the metric of each query, (n_queries,); arguments as those of `rank_labels`."""
-        ties = self.conventions.ties
-        return self.of_ranked(
-            rank_labels(scores, labels, query_boundaries, ties=ties, document_ids=document_ids)
-        )
+        """Return the metric of each query, (n_queries,).
+
+        Args:
+            scores: (n_documents,) scores; NaN where the document was judged but not retrieved.
+            labels: (n_documents,) graded relevance; NaN where it was retrieved but not judged.
+            query_boundaries: (n_queries + 1,) offsets.
+            document_ids: (n_documents,) names, for conventions that break ties by them.
+        """
+        ideal = ideal_labels(labels, query_boundaries)
+        return measure_all({"": self}, scores, ideal, document_ids)[""]
 
     def of_ranked(self, ranked: RankedLabels) -> Float64Array:
         """Return the metric of each query from labels already ranked by these conventions."""
@@ -103,9 +116,7 @@ class Metric(ABC):
 def measure_all(
     metrics: Mapping[str, Metric],
     scores: FloatArray,
-    labels: FloatArray,
-    query_boundaries: Int64Array,
-    ideal: Ideal | None = None,
+    ideal: Ideal,
     document_ids: Sequence[str] | None = None,
 ) -> dict[str, Float64Array]:
     """Return each metric of each query, (n_queries,); ranks once for each way to order tied documents.
@@ -113,17 +124,22 @@ def measure_all(
     Args:
         metrics: By the names that the result shall have.
         scores: As for `rank_labels`, like the other arguments.
-        labels: See there.
-        query_boundaries: See there.
         ideal: See there.
         document_ids: See there.
     """
-    ideal = ideal or ideal_labels(labels, query_boundaries)
+    depths: dict[str, list[int | None]] = {}
+    for metric in metrics.values():
+        depths.setdefault(metric.conventions.ties, []).append(metric.depth)
     ranked = {
-        ties: rank_labels(scores, labels, query_boundaries, ideal, ties=ties, document_ids=document_ids)
-        for ties in {metric.conventions.ties for metric in metrics.values()}
+        ties: rank_labels(scores, ideal, ties=ties, document_ids=document_ids, depth=_deepest(found))
+        for ties, found in depths.items()
     }
     return {name: metric.of_ranked(ranked[metric.conventions.ties]) for name, metric in metrics.items()}
+
+
+def _deepest(depths: Sequence[int | None]) -> int | None:
+    limits = [depth for depth in depths if depth is not None]
+    return max(limits) if len(limits) == len(depths) else None
 
 
 def reach(cutoff: int | None) -> int:

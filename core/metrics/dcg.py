@@ -40,11 +40,13 @@ def sum_gains(
 
 
 def max_dcg(ideal: Ideal, held: Conventions, cutoff: int | None = None) -> Float64Array:
-    """Return the DCG of each query's ideal ranking."""
-    sums: Float64Array = sum_gains(
-        ideal.gains(held.gain), ideal.boundaries, weights(held, ideal.boundaries), reach(cutoff)
+    """Return the DCG of each query's ideal ranking, computed once."""
+    return ideal.once(
+        ("max_dcg", held.gain, held.discount, cutoff),
+        lambda: sum_gains(
+            ideal.gains(held.gain), ideal.boundaries, weights(held, ideal.boundaries), reach(cutoff)
+        ),
     )
-    return sums
 
 
 @parallel

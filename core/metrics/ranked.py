@@ -1,6 +1,6 @@
 """Rank labels by score, once for all metrics."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from core.data.texts import Texts
 from core.errors import InvalidInput
 from core.gains import Gain, gains
 from core.jit import parallel
-from core.sorting import SORT_COUNTERS, SORT_PADDING, rank_descending
+from core.sorting import SORT_COUNTERS, SORT_PADDING, rank_highest
 from core.types import Float64Array, FloatArray, Int64Array
 
 _LARGEST_LABEL = 1000.0  # float64 ends at 2^1024, and gains are added up over documents
@@ -55,8 +55,8 @@ def _power_gains(labels: Float64Array, of_whole: Float64Array) -> Float64Array:
 
 
 @dataclass(frozen=True, eq=False)
-class SortedLabels:
-    """Labels of each query in some order, with what they gain.
+class Labels:
+    """Labels in some order, with what they gain.
 
     Attributes:
         labels: (n_documents,) labels; NaN where not judged.
@@ -79,17 +79,28 @@ class SortedLabels:
 
 
 @dataclass(frozen=True, eq=False)
-class Ideal(SortedLabels):
-    """The judged labels of each query in descending order; they do not change while scores do."""
+class Ideal(Labels):
+    """The judged labels of each query in descending order; they do not change while scores do.
 
-    _counts: dict[float, Float64Array] = field(default_factory=dict, repr=False)
+    Attributes:
+        documents: The labels of all documents in input order.
+    """
+
+    documents: Labels = field(kw_only=True)
+    _found: dict[Hashable, Float64Array] = field(default_factory=dict, repr=False)
+
+    def once(self, key: Hashable, compute: Callable[[], Float64Array]) -> Float64Array:
+        """Return what was computed under the key, which one kind of value has for itself."""
+        if key not in self._found:
+            self._found[key] = compute()
+        return self._found[key]
 
     def count_above(self, threshold: float) -> Float64Array:
-        """Count each query's labels above a threshold, (n_queries,), once for all metrics that ask."""
-        if threshold not in self._counts:
-            cutoff = np.iinfo(np.int32).max
-            self._counts[threshold] = count_above(self.labels, self.boundaries, threshold, cutoff)
-        return self._counts[threshold]
+        """Count each query's labels above a threshold, (n_queries,)."""
+        cutoff = np.iinfo(np.int32).max
+        return self.once(
+            ("count_above", threshold), lambda: count_above(self.labels, self.boundaries, threshold, cutoff)
+        )
 
     @cached_property
     def largest(self) -> Float64Array:
@@ -98,30 +109,61 @@ class Ideal(SortedLabels):
 
 
 @dataclass(frozen=True, eq=False)
+class Ranking:
+    """The retrieved documents of each query by descending score, perhaps only the first of them.
+
+    Attributes:
+        rows: (n_ranked,) the documents' places in input order.
+        boundaries: (n_queries + 1,) offsets into them.
+        documents: The labels of all documents in input order.
+    """
+
+    rows: Int64Array
+    boundaries: Int64Array
+    documents: Labels
+    _gains: dict[Gain, Float64Array] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def labels(self) -> Float64Array:
+        """(n_ranked,) labels; NaN where not judged."""
+        return self.documents.labels[self.rows]
+
+    def gains(self, gain: Gain) -> Float64Array:
+        """Return what each label is worth, as `Labels.gains` does."""
+        if gain not in self._gains:
+            self._gains[gain] = self.documents.gains(gain)[self.rows]
+        return self._gains[gain]
+
+
+@dataclass(frozen=True, eq=False)
 class RankedLabels:
     """Labels as the scores rank them, made once and read by many metrics.
 
     Attributes:
-        ranking: Labels of the retrieved documents by descending score.
-        scores: (n_retrieved,) their scores.
+        ranking: The retrieved documents by descending score.
+        document_scores: (n_documents,) scores in input order.
         ideal: The ideal ranking.
     """
 
-    ranking: SortedLabels
-    scores: Float64Array
+    ranking: Ranking
+    document_scores: Float64Array
     ideal: Ideal
     _firsts: dict[int, "RankedLabels"] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def scores(self) -> Float64Array:
+        """(n_ranked,) scores of the ranked documents."""
+        return self.document_scores[self.ranking.rows]
 
     def first(self, documents: int | None) -> "RankedLabels":
         """Return the rankings cut off after some documents, as they are for None; made once."""
         if documents is None:
             return self
         if documents not in self._firsts:
-            boundaries = self.ranking.boundaries
-            ranks = np.arange(len(self.scores)) - np.repeat(boundaries[:-1], np.diff(boundaries))
-            kept = ranks < documents
-            ranking = SortedLabels(self.ranking.labels[kept], _kept(kept, boundaries))
-            self._firsts[documents] = RankedLabels(ranking, self.scores[kept], self.ideal)
+            rows, boundaries = self.ranking.rows, self.ranking.boundaries
+            ranks = np.arange(len(rows)) - np.repeat(boundaries[:-1], np.diff(boundaries))
+            ranking = Ranking(rows[ranks < documents], _first(documents, boundaries), self.ideal.documents)
+            self._firsts[documents] = RankedLabels(ranking, self.document_scores, self.ideal)
         return self._firsts[documents]
 
 
@@ -131,6 +173,7 @@ def order_by_score(
     *,
     ties: str = "stable",
     document_ids: Sequence[str] | None = None,
+    depth: int | None = None,
 ) -> Int64Array:
     """Return row numbers by query, then descending score.
 
@@ -139,59 +182,69 @@ def order_by_score(
         query_boundaries: (n_queries + 1,) offsets.
         ties: `docid` puts the larger document id first, scores compared as float32; else input order.
         document_ids: (n_documents,) needed for `docid`; input order where left out.
+        depth: Rows of each query that are wanted, the highest scores; all when None, and with `docid`.
     """
     boundaries = np.ascontiguousarray(query_boundaries, np.int64)
     values = np.ascontiguousarray(scores, np.float64)
-    by_id = ties == "docid" and document_ids is not None
-    if by_id:
-        values = values.astype(np.float32).astype(np.float64)
-    order: Int64Array = _order(values, boundaries)
-    if by_id and document_ids is not None:
-        _break_ties(order, values, boundaries, document_ids)
+    if ties != "docid" or document_ids is None:
+        return _order(values, boundaries, _first(depth, boundaries))  # type: ignore[no-any-return]
+    values = values.astype(np.float32).astype(np.float64)
+    order: Int64Array = _order(values, boundaries, boundaries)
+    _break_ties(order, values, boundaries, document_ids)
     return order
 
 
 def ideal_labels(labels: FloatArray, query_boundaries: Int64Array) -> Ideal:
-    """Sort the judged labels of each query in descending order."""
+    """Sort the judged labels of each query in descending order.
+
+    Args:
+        labels: (n_documents,) graded relevance; NaN where a document was retrieved but not judged.
+        query_boundaries: (n_queries + 1,) offsets.
+    """
     judged, boundaries = np.asarray(labels, np.float64), np.ascontiguousarray(query_boundaries, np.int64)
+    documents = Labels(judged, boundaries)
     missing = np.isnan(judged)
     if missing.any():
         boundaries = _kept(~missing, boundaries)
         judged = judged[~missing]
-    return Ideal(judged[_order(np.ascontiguousarray(judged), boundaries)], boundaries)
+    order = order_by_score(judged, boundaries)
+    return Ideal(judged[order], boundaries, documents=documents)
 
 
 def rank_labels(
     scores: FloatArray,
-    labels: FloatArray,
-    query_boundaries: Int64Array,
-    ideal: Ideal | None = None,
+    ideal: Ideal,
     *,
     ties: str = "stable",
     document_ids: Sequence[str] | None = None,
+    depth: int | None = None,
 ) -> RankedLabels:
     """Rank the labels by score.
 
     Args:
         scores: (n_documents,) scores; NaN where the document was judged but not retrieved.
-        labels: (n_documents,) graded relevance; NaN where it was retrieved but not judged.
-        query_boundaries: (n_queries + 1,) offsets.
-        ideal: What `ideal_labels` returned, where it is at hand.
+        ideal: The documents' labels, as `ideal_labels` returned them.
         ties: How documents of equal score are ordered; see `order_by_score`.
         document_ids: (n_documents,) names, for `docid`.
+        depth: Documents of each query that are ranked at least; all when None.
     """
-    ideal = ideal or ideal_labels(labels, query_boundaries)
-    boundaries = np.ascontiguousarray(query_boundaries, np.int64)
-    values, judged = np.asarray(scores, np.float64), np.asarray(labels, np.float64)
+    documents = ideal.documents
+    boundaries, values = documents.boundaries, np.asarray(scores, np.float64)
+    if ties == "docid" and document_ids is not None:
+        depth = None
     absent = np.isnan(values)
     if absent.any():
-        rows = np.flatnonzero(~absent)
+        retrieved = np.flatnonzero(~absent)
         boundaries = _kept(~absent, boundaries)
-        values, judged = values[rows], judged[rows]
         if document_ids is not None and ties == "docid":
-            document_ids = _taken(document_ids, rows)
-    order = order_by_score(values, boundaries, ties=ties, document_ids=document_ids)
-    return RankedLabels(SortedLabels(judged[order], boundaries), values[order], ideal)
+            document_ids = _taken(document_ids, retrieved)
+        order = order_by_score(
+            values[retrieved], boundaries, ties=ties, document_ids=document_ids, depth=depth
+        )
+        rows = retrieved[order]
+    else:
+        rows = order_by_score(values, boundaries, ties=ties, document_ids=document_ids, depth=depth)
+    return RankedLabels(Ranking(rows, _first(depth, boundaries), documents), values, ideal)
 
 
 @parallel
@@ -211,8 +264,9 @@ def count_above(
 
 
 @parallel
-def _order(scores: Float64Array, query_boundaries: Int64Array) -> Int64Array:
-    rows = np.empty(len(scores), np.int64)
+def _order(scores: Float64Array, query_boundaries: Int64Array, first_boundaries: Int64Array) -> Int64Array:
+    """Return the rows of each query's highest scores, as many as `first_boundaries` leave room for."""
+    rows = np.empty(first_boundaries[-1], np.int64)
     longest = 0
     for query in range(len(query_boundaries) - 1):
         longest = max(longest, query_boundaries[query + 1] - query_boundaries[query])
@@ -224,11 +278,19 @@ def _order(scores: Float64Array, query_boundaries: Int64Array) -> Int64Array:
         keys, counters = np.empty(room), np.empty(SORT_COUNTERS, np.int64)
         for query in range(run * n_queries // n_runs, (run + 1) * n_queries // n_runs):
             start, stop = query_boundaries[query], query_boundaries[query + 1]
+            first, end = first_boundaries[query], first_boundaries[query + 1]
             if stop > start:
-                rank_descending(scores, start, stop, order, spare, keys, counters)
-                for place in range(stop - start):
-                    rows[start + place] = start + order[place]
+                rank_highest(scores, start, stop, end - first, order, spare, keys, counters)
+                for place in range(end - first):
+                    rows[first + place] = start + order[place]
     return rows
+
+
+def _first(documents: int | None, boundaries: Int64Array) -> Int64Array:
+    """Return the boundaries of the first documents of each query."""
+    if documents is None:
+        return boundaries
+    return np.concatenate(([0], np.cumsum(np.minimum(np.diff(boundaries), documents))))
 
 
 def _kept(mask: np.ndarray, boundaries: Int64Array) -> Int64Array:

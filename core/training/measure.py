@@ -31,18 +31,10 @@ class Measure:
 
     def __init__(self, spec: TrainingSpec, dataset: RankingDataset) -> None:
         self._metrics = {name: parse_metric(name, spec.conventions) for name in spec.followed_metrics}
-        self._dataset = dataset
-        self._by_label = ideal_labels(dataset.labels, dataset.query_boundaries)
+        self._document_ids = dataset.document_ids
+        self._ideal = ideal_labels(dataset.labels, dataset.query_boundaries)
 
     def __call__(self, scores: Float64Array) -> dict[str, float | None]:
         """Measure the scores."""
-        dataset = self._dataset
-        values = measure_all(
-            self._metrics,
-            scores,
-            dataset.labels,
-            dataset.query_boundaries,
-            self._by_label,
-            dataset.document_ids,
-        )
+        values = measure_all(self._metrics, scores, self._ideal, self._document_ids)
         return {spelling: self._metrics[spelling].mean(found) for spelling, found in values.items()}

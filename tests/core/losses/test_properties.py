@@ -11,7 +11,6 @@ from core.jit import use_threads
 from core.losses import LOSSES, make_loss
 from core.losses.bins import balanced_bins
 from core.losses.exponential import exponentials
-from core.sorting import SORT_COUNTERS, SORT_PADDING, rank_descending
 from tests.core.losses.reference import EXCEPTIONS_TO_ZERO
 from tests.core.losses.test_derivatives import PAIRWISE, joined, random_queries
 
@@ -250,27 +249,6 @@ def test_labels_that_do_not_fit_the_gain_are_refused(
     """Before training starts, with the way out."""
     with pytest.raises(InvalidInput, match=message):
         make_loss(name, **hyperparameters).prepare(np.array(labels), np.array([0, 2]))
-
-
-@pytest.mark.parametrize("size", [1, 2, 31, 32, 33, 120, 1000, 5000])
-def test_ranking_is_a_stable_sort_whatever_the_scores(size: int) -> None:
-    """Counting, distribution, mending and merging agree with the textbook sort, ties in input order."""
-    generator = np.random.default_rng(size)
-    normal = generator.normal(size=size)
-    order, spare = (np.empty(size + SORT_PADDING, np.int64) for _ in range(2))
-    keys, counters = np.empty(size + SORT_PADDING), np.empty(SORT_COUNTERS, np.int64)
-    for scores in (
-        normal,
-        np.round(normal),
-        np.zeros(size),
-        np.concatenate(([1e30], normal))[:size],
-        np.concatenate(([1e7], normal))[:size],
-        normal * 1e-310,
-        np.sort(normal),
-        np.sort(normal)[::-1].copy(),
-    ):
-        rank_descending(scores, 0, size, order, spare, keys, counters)
-        np.testing.assert_array_equal(order[:size], np.argsort(-scores, kind="stable"))
 
 
 def test_exponentials_are_accurate_to_the_last_places() -> None:

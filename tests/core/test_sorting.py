@@ -1,0 +1,51 @@
+"""The sort that every ranking goes through."""
+
+import numpy as np
+import pytest
+
+from core.sorting import SORT_COUNTERS, SORT_PADDING, rank_descending, rank_highest
+from core.types import Float64Array
+
+SIZES = [1, 2, 31, 32, 33, 63, 64, 65, 95, 120, 1000, 5000]
+
+
+def scores_of_all_kinds(size: int) -> list[Float64Array]:
+    """Draw scores that are easy and hard to sort: tied, crowded, tiny, and in either order."""
+    generator = np.random.default_rng(size)
+    normal = generator.normal(size=size)
+    return [
+        normal,
+        np.round(normal),
+        np.zeros(size),
+        np.concatenate(([1e30], normal))[:size],
+        np.concatenate(([1e7], normal))[:size],
+        normal * 1e-310,
+        np.sort(normal),
+        np.sort(normal)[::-1].copy(),
+        np.where(np.arange(size) % 32 < 16, normal, 10.0),
+        np.full(size, -np.inf),
+    ]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_ranking_is_a_stable_sort_whatever_the_scores(size: int) -> None:
+    """Counting, distribution, mending and merging agree with the textbook sort, ties in input order."""
+    order, spare = (np.empty(size + SORT_PADDING, np.int64) for _ in range(2))
+    keys, counters = np.empty(size + SORT_PADDING), np.empty(SORT_COUNTERS, np.int64)
+    for scores in scores_of_all_kinds(size):
+        rank_descending(scores, 0, size, order, spare, keys, counters)
+        np.testing.assert_array_equal(order[:size], np.argsort(-scores, kind="stable"))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_highest_come_as_the_whole_ranking_begins(size: int) -> None:
+    """However many are wanted, whatever lies before and behind them in memory."""
+    order, spare = (np.empty(size + SORT_PADDING, np.int64) for _ in range(2))
+    keys, counters = np.empty(size + SORT_PADDING), np.empty(SORT_COUNTERS, np.int64)
+    for scores in scores_of_all_kinds(size):
+        among_others = np.concatenate((np.full(7, np.inf), scores, np.full(40, np.inf)))
+        expected = np.argsort(-scores, kind="stable")
+        for depth in {1, 2, 10, 24, 25, 100, size}:
+            if depth <= size:
+                rank_highest(among_others, 7, 7 + size, depth, order, spare, keys, counters)
+                np.testing.assert_array_equal(order[:depth], expected[:depth])
