@@ -67,8 +67,8 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
     "columns": {
         "type": "string",
         "description": "JSON: the columns of a table, `label`, `query`, `document`, `query_weight` and"
-        " `document_weight` by name; `query_columns`, `features` and `ignore` as lists. Told by the usual"
-        " names when left out",
+        " `document_weight` by name; `query_columns`, `features`, `categorical_features` (texts or whole"
+        " numbers) and `ignore` as lists. Told by the usual names when left out",
     },
     "feature_names": {
         "type": "string",
@@ -90,6 +90,13 @@ _UPLOAD_BODY: dict[str, Any] = {
                     "value": {
                         "file": "grade,search,bm25\\n2,shoes,12.5\\n",
                         "columns": '{"label": "grade", "query": "search"}',
+                    },
+                },
+                "categories": {
+                    "summary": "A table with a feature whose values are texts",
+                    "value": {
+                        "file": "label,query_id,bm25,brand\\n2,q1,12.5,acme\\n",
+                        "columns": '{"categorical_features": ["brand"]}',
                     },
                 },
             },

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from core.data.categories import categories_of, values_by_feature
 from core.data.dataset import RankingDataset
 from core.data.texts import Texts
 
@@ -31,6 +32,7 @@ def save_arrays(dataset: RankingDataset, folder: Path) -> None:
         "feature_names": dataset.feature_names,
         "query_columns": dict(dataset.query_columns),
         "document_columns": list(dataset.document_columns),
+        "categories": values_by_feature(dataset.categories),
     }
     (folder / _NAMES).write_text(json.dumps(names))
 
@@ -59,6 +61,7 @@ def load_arrays(folder: Path) -> RankingDataset:
                 for number, name in enumerate(names.get("document_columns", ()), start=1)
             }
         ),
+        categories=categories_of(names.get("categories", {})),
     )
 
 

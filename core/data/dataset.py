@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from core.data.categories import Categories, categories_of
 from core.data.texts import Texts, row_numbers
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
@@ -34,6 +35,8 @@ class RankingDataset:
         query_columns: What else is known of each query, as text by name of the column: a market, a split.
         document_columns: What else is known of each document, (n_documents,) texts by name of the column, an
             empty one where nothing is.
+        categories: The values of the features that are categories, by name of the feature; their columns hold
+            codes, and NaN where a value is missing.
     """
 
     features: Float32Array
@@ -46,6 +49,7 @@ class RankingDataset:
     document_weights: Float64Array | None = None
     query_columns: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     document_columns: Mapping[str, Texts] = field(default_factory=lambda: MappingProxyType({}))
+    categories: Mapping[str, Categories] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def n_documents(self) -> int:
@@ -76,6 +80,7 @@ class RankingDataset:
         document_weights: npt.ArrayLike | None = None,
         query_columns: Mapping[str, Sequence[str]] | None = None,
         document_columns: Mapping[str, Sequence[str]] | None = None,
+        categories: Mapping[str, Sequence[str]] | None = None,
     ) -> "RankingDataset":
         """Build a dataset from arrays and check that they fit together.
 
@@ -90,6 +95,7 @@ class RankingDataset:
             document_weights: (n_documents,).
             query_columns: (n_queries,) texts a column.
             document_columns: (n_documents,) texts a column.
+            categories: The values of each categorical feature, whose column holds their positions.
 
         Raises:
             InvalidInput: Naming the first argument whose shape or values break the rules above.
@@ -116,7 +122,9 @@ class RankingDataset:
             document_weights=_weights("/document_weights", document_weights, matrix.shape[0]),
             query_columns=_columns(query_columns or {}, n_queries),
             document_columns=_document_columns(document_columns or {}, matrix.shape[0]),
+            categories=categories_of(categories or {}),
         )
+        _check_categories(dataset)
         _check_labels(dataset.labels, dataset.n_documents)
         return dataset
 
@@ -164,11 +172,32 @@ class RankingDataset:
             document_columns=MappingProxyType(
                 {name: taken(column) for name, column in self.document_columns.items()}
             ),
+            categories=self.categories,
         )
 
-    def with_features(self, features: Float32Array, feature_names: tuple[str, ...]) -> "RankingDataset":
-        """Return the same judged documents with another matrix."""
-        return replace(self, features=features, feature_names=feature_names)
+    @property
+    def categorical_columns(self) -> tuple[int, ...]:
+        """The columns of the features that are categories."""
+        return tuple(column for column, name in enumerate(self.feature_names) if name in self.categories)
+
+    def with_features(
+        self,
+        features: Float32Array,
+        feature_names: tuple[str, ...],
+        categories: Mapping[str, Categories] | None = None,
+    ) -> "RankingDataset":
+        """Return the same judged documents with another matrix.
+
+        Args:
+            features: (n_documents, n_features).
+            feature_names: One a column.
+            categories: Of the features that are categories; what they were where left out.
+        """
+        found = self.categories if categories is None else categories
+        kept = {name: found[name] for name in feature_names if name in found}
+        return replace(
+            self, features=features, feature_names=feature_names, categories=MappingProxyType(kept)
+        )
 
     def with_labels(self, labels: Float32Array) -> "RankingDataset":
         """Return the same documents judged otherwise."""
@@ -256,6 +285,14 @@ def _document_columns(columns: Mapping[str, Sequence[str]], n_documents: int) ->
                 f"/document_columns/{name}", f"must hold {n_documents} texts; found {len(values)}"
             )
     return MappingProxyType({name: Texts.of(values) for name, values in columns.items()})
+
+
+def _check_categories(dataset: RankingDataset) -> None:
+    for name, categories in dataset.categories.items():
+        if name not in dataset.feature_names:
+            raise InvalidInput.at(f"/categories/{name}", "is no feature")
+        if len(set(categories.values)) < len(categories.values):
+            raise InvalidInput.at(f"/categories/{name}", "must all be different")
 
 
 def _documents(names: Sequence[str], count: int) -> Texts:

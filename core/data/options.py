@@ -17,7 +17,7 @@ CHOICES = MappingProxyType(
     }
 )
 ROLES = ("label", "query", "document", "query_weight", "document_weight")
-COLUMN_LISTS = ("query_columns", "features", "ignore")
+COLUMN_LISTS = ("query_columns", "features", "categorical_features", "ignore")
 MAX_BYTES = 2**35  # 32 GiB of text, eight times MSLR-WEB30K
 MAX_RATIO = 200  # LETOR text packs four to ten times, columns of few values fifty times
 FREE_BYTES = 2**26  # what is unpacked to no more is not measured by the ratio
@@ -41,6 +41,8 @@ class Columns:
         document_weight: How much the document counts in the loss; may be absent.
         query_columns: Kept as text a query, one value a query; text columns are kept so by themselves.
         features: The features in their order; every other column of numbers where None.
+        categorical_features: The features whose values are categories, texts or whole numbers; behind those
+            of `features` where these are named, else in the order of the table.
         ignore: Left out.
     """
 
@@ -51,6 +53,7 @@ class Columns:
     document_weight: str | None = None
     query_columns: tuple[str, ...] = ()
     features: tuple[str, ...] | None = None
+    categorical_features: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

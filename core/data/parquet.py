@@ -170,6 +170,7 @@ class _Reader:
                 name: _joined(self._document_texts[column])
                 for column, name in self._layout.document_text_columns.items()
             },
+            categories=self._layout.categories,
         )
 
     def _take_query_ids(self, ids: Any, first: int) -> list[int]:

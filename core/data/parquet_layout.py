@@ -2,22 +2,23 @@
 
 Columns `query_id`, `document_id`, `label`, `query_weight` and `document_weight` (only where there are any),
 then `f1`, `f2`, ... in the order of the feature names, `q1`, `q2`, ... in that of the query columns' names
-and `d1`, `d2`, ... in that of the document columns' names. The schema's metadata hold the lists of names
-with the version of this layout. Version 1 knew neither document weights nor query columns, version 2 no
-document columns.
+and `d1`, `d2`, ... in that of the document columns' names. The schema's metadata hold the lists of names and
+the values of categorical features with the version of this layout. Version 1 knew neither document weights
+nor query columns, version 2 no document columns, version 3 no categories.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
+from core.data.categories import values_by_feature
 from core.data.dataset import RankingDataset, numbered_features
 from core.errors import DatasetError
 
-LAYOUT_VERSION = 3
+LAYOUT_VERSION = 4
 
 _KEY = b"rankery"
 _QUERY_TEXT: Any = pa.dictionary(pa.int32(), pa.string())
@@ -34,6 +35,7 @@ class Layout:
         query_columns: Names, in the order of `text_columns`.
         weights: Which of `query_weight` and `document_weight` there are.
         document_columns: Names, in the order of `document_text_columns`.
+        categories: Values of the categorical features by name.
     """
 
     version: int
@@ -41,16 +43,17 @@ class Layout:
     query_columns: tuple[str, ...]
     weights: tuple[str, ...]
     document_columns: tuple[str, ...] = ()
+    categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, dataset: RankingDataset) -> "Layout":
         """Return the layout to write a dataset in."""
         given = zip(_WEIGHTS, (dataset.query_weights, dataset.document_weights), strict=True)
         weights = tuple(name for name, values in given if values is not None)
-        # Without document columns workers of the version before can read it, too.
-        version = LAYOUT_VERSION if dataset.document_columns else 2
+        # Without document columns or categories workers of the versions before can read it, too.
+        version = LAYOUT_VERSION if dataset.categories else 3 if dataset.document_columns else 2
         columns = tuple(dataset.query_columns), weights, tuple(dataset.document_columns)
-        return cls(version, dataset.feature_names, *columns)
+        return cls(version, dataset.feature_names, *columns, values_by_feature(dataset.categories))
 
     @classmethod
     def in_schema(cls, schema: pa.Schema) -> "Layout":
@@ -62,7 +65,8 @@ class Layout:
         try:
             values: Mapping[str, Any] = json.loads((schema.metadata or {})[_KEY])
             version, feature_names = values["layout"], tuple(values["feature_names"])
-        except (KeyError, TypeError, ValueError) as error:
+            categories = {name: list(map(str, each)) for name, each in values.get("categories", {}).items()}
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DatasetError.at(
                 "expected a Parquet file written by Rankery, but found no layout in it"
             ) from error
@@ -70,7 +74,7 @@ class Layout:
             raise DatasetError.at(f"expected layout version 1 to {LAYOUT_VERSION}, but found {version}")
         weights = tuple(name for name in _WEIGHTS if name in schema.names)
         columns = tuple(values.get("query_columns", ())), weights, tuple(values.get("document_columns", ()))
-        layout = cls(version, feature_names, *columns)
+        layout = cls(version, feature_names, *columns, categories)
         if not schema.equals(layout.schema(), check_metadata=False):
             raise DatasetError.at("expected the columns of the layout in its order, but found others")
         return layout
@@ -101,9 +105,11 @@ class Layout:
             **dict.fromkeys(self.text_columns, _QUERY_TEXT),
             **dict.fromkeys(self.document_text_columns, pa.large_string()),
         }
-        names = {"feature_names": self.feature_names, "query_columns": self.query_columns}
+        names: dict[str, Any] = {"feature_names": self.feature_names, "query_columns": self.query_columns}
         if self.document_columns:
             names["document_columns"] = self.document_columns
+        if self.categories:
+            names["categories"] = self.categories
         return pa.schema(
             [pa.field(name, kind, nullable=False) for name, kind in columns.items()],
             metadata={_KEY: json.dumps({"layout": self.version, **names}).encode()},

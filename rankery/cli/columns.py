@@ -10,7 +10,7 @@ from rankery.cli.texts import json_object
 
 _OPTION = "--columns"
 _ROLES = ("label", "query", "document", "query_weight", "document_weight")
-_LISTS = ("query_columns", "features", "ignore")
+_LISTS = ("query_columns", "features", "categorical_features", "ignore")
 # As the reader of tables names the places, and as its errors do.
 _PLACE = re.compile(rf"\bcolumns\.({'|'.join((*_ROLES, *_LISTS))})\b(\.\d+)?")
 

@@ -17,6 +17,7 @@ class Columns(TypedDict, total=False):
     document_weight: str
     query_columns: Sequence[str]
     features: Sequence[str]
+    categorical_features: Sequence[str]
     ignore: Sequence[str]
 
 

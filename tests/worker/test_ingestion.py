@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from core.data import read_parquet, synthetic_dataset, write_letor
+from core.data.options import Columns, ReadingOptions
 from core.data.query_index import QueryIndex
 from core.errors import JobCancelled
 from core.jobs import Lane
@@ -22,6 +23,7 @@ from core.store.artifacts.keys import features_key, new_data_key, queries_key, q
 from tests.servers.fixtures import artifact_keys
 from worker import WorkerSettings
 from worker.job.caches import Caches
+from worker.job.digests import upload_digest
 from worker.job.run import JobRun
 from worker.process.shutdown import StopFlag
 from worker.process.sweeper import Sweeper
@@ -181,6 +183,14 @@ def test_a_known_content_is_not_read_again(uploads: Uploads) -> None:
         tx.datasets.get(dataset_id).sha256 = sha256(TEXT.encode()).hexdigest()
     run_jobs(uploads.store, uploads.settings, StopFlag(), "w1", RUNNERS)
     assert uploads.dataset(dataset_id).data_key == first.data_key
+
+
+def test_the_digest_of_a_stored_content_stays() -> None:
+    """Options that came later leave digests of uploads without them as they were."""
+    digest = upload_digest("0" * 64, None, ReadingOptions())
+    assert digest == "9d0c193af7d0901d557939e1ce3807d652052ce827b8d201a8ab22c0f2f90309"
+    columns = Columns(categorical_features=("brand",))
+    assert upload_digest("0" * 64, None, ReadingOptions(columns=columns)) != digest
 
 
 @pytest.mark.parametrize("options", [{"feature_names": {"1": "bm25"}}, {"repeated_features": "reject"}])

@@ -19,11 +19,14 @@ def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingO
         query_sizes_sha256: Checksum of its side file, if it has one.
         options: How it is read.
     """
+    columns = asdict(options.columns)
+    if not options.columns.categorical_features:
+        del columns["categorical_features"]  # so that contents stored before this option keep their digest
     asked = {
         **{
             name: getattr(options, name) for name in ("format", "non_contiguous_queries", "repeated_features")
         },
-        "columns": asdict(options.columns),
+        "columns": columns,
         "feature_names": dict(options.feature_names),
     }
     return _digest({"upload": sha256, "query_sizes": query_sizes_sha256, "options": asked})

@@ -1,20 +1,22 @@
 """From a table to a dataset: labels, queries, features and what else its columns hold."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from core.data.categories import MAX_CATEGORIES, MAX_CHARACTERS
 from core.data.dataset import RankingDataset
 from core.data.grouping import Grouping, group_rows, permute_rows
 from core.data.lightgbm import query_boundaries
 from core.data.options import Limits, ReadingOptions
 from core.data.packing import Progress
 from core.data.result import MAX_EXAMPLES, Reading
-from core.data.tables.cells import cell_text, is_decimal_comma, kind_of, numbers, texts
+from core.data.tables.category_column import CategoryColumn
+from core.data.tables.cells import cell_text, is_decimal_comma, kind_of, numbers, plain_texts
 from core.data.tables.problems import MAX_PROBLEMS, Problems, listed, shortened
 from core.data.tables.roles import Roles, find_roles
 from core.data.tables.table import Table
@@ -97,7 +99,7 @@ def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bo
         parts = {**roles.parts}
         parts.setdefault("label", 0)
         rest = tuple(position for position in roles.rest if position != parts["label"])
-        roles = Roles(parts, roles.query_columns, roles.features, rest)
+        roles = replace(roles, parts=parts, rest=rest)
     kinds = table.kinds()
     nested = [table.names[p] for p in roles.rest if kinds[p] == "neither"]
     if nested:
@@ -109,7 +111,10 @@ def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bo
         )
     features = roles.features
     if features is None:
-        features = tuple(position for position in roles.rest if kinds[position] == "number")
+        of_numbers = tuple(position for position in roles.rest if kinds[position] == "number")
+        features = tuple(sorted((*of_numbers, *roles.categorical_features)))
+    else:
+        features = (*features, *roles.categorical_features)
     if not features:
         raise DatasetError.at(
             f"expected features, columns of numbers, but found none among {listed(table.names)}",
@@ -155,6 +160,7 @@ class _Rows:
             self.queries = np.repeat(np.arange(n_queries), np.diff(boundaries))
             self.query_ids = {str(query + 1): query for query in range(n_queries)}
         self.documents: list[Any] = []
+        self._categories = {position: CategoryColumn() for position in roles.categorical_features}
         self.document_weights = np.empty(n_rows) if "document_weight" in roles.parts else None
         self._of_queries: dict[int, list[Any]] = {
             position: [] for position in (*columns.query_columns, *self._part("query_weight"))
@@ -212,6 +218,11 @@ class _Rows:
                 self._table.names[position]: tuple(self._of_queries[position])
                 for position in self._columns.query_columns
             },
+            categories={
+                name: self._categories[position].categories
+                for name, position in zip(names, self._columns.features, strict=True)
+                if position in self._categories
+            },
         )
 
     def _document_ids(self, boundaries: Int64Array, order: Int64Array | None) -> Texts:
@@ -258,26 +269,50 @@ class _Rows:
         if "query" in parts:
             self.queries[first:last] = self._query_codes(arrays[parts["query"]], parts["query"], first)
         if "document" in parts:
-            self.documents.append(_plain_texts(arrays[parts["document"]]))
+            self.documents.append(plain_texts(arrays[parts["document"]]))
         if self.document_weights is not None:
             position = parts["document_weight"]
             self.document_weights[first:last] = self._weights(arrays, position, first)
         for position in self._columns.query_columns:
-            values = _plain_texts(arrays[position])
-            self._keep_constant(position, values, first, last, str)
+            self._keep_constant(position, plain_texts(arrays[position]), first, last, str)
         for position in self._part("query_weight"):
             weights = pa.array(self._weights(arrays, position, first))
             self._keep_constant(position, weights, first, last, float)
         for column, position in enumerate(self._columns.features):
-            self.features[first:last, column] = self._float32(arrays, position, first, "a number")
+            self.features[first:last, column] = (
+                self._category_codes(arrays[position], position, first)
+                if position in self._categories
+                else self._float32(arrays, position, first, "a number")
+            )
 
-    def _numbers(self, arrays: dict[int, Any], position: int, first: int, expected: str) -> Float64Array:
-        column = arrays[position]
+    def _category_codes(self, column: Any, position: int, first: int) -> Float32Array:
+        expected = "a text, true, false or a whole number"
+        self._refuse_nested(column, position, expected)
+        found = self._categories[position].take(column)
+        for row in found.unfit[:_SHOWN].tolist():
+            self._wrong(position, first + row, expected, cell_text(column, row))
+        for row in found.too_long[:_SHOWN].tolist():
+            most = f"at most {MAX_CHARACTERS:,} characters as a category"
+            self._wrong(position, first + row, most, cell_text(column, row))
+        if self._categories[position].is_full:
+            name = self._table.names[position]
+            raise DatasetError.at(
+                f"expected at most {MAX_CATEGORIES:,} different values of the category {name!r}, but"
+                f" found more in the first {first + len(column):,} rows; name it in columns.ignore",
+                file=self._table.file,
+            )
+        return found.codes
+
+    def _refuse_nested(self, column: Any, position: int, expected: str) -> None:
         if kind_of(column.type) == "neither":
             raise DatasetError.at(
                 f"expected {expected}, but column {self._table.names[position]!r} holds {column.type}",
                 file=self._table.file,
             )
+
+    def _numbers(self, arrays: dict[int, Any], position: int, first: int, expected: str) -> Float64Array:
+        column = arrays[position]
+        self._refuse_nested(column, position, expected)
         values, wrong = numbers(column)
         for row in wrong[:_SHOWN].tolist():
             self._wrong(position, first + row, expected, cell_text(column, row))
@@ -315,7 +350,7 @@ class _Rows:
         return weights
 
     def _query_codes(self, column: Any, position: int, first: int) -> Int64Array:
-        values = _plain_texts(column)
+        values = plain_texts(column)
         for row in np.flatnonzero(_is_empty(values).to_numpy(zero_copy_only=False))[:_SHOWN]:
             self._wrong(position, first + int(row), "a query id", "")
         encoded: Any = pc.dictionary_encode(values)
@@ -348,7 +383,7 @@ class _Rows:
         way_out = (
             "name the column in columns.document_weight if it weighs documents"
             if weighs
-            else "name the column in columns.ignore"
+            else "name the column in columns.categorical_features if it is a feature, else in columns.ignore"
         )
         found, before = (f"{each:g}" if weighs else shortened(each) for each in (value, kept))
         detail = (
@@ -360,13 +395,3 @@ class _Rows:
 
 def _is_empty(values: Any) -> Any:
     return pc.equal(pc.binary_length(values), pa.scalar(0))
-
-
-def _plain_texts(column: Any) -> Any:
-    """Read cells as large_string, empty where they are null."""
-    plain = texts(column)
-    if pa.types.is_dictionary(plain.type):
-        plain = plain.dictionary_decode()
-    filled = pc.fill_null(plain, "")
-    filled.validate(full=True)
-    return filled

@@ -17,6 +17,7 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NUMBER_OR_WORD = _NUMBER + r"|^[+-]?(?i:nan|inf|infinity)$"
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
 _LARGEST = np.finfo(np.float64).max
+_WHOLE = 2.0**53  # below it float64 has every whole number
 STRINGS = (
     types.is_string,
     types.is_large_string,
@@ -81,6 +82,34 @@ def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
         if "i" not in column[position].as_py().lower():  # too large a number, which infinity is not
             values[position] = np.copysign(_LARGEST, values[position])
     return values, wrong
+
+
+def category_texts(column: Any) -> tuple[Any, Int64Array]:
+    """Read cells as the values of a category: texts, true and false, and whole numbers as `7`.
+
+    Returns:
+        large_string (n,), empty where a cell is; and the positions of the cells that are no such values.
+    """
+    if types.is_dictionary(column.type):
+        values, wrong = category_texts(column.dictionary)
+        codes = pc.fill_null(column.indices, -1).to_numpy(zero_copy_only=False)
+        return plain_texts(values.take(column.indices)), np.flatnonzero(np.isin(codes, wrong))
+    if not (types.is_floating(column.type) or types.is_decimal(column.type)):
+        return plain_texts(column), np.empty(0, np.int64)
+    found, _ = numbers(column)
+    is_whole = (found == np.floor(found)) & (np.abs(found) < _WHOLE)
+    whole = pa.array(np.where(is_whole, found, 0.0).astype(np.int64), mask=~is_whole)
+    return plain_texts(whole), np.flatnonzero(~(is_whole | np.isnan(found)))
+
+
+def plain_texts(column: Any) -> Any:
+    """Read cells as large_string, empty where they are null."""
+    plain = texts(column)
+    if types.is_dictionary(plain.type):
+        plain = plain.dictionary_decode()
+    filled = pc.fill_null(plain, "")
+    filled.validate(full=True)
+    return filled
 
 
 def texts(column: Any) -> Any:

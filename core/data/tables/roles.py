@@ -37,12 +37,14 @@ class Roles:
         parts: Position by role (`label`, `query`, ...); those that the table lacks are left out.
         query_columns: Columns that were named to be kept as text a query.
         features: Columns that were named as features, or None.
+        categorical_features: Columns that were named as features whose values are categories.
         rest: The others.
     """
 
     parts: Mapping[str, int]
     query_columns: tuple[int, ...]
     features: tuple[int, ...] | None
+    categorical_features: tuple[int, ...]
     rest: tuple[int, ...]
 
 
@@ -94,6 +96,7 @@ def find_roles(
         MappingProxyType(parts),
         tuple(map(names.index, columns.query_columns)),
         None if columns.features is None else tuple(map(names.index, columns.features)),
+        tuple(map(names.index, columns.categorical_features)),
         tuple(position for position in range(len(names)) if position not in used),
     )
 

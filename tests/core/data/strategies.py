@@ -29,17 +29,19 @@ def datasets(
     """Datasets of 1 to 5 queries with any float32 feature, subnormal, -0.0 and NaN included."""
     lengths = draw(st.lists(st.integers(1, 5), min_size=1, max_size=5))
     rows, columns = sum(lengths), draw(st.integers(1, 6))
+    feature_names = draw(_unique(columns)) if named else None
     return RankingDataset.from_arrays(
         draw(hnp.arrays(np.float32, (rows, columns), elements=_FEATURE)),
         draw(hnp.arrays(np.float32, rows, elements=_LABEL)),
         np.cumsum([0, *lengths]),
         query_ids=draw(st.lists(ids, min_size=len(lengths), max_size=len(lengths), unique=True)),
         document_ids=draw(st.lists(ids, min_size=rows, max_size=rows)),
-        feature_names=draw(_unique(columns)) if named else None,
+        feature_names=feature_names,
         query_weights=draw(hnp.arrays(np.float64, len(lengths), elements=st.floats(0, 1e300)))
         if weighted
         else None,
         document_columns=draw(_document_columns(keys, ids, rows)),
+        categories=draw(_categories(feature_names)) if feature_names else None,
     )
 
 
@@ -57,6 +59,11 @@ def _document_columns(
     return st.dictionaries(keys, columns.map(lambda column: [column[0], *column[1]]), max_size=3)
 
 
+def _categories(feature_names: list[str]) -> st.SearchStrategy[dict[str, list[str]]]:
+    values = st.lists(_ANY_ID.filter(bool), max_size=4, unique=True)
+    return st.dictionaries(st.sampled_from(feature_names), values, max_size=2)
+
+
 def _unique(count: int) -> st.SearchStrategy[list[str]]:
     return st.lists(_ANY_ID, min_size=count, max_size=count, unique=True)
 
@@ -67,6 +74,7 @@ def assert_same(found: RankingDataset, expected: RankingDataset) -> None:
     assert found.document_ids == expected.document_ids
     assert found.feature_names == expected.feature_names
     assert dict(found.document_columns) == dict(expected.document_columns)
+    assert dict(found.categories) == dict(expected.categories)
     np.testing.assert_array_equal(found.query_boundaries, expected.query_boundaries, strict=True)
     for ours, theirs in ((found.features, expected.features), (found.labels, expected.labels)):
         np.testing.assert_array_equal(ours, theirs, strict=True)

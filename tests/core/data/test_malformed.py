@@ -401,7 +401,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         "label,qid,market,x\n1,1,de,2\n1,1,fr,2\n",
         {},
         None,
-        "file f, line 3, column market: expected one value of 'market' in query '1', but found 'fr' after 'de'; name the column in columns.ignore",
+        "file f, line 3, column market: expected one value of 'market' in query '1', but found 'fr' after 'de'; name the column in columns.categorical_features if it is a feature, else in columns.ignore",
     ),
     "table query scattered": (
         "label,qid,x\n1,1,2\n1,2,2\n1,1,2\n",

@@ -198,7 +198,11 @@ def _infinite(table: pa.Table) -> pa.Table:
         (_rewritten()[:-100], "whole Parquet file"),
         (_rewritten(metadata=None), "no layout"),
         (_rewritten(metadata={"rankery": "?"}), "no layout"),
-        (_rewritten(metadata={"rankery": '{"layout": 4, "feature_names": []}'}), "found 4"),
+        (_rewritten(metadata={"rankery": '{"layout": 5, "feature_names": []}'}), "found 5"),
+        (
+            _rewritten(metadata={"rankery": '{"layout": 4, "feature_names": [], "categories": [1]}'}),
+            "no layout",
+        ),
         (_rewritten(change=lambda table: table.drop_columns(["f3"])), "columns of the layout"),
         (_rewritten(change=lambda table: table.set_column(2, "label", [["a"] * 4])), "columns of the layout"),
         (_rewritten(change=lambda table: table.slice(0, 0)), "do not fit"),

@@ -1,0 +1,97 @@
+"""The values of categorical features, and the codes that stand for them in a matrix."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+
+from core.types import Float32Array, Float64Array, FloatArray
+
+MAX_CATEGORIES = 65_535  # the most bins of LightGBM
+MAX_CHARACTERS = 1_000  # of a value
+_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")  # float64 has all of them
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The values of a categorical feature: the code of a value is its position.
+
+    Attributes:
+        values: All different.
+
+    Example:
+        >>> brands = Categories(("acme", "zenith"))
+        >>> brands.code("zenith"), brands.code("unseen")
+        (1.0, nan)
+        >>> Categories(("1001", "7")).codes_of_numbers(np.array([7.0, 8.0, np.nan])).tolist()
+        [1.0, nan, nan]
+    """
+
+    values: tuple[str, ...]
+
+    @cached_property
+    def are_numbers(self) -> bool:
+        """Whether all values are whole numbers, which are then looked up as numbers, too."""
+        return all(map(_WHOLE_NUMBER.fullmatch, self.values))
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {value: code for code, value in enumerate(self.values)}
+
+    @cached_property
+    def _ordered_numbers(self) -> tuple[Float64Array, Float32Array]:
+        """Return the values in rising order, and the code of each."""
+        numbers = np.array(self.values, np.float64)
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order], order.astype(np.float32)
+
+    def code(self, value: str) -> float:
+        """Return the code of a value, NaN where it is not among them."""
+        return float(self._positions.get(value, np.nan))
+
+    def codes(self, values: Iterable[str]) -> Float32Array:
+        """Return the code of each value, NaN where it is not among them."""
+        return np.array([self._positions.get(value, np.nan) for value in values], np.float32)
+
+    def codes_of_numbers(self, numbers: FloatArray) -> Float32Array:
+        """Return the codes of a column of numbers: of these values where they are numbers, else unchanged.
+
+        Args:
+            numbers: (n,) whole numbers, or codes where the values are texts; NaN where missing.
+        """
+        if not self.are_numbers or not self.values:
+            return np.asarray(numbers, np.float32)
+        known, codes = self._ordered_numbers
+        places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+        return np.where(known[places] == numbers, codes[places], np.float32(np.nan))
+
+    def recoded(self, codes: Float32Array, theirs: "Categories") -> Float32Array:
+        """Translate codes of other categories into codes of these, by value."""
+        if self.values == theirs.values:
+            return codes
+        translation = np.append(self.codes(theirs.values), np.float32(np.nan))
+        return translation[_positions_in(codes, len(theirs.values))]
+
+    def texts(self, codes: FloatArray) -> list[str | None]:
+        """Return the value of each code, None where it is missing or stands for none."""
+        known = (*self.values, None)
+        return [known[place] for place in _positions_in(codes, len(self.values)).tolist()]
+
+
+def categories_of(values: Mapping[str, Sequence[str]]) -> Mapping[str, Categories]:
+    """Return categories by feature from lists of values."""
+    return MappingProxyType({name: Categories(tuple(each)) for name, each in values.items()})
+
+
+def values_by_feature(categories: Mapping[str, Categories]) -> dict[str, list[str]]:
+    """Return plain lists of values by feature, for `categories_of`."""
+    return {name: list(each.values) for name, each in categories.items()}
+
+
+def _positions_in(codes: FloatArray, size: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return codes as whole numbers, `size` where they are missing or stand for no value."""
+    is_known = (codes >= 0) & (codes < size)
+    return np.where(is_known, codes, size).astype(np.int64)

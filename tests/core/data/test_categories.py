@@ -1,0 +1,142 @@
+"""Features whose values are categories: how their columns are read, kept and translated."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from core.data import RankingDataset, read_dataset
+from core.data.categories import MAX_CATEGORIES, Categories
+from core.data.options import Columns
+from core.errors import DatasetError, InvalidInput
+
+CSV = """label,query_id,bm25,brand,price
+2,q1,0.5,acme,3
+0,q1,0.1,,4
+1,q2,0.7,"Zürich, AG",5
+0,q1,0.2,acme,6
+"""
+BRAND = Columns(categorical_features=("brand",))
+
+
+def _read(folder: Path, content: str, columns: Columns = BRAND, **options: Any) -> RankingDataset:
+    (folder / "data.csv").write_text(content)
+    return read_dataset(folder / "data.csv", columns=columns, **options)
+
+
+def _codes(dataset: RankingDataset, name: str) -> Any:
+    return dataset.features[:, dataset.feature_names.index(name)]
+
+
+def test_texts_become_codes_by_first_appearance(tmp_path: Path) -> None:
+    """The column stays where it is in the table; an empty cell is missing, and rows are gathered."""
+    dataset = _read(tmp_path, CSV)
+    assert dataset.feature_names == ("bm25", "brand", "price")
+    assert dataset.categories["brand"].values == ("acme", "Zürich, AG")
+    np.testing.assert_array_equal(_codes(dataset, "brand"), [0, np.nan, 0, 1])
+    assert dataset.query_columns == {}
+    assert dataset.categorical_columns == (1,)
+    held_out = dataset.select_queries([1])
+    assert held_out.categories is dataset.categories
+
+
+def test_categories_stand_behind_the_features_that_are_named(tmp_path: Path) -> None:
+    """They need no second mention; one that is renamed is known by its new name."""
+    columns = Columns(features=("price",), categorical_features=("brand",), ignore=("bm25",))
+    dataset = _read(tmp_path, CSV, columns, feature_names={"brand": "maker"})
+    assert dataset.feature_names == ("price", "maker")
+    assert list(dataset.categories) == ["maker"]
+    with pytest.raises(InvalidInput, match="already"):
+        Columns(features=("brand",), categorical_features=("brand",))
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        (pa.array(["b", "a", None, "b"]), ("b", "a")),
+        (pa.array(["b", "a", None, "b"]).dictionary_encode(), ("b", "a")),
+        (pa.array([7, 1001, None, 7], pa.int64()), ("7", "1001")),
+        (pa.array([7.0, 1001.0, None, 7.0]), ("7", "1001")),
+        (pa.array([7, 1001, None, 7], pa.decimal128(9, 2)), ("7", "1001")),
+        (pa.array([7, 1001, None, 7], pa.int32()).dictionary_encode(), ("7", "1001")),
+        (pa.array([False, True, None, False]), ("false", "true")),
+    ],
+    ids=["text", "dictionary", "whole", "float", "decimal", "dictionary of whole numbers", "truth"],
+)
+def test_columns_of_parquet_become_codes(tmp_path: Path, column: Any, values: tuple[str, ...]) -> None:
+    """Whatever Parquet keeps texts and whole numbers as, the values are the same texts."""
+    table = pa.table({"label": [1, 0, 2, 0], "query_id": ["a", "a", "b", "b"], "brand": column})
+    pq.write_table(table, tmp_path / "data")
+    dataset = read_dataset(tmp_path / "data", columns=BRAND)
+    assert dataset.categories["brand"] == Categories(values)
+    np.testing.assert_array_equal(_codes(dataset, "brand"), [0, 1, np.nan, 0])
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_blocks_share_their_codes(tmp_path: Path, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value has the code of its first appearance in every block of a file."""
+    rows = 6_000
+    brands = [f"brand {number % 700}" for number in range(rows)]
+    table = pa.table(
+        {"label": [1] * rows, "query_id": [str(row // 10) for row in range(rows)], "brand": brands}
+    )
+    pq.write_table(table, tmp_path / "data")
+    monkeypatch.setattr("core.data.tables.parquet_file._BATCH_ROWS", rows // blocks)
+    dataset = read_dataset(tmp_path / "data", columns=BRAND)
+    assert dataset.categories["brand"].values == tuple(dict.fromkeys(brands))
+    assert dataset.categories["brand"].texts(_codes(dataset, "brand")) == brands
+
+
+def test_a_text_that_differs_within_a_query_is_told_the_way_out(tmp_path: Path) -> None:
+    """Whoever leaves the option out learns of it."""
+    with pytest.raises(DatasetError, match=r"name the column in columns\.categorical_features"):
+        _read(tmp_path, "label,query_id,x,brand\n1,q,1,acme\n0,q,2,zenith\n", Columns())
+
+
+def test_values_that_are_no_categories_are_refused(tmp_path: Path) -> None:
+    """Fractions, very long texts, lists, and more values than LightGBM has bins."""
+    rows: dict[str, Any] = {"label": [1, 0], "query_id": ["a", "a"]}
+    for column, detail in (
+        (
+            pa.array([1.0, 0.5]),
+            r"line 2, column brand: expected a text, true, false or a whole number.*'0\.5'",
+        ),
+        (pa.array(["x", "y" * 1_001]), "line 2, column brand: expected at most 1,000 characters"),
+        (pa.array([[1], [2]]), "list"),
+    ):
+        pq.write_table(pa.table({**rows, "brand": column}), tmp_path / "data")
+        with pytest.raises(DatasetError, match=detail):
+            read_dataset(tmp_path / "data", columns=BRAND)
+    wide = "label,query_id,brand\n" + "".join(f"1,q,{row}\n" for row in range(MAX_CATEGORIES + 1))
+    with pytest.raises(DatasetError, match="at most 65,535 different values"):
+        _read(tmp_path, wide)
+
+
+def test_codes_are_translated_by_value() -> None:
+    """What another list has elsewhere gets the code of this one; what it has alone is missing."""
+    ours, theirs = Categories(("a", "b", "c")), Categories(("c", "x", "a"))
+    codes = np.array([0, 1, 2, np.nan, 7, -1], np.float32)
+    np.testing.assert_array_equal(ours.recoded(codes, theirs), [2, np.nan, 0, np.nan, np.nan, np.nan])
+    assert ours.recoded(codes, Categories(("a", "b", "c"))) is codes
+    assert theirs.texts(codes) == ["c", "x", "a", None, None, None]
+    np.testing.assert_array_equal(ours.codes(["b", "x", "c"]), [1, np.nan, 2])
+
+
+def test_whole_numbers_are_looked_up_as_numbers() -> None:
+    """Codes stand for texts alone: a shop's number is never another shop's code."""
+    shops = Categories(("1001", "0", "-7"))
+    numbers = np.array([0, 1001, 1, -7, np.nan, 1e30, np.inf, 0.5])
+    np.testing.assert_array_equal(shops.codes_of_numbers(numbers), [1, 0, *[np.nan, 2], *[np.nan] * 4])
+    for values in (("1001", "x"), ("01",), ("1.0",)):
+        assert not Categories(values).are_numbers
+        np.testing.assert_array_equal(Categories(values).codes_of_numbers(numbers), np.float32(numbers))
+
+
+def test_names_and_values_of_categories_are_checked() -> None:
+    """Categories are of features, and a value has one code."""
+    for categories in ({"y": ["a"]}, {"f1": ["a", "a"]}):
+        with pytest.raises(InvalidInput, match="/categories/"):
+            RankingDataset.from_arrays([[0.0]], [1], [0, 1], categories=categories)
