@@ -123,6 +123,12 @@ class TrainRequest(QueuedRequest):
     )
     loss: LossRequest
     hyperparameters: HyperparametersRequest = Field(default_factory=HyperparametersRequest)
+    categorical_feature: list[Annotated[str, Field(max_length=1000)]] = Field(
+        default_factory=list,
+        max_length=100_000,
+        description="Features of whole numbers to treat as categories; those of texts are categories anyway",
+        examples=[["shop_id"]],
+    )
     metrics: MetricNames = Field(default_factory=lambda: list(DEFAULT_METRICS))
     early_stopping: EarlyStoppingRequest | None = Field(None, description="Needs `validation`")
     contract: Contract = "default"

@@ -10,6 +10,7 @@ from core.data import RankingDataset
 from core.data.fitting import AbsentFeatures, fit_features
 from core.errors import DatasetError, FeaturesAbsent, NotFound, WrongState
 from core.export import Export, ParityReport, archive, export_model, golden_vectors, parity
+from core.scoring.model_text import ModelText
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key
 
@@ -118,7 +119,7 @@ def proven(store: Store, model: Model, asked: ParityQuery) -> Proof:
         FeaturesAbsent: It lacks most of those of the model.
     """
     export = exported(store, model, asked)
-    dataset_id, dataset = _documents(store, model, asked.dataset_id)
+    dataset_id, dataset = _documents(store, model, export.source.text, asked.dataset_id)
     report = parity(export, dataset)
     if dataset is None:
         report = replace(report, notes=(*report.notes, _NO_DATA))
@@ -131,23 +132,23 @@ def proven(store: Store, model: Model, asked: ParityQuery) -> Proof:
 
 
 def _documents(
-    store: Store, model: Model, dataset_id: str | None
+    store: Store, model: Model, text: ModelText, dataset_id: str | None
 ) -> tuple[str | None, RankingDataset | None]:
     """Read the documents to compare: those requested, else the first ones of the model's datasets."""
     if dataset_id is not None:
-        return dataset_id, _read(store, model, dataset_id)
+        return dataset_id, _read(store, model, text, dataset_id)
     with store.read() as tx:
         tested_on = tx.jobs.get(model.job_id).spec.get("test_dataset_id")
     for own in filter(None, (tested_on, model.dataset_id)):
         try:
-            return own, _read(store, model, own)
+            return own, _read(store, model, text, own)
         except (NotFound, WrongState, DatasetError, FeaturesAbsent):
             continue
     return None, None
 
 
-def _read(store: Store, model: Model, dataset_id: str) -> RankingDataset:
+def _read(store: Store, model: Model, text: ModelText, dataset_id: str) -> RankingDataset:
     limit = max(1, min(MAX_DOCUMENTS, _MAX_CELLS // len(model.feature_names)))
     dataset, names = DatasetFiles(store, dataset_id).first_queries(limit), tuple(model.feature_names)
     AbsentFeatures.of(dataset, names).refuse_most("/dataset_id", f"dataset {dataset_id}", model.reference)
-    return fit_features(dataset, names)
+    return fit_features(dataset, names, {names[column]: each for column, each in text.categories.items()})

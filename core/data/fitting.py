@@ -1,16 +1,22 @@
 """Fitting a dataset to the features of a model."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
+from core.data.categories import MAX_CATEGORIES, Categories
 from core.data.dataset import RankingDataset
-from core.errors import DatasetError, FeaturesAbsent
+from core.data.feature_choice import unknown_features
+from core.errors import DatasetError, FeaturesAbsent, InvalidInput
+from core.types import Float32Array
 
 _NUMBERED = re.compile(r"f(0|[1-9][0-9]*)")
 _NAMED_IN_ERROR = 5
+_EXACT = 2**24  # beyond it float32 leaves whole numbers out
+_NONE: Mapping[str, Categories] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -58,16 +64,24 @@ class AbsentFeatures:
         )
 
 
-def fit_features(dataset: RankingDataset, feature_names: tuple[str, ...]) -> RankingDataset:
+def fit_features(
+    dataset: RankingDataset, feature_names: tuple[str, ...], categories: Mapping[str, Categories] = _NONE
+) -> RankingDataset:
     """Give a dataset exactly these features in this order; others are left out.
 
     Absent features are missing values (NaN). LETOR text, however, leaves zeros out, so that a file has as
     many features as its highest number: where all names are numbered (f1, f2, …), absent features are 0.
 
+    Args:
+        dataset: The dataset.
+        feature_names: The features.
+        categories: The values of those that are categories. They are translated by value into these codes; a
+            value that is none of these is missing.
+
     Raises:
         DatasetError: The dataset is bare judgments.
     """
-    if dataset.feature_names == feature_names:
+    if dataset.feature_names == feature_names and dataset.categories == categories:
         return dataset
     if not dataset.n_features:
         raise DatasetError.at(
@@ -75,10 +89,93 @@ def fit_features(dataset: RankingDataset, feature_names: tuple[str, ...]) -> Ran
         )
     column_of = {name: column for column, name in enumerate(dataset.feature_names)}
     numbered = all(map(_NUMBERED.fullmatch, (*feature_names, *dataset.feature_names)))
-    features = np.full(
-        (dataset.n_documents, len(feature_names)), 0.0 if numbered else np.nan, dtype=np.float32
-    )
+    features = np.full((dataset.n_documents, len(feature_names)), np.nan, dtype=np.float32)
     for column, name in enumerate(feature_names):
         if name in column_of:
-            features[:, column] = dataset.features[:, column_of[name]]
-    return dataset.with_features(features, feature_names)
+            features[:, column] = _column(dataset, column_of[name], categories.get(name))
+        elif numbered and name not in categories:
+            features[:, column] = 0.0
+    return dataset.with_features(features, feature_names, categories)
+
+
+def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDataset:
+    """Treat features of whole numbers as categories: their values are the numbers, in rising order.
+
+    Args:
+        dataset: The dataset.
+        names: The features; those that are categories already stay as they are.
+
+    Raises:
+        InvalidInput: At `/categorical_feature/…`, for a name that is no feature, and for a feature with a
+            fraction, an infinite value or too many different values.
+    """
+    found, features = dict(dataset.categories), dataset.features
+    for place, name in enumerate(names):
+        pointer = f"/categorical_feature/{place}"
+        if unknown := unknown_features([name], dataset.feature_names):
+            raise InvalidInput.at(pointer, unknown[0])
+        if name in found:
+            continue
+        column = dataset.feature_names.index(name)
+        features = features.copy() if features is dataset.features else features
+        found[name] = _whole_numbers(features[:, column], pointer)
+        features[:, column] = found[name].codes_of_numbers(features[:, column])
+    if features is dataset.features:
+        return dataset
+    return dataset.with_features(features, dataset.feature_names, found)
+
+
+@dataclass(frozen=True)
+class UnseenValues:
+    """The values of a categorical feature that a model does not know.
+
+    Attributes:
+        feature: Name of the feature.
+        documents: How many documents have one.
+        examples: Some of the values.
+    """
+
+    feature: str
+    documents: int
+    examples: tuple[str, ...]
+
+
+def unseen_values(dataset: RankingDataset, categories: Mapping[str, Categories]) -> list[UnseenValues]:
+    """Find the values that `fit_features` makes missing, feature by feature."""
+    found = []
+    for column, name in enumerate(dataset.feature_names):
+        theirs, ours = dataset.categories.get(name), categories.get(name)
+        if theirs is None and ours is None:
+            continue
+        values = dataset.features[:, column]
+        unseen = ~np.isnan(values) & np.isnan(_column(dataset, column, ours))
+        if unseen.any():
+            codes = np.unique(values[unseen])[:_NAMED_IN_ERROR]
+            texts = theirs.texts(codes) if theirs else [f"{code:g}" for code in codes.tolist()]
+            examples = tuple(text for text in texts if text is not None)
+            found.append(UnseenValues(name, int(np.count_nonzero(unseen)), examples))
+    return found
+
+
+def _column(dataset: RankingDataset, column: int, ours: Categories | None) -> Float32Array:
+    """Return a column of a dataset in our codes."""
+    values = dataset.features[:, column]
+    theirs = dataset.categories.get(dataset.feature_names[column])
+    if theirs is not None:
+        return (ours or Categories(())).recoded(values, theirs)
+    return values if ours is None else ours.codes_of_numbers(values)
+
+
+def _whole_numbers(values: Float32Array, pointer: str) -> Categories:
+    known = np.unique(values[~np.isnan(values)])
+    if np.any((np.abs(known) > _EXACT) | (known != np.floor(known))):
+        raise InvalidInput.at(
+            pointer,
+            f"holds values that are no whole numbers of up to {_EXACT:,}; upload such a feature as one of"
+            " columns.categorical_features",
+        )
+    if len(known) > MAX_CATEGORIES:
+        raise InvalidInput.at(
+            pointer, f"holds {len(known):,} different values; a category has at most {MAX_CATEGORIES:,}"
+        )
+    return Categories(tuple(str(int(value)) for value in known.tolist()))

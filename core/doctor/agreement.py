@@ -1,11 +1,12 @@
 """Whether two datasets mean the same by their features and labels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from core.data import RankingDataset
-from core.data.fitting import AbsentFeatures
+from core.data.categories import Categories
+from core.data.fitting import AbsentFeatures, unseen_values
 from core.data.labels import label_text
 from core.doctor.examples import queries_of
 from core.doctor.report import MAX_EXAMPLES, Finding
@@ -14,6 +15,7 @@ from core.types import Float32Array, Int64Array
 _GRADES = 20  # different labels, beyond which they are counts or measurements
 _EXPECTED = 20  # documents; where as many are expected, none is no accident
 _RATIO = 2.0  # between the largest labels
+_SHOWN = 3  # features with unseen categories, of which some are named
 _ABSENT = (
     "The model is judged without them: they count as missing, and as 0 where all features are numbered as in"
     " LETOR files, which may leave out what is 0 in every row. Check that the columns have the same names."
@@ -66,6 +68,37 @@ def absent_feature_findings(absent: AbsentFeatures, model: str) -> Iterator[Find
             examples=absent.names[:MAX_EXAMPLES],
             example_kind="feature",
         )
+
+
+def unseen_category_findings(
+    dataset: RankingDataset, categories: Mapping[str, Categories], where: str, known_to: str
+) -> Iterator[Finding]:
+    """Report values of categorical features that a model does not know.
+
+    Args:
+        dataset: The dataset, with its own categories.
+        categories: Those of the model or of its training data.
+        where: Whose values they are: "of the test data".
+        known_to: What does not know them: "the training data".
+    """
+    unseen = unseen_values(dataset, categories)
+    if not unseen:
+        return
+    documents = sum(each.documents for each in unseen)
+    n_categorical = sum(name in categories or name in dataset.categories for name in dataset.feature_names)
+    total = dataset.n_documents * n_categorical
+    shown = "; ".join(f"{each.feature}: {', '.join(each.examples)}" for each in unseen[:_SHOWN])
+    yield Finding.of_share(
+        "unseen-categories",
+        "warning" if 2 * documents > total else "info",
+        (documents, total, "values of categorical features"),
+        (f"is unknown to {known_to}", f"are unknown to {known_to}"),
+        where=where,
+        advice=f"They count as missing, which splits on categories send right. Such are {shown}. Check that"
+        " they are written as in the training data.",
+        examples=tuple(each.feature for each in unseen[:MAX_EXAMPLES]),
+        example_kind="feature",
+    )
 
 
 def label_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """Looking two datasets of one job over."""
 
 from core.data import RankingDataset
-from core.doctor.agreement import feature_findings, label_findings
+from core.doctor.agreement import feature_findings, label_findings, unseen_category_findings
 from core.doctor.overlap import document_findings, query_findings
 from core.doctor.report import Finding, by_severity
 from core.jit import use_threads
@@ -34,5 +34,6 @@ def compare(
             *document_findings(train, other, role),
             *query_findings(train, other, role),
             *label_findings(train, other, role),
+            *unseen_category_findings(other, train.categories, f"of the {role} data", "the training data"),
         )
     )

@@ -104,6 +104,7 @@ class BoostingJob(SubmittedJob):
             "diagnostics": spec.diagnostics and asdict(spec.diagnostics),
             "seed": spec.seed,
             "metric_interval": spec.metric_interval,
+            "categorical_feature": list(spec.categorical_feature),
         }
 
 

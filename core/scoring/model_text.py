@@ -5,13 +5,17 @@ loop for ever or end the process. So would our own kernels: every number that de
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.data.categories import Categories
 from core.errors import ModelError
+from core.scoring.categories import read_categories
 from core.scoring.fields import Fields
 from core.scoring.tree import CATEGORICAL, LinearLeaves, Tree
 from core.types import Float64Array, Int64Array, UInt32Array
@@ -31,11 +35,13 @@ class ModelText:
         feature_names: In the model's order.
         trees: In the order in which their values are added up.
         averages: Whether `predict` without `raw_score` divides the sum by the number of trees.
+        categories: The values of the features that are categories, by column; a split asks for their codes.
     """
 
     feature_names: tuple[str, ...]
     trees: tuple[Tree, ...]
     averages: bool = False
+    categories: Mapping[int, Categories] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def used_features(self) -> tuple[int, ...]:
@@ -57,14 +63,16 @@ class ModelText:
             raise ModelError("the model text is not UTF-8") from error
         if _HEADER.match(text) is None or _END not in text:
             raise ModelError("this is not a complete LightGBM text model")
-        head, *blocks = text.partition(_END)[0].split("\nTree=")
+        before, _, tail = text.partition(_END)
+        head, *blocks = before.split("\nTree=")
         fields = Fields.of(head, "the head")
         feature_names = _feature_names(fields)
         trees = tuple(_tree(index, block, len(feature_names)) for index, block in enumerate(blocks))
-        return cls(feature_names, trees, averages="average_output" in fields.lines)
+        categories = read_categories(tail, fields.lines.get("feature_infos", "").split(" "))
+        return cls(feature_names, trees, "average_output" in fields.lines, categories)
 
     def write(self) -> str:
-        """Return the least text that scores alike, and explains its scores alike."""
+        """Return the least text that scores codes alike, and explains their scores alike."""
         n_features = len(self.feature_names)
         average = "average_output\n" if self.averages else ""
         head = (

@@ -15,6 +15,7 @@ from core.data import RankingDataset
 from core.training.feature_names import writable_names
 from core.training.hyperparameters import Hyperparameters
 
+CATEGORICAL = "categorical_column"  # LightGBM's parameter, as its Python package writes it
 _FILE = "bins"
 _log = logging.getLogger(__name__)
 
@@ -82,6 +83,8 @@ class Binning:
         if None in names:
             return None
         decisive = {"lightgbm": lightgbm.__version__, "features": names, **self.hyperparameters.binning()}
+        if CATEGORICAL in self.parameters:
+            decisive[CATEGORICAL] = self.parameters[CATEGORICAL]
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
 
     def _bins(

@@ -13,7 +13,8 @@ from core.diagnostics import diagnose
 from core.errors import InvalidInput
 from core.jit import use_threads
 from core.metrics import parse_metric
-from core.training.binning import Binning, KeptBins
+from core.scoring.categories import category_lists
+from core.training.binning import CATEGORICAL, Binning, KeptBins
 from core.training.by_feature import by_column
 from core.training.checkpoint import Checkpoint, prepend_trees
 from core.training.findings import ENOUGH, Growth
@@ -121,8 +122,10 @@ class _Training:
         parameters = {
             **spec.hyperparameters.lightgbm(spec.seed, threads),
             **fixed_seeds(spec.seed),
-            **by_column(spec.hyperparameters, train_dataset.feature_names),
+            **by_column(spec.hyperparameters, train_dataset.feature_names, train_dataset.categories),
         }
+        if train_dataset.categories:
+            parameters[CATEGORICAL] = list(train_dataset.categorical_columns)
         binning = Binning(spec.hyperparameters, parameters, kept_bins)
         data = binning.training(train_dataset)
         others = {} if validation is None else {"validation": binning.validation(validation, data)}
@@ -155,6 +158,7 @@ class _Training:
         self._next_derivatives = None
         best_iteration = self._best_iteration or self._booster.num_trees()
         self._sampling.finish(self._booster)
+        self._booster.pandas_categorical = category_lists(self._dataset) or None
         text = self._booster.model_to_string(num_iteration=best_iteration)
         return TrainedRanker(
             _without_thread_count(text),
@@ -293,6 +297,8 @@ def _check_fit(spec: TrainingSpec, train_dataset: RankingDataset, validation: Ra
             "/validation",
             f"has {validation.n_features} features, the training data {train_dataset.n_features}",
         )
+    elif validation.categories != train_dataset.categories:
+        raise InvalidInput.at("/validation", "has other categories than the training data; use fit_features")
 
 
 def _without_thread_count(model_text: str) -> str:

@@ -1,6 +1,6 @@
 """Hyperparameters that name features, as LightGBM takes them: by column."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from core.data.feature_choice import unknown_features
@@ -8,15 +8,19 @@ from core.errors import InputProblem, InvalidInput
 from core.training.hyperparameters import Hyperparameters
 
 
-def by_column(hyperparameters: Hyperparameters, feature_names: Sequence[str]) -> dict[str, Any]:
+def by_column(
+    hyperparameters: Hyperparameters, feature_names: Sequence[str], categorical: Container[str] = ()
+) -> dict[str, Any]:
     """Return LightGBM's parameters for the hyperparameters that name features.
 
     Args:
         hyperparameters: Those of the training.
         feature_names: Names of the columns, as the dataset has them.
+        categorical: Names of those that are categories, whose values have no order.
 
     Raises:
-        InvalidInput: At `/hyperparameters/…`, for names that are no feature of the dataset.
+        InvalidInput: At `/hyperparameters/…`, for names that are no feature of the dataset, and categories
+            that scores should follow.
 
     Example:
         >>> by_column(Hyperparameters(monotone_constraints={"bm25": 1}), ["pagerank", "bm25"])
@@ -33,11 +37,17 @@ def by_column(hyperparameters: Hyperparameters, feature_names: Sequence[str]) ->
         "interaction_constraints": [name for group in groups or () for name in group],
         "feature_contri": factors or (),
     }
-    if problems := [
+    problems = [
         InputProblem(f"/hyperparameters/{parameter}", problem)
         for parameter, names in named.items()
         for problem in unknown_features(names, feature_names)
-    ]:
+    ]
+    problems += [
+        InputProblem("/hyperparameters/monotone_constraints", f"{name!r} is a category, which has no order")
+        for name, direction in (monotone or {}).items()
+        if direction and name in categorical
+    ]
+    if problems:
         raise InvalidInput(*problems)
     found: dict[str, Any] = {}
     if monotone and any(monotone.values()):

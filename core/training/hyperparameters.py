@@ -30,6 +30,13 @@ _ELSEWHERE = {
     "metrics of the job": ("metric", "metrics", "metric_types", "eval_metric", "eval_at", "ndcg_at"),
     "metric_interval of the job": ("metric_freq", "output_freq"),
     "early_stopping of the job": ("early_stopping_round", "early_stopping_rounds", "n_iter_no_change"),
+    "categorical_feature of the job": (
+        "categorical_feature",
+        "cat_feature",
+        "categorical_column",
+        "cat_column",
+        "categorical_features",
+    ),
     "seed of the job": ("seed", "random_seed", "random_state", "bagging_seed", "feature_fraction_seed"),
 }
 
@@ -171,6 +178,24 @@ class Hyperparameters:
     )
     max_bin: int = parameter(255, "Bins of a feature at most.", minimum=2, maximum=65_535, aliases="max_bins")
     min_data_in_bin: int = parameter(3, "Documents in a bin at least.", minimum=1, maximum=1_000_000)
+    cat_smooth: float = parameter(
+        10.0,
+        "Added to the hessian of a category where categories are ordered by gradient over hessian.",
+        minimum=0.0,
+        maximum=1e9,
+    )
+    cat_l2: float = parameter(
+        10.0, "L2 penalty, beside lambda_l2, in splits by sets of categories.", minimum=0.0, maximum=1e9
+    )
+    max_cat_threshold: int = parameter(
+        32, "Categories at most on the smaller side of a split.", minimum=1, maximum=65_535
+    )
+    max_cat_to_onehot: int = parameter(
+        4, "Categories of a feature up to which a split tells one from all others.", minimum=1, maximum=65_535
+    )
+    min_data_per_group: int = parameter(
+        100, "Documents of a category at least, or of several together.", minimum=1, maximum=10_000_000
+    )
 
     def __post_init__(self) -> None:
         check(self)

@@ -54,6 +54,7 @@ class TrainingSpec:
             always measured.
         conventions: The contract of the metrics.
         diagnostics: What to follow of the loss, or None.
+        categorical_feature: Features of whole numbers that are categories, beside those of texts.
     """
 
     loss: Loss
@@ -64,6 +65,7 @@ class TrainingSpec:
     metric_interval: int = 1
     conventions: Conventions = DEFAULT
     diagnostics: DiagnosticsPlan | None = None
+    categorical_feature: tuple[str, ...] = ()
 
     @property
     def is_random(self) -> bool:
@@ -110,11 +112,20 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
     problems += _not_positive("/metric_interval", metric_interval)
     contract = _part(problems, "/contract", lambda: conventions(values.get("contract")))
     diagnostics = _part(problems, "/diagnostics", lambda: _diagnostics(values.get("diagnostics")))
+    categorical = _part(problems, "/categorical_feature", lambda: _names(values.get("categorical_feature")))
     if problems or loss is None or hyperparameters is None:
         raise InvalidInput(*problems)
     loss = seeded(loss, seed)
     return TrainingSpec(
-        loss, hyperparameters, metrics, early_stopping, seed, metric_interval, contract, diagnostics
+        loss,
+        hyperparameters,
+        metrics,
+        early_stopping,
+        seed,
+        metric_interval,
+        contract,
+        diagnostics,
+        categorical,
     )
 
 
@@ -131,6 +142,16 @@ def _loss(values: Any, stored: bool) -> Loss:
     if not isinstance(values, Mapping) or not isinstance(values.get("name"), str):
         raise InvalidInput.at("", 'must be an object with a "name", such as {"name": "lambdarank"}')
     return stored_loss(**values) if stored else make_loss(**values)
+
+
+def _names(values: Any) -> tuple[str, ...]:
+    given = [] if values is None else values
+    if not isinstance(given, list | tuple) or not all(isinstance(name, str) for name in given):
+        raise InvalidInput.at("", "must be a list of names of features")
+    for place, name in enumerate(given):
+        if name in given[:place]:
+            raise InvalidInput.at(f"/{place}", f"{name!r} is listed twice")
+    return tuple(given)
 
 
 def _not_positive(pointer: str, value: Any) -> list[InputProblem]:

@@ -2,10 +2,13 @@
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from core.data import RankingDataset, read_parquet
-from core.data.fitting import fit_features
+from core.data.categories import Categories, values_by_feature
+from core.data.fitting import fit_features, with_categories
 from core.data.hold_out import HoldOut
 from core.errors import NotFound
 from core.store import Store
@@ -34,17 +37,34 @@ class NamedDataset:
         name = f"{self.features} by {hold_out} with seed {seed}"
         return NamedDataset(kept, f"{name}: kept"), NamedDataset(held_out, f"{name}: held out")
 
-    def fitted(self, feature_names: tuple[str, ...]) -> "NamedDataset":
-        """Return the dataset with exactly these features; see `fit_features`."""
-        dataset = fit_features(self.dataset, feature_names)
+    def with_categories(self, names: tuple[str, ...]) -> "NamedDataset":
+        """Return the dataset with features of numbers as categories; see `core.data.fitting.with_categories`.
+
+        Raises:
+            InvalidInput: One is no feature, or holds no whole numbers.
+        """
+        dataset = with_categories(self.dataset, names)
         if dataset is self.dataset:
             return self
-        names = hashlib.sha256(json.dumps(feature_names).encode()).hexdigest()
-        return NamedDataset(dataset, f"{self.features} fitted to {names}")
+        return NamedDataset(dataset, f"{self.features} with categories {_digest(sorted(names))}")
+
+    def fitted(self, feature_names: tuple[str, ...], categories: Mapping[str, Categories]) -> "NamedDataset":
+        """Return the dataset with exactly these features; see `fit_features`."""
+        dataset = fit_features(self.dataset, feature_names, categories)
+        if dataset is self.dataset:
+            return self
+        decisive: list[Any] = (
+            [feature_names, values_by_feature(categories)] if categories else list(feature_names)
+        )
+        return NamedDataset(dataset, f"{self.features} fitted to {_digest(decisive)}")
 
     def judged(self, dataset: RankingDataset) -> "NamedDataset":
         """Return the dataset with other labels."""
         return replace(self, dataset=dataset)
+
+
+def _digest(decisive: Sequence[Any]) -> str:
+    return hashlib.sha256(json.dumps(decisive).encode()).hexdigest()
 
 
 def load_dataset(store: Store, caches: Caches, dataset_id: str) -> NamedDataset:

@@ -1,14 +1,16 @@
 """Stored models and rankings that a job evaluates."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow.parquet as pq
 
 from core.data import RankingDataset
+from core.data.categories import Categories
 from core.data.fitting import AbsentFeatures, fit_features
 from core.data.trec import Run, join_run
-from core.doctor.agreement import absent_feature_findings
+from core.doctor.agreement import absent_feature_findings, unseen_category_findings
 from core.doctor.report import Finding
 from core.errors import ArtifactDamaged
 from core.evaluation import Judgments
@@ -39,6 +41,19 @@ class LoadedModel:
     def used_features(self) -> tuple[str, ...]:
         """Return the names of the features that decide scores."""
         return tuple(self.feature_names[column] for column in self.text.used_features)
+
+    @property
+    def categories(self) -> Mapping[str, Categories]:
+        """Return the values of the categorical features by name."""
+        return {self.feature_names[column]: each for column, each in self.text.categories.items()}
+
+    def fit(self, dataset: RankingDataset) -> RankingDataset:
+        """Return a dataset with the model's features, and its codes for their categories.
+
+        Raises:
+            DatasetError: The dataset is bare judgments.
+        """
+        return fit_features(dataset, self.feature_names, self.categories)
 
 
 def heal_models(store: Store, text: bytes) -> list[str]:
@@ -108,26 +123,29 @@ def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset)
     """
     if system.model_id is not None:
         model = load_model(run.store, system.model_id)
-        findings = absent_features(spec, system.name, model, dataset)
-        fitted = fit_features(dataset, model.feature_names)
+        findings = fit_findings(spec, system.name, model, dataset)
+        fitted = model.fit(dataset)
         return Ranked(fitted, fitted, model.forest.score(fitted.features, run.threads), findings)
     joined = join_run(dataset, _stored_run(run.store, str(system.ranking_id)))
     return Ranked(dataset, joined, joined.scores)
 
 
-def absent_features(
+def fit_findings(
     spec: JobSpec, name: str, model: LoadedModel, dataset: RankingDataset
 ) -> tuple[Finding, ...]:
-    """Report the features that a model uses and a dataset lacks.
+    """Report the features that a model uses and a dataset lacks, and the categories unknown to the model.
 
     Raises:
-        FeaturesAbsent: They are more than half, and the job does not allow that.
+        FeaturesAbsent: More than half of the features are absent, and the job does not allow that.
     """
     absent = AbsentFeatures.of(dataset, model.used_features)
     if dataset.n_features and not spec.allows_absent_features:
         advice = ALLOW_ABSENT if isinstance(spec, SubmittedJob) else ""  # a gate makes no exception
         absent.refuse_most("/dataset_id", "the dataset", name, advice=advice)
-    return tuple(absent_feature_findings(absent, name))
+    return (
+        *absent_feature_findings(absent, name),
+        *unseen_category_findings(dataset, model.categories, "of the dataset", name),
+    )
 
 
 def _stored_run(store: Store, ranking_id: str) -> Run:

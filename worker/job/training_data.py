@@ -68,8 +68,8 @@ class TrainingData:
         Parts are held out by the labels as they were judged: another map of labels parts alike.
 
         Raises:
-            InvalidInput: The job chooses features that there are not, parts cannot be held out, or loss or
-                metrics cannot use the labels.
+            InvalidInput: The job chooses features that there are not, or categories that cannot be, parts
+                cannot be held out, or loss or metrics cannot use the labels.
         """
         spec = job.training
         training = _chosen(load_dataset(run.store, run.caches, job.dataset_id), job)
@@ -80,6 +80,7 @@ class TrainingData:
             validation: NamedDataset | None = load_dataset(run.store, run.caches, job.validation.dataset_id)
         else:
             training, validation = _apart(training, "validation", job.validation, spec.seed)
+        training = training.with_categories(spec.categorical_feature)
 
         def judged(part: NamedDataset, loss: Loss | None) -> NamedDataset:
             return part.judged(judged_for(job.measures, part.dataset, loss))
@@ -111,16 +112,17 @@ class TrainingData:
             )
 
     def fitted(self) -> "TrainingData":
-        """Return all datasets with the features of the training data.
+        """Return all datasets with the features and categories of the training data.
 
         Raises:
             DatasetError: A dataset has no features.
         """
-        names = self.training.dataset.feature_names
+        training = self.training.dataset
+        fit = training.feature_names, training.categories
         return TrainingData(
             self.training,
-            self.validation.fitted(names) if self.validation else None,
-            self.test.fitted(names) if self.test else None,
+            self.validation.fitted(*fit) if self.validation else None,
+            self.test.fitted(*fit) if self.test else None,
         )
 
     def kept_bins(self, run: JobRun) -> KeptBins:
@@ -147,7 +149,7 @@ def _chosen(training: NamedDataset, job: BoostingJob) -> NamedDataset:
     if job.features is None:
         return training
     try:
-        return training.fitted(job.features.of(training.dataset.feature_names))
+        return training.fitted(job.features.of(training.dataset.feature_names), training.dataset.categories)
     except InvalidInput as invalid:
         raise invalid.below("/features") from invalid
 

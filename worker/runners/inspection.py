@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from core.data.fitting import fit_features
 from core.evaluation import Summary
 from core.inspection import (
     Grid,
@@ -19,7 +18,7 @@ from core.store import new_id
 from worker.job.datasets import load_dataset
 from worker.job.progress import counting
 from worker.job.run import JobRun
-from worker.job.systems import absent_features, load_model
+from worker.job.systems import fit_findings, load_model
 from worker.job.training_data import judged_for
 
 MOST_IMPORTANT = 10  # features whose partial dependence is drawn when none are named
@@ -39,10 +38,10 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
     model = load_model(run.store, model_id)
     names = model.feature_names
     loaded = load_dataset(run.store, run.caches, spec.dataset_id).dataset
-    found = absent_features(spec, spec.system.name, model, loaded)
+    found = fit_findings(spec, spec.system.name, model, loaded)
     findings = [finding.as_json() for finding in found] or None
     run.report(findings=findings)
-    dataset = fit_features(judged_for(spec.measures, loaded, None), names)
+    dataset = model.fit(judged_for(spec.measures, loaded, None))
     run.phase("shuffling features")
     baseline, importance = permutation_importance(
         model.text,

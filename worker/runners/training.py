@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from core.data.fitting import AbsentFeatures
-from core.doctor.agreement import absent_feature_findings
+from core.doctor.agreement import absent_feature_findings, unseen_category_findings
 from core.jobs import System
 from core.jobs.boosting import BoostingJob
 from core.jobs.train import TrainJob
@@ -252,5 +252,10 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
         return None  # the model is not to blame, and hours of training are not thrown away
     run.phase("scoring")
     test = trained.data.test.dataset
-    ranked = Ranked(test, test, Forest(text).score(test.features, run.threads), findings)
+    # The job has reported these already, of the training data.
+    unseen = unseen_category_findings(
+        trained.loaded.test.dataset, test.categories, "of the test data", "the model"
+    )
+    scores = Forest(text).score(test.features, run.threads)
+    ranked = Ranked(test, test, scores, (*findings, *unseen))
     return _Judged(store_evaluation(run, job.measures, ranked), store_ranking(run, ranked))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.data import RankingDataset
+from core.data.categories import values_by_feature
 from core.errors import InvalidInput
 from tests.core.data.strategies import assert_same, datasets
 
@@ -91,6 +92,7 @@ def test_selected_queries_keep_their_rows(dataset: RankingDataset, data: st.Data
             name: [text for rows in slices for text in column[rows]]
             for name, column in dataset.document_columns.items()
         },
+        categories=values_by_feature(dataset.categories),
     )
     assert_same(selected, expected)
 

@@ -25,6 +25,7 @@ TRAINING = {
     "metrics": ["ndcg@5", "map"],
     "early_stopping": {"metric": "map", "rounds": 3},
     "metric_interval": 2,
+    "categorical_feature": ["shop_id"],
     "allow_absent_features": False,
     **MEASURES,
 }

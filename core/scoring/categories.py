@@ -1,0 +1,85 @@
+"""The categories of a model: the last line of its text, `pandas_categorical`.
+
+LightGBM's Python package writes there, as JSON, the values of each categorical column of a DataFrame, in the
+order of the columns; a code is a position. The parameter `categorical_feature` numbers the columns.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from core.data import RankingDataset
+from core.data.categories import Categories
+from core.errors import ModelError
+
+_LINE = "\npandas_categorical:"
+_PARAMETER = re.compile(r"^\[categorical_feature: (\d+(?:,\d+)*)\]$", re.MULTILINE)
+_NONE: Mapping[int, Categories] = MappingProxyType({})
+
+
+def category_lists(dataset: RankingDataset) -> list[list[str | int]]:
+    """Return the values of each categorical feature as LightGBM writes them: whole numbers as such."""
+    found: list[list[str | int]] = []
+    for column in dataset.categorical_columns:
+        categories = dataset.categories[dataset.feature_names[column]]
+        found.append(list(map(int, categories.values) if categories.are_numbers else categories.values))
+    return found
+
+
+def read_categories(tail: str, feature_infos: list[str]) -> Mapping[int, Categories]:
+    """Read the categories of a model by column.
+
+    Args:
+        tail: What follows the trees in the model text.
+        feature_infos: The values of each feature as the head of the text has them: `0:1:2` for categories,
+            `[0:1]` for numbers, `none` for a constant.
+
+    Returns:
+        None where the text has no lists, or as many as it has no categorical columns: then codes are codes.
+
+    Raises:
+        ModelError: The line is damaged.
+    """
+    line = tail.rpartition(_LINE)[2].strip() if _LINE in tail else "null"
+    try:
+        lists = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ModelError("the model's last line, pandas_categorical, is not JSON") from error
+    if lists is None:
+        return _NONE
+    if not isinstance(lists, list) or not all(isinstance(each, list) for each in lists):
+        raise ModelError("the model's last line, pandas_categorical, is no list of lists")
+    columns = _columns(tail, feature_infos)
+    if len(columns) != len(lists):
+        return _NONE
+    return MappingProxyType({column: _categories(each) for column, each in zip(columns, lists, strict=True)})
+
+
+def _columns(tail: str, feature_infos: list[str]) -> list[int]:
+    found = _PARAMETER.search(tail)
+    if found is not None:
+        columns = sorted({int(column) for column in found[1].split(",")})
+        return columns if columns[-1] < len(feature_infos) else []
+    return [column for column, values in enumerate(feature_infos) if values[:1] not in ("[", "n", "")]
+
+
+def _categories(values: list[Any]) -> Categories:
+    texts = tuple(map(_text, values))
+    if len(set(texts)) < len(texts):
+        raise ModelError("the model lists a category twice")
+    return Categories(texts)
+
+
+def _text(value: Any) -> str:
+    match value:
+        case str():
+            return value
+        case bool():
+            return str(value).lower()
+        case float() if value.is_integer():
+            return str(int(value))
+        case int() | float():
+            return str(value)
+    raise ModelError("a category of the model is neither a text nor a number")

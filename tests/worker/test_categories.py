@@ -1,0 +1,148 @@
+"""Jobs on datasets with categories: whatever codes a dataset has, a model sees its own."""
+
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pytest
+
+from core.data import RankingDataset
+from core.data.fitting import fit_features
+from core.store import Job
+from tests.core.training.test_categories import BRANDS, categorical_dataset
+from tests.worker.test_inspection import ASKED as INSPECTION
+from tests.worker.workshop import SMALL, Workshop
+from worker.job.systems import load_model
+
+GROWN = SMALL | {"num_iterations": 20, "min_data_per_group": 5}
+
+
+def reordered(dataset: RankingDataset, unseen: int = 0) -> RankingDataset:
+    """Return the same documents with other codes, some brands replaced by one that nobody knows."""
+    values = ("neo", *reversed(BRANDS))
+    features = dataset.features.copy()
+    known = ~np.isnan(features[:, 1])
+    features[known, 1] = len(BRANDS) - features[known, 1]
+    features[np.flatnonzero(known)[:unseen], 1] = 0
+    return RankingDataset.from_arrays(
+        features,
+        dataset.labels,
+        dataset.query_boundaries,
+        feature_names=dataset.feature_names,
+        categories={"brand": values},
+    )
+
+
+def use(workshop: Workshop, kind: str, dataset_id: str, model_id: str) -> Job:
+    """Use a model on a dataset by a job of each kind."""
+    system = {"model_id": model_id, "system": "web:1"}
+    contract = {"contract": "default", "permutations": 1000, "seed": 42}
+    asked: dict[str, dict[str, Any]] = {
+        "evaluate": {**system, "metrics": ["ndcg@5"]},
+        "rank": system,
+        "inspect": {**system, **INSPECTION},
+        "compare": {"systems": [system, {**system, "system": "again"}], "metrics": ["ndcg@5"], **contract},
+    }
+    job = workshop.run(kind, dataset_id, **asked[kind])
+    assert job.status == "succeeded", job.problem
+    return job
+
+
+def test_a_model_is_tested_by_texts_not_by_codes(workshop: Workshop) -> None:
+    """A test set with other codes gives the number that LightGBM's scores of the right codes give."""
+    training, test = categorical_dataset(seed=1), categorical_dataset(30, seed=2)
+    ids = [
+        workshop.add(training, "train"),
+        workshop.add(test, "same"),
+        workshop.add(reordered(test), "other"),
+    ]
+    asked = {"hyperparameters": GROWN, "validation": {"fraction": 0.3}}
+    texts, values = [], []
+    for test_id in ids[1:]:
+        result = workshop.trained(ids[0], test_dataset_id=test_id, **asked)
+        texts.append(workshop.model_text(result))
+        with workshop.store.read() as tx:
+            values.append(tx.evaluations.get(result["evaluation_id"]).summaries)
+    assert texts[0] == texts[1]
+    assert values[0] == values[1]
+    model = load_model(workshop.store, result["model_id"])
+    expected = lightgbm.Booster(model_str=texts[0]).predict(test.features, raw_score=True)
+    np.testing.assert_array_equal(model.forest.score(model.fit(reordered(test)).features), expected)
+    with workshop.store.read() as tx:
+        assert not [f for f in tx.jobs.get(_job_of(tx, result)).findings or () if "categor" in f["code"]]
+
+
+def _job_of(tx: Any, result: dict[str, Any]) -> str:
+    return str(tx.models.get(result["model_id"]).job_id)
+
+
+@pytest.mark.parametrize("kind", ["evaluate", "rank", "inspect", "compare"])
+def test_unseen_categories_are_found(workshop: Workshop, kind: str) -> None:
+    """Every job that uses a model on a dataset counts the values that the model does not know."""
+    model_id = workshop.trained(workshop.add(categorical_dataset(), "train"), hyperparameters=GROWN)[
+        "model_id"
+    ]
+    test = categorical_dataset(30, seed=2)
+    job = use(workshop, kind, workshop.add(reordered(test, unseen=7), "test"), model_id)
+    findings = job.findings or []
+    assert {(f["code"], f["severity"], f["count"], f["total"]) for f in findings} == {
+        ("unseen-categories", "info", 7, test.n_documents)
+    }
+    title = f"7 of {test.n_documents:,} values of categorical features of the dataset are unknown to web:1"
+    assert findings[0]["title"] == title
+    assert "brand: neo" in findings[0]["advice"]
+    assert findings[0]["examples"] == ["brand"]
+
+
+def test_training_says_what_its_test_data_have_alone(workshop: Workshop) -> None:
+    """Validation and test data are looked at before the training, and the test data by the model."""
+    train_id = workshop.add(categorical_dataset(), "train")
+    test_id = workshop.add(reordered(categorical_dataset(30, seed=2), unseen=9), "test")
+    job = workshop.train(train_id, test_dataset_id=test_id, hyperparameters=GROWN)
+    found = [f for f in job.findings or () if f["code"] == "unseen-categories"]
+    assert [(f["count"], f["role"]) for f in found] == [(9, "test")]
+
+
+def test_whole_numbers_become_categories_where_the_job_says_so(workshop: Workshop) -> None:
+    """The model then looks numbers up; other features are refused with their place in the request."""
+    dataset = categorical_dataset()
+    train_id = workshop.add(dataset, "train")
+    plain = workshop.trained(train_id, hyperparameters=GROWN)
+    result = workshop.trained(train_id, hyperparameters=GROWN, categorical_feature=["shop"])
+    assert workshop.model_text(result) != workshop.model_text(plain)
+    model = load_model(workshop.store, result["model_id"])
+    assert model.categories["shop"].values == ("5", "7", "12", "1001", "40000")
+    fitted = model.fit(dataset)
+    shops = model.categories["shop"].texts(fitted.features[:, 3])
+    assert [float(str(shop)) for shop in shops] == dataset.features[:, 3].tolist()
+    again = use(workshop, "evaluate", train_id, result["model_id"])
+    assert again.findings is None
+    reproduced = workshop.run(
+        "reproduce",
+        train_id,
+        model_id=result["model_id"],
+        model_name="web",
+        loss={"name": "lambdarank"},
+        hyperparameters=GROWN,
+        metrics=["ndcg@5"],
+        categorical_feature=["shop"],
+    )
+    assert reproduced.result is not None, reproduced.problem
+    assert reproduced.result["equal"]
+    refused = workshop.train(train_id, categorical_feature=["brand", "f 1"])
+    assert refused.problem is not None
+    assert refused.problem["errors"][0]["pointer"] == "/categorical_feature/1"
+
+
+def test_imported_models_keep_their_categories(workshop: Workshop) -> None:
+    """What goes out as LightGBM's text comes back in with the same meaning."""
+    dataset = categorical_dataset()
+    result = workshop.trained(workshop.add(dataset, "train"), hyperparameters=GROWN)
+    model = load_model(workshop.store, result["model_id"])
+    imported = lightgbm.Booster(model_str=workshop.model_text(result)).model_to_string()
+    read = type(model.text).read(imported)
+    assert dict(read.categories) == dict(model.text.categories)
+    assert read.categories[1].values == BRANDS
+    assert (
+        fit_features(reordered(dataset), model.feature_names, model.categories).categories == model.categories
+    )
