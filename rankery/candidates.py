@@ -23,7 +23,8 @@ def read_candidates(
         columns: Which columns of a table are what, as an upload's: `{"query": "search"}`.
 
     Returns:
-        `{"id", "documents": [{"id", "features": {name: value}}]}` each; values that are missing are None.
+        `{"id", "documents": [{"id", "features": {name: value}}]}` each; values that are missing are None, and
+        those of `categorical_features` are texts.
 
     Raises:
         FilesUnusable: In one sentence; also where a table does not tell which column is the query.
@@ -70,13 +71,18 @@ def _from_documents(
             f" it has {_some(dataset.feature_names)}"
         )
     names = [dataset.feature_names[column] for column in known]
+    texts = {
+        name: categories.texts(dataset.features[:, dataset.feature_names.index(name)])
+        for name, categories in dataset.categories.items()
+    }
     matrix = dataset.features[:, known].tolist()
     bounds = dataset.query_boundaries.tolist()
     for query, first, end in zip(dataset.query_ids, bounds, bounds[1:], strict=False):
         documents = [
             {
                 "id": str(dataset.document_ids[row]),
-                "features": dict(zip(names, map(_finite, matrix[row]), strict=True)),
+                "features": dict(zip(names, map(_finite, matrix[row]), strict=True))
+                | {name: column[row] for name, column in texts.items()},
             }
             for row in range(first, end)
         ]

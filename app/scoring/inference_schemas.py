@@ -101,7 +101,8 @@ _REQUEST_SCHEMA: dict[str, Any] = {
                     },
                     "datatype": {
                         "type": "string",
-                        "description": "FP32 or FP64, or any other of numbers. What is FP64 stays so.",
+                        "description": "FP32 or FP64, or any other of numbers; BYTES for texts of a category."
+                        " What is FP64 stays so.",
                     },
                     "data": {
                         "type": "array",
@@ -147,6 +148,15 @@ REQUEST_BODY: dict[str, Any] = {
                         "inputs": [
                             {"name": "bm25", "shape": [2], "datatype": "FP32", "data": [12.5, 9.1]},
                             {"name": "pagerank", "shape": [2], "datatype": "FP64", "data": [0.3, None]},
+                        ]
+                    },
+                },
+                "categories": {
+                    "summary": "A category by its texts",
+                    "value": {
+                        "inputs": [
+                            {"name": "bm25", "shape": [2], "datatype": "FP32", "data": [12.5, 9.1]},
+                            {"name": "brand", "shape": [2], "datatype": "BYTES", "data": ["acme", None]},
                         ]
                     },
                 },

@@ -106,7 +106,7 @@ def _explained(
             "contributions": [
                 {
                     "feature": model.feature_names[feature],
-                    "value": None if np.isnan(values[feature]) else float(values[feature]),
+                    "value": model.shown(feature, values[feature]),
                     "contribution": float(row[feature]),
                 }
                 for feature in most_first[row[most_first] != 0.0].tolist()

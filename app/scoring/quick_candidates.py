@@ -76,7 +76,7 @@ def quick_candidates(
     if not all(map(_are_ids, (query_ids, *document_ids))) or any(map(_has_repeats, document_ids)):
         return None
     with np.errstate(over="ignore"):
-        features = values.rows.astype(np.float32)
+        features = model.coded(values.rows).astype(np.float32)
     if np.isinf(features).any():
         return None
     return JsonCandidates(query_ids, document_ids, features, body.get("top_k"), body.get("explain", False))

@@ -73,6 +73,14 @@ _RANK_EXAMPLES: Any = {
             "top_k": 10,
         },
     },
+    "by-text": {
+        "summary": "A category by its text",
+        "value": {
+            "queries": [
+                {"id": "q1", "documents": [{"id": "d1", "features": {"bm25": 12.5, "brand": "acme"}}]}
+            ]
+        },
+    },
     "by-position": {
         "summary": "Features in the model's order; null is missing",
         "value": {"queries": [{"id": "q1", "documents": [{"id": "d1", "features": [12.5, None]}]}]},
@@ -84,8 +92,9 @@ _TABLES: dict[str, Any] = {
             "type": "string",
             "format": "binary",
             "description": "A row a document: `query_id` where there are several queries, `document_id` where"
-            " the answer is to have it, and a column of numbers for each feature, or one, `features`, of"
-            " lists of a fixed size in the model's order. Nulls, and features left out, are missing values.",
+            " the answer is to have it, and a column of numbers for each feature, of texts for a category, or"
+            " one, `features`, of lists of a fixed size in the model's order. Nulls, and features left out,"
+            " are missing values.",
         }
     }
 }

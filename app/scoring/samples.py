@@ -61,6 +61,9 @@ class Samples:
 def _line(model: ServedModel, candidates: JsonCandidates, scores: Float64Array) -> str:
     features = candidates.features.astype(object)
     features[np.isnan(candidates.features)] = None
+    for column, name in enumerate(model.feature_names):
+        if name in model.categories:
+            features[:, column] = [model.shown(column, value) for value in candidates.features[:, column]]
     documents = iter(zip(features.tolist(), scores.tolist(), strict=True))
     return to_json(
         {

@@ -18,10 +18,11 @@ def _features_form(value: Any) -> str | None:
     return "array" if isinstance(value, list) else None
 
 
+FeatureValue = float | str | None
 Features = Annotated[
     # One mistake a document is told: each of a million values may be one.
-    Annotated[dict[str, float | None], Field(fail_fast=True), Tag("object")]
-    | Annotated[list[float | None], Field(fail_fast=True), Tag("array")],
+    Annotated[dict[str, FeatureValue], Field(fail_fast=True), Tag("object")]
+    | Annotated[list[FeatureValue], Field(fail_fast=True), Tag("array")],
     Discriminator(
         _features_form,
         custom_error_type="features_form",
@@ -29,7 +30,7 @@ Features = Annotated[
     ),
     Field(
         description="An object by feature name, where features left out are missing; or an array in the "
-        "model's feature order. null is a missing value.",
+        "model's feature order. null is a missing value. A category is given by its text.",
         examples=[{"bm25": 12.5, "pagerank": 0.3}],
     ),
 ]
@@ -74,7 +75,9 @@ class Contribution(ResponseModel):
     """The contribution of a feature to a document's score."""
 
     feature: str = Field(examples=["bm25"])
-    value: float | None = Field(description="The document's, null where missing", examples=[12.5])
+    value: float | str | None = Field(
+        description="The document's, null where missing; the text of a category", examples=[12.5]
+    )
     contribution: float = Field(description="Its Shapley value", examples=[0.82])
 
 

@@ -3,17 +3,20 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import structlog
 
 from app.http.thread_pools import LOOKUPS, MODELS
+from core.data.categories import Categories
 from core.errors import StoreUnavailable
 from core.json_values import FeatureReader
 from core.scoring import Forest
+from core.scoring.model_text import ModelText
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key
 from core.types import Float64Array, FloatArray
@@ -39,6 +42,7 @@ class ServedModel:
         forest: What scores.
         reader: Reads its features out of a request.
         read_at: When it was there, by the clock that never goes back.
+        categories: The values of the features that are categories, by name.
     """
 
     id: str
@@ -48,6 +52,32 @@ class ServedModel:
     forest: Forest
     reader: FeatureReader
     read_at: float
+    categories: Mapping[str, Categories] = field(default_factory=dict)
+
+    @cached_property
+    def _numeric_categories(self) -> tuple[tuple[int, Categories], ...]:
+        return tuple(
+            (column, self.categories[name])
+            for column, name in enumerate(self.feature_names)
+            if name in self.categories and self.categories[name].are_numbers
+        )
+
+    def coded(self, features: FloatArray) -> FloatArray:
+        """Return features, (n_documents, n_features), with codes in place of categories given as numbers."""
+        if not self._numeric_categories:
+            return features
+        coded = features.copy()
+        for column, categories in self._numeric_categories:
+            coded[:, column] = categories.codes_of_numbers(features[:, column])
+        return coded
+
+    def shown(self, column: int, value: float) -> float | str | None:
+        """Return the value of a feature as requests give it: a category's text, None where it is missing."""
+        if np.isnan(value):
+            return None
+        categories = self.categories.get(self.feature_names[column])
+        text = None if categories is None else categories.texts(np.array([value]))[0]
+        return float(value) if text is None else text
 
     def score(self, features: FloatArray) -> Float64Array:
         """Return the scores, (n_documents,), of features, (n_documents, n_features)."""
@@ -200,8 +230,12 @@ class ServedModels:
 
 
 def _warmed(store: Store, model: Model) -> ServedModel:
-    forest = Forest.parse(store.verified.read_bytes(model_key(model.id), model.sha256))
+    text = ModelText.read(store.verified.read_bytes(model_key(model.id), model.sha256))
+    forest = Forest(text)
     forest.score(np.zeros((1, forest.n_features), np.float32))
     names = tuple(model.feature_names)
     reader = FeatureReader(MEMBER, names)
-    return ServedModel(model.id, model.name, model.version, names, forest, reader, time.monotonic())
+    categories = {names[column]: each for column, each in text.categories.items()}
+    return ServedModel(
+        model.id, model.name, model.version, names, forest, reader, time.monotonic(), categories
+    )

@@ -15,8 +15,9 @@ from app.scoring.limits import max_documents
 from app.scoring.served_models import MEMBER, ServedModel
 from app.scoring.threads import BRIEF_TABLE_BYTES
 from app.settings import ApiSettings
+from core.data.categories import Categories
 from core.errors import InvalidInput
-from core.types import Float32Array, Float64Array, Int64Array
+from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 QUERY, DOCUMENT = "query_id", "document_id"
@@ -31,8 +32,9 @@ class ArrowTable:
 
     Attributes:
         content: A row a document: `query_id`, where there are several queries; `document_id`, where that is
-            to be in the answer; and a column of numbers for each feature, or one, `features`, of lists of a
-            fixed size in the model's order. Columns left out and nulls are missing values.
+            to be in the answer; and a column of numbers for each feature, of texts for a category, or one,
+            `features`, of lists of a fixed size in the model's order. Columns left out and nulls are missing
+            values.
         top_k: Documents to return a query, or None for all.
     """
 
@@ -118,17 +120,32 @@ def _written(
 def _features(table: pa.Table, model: ServedModel) -> Float32Array:
     names = [name for name in table.column_names if name not in (QUERY, DOCUMENT)]
     if names == [MEMBER] and pa.types.is_fixed_size_list(table.schema.field(MEMBER).type):
-        return _lists(table.column(MEMBER), len(model.feature_names))
+        return _lists(table.column(MEMBER), model)
     columns = {name: column for column, name in enumerate(model.feature_names)}
     features = np.full((len(table), len(columns)), np.nan, np.float32)
     for name in names:
         if name not in columns:
             raise InvalidInput.at(f"/{name}", "not a feature of this model")
-        features[:, columns[name]] = _values(table.column(name), name)
+        features[:, columns[name]] = _feature(table.column(name), name, model.categories.get(name))
     return features
 
 
-def _lists(column: Any, size: int) -> Float32Array:
+def _feature(column: Any, name: str, categories: Categories | None) -> Float32Array:
+    """Return a column in float32, a category by its codes."""
+    if categories is None or not _is_text(column.type):
+        numbers = _numbers(column, name)
+        return _rounded(numbers if categories is None else categories.codes_of_numbers(numbers), name)
+    parts = [categories.codes_of_texts(part) for part in column.chunks]
+    return np.concatenate(parts) if parts else np.empty(0, np.float32)
+
+
+def _is_text(kind: Any) -> bool:
+    value_kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(value_kind) or pa.types.is_large_string(value_kind))
+
+
+def _lists(column: Any, model: ServedModel) -> Float32Array:
+    size = len(model.feature_names)
     if column.type.list_size != size:
         raise InvalidInput.at(
             f"/{MEMBER}", f"has {column.type.list_size} values; the model has {size} features"
@@ -136,18 +153,21 @@ def _lists(column: Any, size: int) -> Float32Array:
     lists = column.combine_chunks()
     if lists.null_count:
         raise InvalidInput.at(f"/{MEMBER}", "a document has no list; null stands for values within it")
-    return _values(lists.flatten(), MEMBER).reshape(-1, size)
+    return _rounded(model.coded(_numbers(lists.flatten(), MEMBER).reshape(-1, size)), MEMBER)
 
 
-def _values(column: Any, name: str) -> Float32Array:
+def _numbers(column: Any, name: str) -> FloatArray:
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise InvalidInput.at(f"/{name}", f"must be a column of numbers, not of {column.type}")
+    given = np.asarray(
+        column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
+    )
+    # Whole numbers are rounded twice, as numbers of JSON are.
+    return given.astype(np.float64) if given.dtype.kind in "iu" else given
+
+
+def _rounded(given: FloatArray, name: str) -> Float32Array:
     with np.errstate(over="ignore", invalid="ignore"):  # the latter for NaN that signals
-        given = np.asarray(
-            column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
-        )
-        if given.dtype.kind in "iu":  # rounded twice, as numbers of JSON are
-            given = given.astype(np.float64)
         values: Float32Array = given.astype(np.float32)
     if np.isinf(values).any():
         raise InvalidInput.at(f"/{name}", "has a value beyond the range of float32")

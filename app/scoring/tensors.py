@@ -26,6 +26,8 @@ _DATATYPES: Mapping[str, npt.DTypeLike] = MappingProxyType(
     | {f"INT{8 * size}": f"<i{size}" for size in (1, 2, 4, 8)}
     | {f"UINT{8 * size}": f"<u{size}" for size in (1, 2, 4, 8)}
 )
+TEXTS = "BYTES"
+_LENGTH_BYTES = 4  # before each text in binary data
 _MATRIX, _COLUMN = 2, 1
 
 
@@ -51,10 +53,13 @@ class Inference:
     def matrix(self, model: ServedModel) -> FloatArray:
         """Return the features, NaN where one was left out."""
         if self.columns is None:
-            return self.tensors[0]
+            return model.coded(self.tensors[0])
         features = np.full((self.n_documents, len(model.feature_names)), np.nan)
-        for column, values in zip(self.columns, self.tensors, strict=True):
+        for column, values, tensor in zip(self.columns, self.tensors, self.head.inputs, strict=True):
+            categories = model.categories.get(tensor.name)
             features[:, column] = values.reshape(-1)
+            if categories is not None and tensor.datatype != TEXTS:
+                features[:, column] = categories.codes_of_numbers(features[:, column])
         return features
 
     def answer(self, model: ServedModel, scores: Float64Array) -> Response:
@@ -130,12 +135,15 @@ def _inference(
     for number, tensor in enumerate(head.inputs):
         place = f"/inputs/{number}/shape"
         check_documents(tensor.shape[0], len(model.feature_names), settings, place)
-    tensors = list(_tensors(head.inputs, arrays, binary))
+    tensors = list(_tensors(head.inputs, arrays, binary, model))
     return Inference(head, tensors, _columns(head.inputs, tensors, model))
 
 
 def _tensors(
-    inputs: Sequence[InputTensor], arrays: Sequence[Float64Array] | None, binary: memoryview
+    inputs: Sequence[InputTensor],
+    arrays: Sequence[Float64Array] | None,
+    binary: memoryview,
+    model: ServedModel,
 ) -> Iterator[FloatArray]:
     """Give each tensor its shape; bytes follow the JSON in the order of the tensors that want them.
 
@@ -143,16 +151,21 @@ def _tensors(
         inputs: The tensors.
         arrays: Numbers of those that have `data`, in their order; None where they are in the tensors.
         binary: What follows the JSON.
+        model: What knows the codes of texts.
     """
     at, read = 0, iter(arrays or ())
     for number, tensor in enumerate(inputs):
         place = f"/inputs/{number}"
+        size = tensor.parameters.binary_data_size
+        if tensor.datatype == TEXTS and tensor.name in model.categories:
+            yield _codes(tensor, None if size is None else binary[at : at + size], model, place)
+            at += size or 0
+            continue
         dtype = _DATATYPES.get(tensor.datatype)
         if dtype is None:
             known = ", ".join(_DATATYPES)
-            raise InvalidInput.at(f"{place}/datatype", f"must be one of {known}")
+            raise InvalidInput.at(f"{place}/datatype", f"must be one of {known}; or {TEXTS} for a category")
         flat = next(read) if arrays is not None and tensor.has_data else None
-        size = tensor.parameters.binary_data_size
         if size is not None:
             values = _from_bytes(binary[at : at + size], size, dtype, place)
             at += size
@@ -163,6 +176,45 @@ def _tensors(
         yield _in_range(values, tensor, place).reshape(tensor.shape)
     if at != len(binary):
         raise InvalidInput.at("/inputs", f"take {at} bytes of binary data, and there are {len(binary)}")
+
+
+def _codes(tensor: InputTensor, part: memoryview | None, model: ServedModel, place: str) -> FloatArray:
+    """Return the codes of a tensor of texts, which is one category of the model."""
+    categories = model.categories[tensor.name]
+    if len(tensor.shape) == _MATRIX and tensor.shape[1] != _COLUMN:
+        raise InvalidInput.at(f"{place}/shape", f"of {TEXTS} must be that of one feature")
+    texts = _texts_of_data(tensor.data, place) if part is None else list(_texts_of_bytes(part, tensor, place))
+    if len(texts) != tensor.shape[0]:
+        raise InvalidInput.at(f"{place}/shape", f"is {tensor.shape}, and there are {len(texts)} values")
+    codes = np.array([np.nan if text is None else categories.code(text) for text in texts], np.float32)
+    return codes.reshape(tensor.shape)
+
+
+def _texts_of_data(data: Any, place: str) -> list[str | None]:
+    if data is None:
+        raise InvalidInput.at(f"{place}/data", "required")
+    values = list(_numbers(data))
+    if not all(value is None or type(value) is str for value in values):
+        raise InvalidInput.at(f"{place}/data", "must be texts, and null for missing values")
+    return values
+
+
+def _texts_of_bytes(part: memoryview, tensor: InputTensor, place: str) -> Iterator[str]:
+    """Yield texts in UTF-8, each behind its length in four bytes, the lowest first."""
+    pointer = f"{place}/parameters/binary_data_size"
+    at = 0
+    if len(part) != tensor.parameters.binary_data_size:
+        raise InvalidInput.at(pointer, f"is more than the {len(part)} bytes that there are")
+    while at < len(part):
+        size = int.from_bytes(part[at : at + _LENGTH_BYTES], "little")
+        text = bytes(part[at + _LENGTH_BYTES : at + _LENGTH_BYTES + size])
+        at += _LENGTH_BYTES + size
+        try:
+            if at > len(part):
+                raise ValueError
+            yield text.decode()
+        except ValueError as error:
+            raise InvalidInput.at(pointer, "is not that of texts in UTF-8 with their lengths") from error
 
 
 def _in_range(values: npt.NDArray[Any], tensor: InputTensor, place: str) -> FloatArray:

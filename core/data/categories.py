@@ -1,12 +1,16 @@
 """The values of categorical features, and the codes that stand for them in a matrix."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from core.types import Float32Array, Float64Array, FloatArray
 
@@ -52,9 +56,25 @@ class Categories:
         """Return the code of a value, NaN where it is not among them."""
         return float(self._positions.get(value, np.nan))
 
+    def code_of_number(self, number: float) -> float:
+        """Return the code of a number, as `codes_of_numbers` does."""
+        if not self.are_numbers or not self.values:
+            return number
+        return self.code(str(int(number))) if math.isfinite(number) and number == int(number) else math.nan
+
     def codes(self, values: Iterable[str]) -> Float32Array:
         """Return the code of each value, NaN where it is not among them."""
         return np.array([self._positions.get(value, np.nan) for value in values], np.float32)
+
+    def codes_of_texts(self, texts: Any) -> Float32Array:
+        """Return the codes of an Arrow array of texts, or of a dictionary of texts, NaN where one is null."""
+        if pa.types.is_dictionary(texts.type):
+            of_dictionary = np.append(self.codes_of_texts(texts.dictionary), np.float32(np.nan))
+            places: Any = pc.fill_null(texts.indices.cast(pa.int64()), len(texts.dictionary))
+            found: Float32Array = of_dictionary[places.to_numpy()]
+            return found
+        found_at: Any = pc.index_in(texts, value_set=pa.array(self.values, texts.type))
+        return np.asarray(pc.cast(found_at, pa.float32()).to_numpy(zero_copy_only=False), np.float32)
 
     def codes_of_numbers(self, numbers: FloatArray) -> Float32Array:
         """Return the codes of a column of numbers: of these values where they are numbers, else unchanged.

@@ -54,6 +54,21 @@ def test_labels_are_not_looked_at(tmp_path: Path) -> None:
     assert read(tmp_path, judged, columns=columns) == EXPECTED
 
 
+def test_categories_are_sent_as_texts(tmp_path: Path) -> None:
+    """Those that are named as for an upload, also whole numbers; an empty cell is missing."""
+    content = "query_id,bm25,price,brand\nq,2.5,7,acme\nq,1.5,12,\n"
+    path = tmp_path / "documents.csv"
+    path.write_text(content)
+    columns = {"categorical_features": ["brand", "price"]}
+    (query,) = read_candidates(path, (*FEATURES, "brand"), columns)
+    assert [one["features"] for one in query["documents"]] == [
+        {"bm25": 2.5, "price": "7", "brand": "acme"},
+        {"bm25": 1.5, "price": "12", "brand": None},
+    ]
+    (query,) = read_candidates(path, ("brand",), {**columns, "ignore": ["bm25"]})
+    assert query["documents"][0]["features"] == {"brand": "acme"}
+
+
 def test_what_stands_apart_is_gathered(tmp_path: Path) -> None:
     """As in an upload, and in the order of the file."""
     header, *rows = UNKNOWN.splitlines()

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from core.data.options import ROLES, Columns
@@ -112,16 +112,19 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
     Raises:
         DatasetError: None of the features is there, or no column is the query where some are unknown.
     """
-    known = set(features).intersection(columns.features or table.names)
+    named_features = columns.features and (*columns.features, *columns.categorical_features)
+    known = set(features).intersection(named_features or table.names)
     named = {getattr(columns, role) for role in ROLES} | {*columns.query_columns, *columns.ignore}
     wanted = tuple(name for name in table.names if name in known - named)
+    categorical = tuple(name for name in wanted if name in columns.categorical_features)
     if not wanted:
         expected = f"expected features of the model such as {listed(features)}, but found only"
         raise DatasetError.at(f"{expected} {listed(table.names)}", file=table.file, line=table.header_line)
     given = Columns(
         query=columns.query,
         document=columns.document,
-        features=wanted,
+        features=tuple(name for name in wanted if name not in categorical) or None,
+        categorical_features=categorical,
         ignore=tuple(name for name in table.names if name in named - {columns.query, columns.document}),
     )
     roles = find_roles(table.names, given, table.file, table.header_line, required=())
@@ -132,7 +135,7 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
     )
     used = {query, document, *wanted}
     ignored = tuple(name for name in table.names if name not in used)
-    return Columns(query=query, document=document, features=wanted, ignore=ignored)
+    return replace(given, query=query, document=document, ignore=ignored)
 
 
 def _is_usual(role: str, name: str) -> bool:

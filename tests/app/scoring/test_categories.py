@@ -1,0 +1,261 @@
+"""Categories in scoring requests: by text wherever texts can be sent, by number where they are numbers."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from app.scoring.served_models import ServedModel, _warmed
+from app.scoring.tables import MEDIA_TYPE
+from app.scoring.tensors import HEAD_BYTES
+from core.data import RankingDataset
+from core.data.fitting import with_categories
+from core.store import Model, Store
+from core.training import train, training_spec
+from core.types import Float64Array
+from tests.app.conftest import FEATURE_NAMES, TestClient
+
+BRANDS = ("acme", "Zürich", 'say "hi"', "neo", "omni", "pax")
+SHOPS = (7, 1001, 40_000)
+BRAND, SHOP = FEATURE_NAMES[1], FEATURE_NAMES[2]
+# Of each document: a number, a brand and a shop; some missing, some that the model never saw.
+DOCUMENTS: list[tuple[float | None, str | None, int | None]] = [
+    (0.5, "acme", 7),
+    (0.1, "Zürich", 1001),
+    (None, 'say "hi"', 40_000),
+    (0.9, "unseen", 8),
+    (0.3, None, None),
+    (0.7, "neo", 0),
+    (0.7, "pax", 1001),
+]
+
+
+def _model_text() -> str:
+    random = np.random.default_rng(0)
+    features = np.column_stack(
+        [random.normal(size=600), random.integers(len(BRANDS), size=600), random.choice(SHOPS, size=600)]
+    )
+    labels = np.isin(features[:, 1], (0, 2, 3)) * 2 + (features[:, 2] == 1001) + (features[:, 0] > 0)
+    plain = RankingDataset.from_arrays(
+        features, labels, np.arange(0, 601, 20), feature_names=FEATURE_NAMES, categories={BRAND: BRANDS}
+    )
+    shape = {"num_iterations": 20, "num_leaves": 7, "min_data_in_leaf": 5, "min_data_per_group": 5}
+    spec = training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": {**shape, "cat_smooth": 1.0}})
+    return train(spec, with_categories(plain, [SHOP])).model_text
+
+
+MODEL_TEXT = _model_text()
+
+
+@pytest.fixture
+def model(add_model: Callable[..., Model]) -> Model:
+    """A model with a category of texts and a category of numbers."""
+    return add_model("web", text=MODEL_TEXT)
+
+
+@pytest.fixture
+def scores(model: Model) -> Float64Array:
+    """Return what LightGBM's Booster gives the codes of `DOCUMENTS`."""
+    codes = [
+        [
+            number,
+            BRANDS.index(brand) if brand in BRANDS else None,
+            SHOPS.index(shop) if shop in SHOPS else None,
+        ]
+        for number, brand, shop in DOCUMENTS
+    ]
+    rows = np.array(codes, np.float64)
+    return np.asarray(lightgbm.Booster(model_str=MODEL_TEXT).predict(rows, raw_score=True))
+
+
+def _rank(client: TestClient, features: list[Any], **members: Any) -> Any:
+    documents = [{"id": str(row), "features": each} for row, each in enumerate(features)]
+    return client.post(
+        "/v1/models/web/rank", json={"queries": [{"id": "q", "documents": documents}], **members}
+    )
+
+
+def _scores(answer: Any) -> list[float]:
+    assert answer.status_code == 200, answer.text
+    ranked = {document["id"]: document["score"] for document in answer.json()["queries"][0]["ranking"]}
+    return [ranked[str(row)] for row in range(len(ranked))]
+
+
+def _by_name(row: tuple[Any, ...]) -> dict[str, Any]:
+    return {name: value for name, value in zip(FEATURE_NAMES, row, strict=True) if value is not None}
+
+
+def test_the_model_asks_for_both(scores: Float64Array) -> None:
+    """The documents have different scores, so that a wrong code is seen."""
+    assert len(set(scores.tolist())) >= 6
+
+
+def test_json_names_categories_by_text(client: TestClient, scores: Float64Array) -> None:
+    """By name, by position and where a number is written as text: the scores are LightGBM's of the codes."""
+    assert _scores(_rank(client, [_by_name(row) for row in DOCUMENTS])) == scores.tolist()
+    assert _scores(_rank(client, [list(row) for row in DOCUMENTS])) == scores.tolist()
+    as_texts = [[number, brand, None if shop is None else str(shop)] for number, brand, shop in DOCUMENTS]
+    assert _scores(_rank(client, as_texts)) == scores.tolist()
+
+
+def test_numbers_are_codes_of_texts_and_values_of_numbers(client: TestClient, scores: Float64Array) -> None:
+    """On the way that takes numbers alone, and on the one that takes anything."""
+    quick = [[number, _code(brand), shop] for number, brand, shop in DOCUMENTS]
+    assert _scores(_rank(client, quick)) == scores.tolist()
+    general = [*quick[:-1], [quick[-1][0], "pax", quick[-1][2]]]
+    assert _scores(_rank(client, general)) == scores.tolist()
+
+
+def _code(brand: str | None) -> int | None:
+    return BRANDS.index(brand) if brand in BRANDS else None
+
+
+def test_explanations_show_texts(client: TestClient, scores: Float64Array) -> None:
+    """Values come back as they were given; what the model does not know is missing."""
+    answer = _rank(client, [list(row) for row in DOCUMENTS], explain=True).json()
+    for document in answer["queries"][0]["ranking"]:
+        number, brand, shop = DOCUMENTS[int(document["id"])]
+        known = {
+            "bm25": number,
+            BRAND: brand if brand in BRANDS else None,
+            SHOP: str(shop) if shop in SHOPS else None,
+        }
+        for part in document["explanation"]["contributions"]:
+            assert part["value"] == (
+                pytest.approx(known["bm25"]) if part["feature"] == "bm25" else known[part["feature"]]
+            )
+
+
+@pytest.mark.parametrize(
+    ("features", "pointer", "detail"),
+    [
+        ({"bm25": "acme"}, "/queries/0/documents/0/features/bm25", "must be a number; it is no category"),
+        (["acme", None, None], "/queries/0/documents/0/features/0", "must be a number; it is no category"),
+        ({"brand": "acme"}, "/queries/0/documents/0/features/brand", "not a feature of this model"),
+        ({BRAND: ["acme"]}, f"/queries/0/documents/0/features/{BRAND}", ""),
+        ({BRAND: True}, f"/queries/0/documents/0/features/{BRAND}", ""),
+    ],
+)
+def test_what_is_no_category_has_no_text(
+    client: TestClient, model: Model, features: Any, pointer: str, detail: str
+) -> None:
+    """Mistakes are told with their place."""
+    answer = _rank(client, [features])
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == pointer
+    assert answer.json()["errors"][0]["detail"].startswith(detail)
+
+
+def _post(client: TestClient, columns: dict[str, Any]) -> Any:
+    table = pa.table(columns)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=3)
+    headers = {"Content-Type": MEDIA_TYPE}
+    return client.post("/v1/models/web/rank", content=bytes(sink.getvalue()), headers=headers)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+@pytest.mark.parametrize("shops", ["numbers", "texts"])
+def test_arrow_names_categories_by_text(
+    client: TestClient, scores: Float64Array, kind: Any, shops: str
+) -> None:
+    """A column of texts, or of numbers where the values are numbers."""
+    numbers, brands, given = (list(column) for column in zip(*DOCUMENTS, strict=True))
+    columns = {
+        "bm25": pa.array(numbers, pa.float64()),
+        BRAND: pa.array(brands, kind),
+        SHOP: pa.array(given, pa.int64())
+        if shops == "numbers"
+        else pa.array([None if shop is None else str(shop) for shop in given], kind),
+    }
+    answer = _post(client, columns)
+    assert answer.status_code == 200, answer.text
+    ranked = pa.ipc.open_stream(answer.content).read_all().sort_by("row")
+    assert ranked.column("score").to_pylist() == scores.tolist()
+    refused = _post(client, {"bm25": pa.array(brands, kind)})
+    assert refused.json()["errors"][0]["pointer"] == "/bm25"
+
+
+def test_lists_of_arrow_hold_codes_and_numbers(client: TestClient, scores: Float64Array) -> None:
+    """They have one type, which is that of numbers."""
+    rows = [[number, _code(brand), shop] for number, brand, shop in DOCUMENTS]
+    answer = _post(client, {"features": pa.array(rows, pa.list_(pa.float64(), 3))})
+    assert answer.status_code == 200, answer.text
+    ranked = pa.ipc.open_stream(answer.content).read_all().sort_by("row")
+    assert ranked.column("score").to_pylist() == scores.tolist()
+
+
+def _tensors(brands: dict[str, Any]) -> list[dict[str, Any]]:
+    numbers, _, shops = (list(column) for column in zip(*DOCUMENTS, strict=True))
+    shape = {"shape": [len(DOCUMENTS)]}
+    return [
+        {"name": "bm25", "datatype": "FP64", "data": numbers, **shape},
+        {"name": BRAND, "datatype": "BYTES", **shape, **brands},
+        {"name": SHOP, "datatype": "FP32", "data": shops, **shape},
+    ]
+
+
+def test_tensors_name_categories_by_text(client: TestClient, scores: Float64Array) -> None:
+    """As BYTES in JSON; a tensor of all features has codes and numbers."""
+    brands = [brand for _, brand, _ in DOCUMENTS]
+    answer = client.post("/v2/models/web/infer", json={"inputs": _tensors({"data": brands})})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["outputs"][0]["data"] == scores.tolist()
+    rows = [value for number, brand, shop in DOCUMENTS for value in (number, _code(brand), shop)]
+    whole = {"name": "x", "shape": [len(DOCUMENTS), 3], "datatype": "FP64", "data": rows}
+    answer = client.post("/v2/models/web/infer", json={"inputs": [whole]})
+    assert answer.json()["outputs"][0]["data"] == scores.tolist()
+
+
+def test_binary_tensors_name_categories_by_text(client: TestClient, scores: Float64Array) -> None:
+    """Each text behind its length; an empty one is no category, which is missing."""
+    texts = [(brand or "").encode() for _, brand, _ in DOCUMENTS]
+    data = b"".join(len(text).to_bytes(4, "little") + text for text in texts)
+
+    def post(data: bytes, size: int) -> Any:
+        head = json.dumps({"inputs": _tensors({"parameters": {"binary_data_size": size}})}).encode()
+        return client.post("/v2/models/web/infer", content=head + data, headers={HEAD_BYTES: str(len(head))})
+
+    assert post(data, len(data)).json()["outputs"][0]["data"] == scores.tolist()
+    for bad, size in (
+        (data[:-1], len(data) - 1),
+        (data, len(data) + 1),
+        (data[:4] + b"\xff" + data[5:], len(data)),
+        (data[: 4 + len(texts[0])], 4 + len(texts[0])),
+        (b"\xff\xff\xff\xff", 4),
+    ):
+        refused = post(bad, size)
+        assert refused.status_code == 400, refused.text
+        assert refused.json()["error"].startswith("/inputs/1/")
+
+
+@pytest.mark.parametrize(
+    ("brands", "pointer"),
+    [
+        ({"data": ["acme"]}, "/inputs/1/shape"),
+        ({"data": [1] * 7}, "/inputs/1/data"),
+        ({}, "/inputs/1/data"),
+        ({"shape": [7, 2], "data": ["acme"] * 14}, "/inputs/1/shape"),
+        ({"name": "bm25", "data": ["acme"] * 7}, "/inputs/1/datatype"),
+    ],
+)
+def test_tensors_of_texts_are_checked(
+    client: TestClient, model: Model, brands: dict[str, Any], pointer: str
+) -> None:
+    """As many texts as documents, of one category."""
+    answer = client.post("/v2/models/web/infer", json={"inputs": _tensors(brands)})
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith(pointer)
+
+
+def test_a_model_without_categories_is_read_as_before(store: Store, add_model: Callable[..., Model]) -> None:
+    """Nothing is copied on its way to the forest."""
+    served: ServedModel = _warmed(store, add_model("plain"))
+    features = np.zeros((2, 3))
+    assert served.coded(features) is features
+    assert served.categories == {}
