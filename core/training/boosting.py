@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import lightgbm
@@ -17,10 +17,11 @@ from core.scoring.categories import category_lists
 from core.training.binning import CATEGORICAL, Binning, KeptBins
 from core.training.by_feature import by_column
 from core.training.checkpoint import Checkpoint, prepend_trees
+from core.training.derivatives import TreeDerivatives
 from core.training.findings import ENOUGH, Growth
 from core.training.measure import Measure, present_scores
 from core.training.report import IterationReport
-from core.training.sampling import Sampling, drawn_queries, fixed_seeds
+from core.training.sampling import Sampling, drop_seed, fixed_seeds
 from core.training.spec import TrainingSpec
 from core.training.stopwatch import DIAGNOSTICS, METRICS, OBJECTIVE, TREE, Stopwatch
 from core.types import Float32Array, Float64Array
@@ -74,7 +75,7 @@ def train(
         threads: Threads for LightGBM and the loss.
         kept_bins: Binned features of earlier trainings, and the place for those of this one. The model is the
             same with and without.
-        resume: Where to go on, from a training of the same specification and data.
+        resume: Where to go on, from a training of the same specification and data, which must be resumable.
 
     Raises:
         InvalidInput: When early stopping has no validation data, the datasets' features differ, or LightGBM
@@ -102,6 +103,8 @@ class _Training:
         resume: Checkpoint | None,
     ) -> None:
         self._spec = spec
+        self._threads = threads
+        self._kept_bins = kept_bins
         self._dataset = train_dataset
         self._objective = spec.loss.prepare(
             train_dataset.labels,
@@ -110,7 +113,11 @@ class _Training:
             train_dataset.document_weights,
         )
         self._total = spec.hyperparameters.num_iterations
+        self._drops_trees = spec.hyperparameters.boosting == "dart"
         self._sampling = Sampling(spec.hyperparameters, spec.seed)
+        self._tree_derivatives = TreeDerivatives(
+            spec.hyperparameters, train_dataset.query_boundaries, spec.seed
+        )
         self._diagnosed: Mapping[str, float | None] | None = None
         self._prefers_higher = parse_metric(spec.selection_metric).higher_is_better
         self._history: list[IterationReport] = list(resume.history) if resume else []
@@ -123,6 +130,7 @@ class _Training:
             **spec.hyperparameters.lightgbm(spec.seed, threads),
             **fixed_seeds(spec.seed),
             **by_column(spec.hyperparameters, train_dataset.feature_names, train_dataset.categories),
+            **({"drop_seed": drop_seed(spec.seed)} if self._drops_trees else {}),
         }
         if train_dataset.categories:
             parameters[CATEGORICAL] = list(train_dataset.categorical_columns)
@@ -137,6 +145,9 @@ class _Training:
         if validation is not None:
             self._booster.add_valid(others["validation"], "validation")
             self._measures["validation"] = Measure(spec, validation)
+        if self._drops_trees:
+            self._booster.add_valid(data, "train")  # see `present_scores`
+            _start_drops(self._booster, drop_seed(spec.seed))
         if resume is not None:
             prepend_trees(self._booster, resume.model_text)
 
@@ -158,8 +169,7 @@ class _Training:
         self._next_derivatives = None
         best_iteration = self._best_iteration or self._booster.num_trees()
         self._sampling.finish(self._booster)
-        self._booster.pandas_categorical = category_lists(self._dataset) or None
-        text = self._booster.model_to_string(num_iteration=best_iteration)
+        text = self._model_text(best_iteration)
         return TrainedRanker(
             _without_thread_count(text),
             best_iteration,
@@ -167,6 +177,19 @@ class _Training:
             self._history,
             self._growth(text, best_iteration),
         )
+
+    def _model_text(self, best_iteration: int) -> str:
+        if self._drops_trees and self._is_exhausted and len(self._history) < self._total:
+            # LightGBM leaves trees negated that it has dropped for one without a split: grow them once more.
+            asked = replace(self._spec.hyperparameters, num_iterations=len(self._history))
+            spec = replace(self._spec, hyperparameters=asked, metric_interval=len(self._history))
+            return (
+                _Training(spec, self._dataset, None, self._threads, self._kept_bins, None)
+                .run(None)
+                .model_text
+            )
+        self._booster.pandas_categorical = category_lists(self._dataset) or None
+        return self._booster.model_to_string(num_iteration=best_iteration)
 
     def _growth(self, model_text: str, trees: int) -> Growth | None:
         single_leaf_trees = len(re.findall(r"^num_leaves=1$", model_text, re.MULTILINE))
@@ -209,20 +232,10 @@ class _Training:
         self._sampling.restart(self._booster, done)
         with self._stopwatch.timing(OBJECTIVE):
             gradient, hessian = self._next_derivatives or self._objective(scores, done)
-            gradient, hessian = self._without_undrawn_queries(gradient, hessian)
+            gradient, hessian = self._tree_derivatives(gradient, hessian, done)
         self._next_derivatives = None
         self._diagnosed = self._diagnose(scores, gradient)
         return gradient, hessian
-
-    def _without_undrawn_queries(
-        self, gradient: Float32Array, hessian: Float32Array
-    ) -> tuple[Float32Array, Float32Array]:
-        fraction, dataset = self._spec.hyperparameters.query_fraction, self._dataset
-        if fraction == 1.0:
-            return gradient, hessian
-        drawn = drawn_queries(fraction, dataset.n_queries, self._spec.seed, len(self._history))
-        of_documents = np.repeat(drawn, np.diff(dataset.query_boundaries))
-        return gradient * of_documents, hessian * of_documents
 
     def _diagnose(self, scores: Float64Array, gradient: Float32Array) -> Mapping[str, float | None] | None:
         plan, done = self._spec.diagnostics, len(self._history)
@@ -256,15 +269,19 @@ class _Training:
         return IterationReport(iteration, self._total, values, best_iteration, self._stopwatch.lap())
 
     def _loss(self, scores: Float64Array, iteration: int) -> float:
-        """Return the mean loss, and keep the derivatives at these scores for the next tree."""
+        """Return the mean loss, and keep the derivatives at these scores for the next tree.
+
+        Where trees are dropped before the next one, that one is grown at other scores.
+        """
         with self._stopwatch.timing(OBJECTIVE):
             gradient, hessian, losses = self._objective.with_value(scores, iteration)
-        self._next_derivatives = gradient, hessian
+        if not self._drops_trees:
+            self._next_derivatives = gradient, hessian
         return float(losses.mean())
 
     def _select(self, iteration: int, values: Mapping[str, Mapping[str, float | None]]) -> None:
-        """Note whether the iteration is the best so far."""
-        if "validation" not in self._measures:
+        """Note whether the iteration is the best so far; the last one is where it rescales earlier trees."""
+        if "validation" not in self._measures or self._drops_trees:
             self._best_iteration = iteration
             return
         selected = values.get("validation", {}).get(self._spec.selection_metric)
@@ -286,6 +303,16 @@ class _Training:
             self._best_value,
             list(self._history),
         )
+
+
+def _start_drops(booster: lightgbm.Booster, seed: int) -> None:
+    """Make a booster draw the trees to drop from the first number of its generator on.
+
+    LightGBM leaves a flag uninitialised, by which the first tree, with nothing to drop, may take a number. To
+    ask for scores sets the flag, and a new parameter starts the generator again.
+    """
+    booster.eval_train(lambda *_: [])
+    booster.reset_parameter({"drop_seed": seed})
 
 
 def _check_fit(spec: TrainingSpec, train_dataset: RankingDataset, validation: RankingDataset | None) -> None:

@@ -55,6 +55,29 @@ def growth_finding(growth: Growth) -> Finding:
     )
 
 
+def resumption_findings(spec: TrainingSpec) -> Iterator[Finding]:
+    """Report a training that cannot go on after an interruption.
+
+    Example:
+        >>> from core.training import training_spec
+        >>> asked = {"loss": {"name": "mse"}, "hyperparameters": {"boosting": "dart"}}
+        >>> [finding.code for finding in resumption_findings(training_spec(asked))]
+        ['no-checkpoints']
+    """
+    if spec.hyperparameters.is_resumable:
+        return
+    yield Finding(
+        code="no-checkpoints",
+        severity="info",
+        title="An interrupted attempt starts again from the first tree: boosting is dart",
+        advice="LightGBM can drop no trees that an earlier process has grown. The model is the same in the"
+        " end, to the byte. boosting gbdt goes on from the last checkpoint.",
+        count=0,
+        total=0,
+        unit="checkpoints",
+    )
+
+
 def seed_findings(spec: TrainingSpec, *, parts_are_random: bool) -> Iterator[Finding]:
     """Report a seed that decides nothing.
 

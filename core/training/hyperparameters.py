@@ -1,18 +1,25 @@
 """LightGBM's hyperparameters under their own names, each with its bounds."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from core.errors import InvalidInput
+from core.errors import InputProblem, InvalidInput
 from core.parameters import GroupsOfNames, NumberByName, WholeByName, check, parameter, values_of
 
-# What the boosting loop does itself, and what `core.training.by_feature` gives LightGBM by column.
+# What the boosting loop does itself, and what LightGBM is given in another form.
 _NOT_FOR_LIGHTGBM = frozenset(
     {
         "num_iterations",
         "query_fraction",
+        "data_sample_strategy",
+        "top_rate",
+        "other_rate",
+        "use_quantized_grad",
+        "num_grad_quant_bins",
+        "quant_train_renew_leaf",
+        "stochastic_rounding",
         "monotone_constraints",
         "interaction_constraints",
         "feature_contri",
@@ -146,6 +153,54 @@ class Hyperparameters:
     path_smooth: float = parameter(
         0.0, "Smoothing of a leaf towards its parent; needs min_data_in_leaf >= 2.", minimum=0.0, maximum=1e9
     )
+    data_sample_strategy: str = parameter(
+        "bagging",
+        "How documents are sampled: by bagging_fraction, or goss by their gradients.",
+        choices=("bagging", "goss"),
+    )
+    top_rate: float = parameter(
+        0.2, "goss: share of documents kept for their gradients.", minimum=0.0, above=True, maximum=1.0
+    )
+    other_rate: float = parameter(
+        0.1, "goss: share of documents drawn of the rest.", minimum=0.0, above=True, maximum=1.0
+    )
+    boosting: str = parameter(
+        "gbdt",
+        "gbdt, or dart, which drops earlier trees before it grows one.",
+        choices=("gbdt", "dart"),
+        aliases="boosting_type boost",
+    )
+    drop_rate: float = parameter(
+        0.1, "dart: share of earlier trees dropped.", minimum=0.0, maximum=1.0, aliases="rate_drop"
+    )
+    max_drop: int = parameter(
+        50, "dart: trees dropped at once at most; 0 or less for no limit.", minimum=-1, maximum=100_000
+    )
+    skip_drop: float = parameter(
+        0.5, "dart: probability that none is dropped in an iteration.", minimum=0.0, maximum=1.0
+    )
+    uniform_drop: bool = parameter(False, "dart: drop each tree alike, instead of by its weight.")
+    xgboost_dart_mode: bool = parameter(False, "dart: rescale trees as XGBoost does.")
+    linear_tree: bool = parameter(
+        False,
+        "Fit a linear model in each leaf, on one thread; it takes the features' memory once more.",
+        aliases="linear_trees",
+    )
+    linear_lambda: float = parameter(
+        0.0, "linear_tree: L2 penalty on coefficients.", minimum=0.0, maximum=1e9
+    )
+    use_quantized_grad: bool = parameter(
+        False, "Grow trees on gradients of a few bits: faster, with slightly other splits."
+    )
+    num_grad_quant_bins: int = parameter(
+        4, "use_quantized_grad: steps of a gradient.", minimum=2, maximum=127
+    )
+    quant_train_renew_leaf: bool = parameter(
+        False, "use_quantized_grad: leaf values of the exact gradients; needs stochastic_rounding off."
+    )
+    stochastic_rounding: bool = parameter(
+        True, "use_quantized_grad: round up or down at random, so that sums are kept on average."
+    )
     monotone_constraints: WholeByName | None = parameter(
         None,
         "By feature name: 1 where scores may not fall as the feature rises, -1 where they may not rise, 0.",
@@ -199,19 +254,49 @@ class Hyperparameters:
 
     def __post_init__(self) -> None:
         check(self)
+        if problems := [InputProblem(*found) for found in self._impossible_combinations()]:
+            raise InvalidInput(*problems)
+
+    def _impossible_combinations(self) -> Iterator[tuple[str, str]]:
+        """Return places and reasons of values that do not go together, some of which LightGBM ignores."""
         if self.monotone_constraints_method != "basic" and self.feature_fraction_bynode < 1.0:
-            # LightGBM falls back to the basic method with a warning that nobody sees.
-            raise InvalidInput.at(
-                "/monotone_constraints_method", "must be basic where feature_fraction_bynode is below 1"
+            yield "/monotone_constraints_method", "must be basic where feature_fraction_bynode is below 1"
+        if self.data_sample_strategy == "goss":
+            if self.bagging_freq > 0 and self.bagging_fraction < 1.0:
+                yield (
+                    "/data_sample_strategy",
+                    "goss replaces bagging; leave bagging_freq or bagging_fraction out",
+                )
+            if self.top_rate + self.other_rate > 1.0:
+                yield "/other_rate", "must be at most 1 together with top_rate"
+        if self.use_quantized_grad and self.quant_train_renew_leaf and self.stochastic_rounding:
+            yield (
+                "/quant_train_renew_leaf",
+                "needs stochastic_rounding false: gradients are rounded before LightGBM has them, so that no"
+                " exact ones are left to renew leaves by",
             )
+        if self.linear_tree and self.use_quantized_grad:
+            yield "/linear_tree", "fits exact gradients; leave use_quantized_grad out"
+        if self.linear_tree and self.monotone_constraints:
+            yield "/linear_tree", "keeps no monotone_constraints within leaves; leave one of them out"
+
+    @property
+    def is_resumable(self) -> bool:
+        """Return whether a training can go on after an interruption, to the same bytes.
+
+        `dart` cannot: LightGBM drops no tree of an earlier booster, and keeps the weights of trees to itself.
+        """
+        return self.boosting != "dart"
 
     @property
     def is_random(self) -> bool:
-        """Return whether trees are grown on drawn queries, documents, features or thresholds."""
+        """Return whether anything about the trees is drawn at random."""
         draws_documents = self.bagging_freq > 0 and self.bagging_fraction < 1.0
-        draws_documents |= self.query_fraction < 1.0
+        draws_documents |= self.query_fraction < 1.0 or self.data_sample_strategy == "goss"
         draws_features = self.feature_fraction < 1.0 or self.feature_fraction_bynode < 1.0
-        return draws_documents or draws_features or self.extra_trees
+        drops_trees = self.boosting == "dart" and self.drop_rate > 0.0 and self.skip_drop < 1.0
+        rounds = self.use_quantized_grad and self.stochastic_rounding
+        return draws_documents or draws_features or self.extra_trees or drops_trees or rounds
 
     def binning(self) -> dict[str, Any]:
         """Return the parameters, and the only ones, that decide into which bins LightGBM cuts features.
@@ -224,6 +309,7 @@ class Hyperparameters:
             "bin_construct_sample_cnt": 200_000,
             "data_random_seed": 1,
             "feature_pre_filter": False,
+            "linear_tree": self.linear_tree,
         }
 
     def lightgbm(self, seed: int, threads: int) -> dict[str, Any]:
@@ -231,7 +317,8 @@ class Hyperparameters:
 
         Those that name features are left out; `core.training.by_feature` returns them by column.
 
-        Column-wise histograms are summed by one thread each; the row-wise ones are cut by thread.
+        Column-wise histograms are summed by one thread each; the row-wise ones are cut by thread, and so are
+        the sums of linear leaves.
         """
         return {
             **{name: value for name, value in values_of(self).items() if name not in _NOT_FOR_LIGHTGBM},
@@ -239,9 +326,21 @@ class Hyperparameters:
             "metric": "none",
             "boost_from_average": False,
             "seed": seed,
-            "num_threads": threads,
+            "num_threads": 1 if self.linear_tree else threads,
             "deterministic": True,
             "force_col_wise": True,
             "verbosity": -1,
+            **self._quantisation(),
             **self.binning(),
+        }
+
+    def _quantisation(self) -> dict[str, Any]:
+        if not self.use_quantized_grad:
+            return {}
+        # LightGBM draws its random numbers by thread and once for all trees: we round before it does.
+        return {
+            "use_quantized_grad": True,
+            "num_grad_quant_bins": self.num_grad_quant_bins,
+            "quant_train_renew_leaf": self.quant_train_renew_leaf,
+            "stochastic_rounding": False,
         }

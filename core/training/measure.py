@@ -11,7 +11,8 @@ from core.types import Float64Array
 def present_scores(booster: lightgbm.Booster, name: str) -> Float64Array:
     """Return a booster's scores of the data that it learns from ("train") or is validated on ("validation").
 
-    LightGBM reuses the array for the next call. Its evaluation hook is the only public way to them.
+    LightGBM reuses the array for the next call. Its evaluation hook is the only public way to them. Asked for
+    scores of the data that it learns from, a booster of `dart` drops trees: it is validated on them, too.
     """
     found: list[Float64Array] = []
 
@@ -19,10 +20,10 @@ def present_scores(booster: lightgbm.Booster, name: str) -> Float64Array:
         found.append(scores)
         return []
 
-    if name == "train":
-        booster.eval_train(look)
-    else:
+    if name in booster.name_valid_sets:
         booster.eval_valid(look)
+        return found[booster.name_valid_sets.index(name)]
+    booster.eval_train(look)
     return found[0]
 
 

@@ -47,7 +47,7 @@ class TrainingSpec:
         loss: The loss to minimise.
         hyperparameters: How trees are grown.
         metrics: Spellings of the metrics that are followed; the first one picks the best iteration
-            where there is validation data and no early stopping.
+            where there is validation data and no early stopping, and where no trees are dropped.
         early_stopping: When to stop early, or None.
         seed: Seed of every random choice, from 0 below 2^31; that of the loss, too, unless it names one.
         metric_interval: Iterations from one measurement of loss and metrics to the next; the last one is
@@ -66,6 +66,14 @@ class TrainingSpec:
     conventions: Conventions = DEFAULT
     diagnostics: DiagnosticsPlan | None = None
     categorical_feature: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.early_stopping is not None and self.hyperparameters.boosting == "dart":
+            raise InvalidInput.at(
+                "/early_stopping",
+                "is not possible with boosting dart: later iterations rescale earlier trees, and no earlier"
+                " model is left to return to",
+            )
 
     @property
     def is_random(self) -> bool:

@@ -4,6 +4,7 @@ import numpy as np
 
 from core.losses import LOSSES, make_loss
 from core.metrics import METRICS, parse_metric
+from core.training.derivatives import rounded_at_random
 from core.training.sampling import drawn_queries
 
 
@@ -18,5 +19,6 @@ def warm_up() -> None:
         objective.with_value(scores, 0)
         objective.terms(scores, 0)
     drawn_queries(0.5, 2, 0, 0)
+    rounded_at_random(np.ones(2, np.float32), 2, np.uint64(0))
     for name in METRICS:
         parse_metric(name)(scores, labels, query_boundaries)

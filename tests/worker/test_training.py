@@ -131,6 +131,15 @@ def test_features_that_there_are_not_are_refused(workshop: Workshop, dataset: Ra
         assert "the dataset has no feature 'f" in problem["detail"]
 
 
+def test_dart_says_that_it_starts_again(workshop: Workshop, dataset: RankingDataset) -> None:
+    """And keeps no checkpoint, however often one would be due."""
+    often = Workshop(workshop.store, workshop.settings.model_copy(update={"checkpoint_seconds": 0.001}))
+    job = often.train(workshop.add(dataset, "d1"), hyperparameters=SMALL | {"boosting": "dart"})
+    assert job.status == "succeeded", job.problem
+    assert "no-checkpoints" in [finding["code"] for finding in job.findings or []]
+    assert job.checkpoint is None
+
+
 def test_parts_that_cannot_be_held_out_are_refused(workshop: Workshop, dataset: RankingDataset) -> None:
     """The pointer leads to the part and what is wrong with it."""
     dataset_id = workshop.add(dataset, "d1")

@@ -20,7 +20,7 @@ from core.scoring.model_text import ModelText
 from core.store import new_id
 from core.store.artifacts.keys import model_key
 from core.training import IterationReport, Snapshot, TrainedRanker, train
-from core.training.findings import growth_finding, seed_findings
+from core.training.findings import growth_finding, resumption_findings, seed_findings
 from worker.job.checkpoints import Checkpoints
 from worker.job.lineage import lineage_of
 from worker.job.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
@@ -76,7 +76,11 @@ def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
     run.phase("training")
     checkpoints = Checkpoints(run, run.checkpoint_seconds)
     findings: list[Values] = []
-    watch = _Watch(run, checkpoints, lambda: findings.extend(_report_findings(run, job, loaded)))
+    watch = _Watch(
+        run,
+        checkpoints if job.training.hyperparameters.is_resumable else None,
+        lambda: findings.extend(_report_findings(run, job, loaded)),
+    )
     ranker = train(
         job.training,
         data.training.dataset,
@@ -95,8 +99,11 @@ def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
 
 
 def _report_findings(run: JobRun, job: BoostingJob, loaded: TrainingData) -> list[Values]:
-    of_seed = seed_findings(job.training, parts_are_random=job.parts_are_random)
-    findings = [*loaded.findings(run.threads), *(finding.as_json() for finding in of_seed)]
+    of_training = [
+        *resumption_findings(job.training),
+        *seed_findings(job.training, parts_are_random=job.parts_are_random),
+    ]
+    findings = [*loaded.findings(run.threads), *(finding.as_json() for finding in of_training)]
     run.report(findings=findings)
     return findings
 
@@ -149,11 +156,11 @@ class _Watch:
 
     Args:
         run: The job.
-        checkpoints: Where it goes on when it is interrupted.
+        checkpoints: Where it goes on when it is interrupted; None where it starts again.
         after_first: What can wait until the training is seen to have begun.
     """
 
-    def __init__(self, run: JobRun, checkpoints: Checkpoints, after_first: Callable[[], None]) -> None:
+    def __init__(self, run: JobRun, checkpoints: Checkpoints | None, after_first: Callable[[], None]) -> None:
         self._run = run
         self._checkpoints = checkpoints
         self._after_first = after_first
@@ -171,7 +178,7 @@ class _Watch:
         self._snapshot = snapshot
         with self.kept_on_stopping():
             self._tell(report)
-        if self._checkpoints.is_due():
+        if self._checkpoints is not None and self._checkpoints.is_due():
             self._checkpoints.keep(snapshot)
 
     @contextmanager
@@ -180,7 +187,7 @@ class _Watch:
         try:
             yield
         except WorkerStopping:
-            if self._snapshot is not None:
+            if self._snapshot is not None and self._checkpoints is not None:
                 self._checkpoints.keep(self._snapshot)
             raise
 

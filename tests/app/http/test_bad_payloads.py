@@ -50,7 +50,7 @@ BAD_JOBS: dict[str, tuple[Any, list[str]]] = {
     ),
     "interval zero": (TRAIN | {"metric_interval": 0}, ["/metric_interval"]),
     "hyperparameters out of bounds and unknown": (
-        TRAIN | {"hyperparameters": {"num_leaves": 1, "boosting": "dart"}},
+        TRAIN | {"hyperparameters": {"num_leaves": 1, "boosting": "rf"}},
         ["/hyperparameters/num_leaves", "/hyperparameters/boosting"],
     ),
     "hyperparameters as an array": (TRAIN | {"hyperparameters": []}, ["/hyperparameters"]),

@@ -83,6 +83,9 @@ def test_a_loss_says_whether_it_is_random(dataset: RankingDataset, loss: dict[st
         {"extra_trees": True},
         {"bagging_fraction": 0.5, "bagging_freq": 1},
         {"query_fraction": 0.5},
+        {"data_sample_strategy": "goss", "learning_rate": 1.0},
+        {"boosting": "dart", "skip_drop": 0.0},
+        {"use_quantized_grad": True},
     ],
 )
 def test_sampling_gives_the_seed_an_effect(dataset: RankingDataset, drawn: dict[str, Any]) -> None:

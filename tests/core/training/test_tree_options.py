@@ -1,5 +1,6 @@
 """LightGBM's options of trees: the same bytes on any threads and after any cut, and LightGBM's own scores."""
 
+from pathlib import Path
 from typing import Any
 
 import lightgbm
@@ -7,9 +8,11 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset, split_queries, synthetic_dataset
-from core.errors import InvalidInput
+from core.errors import InvalidInput, ModelError
+from core.export import export_model
 from core.scoring import Forest
-from core.training import TrainedRanker, train, training_spec
+from core.store.artifacts.local_cache import LocalCache
+from core.training import KeptBins, TrainedRanker, train, training_spec
 from tests.core.training.test_resuming import same, spec_of, until
 
 Datasets = tuple[RankingDataset, RankingDataset]
@@ -23,7 +26,27 @@ RESUMABLE: dict[str, dict[str, Any]] = {
     "monotone, advanced": {"monotone_constraints": {"f2": -1}, "monotone_constraints_method": "advanced"},
     "interactions": {"interaction_constraints": [["f1", "f2"], ["f3", "f4", "f5"]]},
     "factors of gains": {"feature_contri": {"f1": 0.1, "f6": 2.0}},
+    "goss": {"data_sample_strategy": "goss", "learning_rate": 0.3, "top_rate": 0.2, "other_rate": 0.1},
+    "linear": {"linear_tree": True, "linear_lambda": 0.1},
+    "linear, sampled": {"linear_tree": True, "bagging_fraction": 0.4, "bagging_freq": 2},
+    "quantised": {"use_quantized_grad": True},
+    "quantised, to the nearest": {"use_quantized_grad": True, "stochastic_rounding": False},
+    "quantised, leaves renewed": {
+        "use_quantized_grad": True,
+        "stochastic_rounding": False,
+        "quant_train_renew_leaf": True,
+        "num_grad_quant_bins": 8,
+    },
+    "quantised, all queries drawn from": {"use_quantized_grad": True, "query_fraction": 0.7},
 }
+DART: dict[str, dict[str, Any]] = {
+    "by weight": {"drop_rate": 0.3, "skip_drop": 0.2},
+    "uniform": {"drop_rate": 0.3, "skip_drop": 0.0, "uniform_drop": True, "max_drop": 3},
+    "as XGBoost": {"drop_rate": 0.5, "skip_drop": 0.0, "xgboost_dart_mode": True},
+    "sampled": {"drop_rate": 0.3, "bagging_fraction": 0.7, "bagging_freq": 1, "feature_fraction": 0.7},
+    "linear": {"drop_rate": 0.3, "linear_tree": True},
+}
+OPTIONS = RESUMABLE | {f"dart, {name}": {"boosting": "dart", **options} for name, options in DART.items()}
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +63,7 @@ def ranker_of(datasets: Datasets, threads: int = 1, **hyperparameters: Any) -> T
     return train(spec_of(**hyperparameters), *datasets, threads=threads)
 
 
-@pytest.mark.parametrize("options", RESUMABLE.values(), ids=RESUMABLE.keys())
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 def test_every_option_has_an_effect(options: dict[str, Any], datasets: Datasets) -> None:
     """Other trees than without it."""
     assert (
@@ -61,7 +84,7 @@ def test_any_number_of_threads_and_any_cut_give_the_same_bytes(
     assert same(train(spec, *datasets, resume=checkpoint, threads=2), whole)
 
 
-@pytest.mark.parametrize("options", RESUMABLE.values(), ids=RESUMABLE.keys())
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 def test_scores_are_those_of_lightgbm(options: dict[str, Any], datasets: Datasets) -> None:
     """The engine adds up what LightGBM's own predict adds up, bit for bit."""
     text, features = ranker_of(datasets, **options).model_text, datasets[1].features
@@ -134,6 +157,16 @@ def test_features_that_there_are_not_are_refused(options: dict[str, Any], datase
         ({"interaction_constraints": ["f1"]}, "/interaction_constraints"),
         ({"feature_contri": {"f1": -1.0}}, "/feature_contri"),
         (
+            {"data_sample_strategy": "goss", "bagging_fraction": 0.5, "bagging_freq": 1},
+            "/data_sample_strategy",
+        ),
+        ({"data_sample_strategy": "goss", "top_rate": 0.7, "other_rate": 0.4}, "/other_rate"),
+        ({"use_quantized_grad": True, "quant_train_renew_leaf": True}, "/quant_train_renew_leaf"),
+        ({"use_quantized_grad": True, "linear_tree": True}, "/linear_tree"),
+        ({"linear_tree": True, "monotone_constraints": {"f1": 1}}, "/linear_tree"),
+        ({"num_grad_quant_bins": 128}, "/num_grad_quant_bins"),
+        ({"boosting": "rf"}, "/boosting"),
+        (
             {"monotone_constraints_method": "advanced", "feature_fraction_bynode": 0.5},
             "/monotone_constraints_method",
         ),
@@ -144,3 +177,21 @@ def test_unfit_values_are_refused(hyperparameters: dict[str, Any], pointer: str)
     with pytest.raises(InvalidInput) as refused:
         training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": hyperparameters})
     assert [problem.pointer for problem in refused.value.problems] == [f"/hyperparameters{pointer}"]
+
+
+def test_kept_bins_of_linear_trees_keep_the_values(datasets: Datasets, tmp_path: Path) -> None:
+    """Linear leaves read the features themselves: only bins that are kept for such trees hold them."""
+    cache = LocalCache(tmp_path, 10**8)
+    bins = KeptBins(cache, "training", "validation")
+    train(spec_of(), *datasets, kept_bins=bins)
+    spec = spec_of(linear_tree=True)
+    texts = [train(spec, *datasets, kept_bins=bins).model_text for _ in range(2)]
+    assert texts == [train(spec, *datasets).model_text] * 2
+    assert len(list(tmp_path.rglob("bins"))) == 4
+
+
+def test_linear_trees_are_refused_by_exports(datasets: Datasets) -> None:
+    """By name; dropped trees are ordinary ones, which every format takes."""
+    with pytest.raises(ModelError, match="the model has linear trees, which onnx cannot express"):
+        export_model(ranker_of(datasets, linear_tree=True).model_text, "onnx")
+    assert export_model(ranker_of(datasets, boosting="dart").model_text, "python").written

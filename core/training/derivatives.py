@@ -1,0 +1,133 @@
+"""What the derivatives of a loss become before a tree follows them: drawn from, and rounded.
+
+Every draw depends on the seed, the iteration and the position alone: neither the number of threads nor a
+resumption changes it.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from core.jit import exact
+from core.losses.randomness import uniform
+from core.training.hyperparameters import Hyperparameters
+from core.training.sampling import (
+    DOCUMENTS,
+    GRADIENTS,
+    HESSIANS,
+    derived_seed,
+    drawn_queries,
+    uniform_numbers,
+)
+from core.types import Float32Array, Int64Array
+
+_MANTISSA_BITS = 24  # of float32
+
+
+class TreeDerivatives:
+    """Gradients and hessians as trees follow them.
+
+    Args:
+        hyperparameters: `query_fraction`, `data_sample_strategy` and quantisation.
+        query_boundaries: Of the training data.
+        seed: The seed of the training.
+    """
+
+    def __init__(self, hyperparameters: Hyperparameters, query_boundaries: Int64Array, seed: int) -> None:
+        self._asked = hyperparameters
+        self._query_boundaries = query_boundaries
+        self._seed = seed
+
+    def __call__(
+        self, gradient: Float32Array, hessian: Float32Array, iteration: int
+    ) -> tuple[Float32Array, Float32Array]:
+        """Return what the tree of an iteration follows; the arrays given are left as they are."""
+        asked = self._asked
+        if asked.query_fraction < 1.0:
+            is_drawn = self._of_drawn_queries(iteration)
+            gradient, hessian = gradient * is_drawn, hessian * is_drawn
+        if asked.data_sample_strategy == "goss" and iteration >= int(1.0 / asked.learning_rate):
+            factors = self._of_sampled_documents(gradient, hessian, iteration)
+            gradient, hessian = gradient * factors, hessian * factors
+        if asked.use_quantized_grad:
+            return self._quantisable(gradient, hessian, iteration)
+        return gradient, hessian
+
+    def _of_drawn_queries(self, iteration: int) -> npt.NDArray[np.bool_]:
+        boundaries = self._query_boundaries
+        drawn = drawn_queries(self._asked.query_fraction, len(boundaries) - 1, self._seed, iteration)
+        return np.repeat(drawn, np.diff(boundaries))
+
+    def _of_sampled_documents(
+        self, gradient: Float32Array, hessian: Float32Array, iteration: int
+    ) -> Float32Array:
+        key = derived_seed(self._seed, DOCUMENTS, iteration)
+        return sampled_documents(
+            np.abs(gradient * hessian), self._asked.top_rate, self._asked.other_rate, key
+        )
+
+    def _quantisable(
+        self, gradient: Float32Array, hessian: Float32Array, iteration: int
+    ) -> tuple[Float32Array, Float32Array]:
+        asked, seed = self._asked, self._seed
+        if asked.quant_train_renew_leaf:
+            return on_common_grid(gradient), on_common_grid(hessian)
+        if not asked.stochastic_rounding:
+            return gradient, hessian
+        steps = asked.num_grad_quant_bins
+        keys = [np.uint64(derived_seed(seed, purpose, iteration)) for purpose in (GRADIENTS, HESSIANS)]
+        return rounded_at_random(gradient, steps // 2, keys[0]), rounded_at_random(hessian, steps, keys[1])
+
+
+def sampled_documents(sizes: Float32Array, top_rate: float, other_rate: float, key: int) -> Float32Array:
+    """Return a factor for each document by gradient-based one-side sampling (Ke et al. 2017, algorithm 2).
+
+    Documents of the largest sizes have 1. Of the rest, `other_rate` of all documents are drawn and weigh
+    (n − top) / other, as in LightGBM; the others have 0.
+
+    Args:
+        sizes: (n_documents,) |gradient · hessian|.
+        top_rate: Share of documents that are kept for their size.
+        other_rate: Share of documents drawn of the rest.
+        key: What the draw depends on.
+    """
+    n = len(sizes)
+    top, other = max(1, int(n * top_rate)), max(1, int(n * other_rate))
+    is_rest = sizes < np.partition(sizes, n - top)[n - top]
+    factors = np.where(is_rest, np.float32(0.0), np.float32(1.0))
+    rest = np.flatnonzero(is_rest)
+    if len(rest):
+        numbers = uniform_numbers(np.uint64(key), n)[rest]
+        count = min(other, len(rest))
+        drawn = rest[numbers <= np.partition(numbers, count - 1)[count - 1]]
+        factors[drawn] = np.float32((n - top) / other)
+    return factors
+
+
+def on_common_grid(values: Float32Array) -> Float32Array:
+    """Round to multiples of 2^-24 of the largest magnitude, so that float64 sums are exact in any order."""
+    largest = float(np.abs(values).max(initial=0.0))
+    step = np.exp2(np.frexp(largest)[1] - _MANTISSA_BITS)
+    return np.asarray(np.rint(values / step) * step, np.float32)
+
+
+@exact
+def rounded_at_random(values: Float32Array, steps: int, key: int) -> Float32Array:
+    """Round to multiples of 1/steps of the largest magnitude, up or down at random, so that means are kept.
+
+    The nearest multiple, to which LightGBM rounds without `stochastic_rounding`, is then the value itself.
+    The largest magnitude is kept: LightGBM derives its multiples from it.
+    """
+    largest = np.float32(0.0)
+    for value in values:
+        largest = max(largest, abs(value))
+    rounded = np.zeros_like(values)
+    if largest == 0.0:
+        return rounded
+    step = np.float64(largest) / steps
+    for i in range(len(values)):
+        size = abs(values[i])
+        multiple = min(np.floor(np.float64(size) / step + uniform(key, i)), np.float64(steps))
+        if size == largest:
+            multiple = np.float64(steps)
+        rounded[i] = np.float32(multiple * step) if values[i] > 0.0 else np.float32(-multiple * step)
+    return rounded

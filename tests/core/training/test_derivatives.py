@@ -1,0 +1,90 @@
+"""What gradients become before a tree follows them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.training import Hyperparameters
+from core.training.derivatives import TreeDerivatives, on_common_grid, rounded_at_random, sampled_documents
+
+N = 20_000
+BOUNDARIES = np.arange(0, N + 1, 20)
+
+
+@pytest.fixture(scope="module")
+def gradient() -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Numbers of many magnitudes."""
+    generator = np.random.default_rng(0)
+    return (generator.normal(size=N) * np.exp(generator.normal(size=N))).astype(np.float32)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4, 63])
+def test_rounding_at_random_keeps_the_mean(gradient: Any, steps: int) -> None:
+    """To the multiple below or above, the largest magnitude to itself, and on average to the value."""
+    largest = np.abs(gradient).max()
+    step = float(largest) / steps
+    draws = np.array([rounded_at_random(gradient, steps, np.uint64(key)) for key in range(200)])
+    multiples = draws / step
+    np.testing.assert_allclose(multiples, np.rint(multiples), atol=1e-5)
+    assert np.abs(multiples).max() == pytest.approx(steps)
+    assert (np.abs(draws).max(axis=1) == largest).all()
+    assert np.abs(draws - gradient).max() <= step * (1 + 1e-6)
+    deviation = step / 2 / np.sqrt(len(draws))
+    assert np.abs(draws.mean(axis=0) - gradient).max() < 6 * deviation
+    assert len(np.unique(draws, axis=0)) == len(draws)
+
+
+def test_nothing_rounds_to_nothing() -> None:
+    """A loss without a gradient left has none after rounding."""
+    zeros = np.zeros(5, np.float32)
+    assert rounded_at_random(zeros, 4, np.uint64(0)).tolist() == [0.0] * 5
+    assert on_common_grid(zeros).tolist() == [0.0] * 5
+
+
+def test_sums_on_the_common_grid_do_not_depend_on_the_order(gradient: Any) -> None:
+    """In float64, whatever is added to whatever; and hardly anything is lost."""
+    rounded = on_common_grid(gradient)
+    generator = np.random.default_rng(1)
+    sums = {float(np.cumsum(rounded[generator.permutation(N)], dtype=np.float64)[-1]) for _ in range(20)}
+    assert len(sums) == 1
+    assert np.abs(rounded - gradient).max() <= np.abs(gradient).max() * 2.0**-24
+
+
+def test_the_largest_are_kept_and_others_drawn_in_their_place(gradient: Any) -> None:
+    """Exactly the shares asked for; those drawn weigh so much that sums are kept on average."""
+    sizes = np.abs(gradient)
+    factors = sampled_documents(sizes, 0.2, 0.1, 7)
+    kept, drawn = factors == 1.0, factors > 1.0
+    assert (kept.sum(), drawn.sum()) == (0.2 * N, 0.1 * N)
+    assert sizes[kept].min() >= sizes[~kept].max()
+    assert set(factors[drawn].tolist()) == {8.0}
+    sums = [(gradient * sampled_documents(sizes, 0.2, 0.1, key)).sum(dtype=np.float64) for key in range(300)]
+    error = np.std(sums) / np.sqrt(len(sums))
+    assert np.mean(sums) == pytest.approx(gradient.sum(dtype=np.float64), abs=5 * error)
+
+
+def test_goss_begins_when_the_first_trees_are_grown(gradient: Any) -> None:
+    """As in LightGBM, after 1 / learning_rate iterations; each iteration draws anew."""
+    asked = Hyperparameters(data_sample_strategy="goss", learning_rate=0.25)
+    derivatives = TreeDerivatives(asked, BOUNDARIES, 1)
+    hessian = np.ones_like(gradient)
+    shares = [float((derivatives(gradient, hessian, i)[1] > 0).mean()) for i in range(8)]
+    assert shares == [1.0] * 4 + [pytest.approx(0.3)] * 4
+    drawn = [derivatives(gradient, hessian, i)[1].tobytes() for i in (4, 5, 4)]
+    assert drawn[0] == drawn[2] != drawn[1]
+
+
+def test_given_arrays_are_left_as_they_are(gradient: Any) -> None:
+    """They are the objective's own buffers."""
+    before = gradient.copy()
+    for options in (
+        {"query_fraction": 0.5},
+        {"data_sample_strategy": "goss", "learning_rate": 1.0},
+        {"use_quantized_grad": True},
+        {"use_quantized_grad": True, "stochastic_rounding": False, "quant_train_renew_leaf": True},
+    ):
+        derivatives = TreeDerivatives(Hyperparameters(**options), BOUNDARIES, 1)
+        found, _ = derivatives(gradient, np.abs(gradient), 3)
+        assert not np.array_equal(found, gradient)
+        np.testing.assert_array_equal(gradient, before)
