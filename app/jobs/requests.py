@@ -121,6 +121,9 @@ class TrainRequest(QueuedRequest):
     features: FeatureChoiceRequest | None = Field(
         None, description="The features of the training data that the model has; all when null"
     )
+    init_model: ModelReference | None = Field(
+        None, description="A model whose trees come first; training goes on from its scores"
+    )
     loss: LossRequest
     hyperparameters: HyperparametersRequest = Field(default_factory=HyperparametersRequest)
     categorical_feature: list[Annotated[str, Field(max_length=1000)]] = Field(

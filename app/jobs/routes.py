@@ -25,6 +25,7 @@ from app.jobs.schemas import (
 from app.jobs.submission import submit, submit_all
 from app.services import UseServices
 from core.jobs import JobKind, JobStatus, orphaned_artifacts
+from core.store import Model
 
 router = Router(prefix="/v1/jobs", tags=["jobs"], route_class=JsonRoute)
 polled_router = Router(prefix="/v1/jobs", tags=["jobs"], route_class=PolledRoute)
@@ -135,8 +136,14 @@ def get_job_history(
         job = tx.jobs.get(job_id)
         iterations = tx.jobs.iterations(job_id, after=after)
         model_id = (job.result or {}).get("model_id")
-        best_iteration = tx.models.get(model_id).best_iteration if model_id else None
+        best_iteration = _best_iteration(tx.models.get(model_id)) if model_id else None
     return learning_curves(job_id, best_iteration, iterations)
+
+
+def _best_iteration(model: Model) -> int:
+    """Return the iteration of the last tree, without those of a model that it went on from."""
+    base = (model.lineage or {}).get("init_model")
+    return model.best_iteration - (base["trees"] if base else 0)
 
 
 @router.post(

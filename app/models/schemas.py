@@ -31,11 +31,21 @@ class LineageDataset(ResponseModel):
     sha256: str | None = Field(description="Checksum of the file as it was uploaded, if it was")
 
 
+class LineageModel(ResponseModel):
+    """The model that a training went on from."""
+
+    id: str
+    model: str = Field(description="Its reference", examples=["web:2"])
+    sha256: str = Field(description="Checksum of its text")
+    trees: int = Field(description="How many trees it has", examples=[120])
+
+
 class Lineage(ResponseModel):
     """The lineage of a model: everything that determines its bytes."""
 
     job_id: str
     datasets: dict[str, LineageDataset] = Field(description="By role: train, validation, test")
+    init_model: LineageModel | None = Field(None, description="The model that it went on from, if any")
     spec: Json = Field(description="What the job was asked for, all defaults and references spelled out")
     seed: int | None
     rankery: str | None = Field(description="Version of the service")

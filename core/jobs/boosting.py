@@ -33,6 +33,7 @@ class BoostingJob(SubmittedJob):
         test: Part of the dataset that is taken out before `validation`, or None.
         label_map: Labels to replace, as they were asked for.
         features: The features that the model has, or None for all of the training data.
+        init_model: Model whose trees come first, `web:3`, or None.
         training: Everything else that decides the model.
     """
 
@@ -42,6 +43,7 @@ class BoostingJob(SubmittedJob):
     test: "HoldOut | None" = None
     label_map: Mapping[str, float]
     features: "FeatureChoice | None" = None
+    init_model: str | None = None
     training: "TrainingSpec"
 
     @property
@@ -83,6 +85,7 @@ class BoostingJob(SubmittedJob):
             "test": _part(stored, "test"),
             "label_map": dict(stored.get("label_map") or {}),
             "features": _features(stored),
+            "init_model": stored.get("init_model"),
             "training": training_spec(stored, stored=True),
         }
 
@@ -96,6 +99,7 @@ class BoostingJob(SubmittedJob):
             "test": self.test and asdict(self.test),
             "label_map": dict(self.label_map),
             "features": self.features and self.features.as_json(),
+            "init_model": self.init_model,
             "loss": loss_values(spec.loss),
             "hyperparameters": values_of(spec.hyperparameters),
             "metrics": list(spec.metrics),

@@ -39,10 +39,11 @@ class TrainedRanker:
 
     Attributes:
         model_text: LightGBM's text form, cut at the best iteration.
-        best_iteration: Number of trees kept.
+        best_iteration: Number of trees kept, apart from those of the model that the training went on from.
         feature_names: Names of the features in column order.
         history: One report an iteration.
         growth: How far the training came, where that is suspiciously near; else None.
+        base_trees: Trees of the model that the training went on from, 0 where there is none.
     """
 
     model_text: str
@@ -50,6 +51,12 @@ class TrainedRanker:
     feature_names: tuple[str, ...]
     history: list[IterationReport] = field(repr=False)
     growth: Growth | None = None
+    base_trees: int = 0
+
+    @property
+    def n_trees(self) -> int:
+        """Return how many trees the model has."""
+        return self.base_trees + self.best_iteration
 
 
 def train(
@@ -75,7 +82,8 @@ def train(
         threads: Threads for LightGBM and the loss.
         kept_bins: Binned features of earlier trainings, and the place for those of this one. The model is the
             same with and without.
-        resume: Where to go on, from a training of the same specification and data, which must be resumable.
+        resume: Where to go on: from a checkpoint of the same specification and data, which must be resumable;
+            or from a model, `Checkpoint.of_model`.
 
     Raises:
         InvalidInput: When early stopping has no validation data, the datasets' features differ, or LightGBM
@@ -123,6 +131,8 @@ class _Training:
         self._history: list[IterationReport] = list(resume.history) if resume else []
         self._best_iteration = resume.best_iteration if resume else 0
         self._best_value = resume.best_value if resume else -np.inf
+        self._resume = resume
+        self._base_trees = resume.base_trees if resume else 0
         self._is_exhausted = False
         self._next_derivatives: tuple[Float32Array, Float32Array] | None = None
         self._stopwatch = Stopwatch()
@@ -158,7 +168,7 @@ class _Training:
             with self._stopwatch.timing(TREE):
                 finished = self._booster.update(fobj=self._derivatives)
             self._is_exhausted = finished
-            if finished and iteration > 1:
+            if finished and (iteration > 1 or self._base_trees):
                 break  # no split gains anything any more: LightGBM has added no tree
             if not finished:
                 self._sampling.grown()
@@ -167,7 +177,7 @@ class _Training:
             if on_iteration is not None:
                 on_iteration(report, self._checkpoint)
         self._next_derivatives = None
-        best_iteration = self._best_iteration or self._booster.num_trees()
+        best_iteration = self._best_iteration or len(self._history)
         self._sampling.finish(self._booster)
         text = self._model_text(best_iteration)
         return TrainedRanker(
@@ -176,6 +186,7 @@ class _Training:
             self._dataset.feature_names,
             self._history,
             self._growth(text, best_iteration),
+            self._base_trees,
         )
 
     def _model_text(self, best_iteration: int) -> str:
@@ -184,12 +195,12 @@ class _Training:
             asked = replace(self._spec.hyperparameters, num_iterations=len(self._history))
             spec = replace(self._spec, hyperparameters=asked, metric_interval=len(self._history))
             return (
-                _Training(spec, self._dataset, None, self._threads, self._kept_bins, None)
+                _Training(spec, self._dataset, None, self._threads, self._kept_bins, self._resume)
                 .run(None)
                 .model_text
             )
         self._booster.pandas_categorical = category_lists(self._dataset) or None
-        return self._booster.model_to_string(num_iteration=best_iteration)
+        return self._booster.model_to_string(num_iteration=self._base_trees + best_iteration)
 
     def _growth(self, model_text: str, trees: int) -> Growth | None:
         single_leaf_trees = len(re.findall(r"^num_leaves=1$", model_text, re.MULTILINE))

@@ -2,7 +2,9 @@
 
 import io
 import json
+import re
 import zipfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,6 +12,10 @@ import lightgbm
 import numpy as np
 from lightgbm import basic
 
+from core.data import RankingDataset
+from core.errors import ModelError
+from core.scoring import Forest
+from core.scoring.model_text import ModelText
 from core.training.report import IterationReport
 from core.types import Float64Array
 
@@ -38,6 +44,30 @@ class Checkpoint:
     best_iteration: int
     best_value: float
     history: list[IterationReport]
+
+    @classmethod
+    def of_model(cls, model_text: str, datasets: Mapping[str, RankingDataset], threads: int) -> "Checkpoint":
+        """Return the state before the first iteration of a training that goes on from a model.
+
+        Args:
+            model_text: The model, whose trees come first.
+            datasets: By their names in `scores`, with the model's features.
+            threads: Threads to score with.
+
+        Raises:
+            ModelError: The model averages its trees (`boosting=rf`), so that none can be added.
+        """
+        text = ModelText.read(model_text)
+        if text.averages:
+            raise ModelError("the model averages its trees (boosting=rf); no tree can be added to it")
+        forest = Forest(text)
+        scores = {name: forest.score(dataset.features, threads) for name, dataset in datasets.items()}
+        return cls(model_text, scores, best_iteration=0, best_value=-np.inf, history=[])
+
+    @property
+    def base_trees(self) -> int:
+        """Trees of the model that the training went on from, 0 where there is none."""
+        return len(re.findall(r"^Tree=\d+$", self.model_text, re.MULTILINE)) - self.iteration
 
     @property
     def iteration(self) -> int:

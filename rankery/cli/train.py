@@ -65,6 +65,12 @@ def train(
     leave_out_feature: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A feature that the model does not have.")
     ] = None,
+    init_model: Annotated[
+        str | None,
+        typer.Option(
+            help="A model to go on from: its trees come first.", autocompletion=of_service("models")
+        ),
+    ] = None,
     validation: Annotated[
         str | None,
         typer.Option(
@@ -134,6 +140,7 @@ def train(
         set,
         use_feature,
         leave_out_feature,
+        init_model,
         validation,
         test,
         columns,
@@ -155,6 +162,7 @@ def train(
             "model_name": name or model_name_of(data),
             "loss": {"name": loss or _LOSS, **settings(loss_option, "--loss-option")},
             "hyperparameters": settings(set, "--set"),
+            "init_model": init_model,
             "features": _features(use_feature, leave_out_feature),
             "metrics": metric,
             "contract": preset,

@@ -131,6 +131,44 @@ def test_features_that_there_are_not_are_refused(workshop: Workshop, dataset: Ra
         assert "the dataset has no feature 'f" in problem["detail"]
 
 
+def test_a_training_goes_on_from_a_model(workshop: Workshop, dataset: RankingDataset) -> None:
+    """Its trees come first, its features are the model's, and lineage and reproduction know it."""
+    dataset_id = workshop.add(dataset, "d1")
+    base = workshop.trained(dataset_id, features={"leave_out": ["f3"]}, test={"fraction": 0.2})
+    chosen: dict[str, Any] = {"features": {"leave_out": ["f3"]}, "test": {"fraction": 0.2}}
+    result = workshop.trained(dataset_id, init_model="web:1", **chosen)
+    with workshop.store.read() as tx:
+        first, second = tx.models.get(base["model_id"]), tx.models.get(result["model_id"])
+    assert (first.best_iteration, second.best_iteration) == (5, 10)
+    assert workshop.model_text(result).count("Tree=") == 10
+    assert second.feature_names == first.feature_names
+    assert second.lineage is not None
+    assert second.lineage["init_model"] == {
+        "id": first.id,
+        "model": "web:1",
+        "sha256": first.sha256,
+        "trees": 5,
+    }
+    spec = {**second.lineage["spec"], "model_id": second.id, "system": "web:2"}
+    again = workshop.run("reproduce", **{name: value for name, value in spec.items() if name != "kind"})
+    assert again.result is not None
+    assert again.result["equal"]
+
+
+def test_a_model_of_other_features_is_not_gone_on_from(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The features that one of the two lacks are named."""
+    dataset_id = workshop.add(dataset, "d1")
+    workshop.trained(dataset_id, features={"leave_out": ["f3"]})
+    details = {}
+    for features in (None, {"leave_out": ["f2", "f3"]}):
+        problem = workshop.train(dataset_id, init_model="web:1", features=features).problem
+        assert problem is not None
+        assert problem["errors"][0]["pointer"] == "/init_model"
+        details[bool(features)] = problem["errors"][0]["detail"]
+    assert details[False].startswith("web:1 does not have features of the training data: f3;")
+    assert details[True] == "the training data lack features of web:1: f2"
+
+
 def test_dart_says_that_it_starts_again(workshop: Workshop, dataset: RankingDataset) -> None:
     """And keeps no checkpoint, however often one would be due."""
     often = Workshop(workshop.store, workshop.settings.model_copy(update={"checkpoint_seconds": 0.001}))

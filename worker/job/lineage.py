@@ -24,8 +24,8 @@ def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob)
         spec: Its specification.
 
     Returns:
-        `{"job_id", "datasets": {"train": {"id", "digest", "sha256"}, …}, "spec", "seed", "rankery",
-        "libraries": {"lightgbm", …}, "machine"}`.
+        `{"job_id", "datasets": {"train": {"id", "digest", "sha256"}, …}, "init_model", "spec", "seed",
+        "rankery", "libraries": {"lightgbm", …}, "machine"}`.
     """
     datasets = {role: tx.datasets.get(dataset_id) for role, dataset_id in spec.dataset_ids.items()}
     return {
@@ -33,6 +33,7 @@ def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob)
         "datasets": {
             role: {"id": row.id, "digest": row.digest, "sha256": row.sha256} for role, row in datasets.items()
         },
+        "init_model": _base_of(tx, spec),
         "spec": {name: value for name, value in run.spec.items() if name not in _QUEUEING},
         "seed": spec.training.seed if isinstance(spec, BoostingJob) else None,
         "rankery": _version_of("rankery"),
@@ -42,6 +43,13 @@ def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob)
         },
         "machine": platform.machine(),
     }
+
+
+def _base_of(tx: Transaction, spec: BoostingJob | ImportModelJob) -> Values | None:
+    if not isinstance(spec, BoostingJob) or spec.init_model is None:
+        return None
+    base = tx.models.resolve(spec.init_model)
+    return {"id": base.id, "model": base.reference, "sha256": base.sha256, "trees": base.best_iteration}
 
 
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Values]:
@@ -60,6 +68,8 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Values]
 def _deciding(lineage: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for role, dataset in lineage["datasets"].items():
         yield f"{role} dataset digest", dataset["digest"]
+    if base := lineage.get("init_model"):
+        yield "model that it went on from", base["sha256"]
     yield "rankery", lineage["rankery"]
     yield from lineage["libraries"].items()
     yield "machine", lineage["machine"]

@@ -1,24 +1,30 @@
 """Datasets and labels that a training job reads."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from core.data import RankingDataset
+from core.data.categories import Categories
 from core.data.fitting import AbsentFeatures
 from core.data.hold_out import HoldOut
 from core.data.labels import LabelRange, label_map, map_labels
 from core.doctor import compare
 from core.doctor.columns import measure_columns
-from core.errors import InvalidInput
+from core.errors import InvalidInput, ModelError
 from core.jobs.boosting import BoostingJob, HeldOutDataset
 from core.jobs.measures import Measures
 from core.losses import Loss
-from core.training import KeptBins
+from core.scoring.model_text import ModelText
+from core.store.artifacts.keys import model_key
+from core.training import Checkpoint, KeptBins
 from core.training.labels import check_labels
 from worker.job.datasets import NamedDataset, load_dataset
 from worker.job.run import JobRun, Values
 from worker.job.systems import ALLOW_ABSENT
+
+_NAMED = 5  # features that an error lists
 
 
 def load_judged(run: JobRun, dataset_id: str, measures: Measures) -> RankingDataset:
@@ -48,6 +54,38 @@ def judged_for(measures: Measures, dataset: RankingDataset, loss: Loss | None) -
 
 
 @dataclass(frozen=True)
+class BaseModel:
+    """A model that a training goes on from.
+
+    Attributes:
+        text: LightGBM's text.
+        feature_names: Its features, by the names that its dataset gave them.
+        categories: The values of those that are categories, by feature.
+    """
+
+    text: str
+    feature_names: tuple[str, ...]
+    categories: Mapping[str, Categories]
+
+
+def load_base(run: JobRun, job: BoostingJob) -> BaseModel | None:
+    """Load the model that a job goes on from, or None.
+
+    Raises:
+        NotFound: There is no such model.
+        ArtifactDamaged: Its text is not the one that was stored.
+    """
+    if job.init_model is None:
+        return None
+    with run.store.read() as tx:
+        row = tx.models.resolve(job.init_model)
+    text = run.store.verified.read_bytes(model_key(row.id), row.sha256).decode()
+    names = tuple(row.feature_names)
+    by_column = ModelText.read(text).categories
+    return BaseModel(text, names, {names[column]: each for column, each in by_column.items()})
+
+
+@dataclass(frozen=True)
 class TrainingData:
     """The datasets of one training job.
 
@@ -55,11 +93,13 @@ class TrainingData:
         training: What the model learns from.
         validation: What picks its best iteration, if anything.
         test: What it is measured on in the end, if anything.
+        base: The model that the training goes on from, if any.
     """
 
     training: NamedDataset
     validation: NamedDataset | None
     test: NamedDataset | None
+    base: BaseModel | None = None
 
     @classmethod
     def load(cls, run: JobRun, job: BoostingJob) -> "TrainingData":
@@ -81,6 +121,9 @@ class TrainingData:
         else:
             training, validation = _apart(training, "validation", job.validation, spec.seed)
         training = training.with_categories(spec.categorical_feature)
+        base = load_base(run, job)
+        if base is not None:
+            training = _fitted_to(base, training, str(job.init_model))
 
         def judged(part: NamedDataset, loss: Loss | None) -> NamedDataset:
             return part.judged(judged_for(job.measures, part.dataset, loss))
@@ -89,6 +132,7 @@ class TrainingData:
             judged(training, spec.loss),
             judged(validation, None) if validation else None,
             judged(test, None) if test else None,
+            base,
         )
 
     def require_features(self) -> None:
@@ -123,7 +167,23 @@ class TrainingData:
             self.training,
             self.validation.fitted(*fit) if self.validation else None,
             self.test.fitted(*fit) if self.test else None,
+            self.base,
         )
+
+    def start(self, threads: int) -> Checkpoint | None:
+        """Return where the training begins, None where that is without a tree.
+
+        Raises:
+            InvalidInput: The model to go on from cannot be gone on from.
+        """
+        if self.base is None:
+            return None
+        parts = {"train": self.training, "validation": self.validation}
+        datasets = {name: part.dataset for name, part in parts.items() if part is not None}
+        try:
+            return Checkpoint.of_model(self.base.text, datasets, threads)
+        except ModelError as error:
+            raise InvalidInput.at("/init_model", str(error)) from error
 
     def kept_bins(self, run: JobRun) -> KeptBins:
         """Return the cache entry of the binned datasets."""
@@ -142,6 +202,25 @@ class TrainingData:
             for role, dataset in others.items()
             for finding in compare(self.training.dataset, dataset, role, threads=threads)
         ]
+
+
+def _fitted_to(base: BaseModel, training: NamedDataset, name: str) -> NamedDataset:
+    """Return the training data with the features and categories of the model to go on from."""
+    there, wanted = training.dataset.feature_names, base.feature_names
+    lacking, added = sorted(set(wanted) - set(there)), sorted(set(there) - set(wanted))
+    if lacking:
+        raise InvalidInput.at("/init_model", f"the training data lack features of {name}: {_some(lacking)}")
+    if added:
+        raise InvalidInput.at(
+            "/init_model",
+            f"{name} does not have features of the training data: {_some(added)};"
+            ' list them in "features": {"leave_out": […]}',
+        )
+    return training.fitted(wanted, base.categories)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
 
 
 def _chosen(training: NamedDataset, job: BoostingJob) -> NamedDataset:

@@ -88,7 +88,7 @@ def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
         on_iteration=watch.on_iteration,
         threads=run.threads,
         kept_bins=data.kept_bins(run),
-        resume=checkpoints.load(),
+        resume=checkpoints.load() or data.start(run.threads),
     )
     with watch.kept_on_stopping():
         watch.finish()
@@ -128,7 +128,7 @@ def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
             feature_names=ranker.feature_names,
             loss=loss_values(spec.loss),
             hyperparameters=values_of(spec.hyperparameters),
-            best_iteration=ranker.best_iteration,
+            best_iteration=ranker.n_trees,
             sha256=hashlib.sha256(text).hexdigest(),
             size_bytes=len(text),
             metrics=judged.evaluation.means if judged else None,

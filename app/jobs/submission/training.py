@@ -28,7 +28,7 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
 
     Raises:
         InvalidInput: For what is wrong with the request.
-        NotFound: When a dataset does not exist.
+        NotFound: When a dataset or the model to go on from does not exist.
         WrongState: When a dataset is not ready.
     """
     parsed, contract = _parsed(request)
@@ -48,6 +48,8 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
         "loss": loss_values(parsed.loss),
         "metrics": list(parsed.followed_metrics),
         "contract": contract.as_json(),
+        # A version of a name stays what it is, an alias moves.
+        "init_model": request.init_model and tx.models.resolve(request.init_model).reference,
     }
     return TrainJob.from_json(spec)
 

@@ -50,6 +50,7 @@ class AsyncJobCalls(AsyncCalls):
         contract: Contract | None = None,
         label_map: Mapping[str, float] | None = None,
         features: FeatureChoiceRequest | None = None,
+        init_model: str | HasId | None = None,
         diagnostics: DiagnosticsRequest | None = None,
         metric_interval: int | None = None,
         seed: int | None = None,
@@ -73,6 +74,7 @@ class AsyncJobCalls(AsyncCalls):
             contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
             label_map: Labels to replace, as text, and what by.
             features: Those that the model has: `{"use": ["bm25"]}` or `{"leave_out": ["clicks"]}`.
+            init_model: A model whose trees come first, by its reference; training goes on from its scores.
             diagnostics: Follow what the papers say of the loss: `{"interval": 10}`.
             metric_interval: Iterations from one measurement to the next.
             seed: Decides every random choice.
@@ -104,6 +106,7 @@ class AsyncJobCalls(AsyncCalls):
             "contract": contract,
             "label_map": label_map,
             "features": features,
+            "init_model": None if init_model is None else id_of(init_model),
             "diagnostics": diagnostics,
             "metric_interval": metric_interval,
             "seed": seed,

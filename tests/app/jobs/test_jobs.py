@@ -199,6 +199,18 @@ def test_an_unknown_model_is_named(
     assert client.get(f"/v1/models/{reference}").status_code == 404
 
 
+def test_the_model_to_go_on_from_is_resolved_at_submission(
+    client: TestClient, train_request: dict[str, Any], add_model: Callable[[str], Model]
+) -> None:
+    """A name stands for its latest version then; one that does not exist is a 404."""
+    add_model("base")
+    created = client.post("/v1/jobs", json=train_request | {"init_model": "base"}).json()
+    add_model("base")
+    assert created["spec"]["init_model"] == "base:1"
+    missing = client.post("/v1/jobs", json=train_request | {"init_model": "base:9"})
+    assert (missing.status_code, missing.json()["detail"]) == (404, "there is no model 'base:9'")
+
+
 def test_jobs_are_listed_by_status_and_kind(client: TestClient, train_request: dict[str, Any]) -> None:
     """Filters combine."""
     train = _submit(client, train_request)["id"]

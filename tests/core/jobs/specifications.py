@@ -22,6 +22,7 @@ TRAINING = {
     "loss": loss_values(seeded(make_loss("listmle"), 7)),
     "hyperparameters": values_of(Hyperparameters(num_leaves=7, monotone_constraints={"bm25": 1})),
     "features": {"leave_out": ["clicks"]},
+    "init_model": "web:2",
     "metrics": ["ndcg@5", "map"],
     "early_stopping": {"metric": "map", "rounds": 3},
     "metric_interval": 2,

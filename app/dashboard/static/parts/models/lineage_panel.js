@@ -3,10 +3,10 @@
  * @module
  */
 import { creator } from "../page/api.js";
-import { datasetPage, modelApi } from "../page/addresses.js";
+import { datasetPage, modelApi, modelPage } from "../page/addresses.js";
 import { h, problemBox, replace } from "../page/dom.js";
 import { followJob, unfinished } from "../jobs/followed_job.js";
-import { short } from "../page/format.js";
+import { counted, short } from "../page/format.js";
 import { foundWords } from "../jobs/job_labels.js";
 import { failureBox } from "../page/loaded.js";
 import { datasetName } from "../page/names.js";
@@ -22,7 +22,7 @@ export function lineagePanel(model) {
     "section",
     { class: "panel lineage" },
     h("div", { class: "panel-head" }, head, h("p", { class: "hint" }, imported ? "It was imported: of what it was made is not known here." : "All that decides its bytes.")),
-    h("dl", { class: "facts wide" }, ...Object.entries(lineage.datasets).map(dataset), checksum),
+    h("dl", { class: "facts wide" }, ...Object.entries(lineage.datasets).map(dataset), lineage.init_model && base(lineage.init_model), checksum),
     h(
       "dl",
       { class: "facts" },
@@ -42,6 +42,10 @@ function fact(name, value) {
 
 function dataset([role, { id, digest }]) {
   return fact(role, [h("a", { href: datasetPage(id) }, datasetName(id)), digest && h("small", {}, "content ", h("code", { class: "digest" }, digest))]);
+}
+
+function base({ id, model, trees }) {
+  return fact("went on from", [h("a", { href: modelPage(id) }, model), h("small", {}, counted(trees, "tree"))]);
 }
 
 function reproduction({ id }) {

@@ -1,0 +1,105 @@
+"""Trainings that go on from a model: its trees come first, and its scores are where the loss begins."""
+
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pytest
+
+from core.data import RankingDataset
+from core.errors import ModelError
+from core.scoring import Forest
+from core.training import Checkpoint, TrainedRanker, TrainingSpec, train
+from tests.core.training.test_resuming import SAMPLING, same, spec_of, until
+from tests.core.training.test_tree_options import Datasets, datasets
+
+__all__ = ["datasets"]
+
+BASE_TREES = 5
+
+
+@pytest.fixture(scope="module")
+def base(datasets: Datasets) -> TrainedRanker:
+    """A model of another loss."""
+    return train(spec_of("mse", num_iterations=BASE_TREES), *datasets)
+
+
+def started(base: TrainedRanker, datasets: Datasets, threads: int = 1) -> Checkpoint:
+    """Return the state before the first iteration."""
+    parts: dict[str, RankingDataset] = dict(zip(("train", "validation"), datasets, strict=True))
+    return Checkpoint.of_model(base.model_text, parts, threads)
+
+
+def trees_of(text: str) -> list[str]:
+    """Return the blocks of the trees, without their numbers."""
+    blocks = text.partition("end of trees")[0].split("Tree=")[1:]
+    return [block.partition("\n")[2].strip() for block in blocks]
+
+
+def going_on(spec: TrainingSpec, base: TrainedRanker, datasets: Datasets, threads: int = 1) -> TrainedRanker:
+    """Train from the model on."""
+    return train(spec, *datasets, resume=started(base, datasets, threads), threads=threads)
+
+
+def test_the_trees_of_the_model_come_first(base: TrainedRanker, datasets: Datasets) -> None:
+    """Byte for byte, and the new ones follow what is left of the loss."""
+    ranker = going_on(spec_of(), base, datasets)
+    assert trees_of(ranker.model_text)[:BASE_TREES] == trees_of(base.model_text)
+    assert (ranker.base_trees, ranker.n_trees) == (BASE_TREES, BASE_TREES + ranker.best_iteration)
+    assert Forest.parse(ranker.model_text).n_trees == ranker.n_trees
+    assert len(ranker.history) == 14
+    assert trees_of(ranker.model_text)[BASE_TREES:] != trees_of(train(spec_of(), *datasets).model_text)
+
+
+def test_it_is_what_a_longer_training_does(datasets: Datasets) -> None:
+    """Five trees and then nine are fourteen: the scores are those of the training that was cut."""
+    short, rest = spec_of("mse", num_iterations=5), spec_of("mse", num_iterations=9)
+    whole = train(spec_of("mse"), datasets[0])
+    parts = {"train": datasets[0]}
+    start = Checkpoint.of_model(train(short, datasets[0]).model_text, parts, 1)
+    ranker = train(rest, datasets[0], resume=start)
+    scores = [Forest.parse(each.model_text).score(datasets[0].features) for each in (whole, ranker)]
+    np.testing.assert_allclose(scores[1], scores[0], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("sampling", [SAMPLING["none"], SAMPLING["all"], {"linear_tree": True}])
+def test_any_cut_and_any_threads_give_the_same_bytes(
+    base: TrainedRanker, datasets: Datasets, sampling: dict[str, Any]
+) -> None:
+    """A checkpoint of such a training knows which trees are the model's."""
+    spec = spec_of(**sampling)
+    whole = going_on(spec, base, datasets)
+    assert same(going_on(spec, base, datasets, threads=3), whole)
+    first = until(2, spec, *datasets, resume=started(base, datasets))
+    assert first.base_trees == BASE_TREES
+    resumed = train(spec, *datasets, resume=until(9, spec, *datasets, resume=first), threads=2)
+    assert same(resumed, whole)
+    assert resumed.base_trees == BASE_TREES
+
+
+@pytest.mark.parametrize("boosting", ["gbdt", "dart"])
+def test_metrics_and_scores_are_those_of_the_whole_model(
+    base: TrainedRanker, datasets: Datasets, boosting: str
+) -> None:
+    """In LightGBM, too."""
+    ranker = going_on(spec_of("mse", boosting=boosting), base, datasets)
+    scores = Forest.parse(ranker.model_text).score(datasets[0].features)
+    theirs = lightgbm.Booster(model_str=ranker.model_text).predict(datasets[0].features, raw_score=True)
+    np.testing.assert_array_equal(scores, theirs)
+    at_best = ranker.history[ranker.best_iteration - 1].values["train"]["loss"]
+    errors = 0.5 * (scores - datasets[0].labels) ** 2
+    assert errors.sum() / datasets[0].n_queries == pytest.approx(at_best)
+
+
+def test_where_nothing_gains_the_model_stays(base: TrainedRanker, datasets: Datasets) -> None:
+    """No empty tree is added."""
+    ranker = going_on(spec_of("mse", min_gain_to_split=1e9), base, datasets)
+    assert trees_of(ranker.model_text) == trees_of(base.model_text)
+    assert (ranker.best_iteration, ranker.history) == (0, [])
+
+
+def test_an_average_of_trees_is_refused(base: TrainedRanker, datasets: Datasets) -> None:
+    """A tree more would change what all others count."""
+    text = base.model_text.replace("\nfeature_names=", "\naverage_output\nfeature_names=")
+    with pytest.raises(ModelError, match="averages its trees"):
+        Checkpoint.of_model(text, {"train": datasets[0]}, 1)
