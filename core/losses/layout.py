@@ -1,7 +1,8 @@
 """One query in working order: ranked, selected, and laid out in label-sorted segments.
 
 Position means place in the layout: first the selected documents, then a gap, then the rest, each segment by
-descending label and, within a label, by rank. The gap and the end of the layout are padded with documents
+descending label and, within a label, by rank. Where all are selected, positions depend on labels alone, and
+documents of a label come in input order. The gap and the end of the layout are padded with documents
 that pull nothing, so that the inner loops may run in whole blocks. What depends on a ranking is held for
 `samples` rankings, one where ranks are hard.
 """
@@ -12,7 +13,7 @@ import numpy as np
 
 from core.jit import bare, compiled, inlined
 from core.losses.exponential import exponentials
-from core.losses.plan import ERR_TARGET, MAP_TARGET, MRR_TARGET, PairwisePlan
+from core.losses.plan import BY_LABELS, BY_ROW, ERR_TARGET, MAP_TARGET, MRR_TARGET, PairwisePlan
 from core.losses.randomness import mix, normal
 from core.losses.rows import BLOCK
 from core.losses.selection import TOP, select
@@ -35,6 +36,7 @@ class Scratch(NamedTuple):
         selected: 1 for selected ranks, else 0.
         deficit: How many documents of each level the top τ lacks.
         level_end: Where each level ends in the selected segment, then in the rest.
+        extremes: Lowest and highest σ s.
         position: Position of each document offset.
         level: Level of the label at each position.
         score: σ s at each position.
@@ -59,6 +61,7 @@ class Scratch(NamedTuple):
     selected: Int64Array
     deficit: Int64Array
     level_end: Int64Array
+    extremes: Float64Array
     position: Int64Array
     level: Int64Array
     score: Float64Array
@@ -88,6 +91,7 @@ def make_scratch(n: int, samples: int) -> Scratch:
         np.empty(n, np.int64),
         np.empty(n, np.int64),
         np.empty(2 * n + 2, np.int64),
+        np.empty(2),
         np.empty(n, np.int64),
         np.empty(padded, np.int64),
         np.empty(padded),
@@ -120,16 +124,14 @@ def _pad(begin: int, samples: int, scratch: Scratch) -> None:
 
 
 @inlined
-def _place(
+def _place_by_rank(
     plan: PairwisePlan, start: int, n: int, n_levels: int, scores: Float64Array, scratch: Scratch
 ) -> int:
     """Lay the documents out by the present ranking; return the number of selected ones."""
     order, selected, ends = scratch.order, scratch.selected, scratch.level_end
     position, level_at, score = scratch.position, scratch.level, scratch.score
-    exponential, value, levels = scratch.exponential, scratch.value, plan.levels
-    gradient, hessian = scratch.gradient, scratch.hessian
-    label_values, discounts, sigma = plan.label_values, plan.discounts, plan.sigma
-    first_rank, first_discount = scratch.rank[0], scratch.discount[0]
+    value, levels = scratch.value, plan.levels
+    label_values, sigma = plan.label_values, plan.sigma
     for slot in range(2 * n_levels):
         ends[slot] = 0
     inside = 0
@@ -143,7 +145,6 @@ def _place(
         size = ends[slot]
         ends[slot] = place
         place += size
-    highest = sigma * scores[start + order[0]]
     for rank in range(np.uint64(n)):
         offset = order[rank]
         level = levels[start + offset]
@@ -154,8 +155,38 @@ def _place(
         level_at[place] = level
         score[place] = sigma * scores[start + offset]
         value[place] = label_values[start + offset]
-        first_rank[place] = np.int64(rank)
-        first_discount[place] = discounts[rank]
+    return inside
+
+
+@inlined
+def _place_by_label(
+    query: int, plan: PairwisePlan, start: int, n: int, n_levels: int, scores: Float64Array, scratch: Scratch
+) -> None:
+    """Lay out documents that are all selected."""
+    ends, position, level_at = scratch.level_end, scratch.position, scratch.level
+    score, value = scratch.score, scratch.value
+    by_label, label_positions, label_values = plan.by_label, plan.label_positions, plan.label_values
+    sigma, first = plan.sigma, np.uint64(start)
+    place = 0
+    for level in range(n_levels):
+        level_stop = plan.level_stops[plan.first_levels[query] + level]
+        ends[level] = level_stop
+        ends[n_levels + level] = n + BLOCK
+        for other in range(np.uint64(place), np.uint64(level_stop)):
+            level_at[other] = level
+        place = level_stop
+    for i in range(np.uint64(n)):
+        row = first + np.uint64(by_label[first + i])
+        score[i] = sigma * scores[row]
+        value[i] = label_values[row]
+        position[i] = label_positions[first + i]
+
+
+@inlined
+def _clear_sums(plan: PairwisePlan, start: int, n: int, inside: int, scratch: Scratch) -> None:
+    """Set the sums of a layout to zero, take its exponentials, and pad it."""
+    score, exponential, position = scratch.score, scratch.exponential, scratch.position
+    gradient, hessian, highest = scratch.gradient, scratch.hessian, scratch.extremes[1]
     for place in range(np.uint64(n + BLOCK)):
         hessian[place] = score[place] - highest
         gradient[place] = 0.0
@@ -166,20 +197,35 @@ def _place(
         scratch.document_weight[position[offset]] = plan.document_weights[start + offset]
     _pad(inside, max(plan.samples, 1), scratch)
     _pad(n + BLOCK, max(plan.samples, 1), scratch)
-    return inside
+
+
+@inlined
+def _find_extremes(start: int, n: int, sigma: float, scores: Float64Array, scratch: Scratch) -> None:
+    lowest, highest = np.inf, -np.inf
+    for row in range(np.uint64(start), np.uint64(start + n)):
+        lowest, highest = min(lowest, scores[row]), max(highest, scores[row])
+    scratch.extremes[0] = sigma * lowest
+    scratch.extremes[1] = sigma * highest
 
 
 @bare
 def _take_ranking(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> None:
-    """Write down what one of several rankings says about each position."""
-    order, selected, position = scratch.order, scratch.selected, scratch.position
-    rank, member, discount = scratch.rank[sample], scratch.member[sample], scratch.discount[sample]
-    for r in range(n):
+    """Write down what a ranking says about each position."""
+    order, position, discounts = scratch.order, scratch.position, plan.discounts
+    rank, discount = scratch.rank[sample], scratch.discount[sample]
+    for r in range(np.uint64(n)):
         place = position[order[r]]
-        rank[place] = r
-        member[place] = selected[r]
-        discount[place] = plan.discounts[r]
+        rank[place] = np.int64(r)
+        discount[place] = discounts[r]
     _sum_target(plan, n, sample, scratch)
+
+
+@bare
+def _take_selection(n: int, sample: int, scratch: Scratch) -> None:
+    """Write down which positions are selected in one of several rankings."""
+    member = scratch.member[sample]
+    for r in range(np.uint64(n)):
+        member[scratch.position[scratch.order[r]]] = scratch.selected[r]
 
 
 @bare
@@ -237,14 +283,17 @@ def _sum_cascade(n: int, sample: int, scratch: Scratch) -> None:
 
 
 @bare
-def _rank_and_select(
-    plan: PairwisePlan, query: int, scores: Float64Array, first: int, n: int, key: int, scratch: Scratch
-) -> None:
-    """Rank the n scores from `first` on and select among the ranks."""
-    selected = scratch.selected
+def _rank(scores: Float64Array, first: int, n: int, scratch: Scratch) -> None:
+    """Rank the n scores from `first` on."""
     rank_descending(
         scores, first, first + n, scratch.order, scratch.spare_order, scratch.weight, scratch.counters
     )
+
+
+@bare
+def _select(plan: PairwisePlan, query: int, n: int, key: int, scratch: Scratch) -> None:
+    """Select among the ranks."""
+    selected = scratch.selected
     if plan.selection == TOP:
         top = min(plan.truncation_level, n)
         selected[:top] = 1
@@ -266,23 +315,42 @@ def _rank_and_select(
 
 
 @bare
+def _draw_rankings(
+    query: int, plan: PairwisePlan, scores: Float64Array, start: int, n: int, key: int, scratch: Scratch
+) -> None:
+    """Rank the scores with noise, and select, once for each sample."""
+    for sample in range(plan.samples):
+        drawn = mix(mix(key, _RANKING_KEY), sample)
+        for i in range(n):
+            scratch.noisy[i] = scores[start + i] + plan.noise * normal(drawn, i)
+        _rank(scratch.noisy, 0, n, scratch)
+        if plan.truncation_level < n:
+            _select(plan, query, n, mix(drawn, _SELECTION_KEY), scratch)
+            _take_selection(n, sample, scratch)
+        _take_ranking(plan, n, sample, scratch)
+
+
+@bare
 def lay_out(query: int, plan: PairwisePlan, scores: Float64Array, iteration: int, scratch: Scratch) -> int:
     """Rank, select and lay out a query; return the number of documents in the selected segment."""
     start, stop = plan.query_boundaries[query], plan.query_boundaries[query + 1]
     n, n_levels = stop - start, plan.level_counts[query]
     key = mix(mix(np.uint64(plan.seed), iteration), query)
-    _rank_and_select(plan, query, scores, start, n, mix(key, _SELECTION_KEY), scratch)
-    if plan.samples == 0:
-        inside: int = _place(plan, start, n, n_levels, scores, scratch)
-        if plan.weighting >= MRR_TARGET:
-            _sum_target(plan, n, 0, scratch)
-        return inside
-    scratch.selected[:n] = 1
-    inside = _place(plan, start, n, n_levels, scores, scratch)
-    for sample in range(plan.samples):
-        drawn = mix(mix(key, _RANKING_KEY), sample)
-        for i in range(n):
-            scratch.noisy[i] = scores[start + i] + plan.noise * normal(drawn, i)
-        _rank_and_select(plan, query, scratch.noisy, 0, n, mix(drawn, _SELECTION_KEY), scratch)
-        _take_ranking(plan, n, sample, scratch)
+    soft = plan.samples > 0
+    all_selected = soft or plan.truncation_level >= n
+    needs_ranks = not soft and plan.weighting not in (BY_ROW, BY_LABELS)
+    if needs_ranks or not all_selected:
+        _rank(scores, start, n, scratch)
+    inside: int = n
+    if all_selected:
+        _place_by_label(query, plan, start, n, n_levels, scores, scratch)
+    else:
+        _select(plan, query, n, mix(key, _SELECTION_KEY), scratch)
+        inside = _place_by_rank(plan, start, n, n_levels, scores, scratch)
+    _find_extremes(start, n, plan.sigma, scores, scratch)
+    _clear_sums(plan, start, n, inside, scratch)
+    if soft:
+        _draw_rankings(query, plan, scores, start, n, key, scratch)
+    elif needs_ranks:
+        _take_ranking(plan, n, 0, scratch)
     return inside

@@ -34,6 +34,7 @@ from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # e^-600 is far from the smallest normal float64 (e^-708), so r and 1 − r keep full precision.
 _WIDEST_SPREAD = 600.0
+_WIDEST_SPREAD_OF_TWO = 300.0  # the same for products of two exponentials
 
 
 class Output(NamedTuple):
@@ -109,14 +110,18 @@ def _weigh(
         rows.weigh_cascade(begin, blocks, v, value, rank[i], rank, before[i], above[i], before, above, weight)
 
 
-@bare
-def _weigh_samples(i: int, begin: int, blocks: int, plan: PairwisePlan, scratch: Scratch) -> None:
+@inlined
+def _weigh_by_samples(
+    i: int, begin: int, blocks: int, plan: PairwisePlan, truncated: bool, scratch: Scratch
+) -> None:
     """Fill the weights averaged over the drawn rankings, in each of which the pair may be selected or not."""
-    weight, part = scratch.weight, scratch.part
-    end = begin + blocks * rows.BLOCK
-    weight[begin:end] = 0.0
+    weight, part, member = scratch.weight, scratch.part, scratch.member
+    rows.weigh_row(begin, blocks, 0.0, weight)
+    if plan.weighting == BY_RANKS and not truncated:
+        rows.add_rank_distances(i, begin, blocks, plan.samples, scratch.discount, weight)
+        rows.multiply_by_labels(begin, blocks, scratch.value[i], scratch.value, plan.samples, weight)
+        return
     for sample in range(plan.samples):
-        member = scratch.member[sample]
         _weigh(
             i,
             begin,
@@ -133,9 +138,11 @@ def _weigh_samples(i: int, begin: int, blocks: int, plan: PairwisePlan, scratch:
             plan.distance_weights,
             part,
         )
-        own = member[i]
-        for j in range(begin, end):
-            weight[j] += part[j] * max(own, member[j]) / plan.samples
+        if truncated:
+            rows.add_selected(begin, blocks, i, member[sample], part, weight)
+        else:
+            rows.add(begin, blocks, part, weight)
+    rows.multiply(begin, blocks, 1.0 / plan.samples, weight)
 
 
 @inlined
@@ -222,15 +229,47 @@ def _partners(
     return (lower_rest, stop) if part == 1 else (stop, stop)
 
 
-@inlined
-def _score_range(inside: int, rest: int, stop: int, score: Float64Array) -> tuple[float, float]:
-    """Return the lowest and the highest σ s."""
-    lowest, highest = np.inf, -np.inf
-    for i in range(inside):
-        lowest, highest = min(lowest, score[i]), max(highest, score[i])
-    for i in range(rest, stop):
-        lowest, highest = min(lowest, score[i]), max(highest, score[i])
-    return lowest, highest
+@bare
+def _visit_pairs_by_rank(
+    inside: int, n: int, n_levels: int, by_two: bool, scratch: Scratch, with_value: bool
+) -> float:
+    """Visit the pairs of plain LambdaRank, two documents of a label at a time; return Σ w φ if asked for."""
+    value, score, exponential, discount = (
+        scratch.value,
+        scratch.score,
+        scratch.exponential,
+        scratch.discount[0],
+    )
+    gradient, hessian, weight = scratch.gradient, scratch.hessian, scratch.weight
+    ends, level_at = scratch.level_end, scratch.level
+    rest, stop = inside + rows.BLOCK, n + rows.BLOCK
+    total = 0.0
+    i = 0 if inside > 0 else rest
+    while i < stop:
+        v, level, last = value[i], level_at[i], inside if i < inside else stop
+        are_two = by_two and i + 1 < last and level_at[i + 1] == level
+        for part in range(2 if i < inside else 1):
+            begin, end = (ends[level], inside) if part == 0 else (ends[n_levels + level], stop)
+            if begin >= end:
+                continue
+            blocks = (end - begin + rows.BLOCK - 1) // rows.BLOCK
+            if are_two:
+                rows.add_rank_gradients_of_two(
+                    i, begin, blocks, v, value, discount, exponential, gradient, hessian
+                )
+            else:
+                d = discount[i]
+                rows.add_rank_gradient(
+                    i, begin, blocks, v, d, value, discount, exponential, gradient, hessian
+                )
+            if with_value and are_two:
+                total += rows.sum_rank_losses_of_two(i, begin, blocks, v, value, discount, score, exponential)
+            elif with_value:
+                rows.weigh_ranks(begin, blocks, v, value, discount[i], discount, weight)
+                total += rows.sum_logistic_near(i, begin, blocks, score, exponential, weight)
+        i += 2 if are_two else 1
+        i = rest if inside <= i < rest else i
+    return total
 
 
 @bare
@@ -247,14 +286,16 @@ def _visit_pairs(
     all_pairs, soft = plan.all_pairs, plan.samples > 0
     a, b, table = plan.rank_factor, plan.distance_factor, plan.distance_weights
     rest, stop = inside + rows.BLOCK, n + rows.BLOCK
-    lowest, highest = _score_range(inside, rest, stop, score)
+    lowest, highest = scratch.extremes[0], scratch.extremes[1]
     near = highest - lowest <= _WIDEST_SPREAD
     smooth = link == LOGISTIC or (link == EXPONENTIAL and highest - lowest <= rows.STEEPEST)
     quick = smooth and near and not exact
     gapped = plan.normalized and highest > lowest
     weighted = len(plan.document_weights) > 0
     plain = not (soft or weighted or plan.normalized or exact)
-    fused = plain and near and link == LOGISTIC and kind == BY_RANKS
+    if plain and near and link == LOGISTIC and kind == BY_RANKS:
+        by_two = highest - lowest <= _WIDEST_SPREAD_OF_TWO
+        return 0.0, _visit_pairs_by_rank(inside, n, n_levels, by_two, scratch, with_value)
     gradients, total = 0.0, 0.0
     for i in range(stop):
         v = value[i]
@@ -267,17 +308,8 @@ def _visit_pairs(
             if begin >= end:
                 continue
             blocks = (end - begin + rows.BLOCK - 1) // rows.BLOCK
-            if fused:
-                d = discount[i]
-                rows.add_rank_gradient(
-                    i, begin, blocks, v, d, value, discount, exponential, gradient, hessian
-                )
-                if with_value:
-                    rows.weigh_ranks(begin, blocks, v, value, d, discount, weight)
-                    total += rows.sum_logistic_near(i, begin, blocks, score, exponential, weight)
-                continue
             if soft:
-                _weigh_samples(i, begin, blocks, plan, scratch)
+                _weigh_by_samples(i, begin, blocks, plan, plan.truncation_level < n, scratch)
             else:
                 _weigh(i, begin, blocks, kind, v, value, rank, discount, before, above, a, b, table, weight)
             _scale_weights(i, begin, end, blocks, weighted, gapped, plan.sigma, scratch)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.losses.bins import balanced_bins
-from core.losses.ranks import label_levels
+from core.losses.ranks import label_levels, label_order
 from core.types import Float64Array, FloatArray, Int32Array, Int64Array
 
 # How a pair's weight depends on the two ranks.
@@ -27,6 +27,10 @@ class PairwisePlan(NamedTuple):
         levels: (n_documents,) level of each document's label in its query, 0 the highest.
         level_counts: (n_queries,) number of levels.
         positive_levels: (n_queries,) number of levels whose label is above 0.
+        by_label: (n_documents,) document offsets in their query by descending label, ties in input order.
+        label_positions: (n_documents,) where each document stands in that order.
+        level_stops: (sum of level_counts,) where each level ends in that order.
+        first_levels: (n_queries,) offsets of the queries into level_stops.
         document_weights: (n_documents,) factors of the pairs whose i the document is; empty where all are 1.
         label_values: (n_documents,) v, the part of a pair's weight that labels decide.
         discounts: 1/D(r) for r = 1..longest query.
@@ -51,6 +55,10 @@ class PairwisePlan(NamedTuple):
     levels: Int32Array
     level_counts: Int64Array
     positive_levels: Int64Array
+    by_label: Int64Array
+    label_positions: Int64Array
+    level_stops: Int64Array
+    first_levels: Int64Array
     document_weights: Float64Array
     label_values: Float64Array
     discounts: Float64Array
@@ -72,13 +80,18 @@ class PairwisePlan(NamedTuple):
 def pairwise_plan(
     labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array, **parts: Any
 ) -> PairwisePlan:
-    """Complete a plan with what every pairwise loss derives from labels: levels and balanced bins."""
+    """Complete a plan with what each pairwise loss derives from labels: levels, their order, bins."""
     levels, level_counts = label_levels(labels, query_boundaries)
-    sizes = np.diff(query_boundaries)
+    sizes, starts = np.diff(query_boundaries), query_boundaries[:-1]
     holds_zero = np.zeros(len(sizes), bool)
     queries = np.repeat(np.arange(len(sizes)), sizes)
     holds_zero[queries[np.asarray(labels) == 0.0]] = True
     reach = np.minimum(sizes, parts["truncation_level"])
+    rows = label_order(labels, query_boundaries)
+    label_positions = np.empty(len(rows), np.int64)
+    label_positions[rows] = np.arange(len(rows)) - np.repeat(starts, sizes)
+    first_levels = np.cumsum(level_counts) - level_counts
+    level_sizes = np.bincount(first_levels[queries] + levels, minlength=int(level_counts.sum()))
     costs = np.where(level_counts > 1, sizes * (reach + 16.0), sizes)
     bin_boundaries = balanced_bins(costs)
     return PairwisePlan(
@@ -88,5 +101,9 @@ def pairwise_plan(
         levels=levels,
         level_counts=level_counts,
         positive_levels=level_counts - holds_zero,
+        by_label=rows - np.repeat(starts, sizes),
+        label_positions=label_positions,
+        level_stops=np.cumsum(level_sizes) - np.repeat(starts, level_counts),
+        first_levels=first_levels,
         **parts,
     )

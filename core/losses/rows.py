@@ -143,6 +143,52 @@ def multiply(begin: int, blocks: int, factor: float, weight: Float64Array) -> No
 
 
 @inlined
+def add(begin: int, blocks: int, part: Float64Array, weight: Float64Array) -> None:
+    """W plus those of one of several rankings."""
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        weight[j] += part[j]
+
+
+@inlined
+def add_selected(
+    begin: int, blocks: int, i: int, member: Float64Array, part: Float64Array, weight: Float64Array
+) -> None:
+    """W plus those of one of several rankings where it selects one of the two documents."""
+    own = member[i]
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        weight[j] += part[j] * max(own, member[j])
+
+
+@inlined
+def add_rank_distances(
+    i: int, begin: int, blocks: int, samples: int, discount: Float64Array, weight: Float64Array
+) -> None:
+    """W plus ρ_ij of each ranking, two rankings at a time."""
+    sample = 0
+    while sample + 1 < samples:
+        first, second = discount[sample], discount[sample + 1]
+        d, d2 = first[i], second[i]
+        for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+            weight[j] += abs(d - first[j]) + abs(d2 - second[j])
+        sample += 2
+    if sample < samples:
+        last = discount[sample]
+        d = last[i]
+        for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+            weight[j] += abs(d - last[j])
+
+
+@inlined
+def multiply_by_labels(
+    begin: int, blocks: int, v: float, value: Float64Array, samples: int, weight: Float64Array
+) -> None:
+    """W (v_i − v_j) / samples."""
+    share = 1.0 / samples
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        weight[j] *= (v - value[j]) * share
+
+
+@inlined
 def divide_by_gap(
     begin: int, blocks: int, s: float, sigma: float, score: Float64Array, weight: Float64Array
 ) -> None:
@@ -300,6 +346,47 @@ def add_rank_gradient(
 
 
 @inlined
+def add_rank_gradients_of_two(
+    i: int,
+    begin: int,
+    blocks: int,
+    v: float,
+    value: Float64Array,
+    discount: Float64Array,
+    exponential: Float64Array,
+    gradient: Float64Array,
+    hessian: Float64Array,
+) -> None:
+    """`add_rank_gradient` of the documents at i and i + 1, of one label and the same partners.
+
+    Their sums of exponentials a and b share a division, 1/a = b/(a b), and their partners are read once.
+    """
+    following = np.uint64(i) + np.uint64(1)
+    e, e2 = exponential[i], exponential[following]
+    d, d2 = discount[i], discount[following]
+    own_gradient, own_hessian, own_gradient2, own_hessian2 = 0.0, 0.0, 0.0, 0.0
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        a, b = e + exponential[j], e2 + exponential[j]
+        inverse = 1.0 / (a * b)
+        inverse_a, inverse_b = inverse * b, inverse * a
+        common = (v - value[j]) * exponential[j]
+        pair_gradient = common * abs(d - discount[j]) * inverse_a
+        pair_gradient2 = common * abs(d2 - discount[j]) * inverse_b
+        pair_hessian = pair_gradient * (e * inverse_a)
+        pair_hessian2 = pair_gradient2 * (e2 * inverse_b)
+        gradient[j] += pair_gradient + pair_gradient2
+        hessian[j] += pair_hessian + pair_hessian2
+        own_gradient += pair_gradient
+        own_hessian += pair_hessian
+        own_gradient2 += pair_gradient2
+        own_hessian2 += pair_hessian2
+    gradient[i] -= own_gradient
+    hessian[i] += own_hessian
+    gradient[following] -= own_gradient2
+    hessian[following] += own_hessian2
+
+
+@inlined
 def sum_logistic(i: int, begin: int, end: int, score: Float64Array, weight: Float64Array) -> float:
     """Σ w ln(1 + e^{−σz})."""
     total = 0.0
@@ -310,12 +397,11 @@ def sum_logistic(i: int, begin: int, end: int, score: Float64Array, weight: Floa
 
 
 @inlined
-def _softplus(own: float, other: float, own_score: float, other_score: float) -> float:
-    """Return ln(1 + e^{−σz}) to 1e-9 from both exponentials and scores, with nothing but arithmetic.
+def _softplus(q: float, own_score: float, other_score: float) -> float:
+    """Return ln(1 + e^{−σz}) to 1e-9 from q = |E_i − E_j| / (E_i + E_j), with nothing but arithmetic.
 
-    With q = |E_i − E_j| / (E_i + E_j) = tanh |σz / 2| it is max(−σz, 0) + ln 2 − ln(1 + q).
+    As q = tanh |σz / 2| it is max(−σz, 0) + ln 2 − ln(1 + q).
     """
-    q = abs(own - other) / (own + other)
     # Least squares at Chebyshev's nodes of [0, 1]; a loop over the coefficients would not be vectorised.
     ln1p = -0.0023178547377218314
     ln1p = ln1p * q + 0.01534189790521561
@@ -339,7 +425,34 @@ def sum_logistic_near(
     total = 0.0
     e, s = exponential[i], score[i]
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
-        total += weight[j] * _softplus(e, exponential[j], s, score[j])
+        q = abs(e - exponential[j]) / (e + exponential[j])
+        total += weight[j] * _softplus(q, s, score[j])
+    return total
+
+
+@inlined
+def sum_rank_losses_of_two(
+    i: int,
+    begin: int,
+    blocks: int,
+    v: float,
+    value: Float64Array,
+    discount: Float64Array,
+    score: Float64Array,
+    exponential: Float64Array,
+) -> float:
+    """`weigh_ranks` and `sum_logistic_near` of the documents at i and i + 1, of one label and partners."""
+    following = np.uint64(i) + np.uint64(1)
+    e, e2 = exponential[i], exponential[following]
+    d, d2 = discount[i], discount[following]
+    s, s2 = score[i], score[following]
+    total = 0.0
+    for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
+        a, b = e + exponential[j], e2 + exponential[j]
+        inverse = 1.0 / (a * b)
+        loss = abs(d - discount[j]) * _softplus(abs(e - exponential[j]) * (inverse * b), s, score[j])
+        loss2 = abs(d2 - discount[j]) * _softplus(abs(e2 - exponential[j]) * (inverse * a), s2, score[j])
+        total += (v - value[j]) * (loss + loss2)
     return total
 
 
