@@ -92,7 +92,7 @@ bench-objectives: develop ## milliseconds of every loss beside LightGBM's object
 	$(BIN)/python -m benchmarks.objectives
 
 .PHONY: bench-training
-bench-training: develop ## milliseconds of a whole boosting iteration, beside lightgbm.train and beside the trees alone
+bench-training: develop ## whole training jobs of a worker, beside lightgbm.train and beside the trees alone
 	$(BIN)/python -m benchmarks.training
 
 .PHONY: bench-quality

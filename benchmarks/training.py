@@ -1,57 +1,75 @@
-"""Milliseconds of a whole boosting iteration: our jobs beside `lightgbm.train`, on three synthetic loads.
+"""Whole training jobs as the worker runs them, beside `lightgbm.train`, on three synthetic loads.
 
 All have the same trees, the same data, and ndcg@5 and ndcg@10 on training and validation data, measured after
-each iteration unless a row says otherwise. The floor is LightGBM with gradients that are not computed and
-without metrics: what the trees alone take. Trainings take turns; a row is the median of their means.
+each iteration unless a row says otherwise. Ours are jobs of a worker in this process: they read stored
+datasets, report to a database and evaluate a test set in the end. The first one of each turn finds nothing in
+the worker's caches, the others find arrays and bins. `lightgbm.train` is given arrays in memory. The floor is
+LightGBM with gradients that are not computed and without metrics: what the trees alone take. Trainings take
+turns; an iteration's time is the median of the means of ten, over all turns.
 """
 
 import argparse
 import os
 import statistics
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import lightgbm
 import numpy as np
-from rich.console import Console
+import structlog
+from rich.console import Console, Group
 from rich.progress import track
 from rich.table import Table
 
 from benchmarks.loads import LOADS, Load
 from benchmarks.objectives import DEFAULT_TRUNCATION, UNTRUNCATED
+from benchmarks.worker import BenchmarkWorker
 from core.data import RankingDataset
 from core.losses import make_loss
-from core.training import TrainingSpec, boosting, train, training_spec, warm_up
+from core.training import boosting, training_spec
+from core.warm_up import warm_up
 
 METRICS = ["ndcg@5", "ndcg@10"]
 BUILT_IN_30, BUILT_IN, FLOOR = (
-    "LightGBM lambdarank, truncation 30",
-    "LightGBM lambdarank, un-truncated",
-    "LightGBM, fixed gradients, no metrics",
+    "lightgbm.train, truncation 30",
+    "lightgbm.train, un-truncated",
+    "floor: gradients at hand, no metrics",
 )
 OURS, OURS_WITHOUT_LOSS, OURS_SELDOM = (
-    "ours, lambdarank un-truncated",
-    "ours, without the loss curve",
-    "ours, metric_interval 10",
+    "our job, un-truncated",
+    "our job without the loss curve",
+    "our job with metric_interval 10",
 )
+# Of which one is measured where the metric interval is as much.
+_TEN = 10
+_COLUMNS = 110
+Datasets = tuple[RankingDataset, RankingDataset]
 
 
 @dataclass
 class Timing:
-    """Times of one kind of training.
+    """Times of one kind of training over all turns.
 
     Attributes:
-        first: Seconds from the call to the end of the first iteration, binning included.
-        iterations: Mean milliseconds of the further iterations.
+        first: Seconds to the end of the first iteration, with all that precedes it.
+        iterations: Mean milliseconds of each ten further iterations.
+        parts: Milliseconds of an iteration by part, of jobs alone.
+        findings: Seconds that compare the datasets of a job with each other.
+        ends: Seconds from the last iteration to the success of a job.
     """
 
     first: list[float] = field(default_factory=list)
     iterations: list[float] = field(default_factory=list)
+    parts: list[Mapping[str, float]] = field(default_factory=list)
+    findings: list[float] = field(default_factory=list)
+    ends: list[float] = field(default_factory=list)
 
     @contextmanager
     def watching(self) -> Iterator[Callable[[], None]]:
@@ -59,7 +77,12 @@ class Timing:
         moments = [time.perf_counter()]
         yield lambda: moments.append(time.perf_counter())
         self.first.append(moments[1] - moments[0])
-        self.iterations.append(1e3 * statistics.mean(np.diff(moments[1:])))
+        self.add_iterations((1e3 * np.diff(moments[1:])).tolist())
+
+    def add_iterations(self, milliseconds: list[float]) -> None:
+        """Add a training's iterations after the first."""
+        tens = range(0, max(len(milliseconds) - _TEN + 1, 1), _TEN)
+        self.iterations += [statistics.mean(milliseconds[start : start + _TEN]) for start in tens]
 
 
 def judged(load: Load, seed: int) -> RankingDataset:
@@ -70,17 +93,29 @@ def judged(load: Load, seed: int) -> RankingDataset:
     )
 
 
-def ours(
-    spec: TrainingSpec, data: tuple[RankingDataset, RankingDataset], threads: int, timing: Timing
-) -> None:
-    """Train as the worker does."""
-    with timing.watching() as iteration_ended:
-        train(spec, *data, on_iteration=lambda _report, _snapshot: iteration_ended(), threads=threads)
+def ours(worker: BenchmarkWorker, spec: Mapping[str, Any], timing: Timing) -> None:
+    """Carry out a training job."""
+    times = worker.train(spec)
+    timing.first.append(times.first_seconds)
+    timing.add_iterations(times.iteration_milliseconds)
+    timing.parts.append(times.parts_milliseconds)
+    timing.findings.append(times.findings_seconds)
+    timing.ends.append(times.end_seconds)
 
 
-def theirs(
-    parameters: dict[str, Any], rounds: int, data: tuple[RankingDataset, RankingDataset], timing: Timing
-) -> None:
+def ours_anew(worker: BenchmarkWorker, spec: Mapping[str, Any], timing: Timing) -> None:
+    """Carry out a training job with empty caches."""
+    worker.clear_caches()
+    ours(worker, spec, timing)
+
+
+def ours_without_loss(worker: BenchmarkWorker, spec: Mapping[str, Any], timing: Timing) -> None:
+    """Carry out a training job that does not measure its loss."""
+    with mock.patch.object(boosting._Training, "_loss", return_value=0.0):
+        ours(worker, spec, timing)
+
+
+def theirs(parameters: dict[str, Any], rounds: int, data: Datasets, timing: Timing) -> None:
     """Train by `lightgbm.train`."""
     with timing.watching() as iteration_ended:
         binned: list[lightgbm.Dataset] = []
@@ -97,9 +132,7 @@ def theirs(
         lightgbm.train(parameters, binned[0], rounds, binned, callbacks=[lambda _: iteration_ended()])
 
 
-def floor(
-    parameters: dict[str, Any], rounds: int, data: tuple[RankingDataset, RankingDataset], timing: Timing
-) -> None:
+def floor(parameters: dict[str, Any], rounds: int, data: Datasets, timing: Timing) -> None:
     """Grow trees from gradients that are at hand."""
     train_data = data[0]
     objective = make_loss("lambdarank").prepare(train_data.labels, train_data.query_boundaries)
@@ -112,55 +145,70 @@ def floor(
             iteration_ended()
 
 
-def measure(load: Load, threads: int, rounds: int, turns: int) -> Table:
+def measure(load: Load, worker: BenchmarkWorker, threads: int, rounds: int, turns: int) -> Group:
     """Measure one load."""
-    data = judged(load, 0), judged(replace(load, n_queries=load.n_queries // 3), 1)
+    third = replace(load, n_queries=load.n_queries // 3)
+    data = judged(load, 0), judged(third, 1)
+    trained_on, validated_on, tested_on = (
+        worker.add(f"{load.name}-{role}", dataset)
+        for role, dataset in zip(("train", "validation", "test"), (*data, judged(third, 2)), strict=True)
+    )
     request = {
         "loss": {"name": "lambdarank"},
         "hyperparameters": {"num_iterations": rounds, "num_leaves": 64},
         "metrics": METRICS,
     }
-    spec, seldom = training_spec(request), training_spec({**request, "metric_interval": 10})
+    job = {
+        **request,
+        "model_name": f"load-{load.name.lower()}",
+        "dataset_id": trained_on,
+        "validation": {"dataset_id": validated_on},
+        "test_dataset_id": tested_on,
+    }
+    spec = training_spec(request)
     common = spec.hyperparameters.lightgbm(spec.seed, threads)
     built_in = {**common, "objective": "lambdarank", "metric": "ndcg", "eval_at": [5, 10]}
-
-    def without_loss(timing: Timing) -> None:
-        with mock.patch.object(boosting._Training, "_loss", return_value=0.0):
-            ours(spec, data, threads, timing)
-
+    truncated = {**built_in, "lambdarank_truncation_level": DEFAULT_TRUNCATION}
+    whole = {**built_in, "lambdarank_truncation_level": UNTRUNCATED}
     ways: dict[str, Callable[[Timing], None]] = {
         FLOOR: partial(floor, common, rounds, data),
-        BUILT_IN_30: partial(
-            theirs, {**built_in, "lambdarank_truncation_level": DEFAULT_TRUNCATION}, rounds, data
-        ),
-        BUILT_IN: partial(theirs, {**built_in, "lambdarank_truncation_level": UNTRUNCATED}, rounds, data),
-        OURS: partial(ours, spec, data, threads),
-        OURS_WITHOUT_LOSS: without_loss,
-        OURS_SELDOM: partial(ours, seldom, data, threads),
+        BUILT_IN_30: partial(theirs, truncated, rounds, data),
+        BUILT_IN: partial(theirs, whole, rounds, data),
+        OURS: partial(ours_anew, worker, job),
+        OURS_WITHOUT_LOSS: partial(ours_without_loss, worker, job),
+        OURS_SELDOM: partial(ours, worker, {**job, "metric_interval": 10}),
     }
     timings = {name: Timing() for name in ways}
     for _ in track(range(turns), f"load {load.name}", transient=True):
         for name, way in ways.items():
             way(timings[name])
-    return _table(load, threads, timings)
+    return _tables(load, threads, timings)
 
 
-def _table(load: Load, threads: int, timings: dict[str, Timing]) -> Table:
-    table = Table(title=f"load {load.name} ({load.like}-like), {threads} threads of {os.cpu_count()} cores")
-    for column in (
-        "training",
-        "ms an iteration",
-        "beside truncation 30",
-        "beside the floor",
-        "s to the first",
+def _tables(load: Load, threads: int, timings: dict[str, Timing]) -> Group:
+    load_average = os.getloadavg()[1]
+    title = f"load {load.name}, {load.like}-like: {threads} threads of {os.cpu_count()} cores"
+    iterations = Table(title=f"{title}, load average {load_average:.1f}", title_justify="left")
+    jobs = Table(title="seconds", title_justify="left")
+    for table, columns in (
+        (iterations, ("ms an iteration", "tree", "objective", "metrics", "to truncation 30", "to the floor")),
+        (jobs, ("to the first iteration", "of findings", "from the last to the end")),
     ):
-        table.add_column(column, justify="left" if column == "training" else "right")
+        table.add_column("training", no_wrap=True)
+        for column in columns:
+            table.add_column(column, justify="right")
     medians = {name: statistics.median(timing.iterations) for name, timing in timings.items()}
     for name, timing in timings.items():
         own = medians[name]
+        parts = (_median([one[part] for one in timing.parts]) for part in ("tree", "objective", "metrics"))
         ratios = (f"{own / medians[other]:.2f}" for other in (BUILT_IN_30, FLOOR))
-        table.add_row(name, f"{own:.1f}", *ratios, f"{statistics.median(timing.first):.2f}")
-    return table
+        iterations.add_row(name, f"{own:.1f}", *parts, *ratios)
+        jobs.add_row(name, *(_median(values, 2) for values in (timing.first, timing.findings, timing.ends)))
+    return Group(iterations, jobs)
+
+
+def _median(values: list[float], digits: int = 1) -> str:
+    return f"{statistics.median(values):.{digits}f}" if values else ""
 
 
 def main() -> None:
@@ -173,11 +221,16 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3, help="trainings of each row")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())  # no log lines between the tables
     warm_up()
     console = Console()
-    for load in LOADS:
-        if load.name in options.loads:
-            console.print(measure(load, options.threads, options.iterations, options.turns))
+    console.width = max(console.width, _COLUMNS)
+    with tempfile.TemporaryDirectory(prefix="rankery-bench-") as folder:
+        worker = BenchmarkWorker(Path(folder), options.threads)
+        for load in LOADS:
+            if load.name in options.loads:
+                console.print(measure(load, worker, options.threads, options.iterations, options.turns))
+        worker.close()
 
 
 if __name__ == "__main__":
