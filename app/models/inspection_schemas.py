@@ -39,6 +39,9 @@ class DependencePoint(Response):
     """The scores at a value of the feature."""
 
     value: float
+    text: str | None = Field(
+        None, description="Of a category, whose `value` is its code", exclude_if=lambda text: text is None
+    )
     share: float = Field(description="Share of the documents with a finite value that have no larger one")
 
 
@@ -174,7 +177,9 @@ class TreeSplit(ResponseModel):
     threshold: float | None = Field(
         description="Null for categories, and where it is infinite: only missing values are told from others"
     )
-    categories: list[int] | None = Field(description="Those that go left; null where there is a threshold")
+    categories: list[int | str] | None = Field(
+        description="Those that go left, by text where the model has it; null where there is a threshold"
+    )
     missing: Literal["none", "zero", "nan"] = Field(
         description="What is missing: `nan`, `zero` (NaN included), or `none` where NaN counts as 0"
     )

@@ -1,8 +1,9 @@
 """Scoring requests and their answers."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, GetCoreSchemaHandler, Tag
+from pydantic_core import CoreSchema
 
 from app.http.schemas import RequestModel, ResponseModel
 
@@ -18,7 +19,17 @@ def _features_form(value: Any) -> str | None:
     return "array" if isinstance(value, list) else None
 
 
-FeatureValue = float | str | None
+class _OneProblem:
+    """Report a value of another type once, not once for each type that it might be."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema: Any = handler(source)
+        schema["schema"]["custom_error_type"] = "feature_value"
+        schema["schema"]["custom_error_message"] = "must be a finite number, the text of a category, or null"
+        return cast("CoreSchema", schema)
+
+
+FeatureValue = Annotated[float | str | None, _OneProblem()]
 Features = Annotated[
     # One mistake a document is told: each of a million values may be one.
     Annotated[dict[str, FeatureValue], Field(fail_fast=True), Tag("object")]

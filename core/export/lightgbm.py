@@ -33,6 +33,17 @@ class LightGbm(Target):
         """Read it again."""
         return Nodes.of(ModelText.read(content))
 
+    def notes(self, source: Source, content: bytes) -> list[str]:
+        """Say how categories are given."""
+        names = [source.features[column] for column in source.text.categories]
+        if not names:
+            return []
+        return [
+            f"Values of {', '.join(names)} are positions in the lists of pandas_categorical, the last line,"
+            " also in the golden vectors. LightGBM's Python package reads it: DataFrames hold the values"
+            " themselves, in columns of type category."
+        ]
+
     def instructions(self, source: Source) -> str:
         """Show it in Python."""
         return f"""\

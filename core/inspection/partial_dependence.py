@@ -1,12 +1,14 @@
 """Partial dependence: how a model's scores follow one feature while all others stay as they are."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from core.data import RankingDataset
+from core.data.categories import Categories
 from core.inspection.shuffling import shuffle
 from core.scoring import Forest
 from core.types import Float32Array, Int64Array
@@ -68,12 +70,17 @@ class PartialDependence:
     missing_share: float
     percentiles: list[float]
 
-    def as_json(self, feature_names: tuple[str, ...]) -> dict[str, Any]:
-        """Return it with the feature's name, point by point."""
-        points = [
+    def as_json(
+        self, feature_names: tuple[str, ...], categories: Mapping[int, Categories] = MappingProxyType({})
+    ) -> dict[str, Any]:
+        """Return it with the feature's name, point by point, of a category with the text of each value."""
+        points: list[dict[str, Any]] = [
             {"value": value, "share": share, **asdict(response)}
             for value, share, response in zip(self.values, self.shares, self.responses, strict=True)
         ]
+        if self.feature in categories:
+            texts = categories[self.feature].texts(np.array(self.values))
+            points = [{**point, "text": text} for point, text in zip(points, texts, strict=True)]
         missing = self.missing and {"share": self.missing_share, **asdict(self.missing)}
         return {
             "feature": feature_names[self.feature],

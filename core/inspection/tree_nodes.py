@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from core.data.categories import Categories
 from core.errors import InvalidInput
 from core.scoring.model_text import ModelText
 from core.scoring.tree import CATEGORICAL, Tree
@@ -59,7 +60,8 @@ class Split:
         feature: Name of the feature.
         decision: Goes left what is `<=` the threshold, or `in` the categories.
         threshold: None where it is infinite and only missing values are told from others, and for categories.
-        categories: Those that go left; None where there is a threshold.
+        categories: Those that go left, by text where the model has it, else by code; None where there is a
+            threshold.
         missing: What is missing: `nan`, `zero` (NaN included), or `none` where NaN counts as 0.
         missing_goes: To which side; None where nothing is missing.
         gain: By how much the split reduced the training loss.
@@ -75,7 +77,7 @@ class Split:
     feature: str
     decision: Literal["<=", "in"]
     threshold: float | None
-    categories: tuple[int, ...] | None
+    categories: tuple[int | str, ...] | None
     missing: Literal["none", "zero", "nan"]
     missing_goes: Side | None
     gain: float
@@ -105,7 +107,7 @@ def tree_nodes(
     tree = text.trees[index]
     if not 0 <= root < max(1, len(tree.left)):
         raise InvalidInput.at("/root", f"the tree has {_counted(len(tree.left), 'split')}, counted from 0")
-    reader = _Reader(tree, feature_names)
+    reader = _Reader(tree, feature_names, text.categories)
     return reader.node(root if len(tree.left) else -1, depth)
 
 
@@ -114,8 +116,10 @@ def _counted(number: int, what: str) -> str:
 
 
 class _Reader:
-    def __init__(self, tree: Tree, feature_names: tuple[str, ...]) -> None:
-        self._tree, self._names = tree, feature_names
+    def __init__(
+        self, tree: Tree, feature_names: tuple[str, ...], categories: Mapping[int, Categories]
+    ) -> None:
+        self._tree, self._names, self._known = tree, feature_names, categories
         self._leaves_below = _leaves_below(tree)
 
     def node(self, number: int, depth: int) -> Split | Leaf:
@@ -138,7 +142,7 @@ class _Reader:
             feature=self._names[tree.features[split]],
             decision="in" if categorical else "<=",
             threshold=None if categorical or np.isinf(threshold) else threshold,
-            categories=self._categories(int(threshold)) if categorical else None,
+            categories=self._categories(int(tree.features[split]), int(threshold)) if categorical else None,
             missing=missing,
             missing_goes=None if missing == "none" else goes,
             gain=float(tree.gains[split]),
@@ -148,9 +152,11 @@ class _Reader:
             right=right,
         )
 
-    def _categories(self, place: int) -> tuple[int, ...]:
+    def _categories(self, feature: int, place: int) -> tuple[int | str, ...]:
         bits = np.unpackbits(self._tree.categories[place].view(np.uint8), bitorder="little")
-        return tuple(np.flatnonzero(bits).tolist())
+        codes = np.flatnonzero(bits)
+        texts = self._known.get(feature, Categories(())).texts(codes.astype(np.float64))
+        return tuple(code if text is None else text for code, text in zip(codes.tolist(), texts, strict=True))
 
     def _leaf(self, leaf: int) -> Leaf:
         documents = int(self._tree.leaf_counts[leaf]) or None

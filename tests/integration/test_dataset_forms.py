@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import lightgbm
+import pandas
 import pytest
 
 from rankery.client import Client, Dataset, Job
+from rankery.client.arguments import Columns
 from rankery.errors import JobFailed
 from tests.integration.requests import known
 
@@ -154,3 +157,48 @@ def test_document_weights_reach_the_loss(client: Client, table: Dataset, tmp_pat
     jobs = [_trained(client, dataset.id, **changes) for dataset in (table, unweighted)]
     one, other = (job.model() for job in jobs)
     assert one.sha256 != other.sha256
+
+
+def test_a_category_goes_from_csv_to_a_ranking_by_text(client: Client, tmp_path: Path) -> None:
+    """The scores by text are those that LightGBM's own Booster gives with the exported model.
+
+    The test set has the same brands in another order, so other codes, and one brand more.
+    """
+    brands = ("acme", "Zürich", "neo", "omni")
+    header = "label,query_id,docid,age,brand"
+
+    def lines(order: tuple[str, ...], queries: range) -> list[str]:
+        return [
+            f"{2 * (order[(query + document) % 4] in ('acme', 'neo'))},q{query},d{document},{document % 3},"
+            f"{order[(query + document) % 4]}"
+            for query in queries
+            for document in range(8)
+        ]
+
+    columns: Columns = {"categorical_features": ["brand"]}
+    ids = []
+    for name, order, queries in (("train", brands, range(30)), ("test", brands[::-1], range(30, 40))):
+        path = tmp_path / f"{name}.csv"
+        extra = ["0,q99,d1,1,new", "2,q99,d2,1,acme"] if name == "test" else []
+        path.write_text("\n".join([header, *lines(order, queries), *extra]) + "\n")
+        ids.append(_ready(client.upload_dataset(path, columns=columns)).id)
+    shape = {"num_iterations": 4, "min_data_in_leaf": 5, "min_data_per_group": 5}
+    job = _trained(client, ids[0], model_name="brands", test_dataset_id=ids[1], hyperparameters=shape)
+    assert [finding.code for finding in known(job.findings) if finding.code == "unseen-categories"]
+    model = client.model(job.made("model_id"))
+    booster = lightgbm.Booster(model_str=model.export("lightgbm", tmp_path / "model.txt").read_text())
+    assert booster.pandas_categorical == [list(brands)]
+    asked = [*brands, "new", None]
+    known_brands = [brand if brand in brands else None for brand in asked]
+    frame = pandas.DataFrame({"age": [1.0] * 6, "brand": pandas.Categorical(known_brands, categories=brands)})
+    expected = dict(zip(asked, booster.predict(frame, raw_score=True), strict=True))
+    documents = [{"id": str(brand), "features": {"age": 1, "brand": brand}} for brand in asked]
+    (ranked,) = client.rank(model, [{"id": "q", "documents": documents}]).queries
+    assert {each.id: each.score for each in ranked.ranking} == {
+        str(b): score for b, score in expected.items()
+    }
+    texts = pandas.DataFrame({"age": [1.0] * 6, "brand": pandas.Categorical(asked)})
+    by_frame = client.rank(model, texts)
+    assert {
+        asked[row]: score for row, score in zip(by_frame["row"], by_frame["score"], strict=True)
+    } == expected

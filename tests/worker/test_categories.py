@@ -1,5 +1,6 @@
 """Jobs on datasets with categories: whatever codes a dataset has, a model sees its own."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import lightgbm
@@ -8,6 +9,7 @@ import pytest
 
 from core.data import RankingDataset
 from core.data.fitting import fit_features
+from core.inspection.tree_nodes import Leaf, Split, tree_nodes
 from core.store import Job
 from tests.core.training.test_categories import BRANDS, categorical_dataset
 from tests.worker.test_inspection import ASKED as INSPECTION
@@ -146,3 +148,35 @@ def test_imported_models_keep_their_categories(workshop: Workshop) -> None:
     assert (
         fit_features(reordered(dataset), model.feature_names, model.categories).categories == model.categories
     )
+
+
+def test_inspections_show_texts(workshop: Workshop) -> None:
+    """Splits and partial dependence name categories by their texts."""
+    train_id = workshop.add(categorical_dataset(), "train")
+    model_id = workshop.trained(train_id, hyperparameters=GROWN)["model_id"]
+    job = use(workshop, "inspect", train_id, model_id)
+    assert job.result is not None
+    with workshop.store.read() as tx:
+        followed = tx.inspections.get(job.result["inspection_id"]).partial_dependence
+    for each in followed:
+        expected = (
+            [BRANDS[int(point["value"])] for point in each["points"]] if each["feature"] == "brand" else []
+        )
+        assert [point["text"] for point in each["points"] if "text" in point] == expected
+    assert "brand" in [each["feature"] for each in followed]
+    model = load_model(workshop.store, model_id)
+    asked = [
+        node.categories
+        for index in range(len(model.text.trees))
+        for node in _splits(tree_nodes(model.text, index, model.feature_names))
+        if node.feature == "brand"
+    ]
+    assert asked
+    assert all(set(categories or ()) <= set(BRANDS) for categories in asked)
+
+
+def _splits(node: Split | Leaf | None) -> Iterator[Split]:
+    if isinstance(node, Split):
+        yield node
+        yield from _splits(node.left)
+        yield from _splits(node.right)

@@ -75,7 +75,7 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
             within=spec.within,
             seed=seed,
             importance=[each.as_json(names) for each in importance],
-            partial_dependence=[each.as_json(names) for each in dependence],
+            partial_dependence=[each.as_json(names, model.text.categories) for each in dependence],
             findings=findings,
             sample=min(asked.sample, dataset.n_documents),
         )

@@ -4,10 +4,10 @@
  * @module
  */
 import { h, replace, setAttribute, setText } from "../page/dom.js";
-import { count, metric, percent, short } from "../page/format.js";
+import { count, metric, percent } from "../page/format.js";
 import { failureBox } from "../page/loaded.js";
 import { metricTabs } from "../measuring/metric_tabs.js";
-import { dependenceLayout, dependenceTraces, middleOf, scoresOf } from "./dependence_plot.js";
+import { dependenceLayout, dependenceTraces, middleOf, scoresOf, valueOf } from "./dependence_plot.js";
 import { loadPlotly, onThemeChange, theme } from "../figures/plotly.js";
 
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset+autosize" };
@@ -97,7 +97,7 @@ export function dependencePanel(node, wanted, told) {
 }
 
 function summary({ feature, points, missing }) {
-  const ends = points.length ? `from ${metric(points[0].mean)} at ${short(points[0].value)} to ${metric(points.at(-1).mean)} at ${short(points.at(-1).value)}` : "no value";
+  const ends = points.length ? `from ${metric(points[0].mean)} at ${valueOf(points[0])} to ${metric(points.at(-1).mean)} at ${valueOf(points.at(-1))}` : "no value";
   return `Mean score as ${feature} grows: ${ends}${missing ? `; ${metric(missing.mean)} where it is missing` : ""}.`;
 }
 
@@ -111,7 +111,7 @@ function table({ feature, points, missing }) {
       "table",
       {},
       h("thead", {}, h("tr", {}, ...head.map((label, index) => h("th", { scope: "col", class: index && "number" }, label)))),
-      h("tbody", {}, missing && row("missing", `${percent(missing.share, 1)} lack it`, missing), ...points.map((point) => row(short(point.value), percent(point.share, 1), point))),
+      h("tbody", {}, missing && row("missing", `${percent(missing.share, 1)} lack it`, missing), ...points.map((point) => row(valueOf(point), percent(point.share, 1), point))),
     ),
   );
 }

@@ -28,10 +28,15 @@ export function scoresOf(all) {
   return [least - margin, largest + margin];
 }
 
+/** A value as people know it: a category by its text. @param {{value: number, text?: string | null}} point */
+export function valueOf({ value, text }) {
+  return text ?? short(value);
+}
+
 /** @param {any} found @param {"values" | "ranks"} axis */
 export function dependenceTraces({ feature, points, missing, percentiles }, axis, colours) {
   const x = points.map(({ value, share }) => (axis === "ranks" ? share : value));
-  const words = points.map(({ value, share }) => `${literal(feature)} ${short(value)}, ${percent(share, 1)} up to it`);
+  const words = points.map((point) => `${literal(feature)} ${literal(valueOf(point))}, ${percent(point.share, 1)} up to it`);
   const edge = (name) => ({ x, y: points.map((point) => point[name]), mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false });
   const single = points.length === 1;
   return [
@@ -81,7 +86,7 @@ export function dependenceLayout({ feature, points, missing, percentiles }, axis
 function ranked(points) {
   const step = Math.max(1, Math.ceil(points.length / MOST_TICKS));
   const told = points.filter((_, index) => index % step === 0);
-  return { tickvals: told.map(({ share }) => share), ticktext: told.map(({ value }) => short(value)) };
+  return { tickvals: told.map(({ share }) => share), ticktext: told.map((point) => literal(valueOf(point))) };
 }
 
 /** A colour of the style sheets, as #rrggbb, made transparent. */

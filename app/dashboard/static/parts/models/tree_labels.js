@@ -12,7 +12,7 @@ import { count, counted, percent, short } from "../page/format.js";
  * @property {string} [feature]
  * @property {"<=" | "in"} [decision]
  * @property {number | null} [threshold]
- * @property {number[] | null} [categories]
+ * @property {(number | string)[] | null} [categories]
  * @property {"none" | "zero" | "nan"} [missing]
  * @property {"left" | "right" | null} [missing_goes]
  * @property {number} [gain]
