@@ -95,6 +95,10 @@ bench-objectives: develop ## milliseconds of every loss beside LightGBM's object
 bench-training: develop ## whole training jobs of a worker, beside lightgbm.train and beside the trees alone
 	$(BIN)/python -m benchmarks.training
 
+.PHONY: bench-quantised
+bench-quantised: develop ## speed and NDCG@10 of quantised gradients, goss and dart, on a synthetic load and on FILES="TRAIN TEST …"
+	$(BIN)/python -m benchmarks.quantised $(FILES)
+
 .PHONY: bench-quality
 bench-quality: develop ## every loss through the API beside LightGBM's own, on TRAIN= and TEST= files
 	$(BIN)/python -m benchmarks.quality $(TRAIN) $(TEST)

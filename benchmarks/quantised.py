@@ -1,0 +1,151 @@
+"""Speed and NDCG@10 of quantised gradients, goss and dart beside exact gradients.
+
+On synthetic loads, and on pairs of files for training and test. An iteration's time is processor time, on one
+thread unless told otherwise, and the median of all iterations. NDCG differences are tested by Fisher's
+randomisation test over the test queries, pooled over seeds by their means.
+"""
+
+import argparse
+import statistics
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from benchmarks.loads import LOADS
+from benchmarks.training import judged
+from core.data import RankingDataset, read_dataset
+from core.data.fitting import fit_features
+from core.evaluation.randomisation import randomisation_p_values
+from core.metrics import parse_metric
+from core.scoring import Forest
+from core.training import train, training_spec, warm_up
+from core.types import Float64Array
+
+EXACT = "exact gradients"
+WAYS: dict[str, dict[str, Any]] = {
+    EXACT: {},
+    "quantised, 4 steps, rounded at random": {"use_quantized_grad": True},
+    "quantised, 16 steps, rounded at random": {"use_quantized_grad": True, "num_grad_quant_bins": 16},
+    "quantised, 4 steps, nearest, leaves renewed": {
+        "use_quantized_grad": True,
+        "stochastic_rounding": False,
+        "quant_train_renew_leaf": True,
+    },
+    "quantised, 16 steps, nearest, leaves renewed": {
+        "use_quantized_grad": True,
+        "stochastic_rounding": False,
+        "quant_train_renew_leaf": True,
+        "num_grad_quant_bins": 16,
+    },
+    "goss": {"data_sample_strategy": "goss"},
+    "dart": {"boosting": "dart"},
+}
+
+
+@dataclass
+class Measured:
+    """What is measured of one way.
+
+    Attributes:
+        milliseconds: Processor time of each iteration of all trainings but their first ones.
+        values: (n_queries,) NDCG@10 of the test queries, one a training.
+    """
+
+    milliseconds: list[float] = field(default_factory=list)
+    values: list[Float64Array] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        """Return the median time of an iteration."""
+        return statistics.median(self.milliseconds)
+
+    @property
+    def mean(self) -> Float64Array:
+        """Return the mean of each query over the trainings, where NDCG is defined."""
+        values = np.mean(self.values, axis=0)
+        return np.asarray(values[np.isfinite(values)])
+
+
+def measure(
+    name: str, data: tuple[RankingDataset, RankingDataset], asked: dict[str, Any], seeds: int, threads: int
+) -> Table:
+    """Train in every way, once a seed, and compare with exact gradients."""
+    found = {way: Measured() for way in WAYS}
+    for seed in track(range(seeds), name, transient=True):
+        for way, options in WAYS.items():
+            spec = training_spec(
+                {
+                    "loss": {"name": "lambdarank"},
+                    # Queries are drawn, so that seeds tell how far chance moves exact gradients, too.
+                    "hyperparameters": asked | {"query_fraction": 0.9} | options,
+                    "metrics": ["ndcg@10"],
+                    "metric_interval": asked["num_iterations"],
+                    "seed": seed,
+                }
+            )
+            moments: list[float] = []
+            ranker = train(
+                spec,
+                data[0],
+                on_iteration=lambda *_, at=moments: at.append(time.process_time()),
+                threads=threads,
+            )
+            found[way].milliseconds += (1e3 * np.diff(moments)).tolist()
+            test = data[1]
+            scores = Forest.parse(ranker.model_text).score(test.features, threads)
+            found[way].values.append(parse_metric("ndcg@10")(scores, test.labels, test.query_boundaries))
+    return _table(name, data, seeds, found)
+
+
+def _table(
+    name: str, data: tuple[RankingDataset, RankingDataset], seeds: int, found: dict[str, Measured]
+) -> Table:
+    table = Table(title=f"{name}: {data[0].n_documents:,} documents, {seeds} seeds")
+    for column in ("way", "ms an iteration", "speed-up", "NDCG@10", "difference", "p"):
+        table.add_column(column, justify="left" if column == "way" else "right")
+    exact = found[EXACT]
+    for way, measured in found.items():
+        differences = measured.mean - exact.mean
+        (p,) = randomisation_p_values(differences[:, None], 10_000)
+        table.add_row(
+            way,
+            f"{measured.median:.1f}",
+            f"{exact.median / measured.median:.2f}",
+            f"{measured.mean.mean():.4f}",
+            "" if way == EXACT else f"{differences.mean():+.4f}",
+            "" if way == EXACT else f"{p:.3f}",
+        )
+    return table
+
+
+def main() -> None:
+    """Measure loads and files."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="*", type=Path, help="pairs: TRAIN TEST …")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--iterations", type=int, default=100)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--load", choices=[load.name for load in LOADS], nargs="*", default=["W"])
+    given = parser.parse_args()
+    warm_up()
+    console = Console(width=130)
+    for load in LOADS:
+        if load.name in given.load:
+            data = judged(load, 0), judged(replace(load, n_queries=load.n_queries // 3), 1)
+            asked = {"num_iterations": given.iterations, "num_leaves": 64}
+            console.print(measure(f"{load.name} ({load.like})", data, asked, given.seeds, given.threads))
+    for train_file, test_file in zip(given.files[::2], given.files[1::2], strict=True):
+        training = read_dataset(train_file)
+        data = training, fit_features(read_dataset(test_file), training.feature_names)
+        asked = {"num_iterations": given.iterations, "num_leaves": 15, "min_data_in_leaf": 5}
+        console.print(measure(str(train_file.parent.name), data, asked, 10 * given.seeds, given.threads))
+
+
+if __name__ == "__main__":
+    main()
