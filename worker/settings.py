@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from core.data.options import MAX_BYTES, MAX_CELLS, MAX_DOCUMENTS, MAX_FEATURES, MAX_RATIO
+from core.data.options import MAX_BYTES, MAX_DOCUMENTS, MAX_FEATURES, MAX_RATIO
 from core.jobs import Lane, lane_of
 from core.machine import available_cpus, available_memory_bytes
 from core.store import StoreSettings
@@ -81,9 +81,6 @@ class WorkerSettings(StoreSettings):
     )
     max_documents: int = Field(MAX_DOCUMENTS, ge=1, description="Most documents of a dataset")
     max_features: int = Field(MAX_FEATURES, ge=1, description="Most features of a dataset")
-    max_cells: int = Field(
-        MAX_CELLS, ge=1, description="Most documents times features of a dataset, of 4 bytes each"
-    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severe message that is logged"
     )

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data.categories import Categories, categories_of
+from core.data.features import Features, select_rows
 from core.data.texts import Texts, row_numbers
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
@@ -22,8 +23,9 @@ class RankingDataset:
     document and an id of its own. Build one from your own arrays with `from_arrays`, which checks them.
 
     Attributes:
-        features: float32 (n_documents, n_features), C-contiguous; NaN = missing, infinity as itself. Bare
-            judgments have none, (n_documents, 0): rankings can be measured by them.
+        features: float32 (n_documents, n_features), C-contiguous, perhaps mapped from a file, or a selection
+            of such a matrix; NaN = missing, infinity as itself. Bare judgments have none, (n_documents, 0):
+            rankings can be measured by them.
         labels: float32 (n_documents,), never infinite. As they were judged: negative ones and NaN (not
             judged) are for the job to map or refuse, see `core.data.labels`.
         query_boundaries: int64 (n_queries + 1,), strictly increasing from 0 to n_documents.
@@ -39,7 +41,7 @@ class RankingDataset:
             codes, and NaN where a value is missing.
     """
 
-    features: Float32Array
+    features: Features
     labels: Float32Array
     query_boundaries: Int64Array
     query_ids: tuple[str, ...]
@@ -50,6 +52,11 @@ class RankingDataset:
     query_columns: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     document_columns: Mapping[str, Texts] = field(default_factory=lambda: MappingProxyType({}))
     categories: Mapping[str, Categories] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def matrix(self) -> Float32Array:
+        """The features as one array, for which a selection is copied whole."""
+        return np.asarray(self.features)
 
     @property
     def n_documents(self) -> int:
@@ -129,7 +136,7 @@ class RankingDataset:
         return dataset
 
     def select_queries(self, indices: npt.ArrayLike) -> "RankingDataset":
-        """Take whole queries, in the order given.
+        """Take whole queries, in the order given; features are selected, not copied.
 
         Args:
             indices: Positions of the queries, each at most once; negative positions count from the end.
@@ -144,18 +151,20 @@ class RankingDataset:
         if (np.diff(chosen) == 1).all():  # neighbours: nothing has to be copied
             span = slice(*self.query_boundaries[[chosen[0], chosen[-1] + 1]].tolist())
             rows: Any = span
+            features: Features = self.features[span]
 
             def taken(texts: Texts) -> Texts:
                 return texts[span]
         else:
             starts = np.repeat(self.query_boundaries[chosen] - boundaries[:-1], lengths)
             rows = starts + np.arange(boundaries[-1])
+            features = select_rows(self.features, rows)
 
             def taken(texts: Texts) -> Texts:
                 return texts.take(rows)
 
         return RankingDataset(
-            features=self.features[rows],
+            features=features,
             labels=self.labels[rows],
             query_boundaries=boundaries,
             query_ids=tuple(map(self.query_ids.__getitem__, chosen.tolist())),
@@ -182,7 +191,7 @@ class RankingDataset:
 
     def with_features(
         self,
-        features: Float32Array,
+        features: Features,
         feature_names: tuple[str, ...],
         categories: Mapping[str, Categories] | None = None,
     ) -> "RankingDataset":

@@ -10,6 +10,7 @@ import numpy as np
 from core.data.categories import MAX_CATEGORIES, Categories
 from core.data.dataset import RankingDataset
 from core.data.feature_choice import unknown_features
+from core.data.features import copied, select_columns
 from core.errors import DatasetError, FeaturesAbsent, InvalidInput
 from core.types import Float32Array
 
@@ -67,7 +68,7 @@ class AbsentFeatures:
 def fit_features(
     dataset: RankingDataset, feature_names: tuple[str, ...], categories: Mapping[str, Categories] = _NONE
 ) -> RankingDataset:
-    """Give a dataset exactly these features in this order; others are left out.
+    """Select exactly these features of a dataset in this order; others are left out.
 
     Absent features are missing values (NaN). LETOR text, however, leaves zeros out, so that a file has as
     many features as its highest number: where all names are numbered (f1, f2, …), absent features are 0.
@@ -89,12 +90,16 @@ def fit_features(
         )
     column_of = {name: column for column, name in enumerate(dataset.feature_names)}
     numbered = all(map(_NUMBERED.fullmatch, (*feature_names, *dataset.feature_names)))
-    features = np.full((dataset.n_documents, len(feature_names)), np.nan, dtype=np.float32)
-    for column, name in enumerate(feature_names):
-        if name in column_of:
-            features[:, column] = _column(dataset, column_of[name], categories.get(name))
-        elif numbered and name not in categories:
-            features[:, column] = 0.0
+    columns = np.array([column_of.get(name, -1) for name in feature_names], np.int64)
+    selected = select_columns(dataset.features, columns, 0.0 if numbered else np.nan)
+    recoded = [name for name in feature_names if categories.get(name) != dataset.categories.get(name)]
+    if not recoded:
+        return dataset.with_features(selected, feature_names, categories)
+    features = copied(selected)
+    for name in recoded:
+        known = name in column_of
+        found = _column(dataset, column_of[name], categories.get(name)) if known else np.float32(np.nan)
+        features[:, feature_names.index(name)] = found
     return dataset.with_features(features, feature_names, categories)
 
 
@@ -109,19 +114,18 @@ def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDat
         InvalidInput: At `/categorical_feature/…`, for a name that is no feature, and for a feature with a
             fraction, an infinite value or too many different values.
     """
-    found, features = dict(dataset.categories), dataset.features
-    for place, name in enumerate(names):
-        pointer = f"/categorical_feature/{place}"
+    pointers = {name: f"/categorical_feature/{place}" for place, name in enumerate(names)}
+    for name, pointer in pointers.items():
         if unknown := unknown_features([name], dataset.feature_names):
             raise InvalidInput.at(pointer, unknown[0])
-        if name in found:
-            continue
-        column = dataset.feature_names.index(name)
-        features = features.copy() if features is dataset.features else features
-        found[name] = _whole_numbers(features[:, column], pointer)
-        features[:, column] = found[name].codes_of_numbers(features[:, column])
-    if features is dataset.features:
+    new = [name for name in pointers if name not in dataset.categories]
+    if not new:
         return dataset
+    found, features = dict(dataset.categories), copied(dataset.features)
+    for name in new:
+        column = dataset.feature_names.index(name)
+        found[name] = _whole_numbers(features[:, column], pointers[name])
+        features[:, column] = found[name].codes_of_numbers(features[:, column])
     return dataset.with_features(features, dataset.feature_names, found)
 
 

@@ -24,7 +24,6 @@ FREE_BYTES = 2**26  # what is unpacked to no more is not measured by the ratio
 FREE_TABLE_BYTES = 2**30  # nor is what a table of few different values or a sparse text takes in memory
 _FEATURE_BYTES = 4
 _DOCUMENT_BYTES = 64  # label, query and document id, about
-MAX_CELLS = 2**31  # 8 GiB of float32; MSLR-WEB30K has 5e8
 MAX_DOCUMENTS = 2**27  # thirty times MSLR-WEB30K
 MAX_FEATURES = 100_000
 
@@ -115,15 +114,13 @@ class Limits:
 
     Attributes:
         unpacked_bytes: The most bytes that a compressed file may unpack to.
-        cells: The most documents times features to make room for.
         unpacked_ratio: The most times its own size that a compressed file may unpack to, beyond 64 MiB, and
-            that the dataset of a file may take in memory, beyond 1 GiB.
+            that the dataset of a file may take as arrays, beyond 1 GiB.
         documents: The most documents.
         features: The most features, which is the largest feature id of LETOR text, and columns of a table.
     """
 
     unpacked_bytes: int = MAX_BYTES
-    cells: int = MAX_CELLS
     unpacked_ratio: int = MAX_RATIO
     documents: int = MAX_DOCUMENTS
     features: int = MAX_FEATURES
@@ -144,15 +141,12 @@ class Limits:
             n_features: Its columns.
             file_bytes: Size of the file that holds it, once gzip or Zstandard data are unpacked.
         """
-        cells = n_documents * n_features
-        found = f"{n_documents:,} documents by {n_features:,} features are {cells:,}"
-        if cells > self.cells:
-            return f"expected at most {self.cells:,} cells, but {found}"
-        taken, most = _FEATURE_BYTES * cells + _DOCUMENT_BYTES * n_documents, self.in_memory(file_bytes)
-        if taken > most:
-            expected = f"expected a dataset of at most {self.in_memory_words(file_bytes)}"
-            return f"{expected}, but {found}, which take {taken:,} bytes"
-        return None
+        taken = n_documents * (_FEATURE_BYTES * n_features + _DOCUMENT_BYTES)
+        if taken <= self.in_memory(file_bytes):
+            return None
+        expected = f"expected a dataset of at most {self.in_memory_words(file_bytes)}"
+        found = f"{n_documents:,} documents by {n_features:,} features take {taken:,} bytes"
+        return f"{expected}, but {found}"
 
     def in_memory_words(self, file_bytes: int) -> str:
         """Name the bound of `in_memory`, and the setting that raises it, in a message."""

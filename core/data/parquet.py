@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.data.dataset import RankingDataset
+from core.data.features import new_matrix
 from core.data.parquet_layout import Layout
 from core.data.texts import Texts
 from core.errors import DatasetError, InvalidInput
@@ -124,7 +125,7 @@ class _Reader:
 
     def __init__(self, layout: Layout, n_rows: int) -> None:
         self._layout = layout
-        self._features = np.empty((n_rows, len(layout.feature_names)), np.float32)
+        self._features = new_matrix(n_rows, len(layout.feature_names))
         self._labels = np.empty(n_rows, np.float32)
         self._weights: dict[str, Float64Array] = {name: np.empty(n_rows) for name in layout.weights}
         self._document_ids: list[pa.Array[Any]] = []

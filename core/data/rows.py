@@ -6,6 +6,7 @@ from itertools import islice
 
 import numpy as np
 
+from core.data.features import new_matrix
 from core.data.file_text import FileText, OnProgress, Span
 from core.data.letor_kernel import (
     FEATURE_MALFORMED,
@@ -90,7 +91,7 @@ class Rows:
         use_threads(threads)
         first_rows, n_features = self._measure(limits)
         n_rows = int(first_rows[-1])
-        self.features: Float32Array = np.zeros((n_rows, n_features), np.float32)
+        self.features: Float32Array = new_matrix(n_rows, n_features)
         self.labels: Float32Array = np.empty(n_rows, np.float32)
         self.query_starts: Int64Array = np.zeros(n_rows, np.int64)
         self.query_lengths: Int32Array = np.zeros(n_rows, np.int32)

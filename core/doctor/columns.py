@@ -12,8 +12,10 @@ from core.jit import inlined, parallel
 from core.types import Float32Array, Float64Array, Int32Array, Int64Array
 
 # Blocks depend on the data alone, so that sums are the same on any number of threads.
-_MOST_BLOCKS = 64
 _BLOCK_DOCUMENTS = 4096
+_MOST_SUMS = 2**18  # of all blocks together, one a feature and block
+_LEAST_BLOCKS = 64  # that may be, whatever the features
+_BLOCKS_AT_ONCE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +84,7 @@ def _measure_row(
 def _measure_blocks(
     features: Float32Array,
     bits: npt.NDArray[np.uint32],
+    first_document: Float32Array,
     query_boundaries: Int64Array,
     cuts: Int64Array,
     columns: Int64Array,
@@ -99,10 +102,10 @@ def _measure_blocks(
 ) -> None:
     for block in prange(len(cuts) - 1):
         for query in range(cuts[block], cuts[block + 1]):
-            start = query_boundaries[query]
+            start = query_boundaries[query] - query_boundaries[cuts[0]]
             for j in range(len(columns)):
-                varies[block, j] |= _differ(features[start, j], features[0, j])
-            for row in range(start, query_boundaries[query + 1]):
+                varies[block, j] |= _differ(features[start, j], first_document[j])
+            for row in range(start, query_boundaries[query + 1] - query_boundaries[cuts[0]]):
                 _measure_row(
                     features,
                     row,
@@ -120,7 +123,7 @@ def _measure_blocks(
 
 def measure_columns(dataset: RankingDataset) -> ColumnCounts:
     """Measure the feature matrix in one pass, in parallel over blocks of whole queries."""
-    cuts = _blocks(dataset.query_boundaries)
+    cuts = _blocks(dataset.query_boundaries, dataset.n_features)
     shape = (len(cuts) - 1, dataset.n_features)
     minimum, maximum = np.full(shape, np.inf, np.float32), np.full(shape, -np.inf, np.float32)
     total = np.zeros(shape)
@@ -128,24 +131,31 @@ def measure_columns(dataset: RankingDataset) -> ColumnCounts:
     varies, varies_in_queries = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
     hashes = np.empty(dataset.n_documents, np.uint64)
     filled = np.empty(dataset.n_documents, np.bool_)
-    _measure_blocks(
-        dataset.features,
-        dataset.features.view(np.uint32),
-        dataset.query_boundaries,
-        cuts,
-        np.arange(dataset.n_features),
-        column_keys(dataset.n_features),
-        minimum,
-        maximum,
-        total,
-        missing,
-        infinite,
-        zeros,
-        varies,
-        varies_in_queries,
-        hashes,
-        filled,
-    )
+    first_document, columns = dataset.features[0], np.arange(dataset.n_features)
+    for first in range(0, len(cuts) - 1, _BLOCKS_AT_ONCE):
+        blocks = slice(first, first + _BLOCKS_AT_ONCE)
+        of_blocks = cuts[first : first + _BLOCKS_AT_ONCE + 1]
+        rows = slice(*dataset.query_boundaries[of_blocks[[0, -1]]].tolist())
+        features = dataset.features[rows]
+        _measure_blocks(
+            features,
+            features.view(np.uint32),
+            first_document,
+            dataset.query_boundaries,
+            of_blocks,
+            columns,
+            column_keys(dataset.n_features),
+            minimum[blocks],
+            maximum[blocks],
+            total[blocks],
+            missing[blocks],
+            infinite[blocks],
+            zeros[blocks],
+            varies[blocks],
+            varies_in_queries[blocks],
+            hashes[rows],
+            filled[rows],
+        )
     within = np.logical_or.reduce(varies_in_queries)
     return ColumnCounts(
         minimum=minimum.min(axis=0),
@@ -161,9 +171,10 @@ def measure_columns(dataset: RankingDataset) -> ColumnCounts:
     )
 
 
-def _blocks(query_boundaries: Int64Array) -> Int64Array:
+def _blocks(query_boundaries: Int64Array, n_features: int) -> Int64Array:
     """Cut the queries into runs of about as many documents each."""
     n_documents = query_boundaries[-1]
-    n_blocks = min(max(n_documents // _BLOCK_DOCUMENTS, 1), _MOST_BLOCKS)
+    most = max(_MOST_SUMS // n_features, _LEAST_BLOCKS)
+    n_blocks = min(max(n_documents // _BLOCK_DOCUMENTS, 1), most)
     targets = np.arange(n_blocks + 1) * n_documents // n_blocks
     return np.unique(np.searchsorted(query_boundaries, targets))

@@ -4,9 +4,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import prange
 
+from core.data.features import Features, row_blocks
 from core.data.texts import Texts
 from core.jit import inlined, parallel
-from core.types import Float32Array, Int64Array
+from core.types import Int64Array
 
 Hashes = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.bool_]
@@ -62,7 +63,7 @@ def _hash_texts(offsets: Int64Array, content: npt.NDArray[np.uint8], hashes: Has
         hashes[i] = value
 
 
-def hash_rows(features: Float32Array, columns: Int64Array) -> tuple[Hashes, Flags]:
+def hash_rows(features: Features, columns: Int64Array) -> tuple[Hashes, Flags]:
     """Hash the documents of a matrix by some of its columns, in the order of `columns`.
 
     Values that compare equal (-0 and 0) count as equal, and so do any two that are missing.
@@ -72,7 +73,9 @@ def hash_rows(features: Float32Array, columns: Int64Array) -> tuple[Hashes, Flag
         without are alike everywhere and say nothing.
     """
     hashes, filled = np.empty(len(features), np.uint64), np.empty(len(features), np.bool_)
-    _hash_rows(features.view(np.uint32), columns, column_keys(len(columns)), hashes, filled)
+    keys = column_keys(len(columns))
+    for rows, block in row_blocks(features):
+        _hash_rows(block.view(np.uint32), columns, keys, hashes[rows], filled[rows])
     return hashes, filled
 
 

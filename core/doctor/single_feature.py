@@ -125,7 +125,6 @@ def _dcg_of_column(
 @parallel
 def _sum_ndcg(
     features: Float32Array,
-    starts: Int64Array,
     gains: Float64Array,
     offsets: Int64Array,
     discounts: Float64Array,
@@ -138,7 +137,7 @@ def _sum_ndcg(
         values, sums = np.empty(CUTOFF + 2), np.empty(CUTOFF + 2)
         counts = np.empty(CUTOFF + 2, np.int64)
         for query in range(cuts[block], cuts[block + 1]):
-            start = starts[query]
+            start = offsets[query]
             own = gains[offsets[query] : offsets[query + 1]]
             for column in range(features.shape[1]):
                 down = _dcg_of_column(features, start, column, 1.0, own, discounts, values, counts, sums)
@@ -172,7 +171,9 @@ def rank_by_single_features(dataset: RankingDataset, seed: int) -> SingleFeature
     ideal, by_chance = _bounds(own, offsets, discounts)
     cuts = np.unique(np.linspace(0, len(queries), _BLOCKS + 1).astype(np.int64))
     descending, ascending = np.zeros((2, len(cuts) - 1, n_features))
-    _sum_ndcg(dataset.features, starts, own, offsets, discounts, cuts, ideal, descending, ascending)
+    rows = np.concatenate([np.arange(start, stop) for start, stop in zip(starts, stops, strict=True)])
+    sample = dataset.features[rows]
+    _sum_ndcg(sample, own, offsets, discounts, cuts, ideal, descending, ascending)
     return SingleFeatures(
         descending=descending.sum(axis=0) / len(queries),
         ascending=ascending.sum(axis=0) / len(queries),

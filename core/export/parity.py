@@ -90,7 +90,7 @@ def scores_of(
 
 def _over(dataset: RankingDataset, nodes: Nodes, loaded: Nodes, arithmetic: Arithmetic) -> DataParity:
     boundaries = dataset.query_boundaries
-    scores, engine_scores, (leaves, documents) = scores_of(dataset.features, nodes, loaded, arithmetic)
+    scores, engine_scores, (leaves, documents) = scores_of(dataset.matrix, nodes, loaded, arithmetic)
     adjacent, swapped, tied = _adjacent_pairs(scores, engine_scores, boundaries)
     ndcg, engine_ndcg = (
         ndcg_at_10(ranked_by, dataset.labels, boundaries) for ranked_by in (scores, engine_scores)

@@ -7,13 +7,14 @@ from typing import Any, Literal
 import numpy as np
 
 from core.data import RankingDataset
+from core.data.features import copied
 from core.evaluation import Summary, measure, summarise_all
 from core.inspection.importance import features_of, used_features
 from core.inspection.shuffling import shuffle
 from core.metrics import DEFAULT, Conventions, parse_metric
 from core.scoring import Forest
 from core.scoring.model_text import ModelText
-from core.types import Float32Array, Float64Array, Int64Array
+from core.types import Float64Array, Int64Array
 
 Within = Literal["query", "dataset"]
 RESAMPLES = 1_000  # of each interval
@@ -121,7 +122,7 @@ class _Trial:
         self._permutations = permutations
         groups = dataset.query_boundaries if permutations.within == "query" else [0, dataset.n_documents]
         self._groups: Int64Array = np.array(groups)
-        self._buffer: Float32Array = np.array(dataset.features)
+        self._buffer = copied(dataset.features)
         self.untouched = self._summary(self._measured(self._scored(Forest(text))))
 
     def losses(self, feature: int) -> Iterator[Float64Array]:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.data.features import SelectedFeatures, row_blocks
 from core.errors import ModelError
 from core.jit import use_threads
 from core.scoring.descent import BLOCK, FlatForest, leaf_depths, score, score_in_parallel
@@ -50,7 +51,7 @@ class Forest:
         """Number of features a document must have."""
         return len(self.feature_names)
 
-    def score(self, features: FloatArray, threads: int = 1) -> Float64Array:
+    def score(self, features: FloatArray | SelectedFeatures, threads: int = 1) -> Float64Array:
         """Score documents.
 
         Args:
@@ -63,8 +64,11 @@ class Forest:
         Raises:
             ModelError: When the number of features is not the model's.
         """
-        if features.ndim != 2 or features.shape[1] != self.n_features:
+        if len(features.shape) != 2 or features.shape[1] != self.n_features:
             raise ModelError(f"the model needs {self.n_features} features, these are {features.shape[-1]}")
+        if isinstance(features, SelectedFeatures):
+            scored = [self.score(block, threads) for _, block in row_blocks(features)]
+            return np.concatenate(scored) if scored else np.empty(0)
         if features.dtype not in (np.float32, np.float64) or not features.flags.c_contiguous:
             features = np.ascontiguousarray(features, np.float64)
         flat = self._trees

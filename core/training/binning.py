@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import lightgbm
 
 from core.data import RankingDataset
+from core.training.bin_edges import CATEGORICAL, FeatureBlocks, OnProgress, bin_edges
 from core.training.feature_names import writable_names
 from core.training.hyperparameters import Hyperparameters
 
-CATEGORICAL = "categorical_column"  # LightGBM's parameter, as its Python package writes it
 _FILE = "bins"
 _log = logging.getLogger(__name__)
 
@@ -63,11 +63,13 @@ class Binning:
         hyperparameters: The part of them that decides bins names the bins.
         parameters: All parameters of the training, which LightGBM compares with those of the bins.
         kept: Bins of earlier trainings, None to make them anew.
+        on_progress: Told the documents binned and those in all; what it raises ends the binning.
     """
 
     hyperparameters: Hyperparameters
     parameters: Mapping[str, Any]
     kept: KeptBins | None
+    on_progress: OnProgress | None = None
 
     def training(self, dataset: RankingDataset) -> lightgbm.Dataset:
         """Bin the features to train on."""
@@ -92,13 +94,17 @@ class Binning:
     ) -> lightgbm.Dataset:
         data = self._load(key, dataset.n_documents, reference)
         if data is None:
-            data = self._dataset(
-                dataset.features, reference, feature_name=writable_names(dataset.feature_names)
-            )
+            edges = reference or self._edges(dataset)
+            blocks = FeatureBlocks(dataset.features, self.on_progress)
+            data = self._dataset(blocks, edges, feature_name=writable_names(dataset.feature_names))
             self._keep(data, key)
         # Only now: bins are kept without labels, which every job may map in its own way.
         data.set_label(dataset.labels)
         return data
+
+    def _edges(self, dataset: RankingDataset) -> lightgbm.Dataset:
+        categorical = dataset.categorical_columns
+        return bin_edges(dataset.features, self.hyperparameters.binning(), self.parameters, categorical)
 
     def _load(
         self, key: str | None, n_documents: int, reference: lightgbm.Dataset | None

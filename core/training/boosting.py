@@ -14,7 +14,8 @@ from core.errors import InvalidInput
 from core.jit import use_threads
 from core.metrics import parse_metric
 from core.scoring.categories import category_lists
-from core.training.binning import CATEGORICAL, Binning, KeptBins
+from core.training.bin_edges import CATEGORICAL, OnProgress
+from core.training.binning import Binning, KeptBins
 from core.training.by_feature import by_column
 from core.training.checkpoint import Checkpoint, prepend_trees
 from core.training.derivatives import TreeDerivatives
@@ -67,6 +68,7 @@ def train(
     threads: int = 1,
     kept_bins: KeptBins | None = None,
     resume: Checkpoint | None = None,
+    on_binning: OnProgress | None = None,
 ) -> TrainedRanker:
     """Train a ranker.
 
@@ -84,6 +86,7 @@ def train(
             same with and without.
         resume: Where to go on: from a checkpoint of the same specification and data, which must be resumable;
             or from a model, `Checkpoint.of_model`.
+        on_binning: Told the documents put into bins and those in all; whatever it raises ends the training.
 
     Raises:
         InvalidInput: When early stopping has no validation data, the datasets' features differ, or LightGBM
@@ -92,7 +95,7 @@ def train(
     _check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)
     try:
-        training = _Training(spec, train_dataset, validation_dataset, threads, kept_bins, resume)
+        training = _Training(spec, train_dataset, validation_dataset, threads, kept_bins, resume, on_binning)
         return training.run(on_iteration)
     except lightgbm.basic.LightGBMError as error:
         raise InvalidInput.at("/dataset_id", _refusal(str(error))) from error
@@ -109,6 +112,7 @@ class _Training:
         threads: int,
         kept_bins: KeptBins | None,
         resume: Checkpoint | None,
+        on_binning: OnProgress | None,
     ) -> None:
         self._spec = spec
         self._threads = threads
@@ -144,7 +148,7 @@ class _Training:
         }
         if train_dataset.categories:
             parameters[CATEGORICAL] = list(train_dataset.categorical_columns)
-        binning = Binning(spec.hyperparameters, parameters, kept_bins)
+        binning = Binning(spec.hyperparameters, parameters, kept_bins, on_binning)
         data = binning.training(train_dataset)
         others = {} if validation is None else {"validation": binning.validation(validation, data)}
         if resume is not None:
@@ -195,7 +199,7 @@ class _Training:
             asked = replace(self._spec.hyperparameters, num_iterations=len(self._history))
             spec = replace(self._spec, hyperparameters=asked, metric_interval=len(self._history))
             return (
-                _Training(spec, self._dataset, None, self._threads, self._kept_bins, self._resume)
+                _Training(spec, self._dataset, None, self._threads, self._kept_bins, self._resume, None)
                 .run(None)
                 .model_text
             )

@@ -100,7 +100,7 @@ def test_a_file_of_ill_will_is_refused(tmp_path: Path, case: str) -> None:
     """It is an error that names the file, in bounded memory; nothing is left beside it and nothing runs."""
     path = tmp_path / "upload"
     path.write_bytes(FILES[case]())
-    limits = Limits(unpacked_bytes=2**26, cells=2**22, documents=2**20, features=10_000)
+    limits = Limits(unpacked_bytes=2**26, documents=2**20, features=10_000)
     tracemalloc.start()
     try:
         with pytest.raises(DatasetError) as refused:

@@ -94,7 +94,7 @@ def test_absent_features_are_found_and_too_many_refused(
 def test_only_what_trees_use_is_missed(workshop: Workshop) -> None:
     """Constant features are there, and what no tree splits by may be absent."""
     data = made(NUMBERED, N_FEATURES)
-    data.features[:, 3:] = 7.0
+    data.matrix[:, 3:] = 7.0
     model_id = workshop.trained(workshop.add(data, "train"))["model_id"]
     assert load_model(workshop.store, model_id).used_features == NUMBERED[:3]
     job = use(workshop, "evaluate", workshop.add(made(NUMBERED, 3), "narrow"), model_id)
@@ -159,7 +159,7 @@ def test_a_training_from_before_is_carried_out_again(workshop: Workshop) -> None
 def test_a_model_outlives_test_data_that_it_cannot_be_judged_by(workshop: Workshop) -> None:
     """Which features it uses is known at the end: it is kept, not measured, and the finding says why."""
     data = made(NUMBERED, N_FEATURES)
-    data.features[1:, 3:] = 0.0  # they vary, in a document that is too few for a leaf
+    data.matrix[1:, 3:] = 0.0  # they vary, in a document that is too few for a leaf
     reversed_names = NUMBERED[::-1]
     train_id = workshop.add(data.with_features(data.features, reversed_names), "train")
     test_id = workshop.add(made(NUMBERED, 9, 2), "test")  # all but the three that are used

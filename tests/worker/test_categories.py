@@ -22,7 +22,7 @@ GROWN = SMALL | {"num_iterations": 20, "min_data_per_group": 5}
 def reordered(dataset: RankingDataset, unseen: int = 0) -> RankingDataset:
     """Return the same documents with other codes, some brands replaced by one that nobody knows."""
     values = ("neo", *reversed(BRANDS))
-    features = dataset.features.copy()
+    features = dataset.matrix.copy()
     known = ~np.isnan(features[:, 1])
     features[known, 1] = len(BRANDS) - features[known, 1]
     features[np.flatnonzero(known)[:unseen], 1] = 0

@@ -98,7 +98,7 @@ def test_an_upload_becomes_a_ready_dataset(uploads: Uploads, store: Store) -> No
     assert dataset.source["format"] == "letor"
     assert dataset.data_key is not None
     with store.artifacts.local(dataset.data_key) as path:
-        assert read_parquet(path).features.tolist() == [[2, 7], [1, 7], [3, 8]]
+        assert read_parquet(path).matrix.tolist() == [[2, 7], [1, 7], [3, 8]]
     with store.artifacts.local(queries_key(dataset.data_key)) as path:
         assert QueryIndex.read(path).find("2").first_row == 2
     profiles = json.loads(store.artifacts.read_bytes(features_key(dataset.data_key)))
@@ -365,5 +365,5 @@ def test_arrays_are_at_hand_for_the_next_job(uploads: Uploads) -> None:
 
 def test_a_file_larger_than_allowed_is_refused(uploads: Uploads) -> None:
     """The worker's limits hold for every upload."""
-    small = Uploads(uploads.store, uploads.settings.model_copy(update={"max_cells": 5}))
+    small = Uploads(uploads.store, uploads.settings.model_copy(update={"max_documents": 2}))
     assert small.ingest(TEXT).status == "invalid"

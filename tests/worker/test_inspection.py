@@ -65,7 +65,7 @@ def test_a_model_is_inspected_from_end_to_end(workshop: Workshop, dataset: Ranki
 
 def test_named_features_are_followed_in_that_order(workshop: Workshop, dataset: RankingDataset) -> None:
     """Also those that no tree looks at, whose scores do not move; labels are replaced as asked."""
-    constant = dataset.features.copy()
+    constant = dataset.matrix.copy()
     constant[:, 4] = 1.0
     negative = dataset.with_features(constant, dataset.feature_names).with_labels(dataset.labels - 1)
     dataset_id = workshop.add(negative, "d1")

@@ -74,6 +74,7 @@ def test_phases_outlive_the_job(workshop: Workshop) -> None:
     assert attempt.phases is not None
     assert [phase["phase"] for phase in attempt.phases] == [
         "loading",
+        "binning",
         "training",
         "storing",
         "scoring",

@@ -68,6 +68,24 @@ class Bounds:
         now = memory_bytes()
         return None if now is None else max(0, now - self._memory_before)
 
+    def require_memory(self, needed_bytes: int, what: str) -> None:
+        """Raise if the job cannot have the memory that it is about to need.
+
+        Args:
+            needed_bytes: Beside what it holds already.
+            what: Needs it, and what for, to be told to the user.
+
+        Raises:
+            LimitReached: Its limit is lower.
+        """
+        if self.memory_bytes is None or (self.taken_bytes() or 0) + needed_bytes <= self.memory_bytes:
+            return
+        raise LimitReached(
+            "Memory limit",
+            f"{what}, the job's limit is {_mebibytes(self.memory_bytes)}. Raise RANKERY_JOB_MEMORY_BYTES or"
+            " the job's own limit, or train on fewer documents or features.",
+        )
+
 
 def memory_bytes() -> int | None:
     """Return the anonymous memory of this process, or None if unknown."""

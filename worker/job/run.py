@@ -69,7 +69,6 @@ class JobRun:
             unpacked_ratio=settings.max_unpacked_ratio,
             documents=settings.max_documents,
             features=settings.max_features,
-            cells=settings.max_cells,
         )
         self.caches = Caches.of(settings)
         self.counts = JobCounts(self.caches)

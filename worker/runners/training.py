@@ -21,12 +21,16 @@ from core.store import new_id
 from core.store.artifacts.keys import model_key
 from core.training import IterationReport, Snapshot, TrainedRanker, train
 from core.training.findings import growth_finding, resumption_findings, seed_findings
+from core.training.memory import memory_need
 from worker.job.checkpoints import Checkpoints
 from worker.job.lineage import lineage_of
+from worker.job.progress import counting
 from worker.job.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
 from worker.job.run import JobRun, Values, WorkerStopping
 from worker.job.systems import Ranked
 from worker.job.training_data import TrainingData
+
+_PERCENT = 100
 
 
 def run_training(run: JobRun, job: TrainJob) -> None:
@@ -73,7 +77,10 @@ def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
     if not job.allows_absent_features:
         loaded.require_features()
     data = loaded.fitted()
-    run.phase("training")
+    training, validation = data.training.dataset, data.validation.dataset if data.validation else None
+    need = memory_need(job.training, training, validation)
+    run.bounds.require_memory(need.total, f"This training takes about {need}")
+    run.phase("binning")
     checkpoints = Checkpoints(run, run.checkpoint_seconds)
     findings: list[Values] = []
     watch = _Watch(
@@ -83,12 +90,13 @@ def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
     )
     ranker = train(
         job.training,
-        data.training.dataset,
-        data.validation.dataset if data.validation else None,
+        training,
+        validation,
         on_iteration=watch.on_iteration,
         threads=run.threads,
         kept_bins=data.kept_bins(run),
         resume=checkpoints.load() or data.start(run.threads),
+        on_binning=counting(run, "binning", _PERCENT),
     )
     with watch.kept_on_stopping():
         watch.finish()

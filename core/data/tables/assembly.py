@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from core.data.categories import MAX_CATEGORIES, MAX_CHARACTERS
 from core.data.dataset import RankingDataset
+from core.data.features import new_matrix
 from core.data.grouping import Grouping, group_rows, permute_rows
 from core.data.lightgbm import query_boundaries
 from core.data.options import Limits, ReadingOptions
@@ -151,7 +152,7 @@ class _Rows:
         self._columns = columns
         self._problems = Problems()
         n_rows, roles = table.n_rows, columns.roles
-        self.features: Float32Array = np.empty((n_rows, len(columns.features)), np.float32)
+        self.features: Float32Array = new_matrix(n_rows, len(columns.features))
         self.labels: Float32Array = np.zeros(n_rows, np.float32)
         self.queries: Int64Array = np.zeros(n_rows, np.int64)
         self.query_ids: dict[str, int] = {}

@@ -28,8 +28,8 @@ DATASET = RankingDataset.from_arrays(
     query_columns={"market": ["de", "de", "fr", "fr", "it"]},
     document_columns={"inc": ["1", *[""] * 9], "prob": [f"0.{row}" for row in range(10)]},
 )
-DATASET.features[1] = (np.nan, np.inf)
-DATASET.features[0, 1] = -np.inf
+DATASET.matrix[1] = (np.nan, np.inf)
+DATASET.matrix[0, 1] = -np.inf
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from core.data.options import FORMATS, Limits, ReadingOptions
 from core.data.reading import JudgedFile, read_file
 from core.errors import DatasetError, InvalidInput
 
-LIMITS = Limits(unpacked_bytes=2**22, cells=2**22)
+LIMITS = Limits(unpacked_bytes=2**22, features=1_000)
 SECONDS_A_FILE = 20.0
 GROWTH_BYTES = 400 * 2**20
 BATCH = 1_000

@@ -76,7 +76,7 @@ def assert_same(found: RankingDataset, expected: RankingDataset) -> None:
     assert dict(found.document_columns) == dict(expected.document_columns)
     assert dict(found.categories) == dict(expected.categories)
     np.testing.assert_array_equal(found.query_boundaries, expected.query_boundaries, strict=True)
-    for ours, theirs in ((found.features, expected.features), (found.labels, expected.labels)):
+    for ours, theirs in ((found.matrix, expected.matrix), (found.labels, expected.labels)):
         np.testing.assert_array_equal(ours, theirs, strict=True)
         present = ~np.isnan(theirs)
         np.testing.assert_array_equal(np.signbit(ours[present]), np.signbit(theirs[present]))

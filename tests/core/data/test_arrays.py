@@ -27,7 +27,7 @@ def test_a_dataset_comes_back_to_the_same_bits(dataset: RankingDataset, full: bo
         save_arrays(dataset, Path(folder))
         found = load_arrays(Path(folder))
     assert_same(found, dataset)
-    np.testing.assert_array_equal(found.features.view(np.uint32), dataset.features.view(np.uint32))
+    np.testing.assert_array_equal(found.matrix.view(np.uint32), dataset.matrix.view(np.uint32))
     np.testing.assert_array_equal(found.document_weights, dataset.document_weights)
     assert found.query_columns == dataset.query_columns
 
@@ -42,7 +42,7 @@ def test_arrays_are_mapped_and_ordinary(tmp_path: Path) -> None:
         assert array.flags.c_contiguous
         assert array.flags.writeable
         assert not array.flags.owndata
-    found.features[:] = 7
+    found.matrix[:] = 7
     np.testing.assert_array_equal(load_arrays(tmp_path).features, dataset.features)
 
 

@@ -26,8 +26,8 @@ def test_names_default_to_numbers_from_one() -> None:
     assert dataset.query_ids == ("1", "2")
     assert dataset.document_ids == ("1", "2", "1")
     assert dataset.feature_names == ("f1", "f2")
-    assert dataset.features.dtype == np.float32
-    assert dataset.features.flags.c_contiguous
+    assert dataset.matrix.dtype == np.float32
+    assert dataset.matrix.flags.c_contiguous
     assert dataset.query_boundaries.dtype == np.int64
 
 

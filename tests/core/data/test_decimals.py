@@ -26,7 +26,7 @@ def _parse(text: str) -> tuple[int, float]:
 
 def _read(text: str) -> np.float32:
     content = np.frombuffer(f"0 qid:1 1:{text}".encode(), np.uint8)
-    value: np.float32 = read_letor(content, "x").dataset.features[0, 0]
+    value: np.float32 = read_letor(content, "x").dataset.matrix[0, 0]
     return value
 
 
@@ -151,7 +151,7 @@ def test_more_halfway_numbers_than_one_turn_holds(monkeypatch: pytest.MonkeyPatc
     rows = "\n".join(f"{_HALFWAY[0]} qid:{i // 3} 1:{_HALFWAY[1]} 2:{i} 3:{_HALFWAY[2]}" for i in range(50))
     dataset = read_letor(np.frombuffer(rows.encode(), np.uint8), "x").dataset
     assert dataset.labels.tolist() == [_expected(_HALFWAY[0])] * 50
-    assert dataset.features.tolist() == [
+    assert dataset.matrix.tolist() == [
         [_expected(_HALFWAY[1]), float(i), _expected(_HALFWAY[2])] for i in range(50)
     ]
 
@@ -164,7 +164,7 @@ def test_rows_left_to_python_may_hold_anything_else() -> None:
         read_letor(np.frombuffer(content, np.uint8), "x")
     assert [(problem.line, problem.text) for problem in caught.value.problems] == [(2, "1:2"), (3, "x:1")]
     dataset = read_letor(np.frombuffer(content[: content.index(b"\n")], np.uint8), "x").dataset
-    assert (dataset.query_ids, dataset.features.tolist()) == (("a\x0bb",), [[_expected(halfway)]])
+    assert (dataset.query_ids, dataset.matrix.tolist()) == (("a\x0bb",), [[_expected(halfway)]])
 
 
 @pytest.mark.parametrize("text", ["3.4028235677973366163753939545814e38", "1e39", "1e9999", "1" + "0" * 50])
@@ -186,6 +186,6 @@ def test_a_million_numbers_read_as_numpy_reads_them() -> None:
         f"0 qid:{i // 9} " + " ".join(f"{j + 1}:{t}" for j, t in enumerate(r)) for i, r in enumerate(rows)
     ]
     content = np.frombuffer("\n".join(lines).encode(), np.uint8)
-    found = read_letor(content, "x", threads=2).dataset.features
+    found = read_letor(content, "x", threads=2).dataset.matrix
     expected = np.array(list(map(float, texts))).astype(np.float32).reshape(found.shape)
     assert found.tobytes() == expected.tobytes()

@@ -26,14 +26,14 @@ def test_features_are_matched_by_name() -> None:
     """Another order and additional features do not confuse columns."""
     fitted = fit_features(dataset("b", "extra", "a"), ("a", "b"))
     assert fitted.feature_names == ("a", "b")
-    assert fitted.features.tolist() == [[3, 1], [-3, -1]]
-    assert fitted.features.flags.c_contiguous
+    assert fitted.matrix.tolist() == [[3, 1], [-3, -1]]
+    assert fitted.matrix.flags.c_contiguous
 
 
 @pytest.mark.parametrize("names", [("f1", "f2"), ("f0", "f1")])
 def test_numbered_features_that_are_absent_are_zero(names: tuple[str, str]) -> None:
     """LETOR text leaves zeros out, the last columns included; LightGBM's may count from 0."""
-    assert fit_features(dataset(names[0]), names).features.tolist() == [[1, 0], [-1, 0]]
+    assert fit_features(dataset(names[0]), names).matrix.tolist() == [[1, 0], [-1, 0]]
 
 
 def test_what_else_is_known_stays() -> None:

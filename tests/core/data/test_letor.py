@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data import RankingDataset, read_dataset, write_letor
+from core.data import RankingDataset, options, read_dataset, write_letor
 from core.data.letor import read_letor
 from core.data.options import Limits, ReadingOptions
 from core.data.result import Reading
@@ -101,8 +101,8 @@ def test_layout_does_not_matter(content: bytes) -> None:
 def test_the_last_of_repeated_features_counts_whatever_its_digits() -> None:
     """A later value replaces an earlier one that was left to Python, and the reverse."""
     halfway = "1.000000059604644775390625"
-    assert _read(f"0 qid:1 1:{halfway} 1:7").features.tolist() == [[7.0]]
-    assert _read(f"0 qid:1 1:7 1:{halfway}").features.tolist() == [[np.float32(float(halfway))]]
+    assert _read(f"0 qid:1 1:{halfway} 1:7").matrix.tolist() == [[7.0]]
+    assert _read(f"0 qid:1 1:7 1:{halfway}").matrix.tolist() == [[np.float32(float(halfway))]]
 
 
 def test_bytes_that_are_not_utf8_stay_different_ids() -> None:
@@ -193,13 +193,13 @@ def test_labels_stay_as_they_were_judged() -> None:
 
 def test_infinite_features_are_kept() -> None:
     """A feature spelled inf is infinite; the doctor reports it."""
-    assert _read("1 qid:1 1:inf 2:-Infinity").features.tolist() == [[np.inf, -np.inf]]
+    assert _read("1 qid:1 1:inf 2:-Infinity").matrix.tolist() == [[np.inf, -np.inf]]
 
 
 def test_a_query_id_may_hold_a_number_sign() -> None:
     """What follows a # inside the query id is neither a comment nor lost."""
     dataset = _read("1 qid:a#1 1:5 3:6\n")
-    assert (dataset.query_ids, dataset.features.tolist()) == (("a#1",), [[5, 0, 6]])
+    assert (dataset.query_ids, dataset.matrix.tolist()) == (("a#1",), [[5, 0, 6]])
 
 
 def test_pairs_in_comments_become_document_columns() -> None:
@@ -318,12 +318,14 @@ def test_progress_is_told_and_may_stop_the_reading(monkeypatch: pytest.MonkeyPat
         read_letor(text, "x", on_progress=stop)
 
 
-def test_the_matrix_is_bounded() -> None:
+def test_the_matrix_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Documents times features beyond the limit are refused at the feature that makes it so wide."""
     text = np.frombuffer(b"0 qid:1 1:1\n0 qid:1 9:1 3:1\n", np.uint8)
-    assert read_letor(text, "x", limits=Limits(cells=18)).dataset.features.shape == (2, 9)
-    with pytest.raises(DatasetError, match=r"at most 17 cells, but 2 documents by 9 .* are 18") as caught:
-        read_letor(text, "x", limits=Limits(cells=17))
+    monkeypatch.setattr(options, "FREE_TABLE_BYTES", 200)
+    assert read_letor(text, "x", limits=Limits(unpacked_ratio=1)).dataset.features.shape == (2, 9)
+    monkeypatch.setattr(options, "FREE_TABLE_BYTES", 199)
+    with pytest.raises(DatasetError, match=r"2 documents by 9 features take 200 bytes") as caught:
+        read_letor(text, "x", limits=Limits(unpacked_ratio=1))
     problem = caught.value.problems[0]
     assert (problem.line, problem.column, problem.text) == (2, 9, "9:1")
 

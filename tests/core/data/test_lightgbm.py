@@ -23,7 +23,7 @@ def test_rows_are_cut_into_queries_by_the_sizes() -> None:
     assert dataset.query_ids == ("1", "2")
     assert dataset.query_boundaries.tolist() == [0, 2, 3]
     assert dataset.document_ids == ("1", "x", "1")
-    assert dataset.features.tolist() == [[1, 0], [0, 2], [3, 0]]
+    assert dataset.matrix.tolist() == [[1, 0], [0, 2], [3, 0]]
 
 
 def test_feature_ids_may_start_at_zero() -> None:
@@ -84,5 +84,5 @@ def test_rows_that_look_like_judgments_are_features_beside_a_query_file(tmp_path
     data, sizes = tmp_path / "rank.train", tmp_path / "rank.train.query"
     data.write_bytes(b"2\t0\t5\t1\n0\t1\t6\t2\n")
     sizes.write_bytes(b"2\n")
-    assert read_dataset(data, query_sizes=sizes).features.tolist() == [[0, 5, 1], [1, 6, 2]]
+    assert read_dataset(data, query_sizes=sizes).matrix.tolist() == [[0, 5, 1], [1, 6, 2]]
     assert read_dataset(data).features.shape == (2, 0)

@@ -116,8 +116,8 @@ def test_a_table_of_many_rows_in_few_bytes(tmp_path: Path) -> None:
     """Thirty kilobytes of Parquet can hold millions of equal rows, which count as what they are."""
     content = _parquet(2_000_000)
     assert len(content) < 50_000
-    with pytest.raises(DatasetError, match="expected at most 1,000,000 cells, but 2,000,000 documents"):
-        _read(tmp_path, content, Limits(cells=1_000_000))
+    with pytest.raises(DatasetError, match="expected at most 1,000,000 documents, but found 2,000,000"):
+        _read(tmp_path, content, Limits(documents=1_000_000))
 
 
 def _written(table: pa.Table, **options: Any) -> bytes:
@@ -164,11 +164,11 @@ def _sparse_letor() -> bytes:
 @pytest.mark.parametrize(
     ("make", "expected"),
     [
-        (_wide_parquet, r"2,097,152 documents by 128 features are 268,435,456, which take"),
+        (_wide_parquet, r"2,097,152 documents by 128 features take"),
         (_text_parquet, r"but found 16,384,000,000 bytes"),
         (_fixed_parquet, r"but found 1,101,004,800 bytes"),
         (_plain_parquet, r"but found 1,\d{3},\d{3},\d{3} bytes"),
-        (_sparse_letor, r"3,000 documents by 100,000 features are 300,000,000, which take"),
+        (_sparse_letor, r"3,000 documents by 100,000 features take"),
     ],
 )
 def test_a_bomb_of_any_format_is_refused(tmp_path: Path, make: Callable[[], bytes], expected: str) -> None:

@@ -14,7 +14,7 @@ from core.data.reading import JudgedFile, read_file
 from core.errors import DatasetError
 
 OK = "0 qid:1 1:1\n"
-LIMITS = Limits(unpacked_bytes=10**6, cells=10**6)
+LIMITS = Limits(unpacked_bytes=10**6)
 
 
 def _parquet(**columns: Any) -> bytes:
@@ -609,12 +609,6 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         {},
         None,
         "file f: expected gzip data that unpack to at most 1,000,000 bytes (RANKERY_MAX_UNPACKED_BYTES), but found more",
-    ),
-    "too many cells": (
-        "1 qid:1 5000:1\n" * 500,
-        {},
-        None,
-        "file f, line 1, column 9: expected at most 1,000,000 cells, but 500 documents by 5,000 features are 2,500,000; the largest feature id is here, but found '5000:1'",
     ),
 }
 

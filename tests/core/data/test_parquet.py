@@ -32,7 +32,7 @@ def _written(dataset: RankingDataset) -> bytes:
 def _full_datasets(draw: Any) -> RankingDataset:
     """Datasets with all that a file may say: labels of any kind, infinities, weights, query columns."""
     dataset: RankingDataset = draw(st.one_of(datasets(), datasets(weighted=True)))
-    features, labels = dataset.features.copy(), dataset.labels.copy()
+    features, labels = dataset.matrix.copy(), dataset.labels.copy()
     features[0, 0] = draw(st.sampled_from([np.inf, -np.inf, np.nan, -0.0]))
     labels[0] = draw(st.sampled_from([-1.0, -0.0, np.nan, 2.0]))
     return replace(
@@ -55,7 +55,7 @@ def test_a_dataset_reads_back_to_the_same_bits(dataset: RankingDataset) -> None:
     """Every field survives: NaN and its payload, -0.0, ids and names in any script, weights, columns."""
     found = read_parquet(io.BytesIO(_written(dataset)))
     assert_same(found, dataset)
-    np.testing.assert_array_equal(found.features.view(np.uint32), dataset.features.view(np.uint32))
+    np.testing.assert_array_equal(found.matrix.view(np.uint32), dataset.matrix.view(np.uint32))
     assert found.query_columns == dataset.query_columns
     np.testing.assert_array_equal(found.document_weights, dataset.document_weights)
 

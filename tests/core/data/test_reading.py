@@ -56,7 +56,7 @@ def test_delimited_rows_with_a_query_file_are_lightgbms(tmp_path: Path) -> None:
         reading = read_file(JudgedFile(tmp_path / "rows", "rows", tmp_path / "sizes", "sizes"))
         assert reading.format == "lightgbm"
         assert reading.dataset.feature_names == names
-        assert reading.dataset.features.tolist() == [[2, 3], [4, 5]]
+        assert reading.dataset.matrix.tolist() == [[2, 3], [4, 5]]
         assert reading.dataset.query_boundaries.tolist() == [0, 1, 2]
 
 
@@ -81,7 +81,7 @@ def test_columns_are_chosen_and_named(tmp_path: Path) -> None:
     )
     dataset = read_dataset(path, columns=columns, feature_names={"b": "bm25"})
     assert dataset.feature_names == ("bm25", "a")
-    assert dataset.features.tolist() == [[3, 2], [5, 4]]
+    assert dataset.matrix.tolist() == [[3, 2], [5, 4]]
     assert dataset.query_columns == {"fold": ("7",)}
 
 

@@ -17,7 +17,7 @@ def test_the_same_seeds_make_the_same_data() -> None:
     """Data is a function of the arguments; this digest changes only when the recipe does."""
     dataset = synthetic_dataset(20, seed=3, polynomial_seed=5)
     assert_same(synthetic_dataset(20, seed=3, polynomial_seed=5), dataset)
-    content = dataset.features.astype("<f4").tobytes() + dataset.labels.astype("<f4").tobytes()
+    content = dataset.matrix.astype("<f4").tobytes() + dataset.labels.astype("<f4").tobytes()
     assert hashlib.sha256(content).hexdigest()[:16] == "27a942ff14bd5ed1"
 
 
@@ -42,7 +42,7 @@ def test_labels_are_skewed_as_on_the_web(polynomial_seed: int, noise: float) -> 
 
 def test_features_are_uniform_between_minus_one_and_one() -> None:
     """The range is [-1, 1), the mean 0 and the variance 1/3."""
-    features = synthetic_dataset(200, seed=0).features
+    features = synthetic_dataset(200, seed=0).matrix
     assert -1 <= features.min() < -0.999
     assert 0.999 < features.max() < 1
     np.testing.assert_allclose(features.mean(), 0, atol=0.005)

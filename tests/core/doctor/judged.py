@@ -31,7 +31,7 @@ def sound(**parts: Any) -> RankingDataset:
 def features(**columns: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
     """The features of `sound`, some columns replaced by name."""
     dataset = sound()
-    changed = dataset.features.copy()
+    changed = dataset.matrix.copy()
     for name, values in columns.items():
         changed[:, dataset.feature_names.index(name)] = values
     return changed

@@ -15,7 +15,7 @@ ROWS = QUERIES * DOCUMENTS
 def _other(**parts: Any) -> RankingDataset:
     """A sound dataset that shares neither queries nor documents with `sound()`."""
     changed: dict[str, Any] = {
-        "features": sound().features + np.float32(0.125),
+        "features": sound().matrix + np.float32(0.125),
         "query_ids": [f"other{number}" for number in range(QUERIES)],
     }
     return sound(**(changed | parts))
@@ -56,7 +56,7 @@ def test_sparse_numbers_are_ids(factor: int) -> None:
 
 
 def _sharing(rows: int) -> Any:
-    features = _other().features.copy()
+    features = _other().matrix.copy()
     features[:rows] = sound().features[0]
     return features
 
@@ -88,7 +88,7 @@ def test_documents_that_queries_share_anyhow_are_information() -> None:
 
 def test_documents_without_features_are_not_shared() -> None:
     """They are alike everywhere and say nothing."""
-    train, other = sound().features.copy(), _other().features.copy()
+    train, other = sound().matrix.copy(), _other().matrix.copy()
     train[:50], other[:50] = 0.0, np.nan
     assert compare(sound(features=train), _other(features=other), "test") == ()
 

@@ -64,7 +64,7 @@ def test_columns_are_measured_as_numpy_does(dataset: RankingDataset) -> None:
         assert columns.varies_in_queries[j] == any(
             not _same(query[:, j], np.repeat(query[:1, j], len(query))) for query in queries
         )
-    filled = [any(value != 0 and not np.isnan(value) for value in row) for row in dataset.features]
+    filled = [any(value != 0 and not np.isnan(value) for value in row) for row in dataset.matrix]
     assert columns.filled.tolist() == filled
 
 

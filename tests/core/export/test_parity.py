@@ -88,8 +88,8 @@ def test_a_copied_default_direction_is_found() -> None:
     data = judged(missing=True)
     report = parity(naive, data)
     score = engines.vespa(naive.content, list(NAMES), single=True)
-    wanted = expected(text, data.features.astype(np.float64), np.float32, np.float64)
-    differing = sum(score(row) != want for row, want in zip(data.features.tolist(), wanted, strict=True))
+    wanted = expected(text, data.matrix.astype(np.float64), np.float32, np.float64)
+    differing = sum(score(row) != want for row, want in zip(data.matrix.tolist(), wanted, strict=True))
     over_data = report.engines[0].data
     assert over_data is not None
     assert over_data.differing_documents == differing > 30
@@ -193,7 +193,7 @@ def test_infinite_thresholds_in_json_are_told(format: str) -> None:
     data = judged()
     export = export_model(text.write(), format, NAMES)
     assert parity(export, data).exact
-    data.features[:7, tree.features[0]] = np.inf
+    data.matrix[:7, tree.features[0]] = np.inf
     report = parity(export, data)
     assert report.engines[0].data is not None
     assert report.engines[0].data.differing_documents == 7

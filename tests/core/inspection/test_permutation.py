@@ -90,12 +90,12 @@ def test_it_is_what_shuffling_by_hand_gives(within: Within, metric: str) -> None
     def measured(features: Float32Array) -> Float64Array:
         return measure(forest.score(features), dataset, [metric], held)[metric]
 
-    before = measured(dataset.features)
+    before = measured(dataset.matrix)
     assert baseline.mean == pytest.approx(np.nanmean(before))
     for each in found:
         means = []
         for repeat in range(3):
-            shuffled = dataset.features.copy()
+            shuffled = dataset.matrix.copy()
             column = shuffled[:, each.feature].copy()
             shuffle(column, groups, np.uint64(9), repeat * 4 + each.feature)
             shuffled[:, each.feature] = column

@@ -21,7 +21,7 @@ Datasets = tuple[RankingDataset, RankingDataset]
 def datasets() -> Datasets:
     """A small synthetic training set with missing values and odd names, and its held-out queries."""
     dataset = synthetic_dataset(60, seed=1, n_features=8)
-    features = dataset.features.copy()
+    features = dataset.matrix.copy()
     features[::7, 2] = np.nan
     features[:, 3] = np.round(features[:, 3])
     features[:, 4] = 1.0

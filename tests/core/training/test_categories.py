@@ -32,7 +32,7 @@ def categorical_dataset(queries: int = 60, seed: int = 1) -> RankingDataset:
         0, 4
     )
     brands[::11] = np.nan
-    features = np.column_stack([plain.features[:, 0], brands, plain.features[:, 1], shops])
+    features = np.column_stack([plain.matrix[:, 0], brands, plain.matrix[:, 1], shops])
     return RankingDataset.from_arrays(
         features,
         labels.astype(np.float32),
@@ -66,7 +66,7 @@ def test_the_trees_are_those_of_lightgbm(datasets: tuple[RankingDataset, Ranking
         {"loss": {"name": "mse"}, "hyperparameters": {"num_iterations": 5, "cat_smooth": 1.0}}
     )
     ours = train(spec, training).model_text
-    frame = pd.DataFrame(training.features, columns=list(training.feature_names))
+    frame = pd.DataFrame(training.matrix, columns=list(training.feature_names))
     for name, categories in training.categories.items():
         texts = categories.texts(frame[name].to_numpy())
         values = [int(value) for value in categories.values] if categories.are_numbers else categories.values
@@ -80,7 +80,7 @@ def test_the_trees_are_those_of_lightgbm(datasets: tuple[RankingDataset, Ranking
         booster.update(fobj=lambda scores, _: objective(scores, iteration))  # noqa: B023 - called at once
     theirs = ModelText.read(booster.model_to_string())
     np.testing.assert_array_equal(
-        Forest(ModelText.read(ours)).score(training.features), Forest(theirs).score(training.features)
+        Forest(ModelText.read(ours)).score(training.matrix), Forest(theirs).score(training.matrix)
     )
     assert asked_sets(ours)
     assert dict(theirs.categories) == dict(ModelText.read(ours).categories)
@@ -95,12 +95,12 @@ def test_the_text_holds_the_categories(datasets: tuple[RankingDataset, RankingDa
     assert read.categories[3].values == ("5", "7", "12", "1001", "40000")
     booster = lightgbm.Booster(model_str=text)
     assert booster.pandas_categorical == [list(BRANDS), [5, 7, 12, 1001, 40000]]
-    frame = pd.DataFrame(validation.features, columns=["f 1", "brand", "f2", "shop"])
-    frame["brand"] = pd.Series(read.categories[1].texts(validation.features[:, 1])).astype("category")
-    numbers = [int(str(value)) for value in read.categories[3].texts(validation.features[:, 3])]
+    frame = pd.DataFrame(validation.matrix, columns=["f 1", "brand", "f2", "shop"])
+    frame["brand"] = pd.Series(read.categories[1].texts(validation.matrix[:, 1])).astype("category")
+    numbers = [int(str(value)) for value in read.categories[3].texts(validation.matrix[:, 3])]
     frame["shop"] = pd.Series(numbers).astype("category")
     np.testing.assert_array_equal(
-        booster.predict(frame, raw_score=True), Forest(read).score(validation.features)
+        booster.predict(frame, raw_score=True), Forest(read).score(validation.matrix)
     )
     kept = train(spec_of(), fit_features(training, ("f 1", "f2"))).model_text
     assert not ModelText.read(kept).categories

@@ -41,7 +41,7 @@ def built_in(dataset: RankingDataset, truncation_level: int) -> lightgbm.Booster
     }
     group = np.diff(dataset.query_boundaries)
     return lightgbm.train(
-        parameters, lightgbm.Dataset(dataset.features, dataset.labels, group=group), ITERATIONS
+        parameters, lightgbm.Dataset(dataset.matrix, dataset.labels, group=group), ITERATIONS
     )
 
 
@@ -76,7 +76,7 @@ def test_lambdarank_with_lightgbms_normalisation_grows_its_trees(
     means = [
         np.nanmean(
             parse_metric("ndcg@10")(
-                np.asarray(booster.predict(validation.features, raw_score=True)),
+                np.asarray(booster.predict(validation.matrix, raw_score=True)),
                 validation.labels,
                 validation.query_boundaries,
             )
@@ -92,11 +92,11 @@ def test_gradients_match_the_built_in_objective_to_its_tables_precision(
 ) -> None:
     """The first tree's leaf values, where the built-in's sigmoid table is exact: scores are all equal."""
     training, _ = datasets
-    theirs = built_in(training, 30).predict(training.features, raw_score=True, num_iteration=1)
+    theirs = built_in(training, 30).predict(training.matrix, raw_score=True, num_iteration=1)
     loss = {"name": "lambdarank", "normalization": "lightgbm", "truncation_level": 30}
     spec = training_spec({"loss": loss, "hyperparameters": {**SETTINGS, "num_iterations": 1}})
     ours = lightgbm.Booster(model_str=train(spec, training).model_text)
-    np.testing.assert_allclose(ours.predict(training.features), theirs, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(ours.predict(training.matrix), theirs, rtol=1e-3, atol=1e-4)
 
 
 def test_query_weights_reach_the_model(datasets: tuple[RankingDataset, RankingDataset]) -> None:
@@ -104,7 +104,7 @@ def test_query_weights_reach_the_model(datasets: tuple[RankingDataset, RankingDa
     training, _ = datasets
     weights = np.where(np.arange(training.n_queries) % 2 == 0, 1.0, 0.0)
     weighted = RankingDataset.from_arrays(
-        features=training.features,
+        features=training.matrix,
         labels=training.labels,
         query_boundaries=training.query_boundaries,
         query_weights=weights,
@@ -172,9 +172,9 @@ def test_xe_ndcg_learns_from_queries_of_one_label_as_the_built_in_does(label: fl
     """LightGBM's rank_xendcg skips queries of one document only: both grow a tree on all-equal labels."""
     judged = synthetic_dataset(60, seed=3)
     labels = np.full(judged.n_documents, label, np.float32)
-    binned = lightgbm.Dataset(judged.features, labels, group=np.diff(judged.query_boundaries))
+    binned = lightgbm.Dataset(judged.matrix, labels, group=np.diff(judged.query_boundaries))
     built_in = lightgbm.train({**SETTINGS, "objective": "rank_xendcg", "verbosity": -1}, binned, 3)
     spec = training_spec({"loss": {"name": "xe-ndcg"}, "hyperparameters": {**SETTINGS, "num_iterations": 3}})
     ours = lightgbm.Booster(model_str=train(spec, replace(judged, labels=labels)).model_text)
     for booster in (built_in, ours):
-        assert np.ptp(booster.predict(judged.features)) > 0.0
+        assert np.ptp(booster.predict(judged.matrix)) > 0.0

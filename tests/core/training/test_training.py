@@ -77,7 +77,7 @@ def test_infinite_and_missing_features_are_ranked_as_they_were_learnt() -> None:
     """What a file says as inf, -inf or nan means the same to training and to scoring."""
     dataset = synthetic_dataset(60, seed=1, n_features=8)
     generator = np.random.default_rng(0)
-    features = dataset.features.copy()
+    features = dataset.matrix.copy()
     for value in (np.inf, -np.inf, np.nan, 3e38):
         features[generator.random(features.shape) < 0.1] = value
     training, validation = split_queries(dataset.with_features(features, dataset.feature_names), 0.3, seed=1)

@@ -53,7 +53,7 @@ OPTIONS = RESUMABLE | {f"dart, {name}": {"boosting": "dart", **options} for name
 def datasets() -> Datasets:
     """Documents of several of LightGBM's blocks, with missing values."""
     made = synthetic_dataset(160, seed=1, documents_per_query=20, n_features=len(FEATURES))
-    features = made.features.copy()
+    features = made.matrix.copy()
     features[np.random.default_rng(0).random(features.shape) < 0.05] = np.nan
     return split_queries(made.with_features(features, FEATURES), fraction=0.33, seed=1)
 
@@ -87,7 +87,7 @@ def test_any_number_of_threads_and_any_cut_give_the_same_bytes(
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 def test_scores_are_those_of_lightgbm(options: dict[str, Any], datasets: Datasets) -> None:
     """The engine adds up what LightGBM's own predict adds up, bit for bit."""
-    text, features = ranker_of(datasets, **options).model_text, datasets[1].features
+    text, features = ranker_of(datasets, **options).model_text, datasets[1].matrix
     expected = lightgbm.Booster(model_str=text).predict(features, raw_score=True)
     np.testing.assert_array_equal(Forest.parse(text).score(features), expected)
 

@@ -1,0 +1,157 @@
+"""Feature matrices: in memory, in a file that is mapped, or a selection of one that is never copied whole."""
+
+import mmap
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import StoreFull
+from core.types import Float32Array, Int64Array
+
+IN_MEMORY_BYTES = 2**28  # a larger matrix is made in a file
+_BLOCK_CELLS = 2**22  # 16 MB of features
+_ABSENT = -1
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedFeatures:
+    """Rows and columns of a matrix, copied only where they are looked at.
+
+    It is read as an array is, by rows or by rows and a column, and every part of it is a float32 array.
+
+    Attributes:
+        matrix: float32 (m, k), which it selects from.
+        rows: (n_documents,) rows of the matrix.
+        columns: (n_features,) columns of the matrix, -1 for one that it does not have.
+        absent: The value of those.
+    """
+
+    matrix: Float32Array
+    rows: Int64Array
+    columns: Int64Array
+    absent: float = np.nan
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_documents, n_features)."""
+        return len(self.rows), len(self.columns)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that a copy would take."""
+        return 4 * len(self.rows) * len(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, key: Any) -> Float32Array:
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        chosen, wanted = self.rows[rows], self.columns[columns]
+        if _are_all(wanted, self.matrix.shape[1]):
+            found: Float32Array = self.matrix[chosen]
+            return found
+        if 2 * wanted.size > self.matrix.shape[1]:  # whole rows are read faster
+            return self._filled(np.take(self.matrix[chosen], wanted, axis=-1), wanted)
+        pairs = chosen[..., None] if chosen.ndim and wanted.ndim else chosen
+        return self._filled(self.matrix[pairs, wanted], wanted)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.asarray(self[:], dtype)
+
+    def _filled(self, values: Float32Array, columns: npt.NDArray[Any]) -> Float32Array:
+        values[..., columns == _ABSENT] = self.absent
+        return values
+
+
+Features = Float32Array | SelectedFeatures
+
+
+def select_rows(features: Features, rows: Int64Array) -> SelectedFeatures:
+    """Select rows of features, in the order given."""
+    if isinstance(features, SelectedFeatures):
+        return SelectedFeatures(features.matrix, features.rows[rows], features.columns, features.absent)
+    return SelectedFeatures(features, rows, np.arange(features.shape[1]))
+
+
+def select_columns(features: Features, columns: Int64Array, absent: float) -> SelectedFeatures:
+    """Select columns of features; -1 stands for one whose value is `absent` in every document.
+
+    Raises:
+        ValueError: When columns are absent already, with another value.
+    """
+    if not isinstance(features, SelectedFeatures):
+        return SelectedFeatures(features, np.arange(len(features)), columns, absent)
+    was_absent = np.any(features.columns == _ABSENT)
+    if was_absent and not np.array_equal(features.absent, absent, equal_nan=True):
+        raise ValueError(f"absent columns are {features.absent}, not {absent}")
+    chosen = np.where(columns == _ABSENT, _ABSENT, features.columns[columns])
+    return SelectedFeatures(features.matrix, features.rows, chosen, absent)
+
+
+def new_matrix(n_rows: int, n_columns: int) -> Float32Array:
+    """Make a matrix of zeros; a large one in a file without a name, which goes when the matrix does.
+
+    The file is made in the folder of temporary files (`TMPDIR`), and its pages are no memory of the process.
+
+    Raises:
+        StoreFull: The disk has no room for it.
+    """
+    size_bytes = 4 * n_rows * n_columns
+    if size_bytes <= IN_MEMORY_BYTES:
+        return np.zeros((n_rows, n_columns), np.float32)
+    with tempfile.TemporaryFile() as file:
+        _reserve(file.fileno(), size_bytes)
+        mapped = mmap.mmap(file.fileno(), size_bytes)
+    return np.frombuffer(mapped, np.float32).reshape(n_rows, n_columns)
+
+
+def _reserve(file: int, size_bytes: int) -> None:
+    try:
+        if hasattr(os, "posix_fallocate"):
+            # Else a full disk would end the process while it writes to the matrix.
+            os.posix_fallocate(file, 0, size_bytes)
+        else:
+            os.ftruncate(file, size_bytes)
+    except OSError as error:
+        raise StoreFull(
+            f"the features take {size_bytes:,} bytes, for which the folder of temporary files (TMPDIR) has no"
+            f" room: {error}"
+        ) from error
+
+
+def copied(features: Features) -> Float32Array:
+    """Copy features into a new matrix, a block of rows at a time."""
+    matrix = new_matrix(*features.shape)
+    for rows, block in row_blocks(features):
+        matrix[rows] = block
+    return matrix
+
+
+def row_blocks(features: Features, least_rows: int = 1) -> Iterator[tuple[slice, Float32Array]]:
+    """Yield features a block of rows at a time, (rows, their features), so that no more is ever copied."""
+    n_rows, n_columns = features.shape
+    step = max(least_rows, _BLOCK_CELLS // max(n_columns, 1))
+    for first in range(0, n_rows, step):
+        rows = slice(first, min(first + step, n_rows))
+        yield rows, features[rows]
+
+
+def _are_all(columns: npt.NDArray[Any], n_columns: int) -> bool:
+    return columns.size == n_columns and bool(np.array_equal(columns, np.arange(n_columns)))
+
+
+def in_memory_bytes(features: Features) -> int:
+    """Return the memory that features hold: nothing where they are mapped from a file."""
+    matrix = features.matrix if isinstance(features, SelectedFeatures) else features
+    indices = features.rows.nbytes if isinstance(features, SelectedFeatures) else 0
+    owner: Any = matrix
+    while isinstance(owner, np.ndarray) and owner.base is not None:
+        owner = owner.base
+    if isinstance(owner, memoryview):
+        owner = owner.obj
+    return indices + (0 if isinstance(owner, mmap.mmap) else matrix.nbytes)

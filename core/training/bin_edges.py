@@ -1,0 +1,138 @@
+"""How LightGBM cuts features into bins, found from a sample of documents, a few columns at a time.
+
+LightGBM's own ways take the whole matrix, or hold the sample of all columns as float64. The bins of a column
+depend on its own values alone, so they are found for a block of columns after the other, and put together.
+"""
+
+import ctypes
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+import lightgbm
+import numpy as np
+from lightgbm import basic
+
+from core.data.features import Features
+from core.types import Float32Array, Float64Array, Int32Array
+
+OnProgress = Callable[[int, int], None]
+
+_SAMPLED_VALUES = 2**20  # of a block of columns, zeros not counted: 12 MB
+_COLUMNS_AT_ONCE = 8
+_ZERO = 1e-35  # LightGBM takes smaller values for 0, which it does not want in a sample
+_BATCH_CELLS = 2**21  # 8 MB of features put into bins at a time
+_LIBRARY: Any = basic
+
+CATEGORICAL = "categorical_column"  # LightGBM's parameter, as its Python package writes it
+
+
+class FeatureBlocks(lightgbm.Sequence):
+    """Features as LightGBM reads them into bins: a block of documents at a time.
+
+    Args:
+        features: (n_documents, n_features).
+        on_progress: Told the documents read and those in all; what it raises ends the reading.
+    """
+
+    def __init__(self, features: Features, on_progress: OnProgress | None = None) -> None:
+        self._features = features
+        self._on_progress = on_progress
+        self.batch_size = max(1, _BATCH_CELLS // max(features.shape[1], 1))
+
+    def __len__(self) -> int:
+        return len(self._features)
+
+    def __getitem__(self, rows: Any) -> Float32Array:
+        if self._on_progress is not None and isinstance(rows, slice):
+            self._on_progress(rows.stop, len(self))
+        return self._features[rows]
+
+
+def bin_edges(
+    features: Features,
+    binning: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    categorical: Collection[int] = (),
+) -> lightgbm.Dataset:
+    """Find the bins of all features; returns a dataset of them, to be given as `reference` to others.
+
+    The bins are those that LightGBM itself finds in the same matrix.
+
+    Args:
+        features: (n_documents, n_features).
+        binning: The parameters that decide bins.
+        parameters: All parameters of the training, which the dataset is to have.
+        categorical: The columns whose values are categories.
+    """
+    sample = _sample(len(features), binning)
+    edges = lightgbm.Dataset(None, params=dict(parameters))
+    first = 0
+    for columns in _column_blocks(features, sample):
+        last = first + len(columns)
+        own = [column - first for column in categorical if first <= column < last]
+        named = {CATEGORICAL: own} if own else {}
+        handle = _bins_of(columns, len(sample), len(features), {"verbosity": -1, **binning, **named})
+        first = last
+        if edges._handle is None:
+            edges._handle = handle
+            continue
+        _LIBRARY._safe_call(_LIBRARY._LIB.LGBM_DatasetAddFeaturesFrom(edges._handle, handle))
+        _LIBRARY._safe_call(_LIBRARY._LIB.LGBM_DatasetFree(handle))
+    return edges
+
+
+_Column = tuple[Float64Array, Int32Array]
+
+
+def _sample(n_documents: int, binning: Mapping[str, Any]) -> Int32Array:
+    """Return the documents, (n,) rising, that LightGBM would draw."""
+    count, found = ctypes.c_int(), ctypes.c_int32()
+    library, parameters = _LIBRARY._LIB, _text(binning)
+    n = ctypes.c_int32(n_documents)
+    _LIBRARY._safe_call(library.LGBM_GetSampleCount(n, parameters, ctypes.byref(count)))
+    rows = np.empty(count.value, np.int32)
+    pointer = rows.ctypes.data_as(ctypes.POINTER(ctypes.c_int32))
+    _LIBRARY._safe_call(library.LGBM_SampleIndices(n, parameters, pointer, ctypes.byref(found)))
+    return rows[: found.value]
+
+
+def _column_blocks(features: Features, sample: Int32Array) -> Iterator[list[_Column]]:
+    """Yield the sampled values other than 0, and their places in the sample, of neighbouring columns."""
+    block: list[_Column] = []
+    held = 0
+    for first in range(0, features.shape[1], _COLUMNS_AT_ONCE):
+        for column in features[sample, first : first + _COLUMNS_AT_ONCE].T:
+            kept = np.flatnonzero(~(np.abs(column) <= _ZERO)).astype(np.int32)
+            block.append((column[kept].astype(np.float64), kept))
+            held += len(kept)
+            if held >= _SAMPLED_VALUES:
+                yield block
+                block, held = [], 0
+    if block:
+        yield block
+
+
+def _bins_of(
+    columns: list[_Column], n_sampled: int, n_documents: int, binning: Mapping[str, Any]
+) -> ctypes.c_void_p:
+    """Return LightGBM's handle of a dataset of one document that has the bins of these columns."""
+    reals, wholes = ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int32)
+    counts = np.array([len(rows) for _, rows in columns], np.int32)
+    handle = ctypes.c_void_p()
+    code = _LIBRARY._LIB.LGBM_DatasetCreateFromSampledColumn(
+        (reals * len(columns))(*(values.ctypes.data_as(reals) for values, _ in columns)),
+        (wholes * len(columns))(*(rows.ctypes.data_as(wholes) for _, rows in columns)),
+        ctypes.c_int32(len(columns)),
+        counts.ctypes.data_as(wholes),
+        ctypes.c_int32(n_sampled),
+        ctypes.c_int32(1),
+        ctypes.c_int64(n_documents),
+        _text(binning),
+        ctypes.byref(handle),
+    )
+    _LIBRARY._safe_call(code)
+    return handle
+
+
+def _text(parameters: Mapping[str, Any]) -> Any:
+    return _LIBRARY._c_str(_LIBRARY._param_dict_to_str(dict(parameters)))

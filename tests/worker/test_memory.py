@@ -1,0 +1,73 @@
+"""Data larger than a job's memory: what it needs is told, and what can stay in files does."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.data import RankingDataset, synthetic_dataset
+from core.data import features as matrices
+from core.data.features import in_memory_bytes
+from tests.worker.workshop import Workshop
+from worker import WorkerSettings
+from worker.job.caches import Caches
+from worker.job.datasets import load_dataset
+
+TRAINING = {"validation": {"fraction": 0.3}, "test": {"fraction": 0.3}}
+
+
+@pytest.fixture(scope="module")
+def dataset() -> RankingDataset:
+    """Two thousand documents."""
+    return synthetic_dataset(100, seed=1, documents_per_query=20, n_features=6)
+
+
+def train(workshop: Workshop, dataset_id: str, **spec: Any) -> Any:
+    """Run a training with parts held out."""
+    return workshop.run(
+        "train", dataset_id, model_name="web", loss={"name": "lambdarank"}, metrics=["ndcg@5"], **spec
+    )
+
+
+def test_a_training_beyond_the_memory_limit_is_refused_before_it_begins(
+    workshop: Workshop, dataset: RankingDataset
+) -> None:
+    """With what it takes, and for what."""
+    job = train(workshop, workshop.add(dataset, "d1"), limits={"memory_bytes": 2**20})
+    assert (job.status, job.problem["title"]) == ("failed", "Memory limit")
+    assert job.problem["detail"].startswith("This training takes about ")
+    assert "limit is 1 MiB. Raise RANKERY_JOB_MEMORY_BYTES" in job.problem["detail"]
+    assert job.progress["phase"] == "loading"
+
+
+def test_binning_is_part_of_the_progress(
+    workshop: Workshop, dataset: RankingDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bar moves before the first tree."""
+    told: list[tuple[int, int]] = []
+
+    def counting(run: Any, phase: str, steps: int) -> Any:
+        assert (phase, steps) == ("binning", 100)
+        return lambda done, total: told.append((done, total))
+
+    monkeypatch.setattr("worker.runners.training.counting", counting)
+    assert train(workshop, workshop.add(dataset, "d1"), **TRAINING).status == "succeeded"
+    assert told == [(980, 980), (420, 420)]  # what is trained on, and what validates
+
+
+def test_features_in_files_give_the_same_results(
+    workshop: Workshop, dataset: RankingDataset, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Model, evaluation and ranking of a matrix that is mapped, to the byte."""
+    without_caches = settings.model_copy(update={"array_cache_bytes": 0, "binned_cache_bytes": 0})
+    small = Workshop(workshop.store, without_caches)
+    dataset_id = small.add(dataset, "d1")
+    in_memory = train(small, dataset_id, **TRAINING)
+    monkeypatch.setattr(matrices, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(matrices, "_BLOCK_CELLS", 100)
+    loaded = load_dataset(workshop.store, Caches.of(without_caches), dataset_id).dataset
+    assert in_memory_bytes(loaded.features) == 0
+    mapped = train(small, dataset_id, **TRAINING)
+    assert small.model_text(mapped.result) == small.model_text(in_memory.result)
+    assert mapped.metrics == in_memory.metrics
+    np.testing.assert_array_equal(loaded.matrix, dataset.matrix)
