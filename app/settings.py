@@ -36,7 +36,7 @@ class ApiSettings(StoreSettings):
         12, gt=0, le=8_760, description="How long a browser that signed in may stay signed in"
     )
     wrong_keys_per_minute: int = Field(20, ge=1, description="Wrong API keys an address may show a minute")
-    max_upload_bytes: int = Field(8 * GIBIBYTE, ge=1, description="Largest dataset file accepted")
+    max_upload_bytes: int = Field(32 * GIBIBYTE, ge=1, description="Largest dataset file accepted")
     max_json_bytes: int = Field(MEBIBYTE, ge=1, description="Largest JSON body accepted")
     max_rank_bytes: int = Field(16 * MEBIBYTE, ge=1, description="Largest body of a scoring request")
     max_rank_queries: int = Field(1_000, ge=1, description="Most queries of a scoring request")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.data.dataset import RankingDataset, numbered_features
+from core.data.features import new_matrix
 from core.data.texts import row_numbers
 from core.errors import InputProblem, InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
@@ -58,7 +59,7 @@ def synthetic_dataset(
     polynomial = _Polynomial.draw(polynomial_seed, n_features)
     cuts = polynomial.label_cuts(polynomial_seed, noise)
     n_documents = n_queries * documents_per_query
-    features = np.empty((n_documents, n_features), np.float32)
+    features = new_matrix(n_documents, n_features)
     labels = np.empty(n_documents, np.float32)
     feature_stream, noise_stream = _stream(_FEATURES, seed), _stream(_NOISE, seed)
     for first in range(0, n_documents, _BLOCK_DOCUMENTS):

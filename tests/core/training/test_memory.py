@@ -53,7 +53,7 @@ def judged(n_queries: int, n_features: int) -> RankingDataset:
 @pytest.mark.long
 @pytest.mark.skipif(not STATUS.is_file(), reason="this system does not tell a process its memory")
 def test_a_training_takes_no_more_than_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor by far less, where bins and documents are what matters."""
+    """With parts held out whose features are in a file."""
     monkeypatch.setattr(matrices, "IN_MEMORY_BYTES", 0)
     dataset = judged(8_000, 30)
     spec = training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": {"num_iterations": 2}})
@@ -65,8 +65,7 @@ def test_a_training_takes_no_more_than_estimated(monkeypatch: pytest.MonkeyPatch
     need = memory_need(spec, part, rest)
     with watching() as most:
         train(spec, part, rest, threads=2)
-    assert most[0] <= need.total
-    assert most[0] >= need.bins
+    assert 0 < most[0] <= need.total
 
 
 def test_the_estimate_says_what_for() -> None:

@@ -58,7 +58,7 @@ def test_it_is_what_a_longer_training_does(datasets: Datasets) -> None:
     parts = {"train": datasets[0]}
     start = Checkpoint.of_model(train(short, datasets[0]).model_text, parts, 1)
     ranker = train(rest, datasets[0], resume=start)
-    scores = [Forest.parse(each.model_text).score(datasets[0].features) for each in (whole, ranker)]
+    scores = [Forest.parse(each.model_text).score(datasets[0].matrix) for each in (whole, ranker)]
     np.testing.assert_allclose(scores[1], scores[0], rtol=1e-12, atol=1e-12)
 
 
@@ -83,8 +83,8 @@ def test_metrics_and_scores_are_those_of_the_whole_model(
 ) -> None:
     """In LightGBM, too."""
     ranker = going_on(spec_of("mse", boosting=boosting), base, datasets)
-    scores = Forest.parse(ranker.model_text).score(datasets[0].features)
-    theirs = lightgbm.Booster(model_str=ranker.model_text).predict(datasets[0].features, raw_score=True)
+    scores = Forest.parse(ranker.model_text).score(datasets[0].matrix)
+    theirs = lightgbm.Booster(model_str=ranker.model_text).predict(datasets[0].matrix, raw_score=True)
     np.testing.assert_array_equal(scores, theirs)
     at_best = ranker.history[ranker.best_iteration - 1].values["train"]["loss"]
     errors = 0.5 * (scores - datasets[0].labels) ** 2
