@@ -98,6 +98,7 @@ bench-training: develop ## whole training jobs of a worker, beside lightgbm.trai
 .PHONY: bench-quantised
 bench-quantised: develop ## speed and NDCG@10 of quantised gradients, goss and dart, on a synthetic load and on FILES="TRAIN TEST …"
 	$(BIN)/python -m benchmarks.quantised $(FILES)
+
 .PHONY: bench-memory
 bench-memory: develop ## peak memory of a worker limited to 8 GiB on 12 million documents of 220 features; FOLDER= needs 45 GB of disk
 	$(BIN)/python -m benchmarks.memory $(if $(FOLDER),--folder $(FOLDER))

@@ -63,7 +63,8 @@ class Binning:
         hyperparameters: The part of them that decides bins names the bins.
         parameters: All parameters of the training, which LightGBM compares with those of the bins.
         kept: Bins of earlier trainings, None to make them anew.
-        on_progress: Told the documents binned and those in all; what it raises ends the binning.
+        on_progress: Told the documents binned and those in all, and in the end that all are; what it raises
+            ends the binning.
     """
 
     hyperparameters: Hyperparameters
@@ -71,13 +72,22 @@ class Binning:
     kept: KeptBins | None
     on_progress: OnProgress | None = None
 
-    def training(self, dataset: RankingDataset) -> lightgbm.Dataset:
-        """Bin the features to train on."""
-        return self._bins(dataset, self._key("training"), None)
+    def datasets(
+        self, training: RankingDataset, validation: RankingDataset | None = None
+    ) -> dict[str, lightgbm.Dataset]:
+        """Bin the features to train on, "train", and put those to validate on into the same bins."""
+        total = training.n_documents + (validation.n_documents if validation else 0)
+        binned = {"train": self._bins(training, self._key("training"), None, self._counting(0, total))}
+        if validation is not None:
+            key, count = self._key("training", "validation"), self._counting(training.n_documents, total)
+            binned["validation"] = self._bins(validation, key, binned["train"], count)
+        if self.on_progress is not None:
+            self.on_progress(total, total)
+        return binned
 
-    def validation(self, dataset: RankingDataset, training: lightgbm.Dataset) -> lightgbm.Dataset:
-        """Put the features to validate on into the bins of those to train on."""
-        return self._bins(dataset, self._key("training", "validation"), training)
+    def _counting(self, first: int, total: int) -> OnProgress | None:
+        on_progress = self.on_progress
+        return None if on_progress is None else lambda done, _: on_progress(first + done, total)
 
     def _key(self, *parts: str) -> str | None:
         """Name bins by all that decides them; None where they are not kept."""
@@ -90,12 +100,16 @@ class Binning:
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
 
     def _bins(
-        self, dataset: RankingDataset, key: str | None, reference: lightgbm.Dataset | None
+        self,
+        dataset: RankingDataset,
+        key: str | None,
+        reference: lightgbm.Dataset | None,
+        on_progress: OnProgress | None,
     ) -> lightgbm.Dataset:
         data = self._load(key, dataset.n_documents, reference)
         if data is None:
             edges = reference or self._edges(dataset)
-            blocks = FeatureBlocks(dataset.features, self.on_progress)
+            blocks = FeatureBlocks(dataset.features, on_progress)
             data = self._dataset(blocks, edges, feature_name=writable_names(dataset.feature_names))
             self._keep(data, key)
         # Only now: bins are kept without labels, which every job may map in its own way.

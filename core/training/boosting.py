@@ -86,7 +86,8 @@ def train(
             same with and without.
         resume: Where to go on: from a checkpoint of the same specification and data, which must be resumable;
             or from a model, `Checkpoint.of_model`.
-        on_binning: Told the documents put into bins and those in all; whatever it raises ends the training.
+        on_binning: Told the documents put into bins and those in all, at last that all are; whatever it
+            raises ends the training.
 
     Raises:
         InvalidInput: When early stopping has no validation data, the datasets' features differ, or LightGBM
@@ -149,18 +150,17 @@ class _Training:
         if train_dataset.categories:
             parameters[CATEGORICAL] = list(train_dataset.categorical_columns)
         binning = Binning(spec.hyperparameters, parameters, kept_bins, on_binning)
-        data = binning.training(train_dataset)
-        others = {} if validation is None else {"validation": binning.validation(validation, data)}
+        binned = binning.datasets(train_dataset, validation)
         if resume is not None:
-            for name, binned in {"train": data, **others}.items():
-                binned.set_init_score(resume.scores[name])
-        self._booster = lightgbm.Booster(parameters, data)
+            for name, data in binned.items():
+                data.set_init_score(resume.scores[name])
+        self._booster = lightgbm.Booster(parameters, binned["train"])
         self._measures = {"train": Measure(spec, train_dataset)}
         if validation is not None:
-            self._booster.add_valid(others["validation"], "validation")
+            self._booster.add_valid(binned["validation"], "validation")
             self._measures["validation"] = Measure(spec, validation)
         if self._drops_trees:
-            self._booster.add_valid(data, "train")  # see `present_scores`
+            self._booster.add_valid(binned["train"], "train")  # see `present_scores`
             _start_drops(self._booster, drop_seed(spec.seed))
         if resume is not None:
             prepend_trees(self._booster, resume.model_text)

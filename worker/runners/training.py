@@ -20,6 +20,7 @@ from core.scoring.model_text import ModelText
 from core.store import new_id
 from core.store.artifacts.keys import model_key
 from core.training import IterationReport, Snapshot, TrainedRanker, train
+from core.training.bin_edges import OnProgress
 from core.training.findings import growth_finding, resumption_findings, seed_findings
 from core.training.memory import memory_need
 from worker.job.checkpoints import Checkpoints
@@ -96,7 +97,7 @@ def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
         threads=run.threads,
         kept_bins=data.kept_bins(run),
         resume=checkpoints.load() or data.start(run.threads),
-        on_binning=counting(run, "binning", _PERCENT),
+        on_binning=_binning(run),
     )
     with watch.kept_on_stopping():
         watch.finish()
@@ -104,6 +105,19 @@ def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
             findings.append(growth_finding(ranker.growth).as_json())
             run.report(findings=findings)
         yield Trained(loaded, data, ranker, findings)
+
+
+def _binning(run: JobRun) -> OnProgress:
+    """Return what reports how far the binning is, and in the end that the training begins."""
+    count = counting(run, "binning", _PERCENT)
+
+    def report(done: int, total: int) -> None:
+        if done < total:
+            count(done, total)
+        else:
+            run.phase("training", afresh=True)  # where it was, if it goes on from a checkpoint
+
+    return report
 
 
 def _report_findings(run: JobRun, job: BoostingJob, loaded: TrainingData) -> list[Values]:

@@ -90,7 +90,7 @@ def test_other_bins_are_not_mixed_up(datasets: Datasets, cache: LocalCache, chan
 def bins_of(dataset: RankingDataset, hyperparameters: Hyperparameters, seed: int, path: Path) -> bytes:
     """Return a dataset's bins as LightGBM saves them."""
     binning = Binning(hyperparameters, hyperparameters.lightgbm(seed, 1), None)
-    binning.training(dataset).save_binary(path)
+    binning.datasets(dataset)["train"].save_binary(path)
     content = path.read_bytes()
     path.unlink()
     return content
