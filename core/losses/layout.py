@@ -14,7 +14,7 @@ import numpy as np
 from core.jit import bare, compiled, inlined
 from core.losses.exponential import exponentials
 from core.losses.plan import BY_LABELS, BY_ROW, ERR_TARGET, MAP_TARGET, MRR_TARGET, PairwisePlan
-from core.losses.randomness import mix, normal
+from core.losses.randomness import fill_normal, mix
 from core.losses.rows import BLOCK
 from core.losses.selection import TOP, select
 from core.sorting import SORT_COUNTERS, SORT_PADDING, rank_descending
@@ -319,11 +319,13 @@ def _draw_rankings(
     query: int, plan: PairwisePlan, scores: Float64Array, start: int, n: int, key: int, scratch: Scratch
 ) -> None:
     """Rank the scores with noise, and select, once for each sample."""
+    noisy, first = scratch.noisy, np.uint64(start)
     for sample in range(plan.samples):
         drawn = mix(mix(key, _RANKING_KEY), sample)
-        for i in range(n):
-            scratch.noisy[i] = scores[start + i] + plan.noise * normal(drawn, i)
-        _rank(scratch.noisy, 0, n, scratch)
+        fill_normal(drawn, n, noisy, scratch.spare_order)
+        for i in range(np.uint64(n)):
+            noisy[i] = scores[first + i] + plan.noise * noisy[i]
+        _rank(noisy, 0, n, scratch)
         if plan.truncation_level < n:
             _select(plan, query, n, mix(drawn, _SELECTION_KEY), scratch)
             _take_selection(n, sample, scratch)

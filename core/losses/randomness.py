@@ -4,9 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from core.jit import bare, exact
+from core.jit import bare, exact, exact_inlined
 from core.parameters import parameter
-from core.types import Int64Array
+from core.types import Float64Array, Int64Array
+
+_LN2 = 0.6931471805599453
+_SQRT_HALF_BITS = 0x3FE6A09E667F3BCD  # √½ as a float64
+_MANTISSA_BITS = 52
 
 
 def seed_parameter(description: str) -> Any:
@@ -17,7 +21,7 @@ def seed_parameter(description: str) -> Any:
     return parameter(None, f"{description}; the job's `seed` when null.", minimum=0, maximum=2**31 - 1)
 
 
-@exact
+@exact_inlined
 def mix(key: int, number: int) -> int:
     """Combine a key with a number into a new 64-bit key (SplitMix64, Steele, Lea and Flood 2014)."""
     z = np.uint64(key) ^ (np.uint64(number) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x632BE59BD9B4E019))
@@ -26,17 +30,63 @@ def mix(key: int, number: int) -> int:
     return z ^ (z >> np.uint64(31))  # type: ignore[return-value]
 
 
-@bare
+@exact_inlined
 def uniform(key: int, number: int) -> float:
     """Draw from the open interval (0, 1)."""
     return (np.float64(mix(key, number) >> np.uint64(11)) + 0.5) / 9007199254740992.0
 
 
-@bare
-def normal(key: int, number: int) -> float:
-    """Draw from the standard normal distribution (Box and Muller 1958)."""
-    radius = np.sqrt(-2.0 * np.log(uniform(key, 2 * number)))
-    return radius * np.cos(2.0 * np.pi * uniform(key, 2 * number + 1))  # type: ignore[no-any-return]
+@exact
+def fill_normal(key: int, n: int, result: Float64Array, bits: Int64Array) -> None:
+    """Draw from the standard normal distribution (Box and Muller 1958), in loops that LLVM vectorises.
+
+    The i-th is √(−2 ln u) cos 2πu' to 1e-14, with u and u' the uniform numbers 2i and 2i + 1 of the key:
+    ln u = e ln 2 + 2 artanh((m − 1) / (m + 1)) for u = 2^e m with m in √½..√2, and
+    cos 2πu = 2 sin²(π (u − ½)) − 1, both by their series until below 1e-16.
+
+    Args:
+        key: Key of the random numbers.
+        n: How many.
+        result: Filled.
+        bits: Scratch, at least n entries.
+    """
+    words, mantissas = result.view(np.int64), bits.view(np.float64)
+    for i in range(np.uint64(n)):
+        result[i] = uniform(key, np.uint64(2) * i)
+    for i in range(np.uint64(n)):
+        exponent = (words[i] - _SQRT_HALF_BITS) >> _MANTISSA_BITS
+        bits[i] = words[i] - (exponent << _MANTISSA_BITS)
+        result[i] = np.float64(exponent)
+    for i in range(np.uint64(n)):
+        s = (mantissas[i] - 1.0) / (mantissas[i] + 1.0)
+        z = s * s
+        p = 1.0 / 21.0
+        p = p * z + 1.0 / 19.0
+        p = p * z + 1.0 / 17.0
+        p = p * z + 1.0 / 15.0
+        p = p * z + 1.0 / 13.0
+        p = p * z + 1.0 / 11.0
+        p = p * z + 1.0 / 9.0
+        p = p * z + 1.0 / 7.0
+        p = p * z + 1.0 / 5.0
+        p = p * z + 1.0 / 3.0
+        p = p * z + 1.0
+        result[i] = np.sqrt(-2.0 * (result[i] * _LN2 + 2.0 * s * p))
+    for i in range(np.uint64(n)):
+        x = np.pi * (uniform(key, np.uint64(2) * i + np.uint64(1)) - 0.5)
+        z = x * x
+        p = -1.0 / 121645100408832000.0
+        p = p * z + 1.0 / 355687428096000.0
+        p = p * z - 1.0 / 1307674368000.0
+        p = p * z + 1.0 / 6227020800.0
+        p = p * z - 1.0 / 39916800.0
+        p = p * z + 1.0 / 362880.0
+        p = p * z - 1.0 / 5040.0
+        p = p * z + 1.0 / 120.0
+        p = p * z - 1.0 / 6.0
+        p = p * z + 1.0
+        sine = x * p
+        result[i] *= 2.0 * sine * sine - 1.0
 
 
 @bare

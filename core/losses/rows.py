@@ -163,19 +163,22 @@ def add_selected(
 def add_rank_distances(
     i: int, begin: int, blocks: int, samples: int, discount: Float64Array, weight: Float64Array
 ) -> None:
-    """W plus ρ_ij of each ranking, two rankings at a time."""
+    """W plus ρ_ij of each ranking, four rankings at a time."""
     sample = 0
-    while sample + 1 < samples:
+    while sample + 3 < samples:
         first, second = discount[sample], discount[sample + 1]
-        d, d2 = first[i], second[i]
+        third, fourth = discount[sample + 2], discount[sample + 3]
+        d1, d2, d3, d4 = first[i], second[i], third[i], fourth[i]
         for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
-            weight[j] += abs(d - first[j]) + abs(d2 - second[j])
-        sample += 2
-    if sample < samples:
+            distances = abs(d1 - first[j]) + abs(d2 - second[j])
+            weight[j] += distances + (abs(d3 - third[j]) + abs(d4 - fourth[j]))
+        sample += 4
+    while sample < samples:
         last = discount[sample]
         d = last[i]
         for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
             weight[j] += abs(d - last[j])
+        sample += 1
 
 
 @inlined

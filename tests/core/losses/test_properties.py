@@ -11,6 +11,7 @@ from core.jit import use_threads
 from core.losses import LOSSES, make_loss
 from core.losses.bins import balanced_bins
 from core.losses.exponential import exponentials
+from core.losses.randomness import fill_normal, mix, uniform
 from tests.core.losses.reference import EXCEPTIONS_TO_ZERO
 from tests.core.losses.test_derivatives import PAIRWISE, joined, random_queries
 
@@ -257,6 +258,16 @@ def test_exponentials_are_accurate_to_the_last_places() -> None:
     result, powers = np.empty_like(x), np.empty(len(x), np.int64)
     exponentials(x, len(x), result, powers)
     np.testing.assert_allclose(result, np.exp(x), rtol=1e-15)
+
+
+def test_normal_numbers_are_those_of_box_and_muller() -> None:
+    """From two uniform numbers each, which are open at 0, to the last places."""
+    key, n = np.uint64(mix(np.uint64(3), 5)), 20_005
+    drawn, bits = np.empty(n), np.empty(n, np.int64)
+    fill_normal(key, n, drawn, bits)
+    uniforms = np.array([uniform(key, np.uint64(i)) for i in range(2 * n)])
+    expected = np.sqrt(-2.0 * np.log(uniforms[0::2])) * np.cos(2.0 * np.pi * uniforms[1::2])
+    np.testing.assert_allclose(drawn, expected, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", LOSSES)
