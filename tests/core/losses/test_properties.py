@@ -261,13 +261,17 @@ def test_exponentials_are_accurate_to_the_last_places() -> None:
 
 
 def test_normal_numbers_are_those_of_box_and_muller() -> None:
-    """From two uniform numbers each, which are open at 0, to the last places."""
-    key, n = np.uint64(mix(np.uint64(3), 5)), 20_005
-    drawn, bits = np.empty(n), np.empty(n, np.int64)
-    fill_normal(key, n, drawn, bits)
-    uniforms = np.array([uniform(key, np.uint64(i)) for i in range(2 * n)])
-    expected = np.sqrt(-2.0 * np.log(uniforms[0::2])) * np.cos(2.0 * np.pi * uniforms[1::2])
-    np.testing.assert_allclose(drawn, expected, rtol=0, atol=1e-14)
+    """Two from two uniform numbers, which are open at 0, to the last places; of an odd number, one is left."""
+    key = np.uint64(mix(np.uint64(3), 5))
+    for n in (1, 2, 20_005):
+        drawn, bits = np.empty(n), np.empty(n, np.int64)
+        fill_normal(key, n, drawn, bits)
+        uniforms = np.array([uniform(key, np.uint64(i)) for i in range(n + 1)])
+        half = (n + 1) // 2
+        radius = np.sqrt(-2.0 * np.log(uniforms[0 : 2 * half : 2]))
+        angle = 2.0 * np.pi * uniforms[1 : 2 * half : 2]
+        expected = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:n]
+        np.testing.assert_allclose(drawn, expected, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", LOSSES)
