@@ -40,10 +40,10 @@ def uniform(key: int, number: int) -> float:
 def fill_normal(key: int, n: int, result: Float64Array, bits: Int64Array) -> None:
     """Draw from the standard normal distribution (Box and Muller 1958), in loops that LLVM vectorises.
 
-    With h = ⌈n / 2⌉, the i-th and the (h + i)-th are √(−2 ln u) times cos 2πu' and sin 2πu' to 1e-14, u and u'
-    the uniform numbers 2i and 2i + 1 of the key: ln u = e ln 2 + 2 artanh((m − 1) / (m + 1)) for u = 2^e m with
-    m in √½..√2; and for x = π (u' − ½), cos 2πu' = 2 sin² x − 1 and sin 2πu' = −2 sin x cos x, by series until
-    below 1e-15.
+    With h = ⌈n / 2⌉, the i-th and the (h + i)-th are √(−2 ln u) times cos 2πv and sin 2πv to 1e-14, u and v
+    the uniform numbers 2i and 2i + 1 of the key. For u = 2^e m with m in √½..√2, ln u is e ln 2 +
+    2 artanh((m − 1) / (m + 1)); for x = π (v − ½), cos 2πv is 2 sin² x − 1 and sin 2πv is −2 sin x cos x. All
+    are summed by their series until below 1e-15.
 
     Args:
         key: Key of the random numbers.
