@@ -261,7 +261,7 @@ def test_exponentials_are_accurate_to_the_last_places() -> None:
 
 
 def test_normal_numbers_are_those_of_box_and_muller() -> None:
-    """Two from two uniform numbers, which are open at 0, to the last places; of an odd number, one is left."""
+    """Two from two uniform numbers, which are open at 0, to the last places; an odd one is left."""
     key = np.uint64(mix(np.uint64(3), 5))
     for n in (1, 2, 20_005):
         drawn, bits = np.empty(n), np.empty(n, np.int64)
