@@ -47,7 +47,7 @@ Seed = Annotated[
 
 FeatureNames = Annotated[
     list[Annotated[str, Field(max_length=1024)]],
-    Field(min_length=1, max_length=100_000, examples=[["bm25", "pagerank"]]),
+    Field(min_length=1, max_length=100_000),
 ]
 AllowAbsentFeatures = Annotated[
     bool,
@@ -102,7 +102,10 @@ class QueuedRequest(RequestModel):
 class FeatureChoiceRequest(RequestModel):
     """Features that the model has: those to use, or all but those to leave out."""
 
-    use: FeatureNames | None = Field(None, description="Only these; or `leave_out`")
+    # The only example: of both together, none would be accepted.
+    use: FeatureNames | None = Field(
+        None, description="Only these; or `leave_out`", examples=[["bm25", "pagerank"]]
+    )
     leave_out: FeatureNames | None = Field(None, description="All but these")
 
 

@@ -151,15 +151,6 @@ REQUEST_BODY: dict[str, Any] = {
                         ]
                     },
                 },
-                "categories": {
-                    "summary": "A category by its texts",
-                    "value": {
-                        "inputs": [
-                            {"name": "bm25", "shape": [2], "datatype": "FP32", "data": [12.5, 9.1]},
-                            {"name": "brand", "shape": [2], "datatype": "BYTES", "data": ["acme", None]},
-                        ]
-                    },
-                },
             },
         },
         "application/octet-stream": {

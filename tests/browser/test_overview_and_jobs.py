@@ -196,7 +196,7 @@ def test_a_new_hyperparameter_has_its_field(visit: Visit) -> None:
 
     def declare(route: Route) -> None:
         document = route.fetch().json()
-        document["components"]["schemas"]["Hyperparameters"]["properties"]["linear_tree"] = {
+        document["components"]["schemas"]["Hyperparameters"]["properties"]["line_leaves"] = {
             "type": "boolean", "default": False, "description": "Fit a line in each leaf."
         }  # fmt: skip
         route.fulfill(json=document)
@@ -205,8 +205,8 @@ def test_a_new_hyperparameter_has_its_field(visit: Visit) -> None:
     visit.page.route("**/openapi.json", declare)
     page = visit.open("/train")
     page.locator("#train:not([aria-busy])").wait_for()
-    page.get_by_role("group", name="Boosting").get_by_text("More").click()
-    field = page.locator(".field").filter(has=page.get_by_label("Linear tree"))
+    page.get_by_role("group", name="Boosting").get_by_text("More", exact=True).click()
+    field = page.locator(".field").filter(has=page.get_by_label("Line leaves"))
     expect(field).to_contain_text("Fit a line in each leaf")
     expect(page.locator(".field").filter(has=page.get_by_label("Learning rate"))).to_contain_text("above 0")
     too_many = ", ".join(str(seed) for seed in range(101))
