@@ -91,7 +91,7 @@ def test_an_imported_model_ranks_like_any_other(workshop: Workshop, model_text: 
         ("bytes", "not UTF-8"),
         ("classes", "one score a document"),
         ("lie", "LightGBM does not survive loading the model"),
-        ("nested", "could not be loaded and scored"),
+        ("nested", "pandas_categorical, is not JSON"),
         ("fewer", "scores are not LightGBM's"),
     ],
 )
