@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.datasets import load_svmlight_file
 
+from benchmarks.processes import memory_bytes
 from benchmarks.web30k import write_web30k_like
 from core.data import RankingDataset, read_dataset
 from core.types import Float32Array
@@ -108,14 +109,9 @@ def _memory(path: Path, threads: int) -> dict[str, int]:
     from core.data.warm_up import warm_up
 
     warm_up()
-    before = _status("VmRSS")
+    before = memory_bytes("self", "VmRSS")
     dataset = read_dataset(path, "letor", threads=threads)
-    return {"peak": _status("VmHWM") - before, "matrix": dataset.features.nbytes}
-
-
-def _status(field: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:"))
+    return {"peak": memory_bytes("self", "VmHWM") - before, "matrix": dataset.features.nbytes}
 
 
 if __name__ == "__main__":

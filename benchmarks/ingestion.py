@@ -3,6 +3,7 @@
 import argparse
 import tempfile
 import time
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.processes import peak_memory
 from benchmarks.web30k import write_web30k_like
-from rankery.client import Client, Job
+from rankery.client import Client, Dataset, Job
 from rankery.embedded.stack import EmbeddedStack
 
 MEBIBYTE = 2**20
@@ -45,10 +47,18 @@ def _warm_up(client: Client) -> None:
 
 
 def _measure_upload(console: Console, stack: EmbeddedStack, client: Client, path: Path) -> str:
-    processes = {"API": stack.processes["api"], "worker": _busiest_child(stack.processes["worker"])}
-    idle = {name: _status(pid, "VmRSS") for name, pid in processes.items()}
-    for pid in processes.values():
-        Path(f"/proc/{pid}/clear_refs").write_text("5")  # forgets the peak so far
+    processes = {"API": stack.processes["api"], "worker": stack.processes["worker"]}
+    with ExitStack() as watches:
+        peaks = {name: watches.enter_context(peak_memory(process)) for name, process in processes.items()}
+        dataset = _measure_times(console, client, path)
+    table = Table("process", "peak MiB", "with mapped pages")
+    for name, peak in peaks.items():
+        table.add_row(name, *(f"{peak[field] / MEBIBYTE:.0f}" for field in ("RssAnon", "VmRSS")))
+    console.print(table)
+    return dataset.id
+
+
+def _measure_times(console: Console, client: Client, path: Path) -> Dataset:
     with console.status("uploading"):
         started = time.perf_counter()
         dataset = client.upload_dataset(path, name="web30k")
@@ -61,12 +71,7 @@ def _measure_upload(console: Console, stack: EmbeddedStack, client: Client, path
     own = _seconds(job)
     console.print(f"upload {sent - started:.2f} s")
     console.print(f"from its end to ready {ready - sent:.2f} s, of which the job itself {own:.2f} s")
-    table = Table("process", "idle MiB", "peak MiB", "growth MiB")
-    for name, pid in processes.items():
-        peak = _status(pid, "VmHWM")
-        table.add_row(name, *(f"{size / MEBIBYTE:.0f}" for size in (idle[name], peak, peak - idle[name])))
-    console.print(table)
-    return dataset.id
+    return dataset
 
 
 def _measure_jobs(console: Console, client: Client, dataset_id: str, validation: Any) -> None:
@@ -105,17 +110,6 @@ def _seconds(job: Job) -> float:
     assert job.started_at is not None
     assert job.finished_at is not None
     return (job.finished_at - job.started_at).total_seconds()
-
-
-def _busiest_child(parent: int) -> int:
-    """Return the pool process of a worker: of its children the one with the most memory."""
-    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return max(map(int, children), key=lambda pid: _status(pid, "VmRSS"))
-
-
-def _status(pid: int, field: str) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:"))
 
 
 if __name__ == "__main__":

@@ -8,9 +8,6 @@ which the limit bounds, and resident memory, which counts mapped pages that the 
 import argparse
 import os
 import tempfile
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +17,12 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.processes import peak_memory
 from rankery.client import Client, Job
 from rankery.embedded.stack import EmbeddedStack
 
 GIBIBYTE = 2**30
 TIMEOUT_SECONDS = 4 * 3600.0
-LOOK_SECONDS = 0.05
 DOCUMENTS_PER_QUERY = 120
 BLOCK_QUERIES = 500
 
@@ -46,27 +43,6 @@ def write_parquet(path: Path, n_documents: int, n_features: int) -> None:
             labels = np.clip((features[:8].sum(axis=0) - 40 + noise) / 4, 0, 4).round().astype(np.float32)
             queries = np.repeat(np.arange(first, last, dtype=np.int32), DOCUMENTS_PER_QUERY)
             writer.write_table(pa.table([labels, queries, *features], schema=schema))
-
-
-@contextmanager
-def peaks_of_worker(worker: int) -> Iterator[dict[str, int]]:
-    """Follow the processes of a worker: the most that one of them holds, in bytes."""
-    most = {"RssAnon": 0, "VmRSS": 0}
-    ended = threading.Event()
-
-    def look() -> None:
-        while not ended.wait(LOOK_SECONDS):
-            for process in _processes(worker):
-                for field in most:
-                    most[field] = max(most[field], _status(process, field))
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
-        yield most
-    finally:
-        ended.set()
-        thread.join()
 
 
 def main() -> None:
@@ -92,14 +68,14 @@ def main() -> None:
         with EmbeddedStack(Path(name) / "service") as stack, Client(stack.url) as client:
             warm_up = client.synthetic_dataset(20, name="warm-up").wait(timeout_seconds=TIMEOUT_SECONDS)
             _train(client, warm_up.id)
-            with peaks_of_worker(stack.processes["worker"]) as most:
+            with peak_memory(stack.processes["worker"]) as most:
                 with console.status("uploading"):
                     dataset = client.upload_dataset(path, name="large")
                 path.unlink()
                 with console.status("reading"):
                     dataset.wait(timeout_seconds=TIMEOUT_SECONDS)
                 _print(console, "ingestion", client.job(str(dataset.job_id)), most)
-            with peaks_of_worker(stack.processes["worker"]) as most, console.status("training"):
+            with peak_memory(stack.processes["worker"]) as most, console.status("training"):
                 job = _train(client, dataset.id)
             _print(console, "training and evaluation", job, most)
 
@@ -130,22 +106,6 @@ def _print(console: Console, title: str, job: Job, most: dict[str, int]) -> None
         f"most of one process, all it held before included: {most['RssAnon'] / 2**20:,.0f} MiB of its own,"
         f" {most['VmRSS'] / 2**20:,.0f} MiB with mapped pages; metrics {job.metrics}"
     )
-
-
-def _processes(parent: int) -> list[int]:
-    try:
-        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    except OSError:
-        return []
-    return [parent, *(process for child in map(int, children) for process in _processes(child))]
-
-
-def _status(process: int, field: str) -> int:
-    try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:")), 0)
 
 
 if __name__ == "__main__":

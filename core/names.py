@@ -1,16 +1,24 @@
-"""Characters that no name holds, for they are not seen, or change how what stands beside them is shown."""
+"""What names may hold, and how messages list them."""
 
 import re
+from collections.abc import Sequence
 
+# Characters that are not seen, or that change how what stands beside them is shown.
 # Inside a character class, which Python, Rust and ECMAScript read alike: controls, separators of lines and
 # paragraphs, and Unicode's format characters: zero widths, overrides of direction, tags.
 INVISIBLE = (
     r"\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
     r"\u2060-\u206f\ufeff\ufff9-\ufffb" + "\U000e0001\U000e0020-\U000e007f"
 )
+_LISTED = 5
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
 def is_visible(name: str) -> bool:
     """Tell whether all of a name is seen as it stands there."""
     return _INVISIBLE.search(name) is None
+
+
+def first_names(names: Sequence[str]) -> str:
+    """List the first five names, and say whether there are more."""
+    return ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")

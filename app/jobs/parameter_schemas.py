@@ -103,7 +103,7 @@ def describe(cls: type) -> list[ParameterDescription]:
     ]
 
 
-_FeatureName = Annotated[str, Field(max_length=_MOST_LETTERS)]
+FeatureName = Annotated[str, Field(max_length=_MOST_LETTERS)]
 
 
 def _annotation(parameter: Parameter) -> Any:
@@ -118,9 +118,9 @@ def _annotated(member: Any, parameter: Parameter) -> Any:
     if member in (int, float):
         return Annotated[member, _bounds(parameter)]
     if member is GroupsOfNames:
-        return list[Annotated[list[_FeatureName], Field(min_length=1)]]
+        return list[Annotated[list[FeatureName], Field(min_length=1)]]
     if typing.get_origin(member) is dict:
-        return dict[_FeatureName, _annotated(typing.get_args(member)[1], parameter)]  # type: ignore[misc]
+        return dict[FeatureName, _annotated(typing.get_args(member)[1], parameter)]  # type: ignore[misc]
     if typing.get_origin(member) is tuple:  # JSON has arrays only
         return list[typing.get_args(member)[0]]  # type: ignore[misc] # built at run time
     return member

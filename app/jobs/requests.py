@@ -7,7 +7,7 @@ from pydantic import Discriminator, Field, Tag
 from app.datasets.schemas import HoldOut, LabelMap, Validation
 from app.http.schemas import Id, ModelName, ModelReference, RequestModel
 from app.jobs.contract_schemas import Contract
-from app.jobs.parameter_schemas import LossRequest, request_model
+from app.jobs.parameter_schemas import FeatureName, LossRequest, request_model
 from core.training import Hyperparameters
 
 DEFAULT_METRICS = ("ndcg@5", "ndcg@10")
@@ -46,7 +46,7 @@ Seed = Annotated[
 
 
 FeatureNames = Annotated[
-    list[Annotated[str, Field(max_length=1024)]],
+    list[FeatureName],
     Field(min_length=1, max_length=100_000),
 ]
 AllowAbsentFeatures = Annotated[
@@ -224,7 +224,7 @@ class CompareRequest(QueuedRequest):
 class PartialDependenceRequest(RequestModel):
     """Partial dependence of a model's scores on single features."""
 
-    features: list[Annotated[str, Field(max_length=1024)]] | None = Field(
+    features: list[FeatureName] | None = Field(
         None,
         max_length=100,
         description="Names; the ten that are most important by permutation when null",

@@ -151,4 +151,4 @@ def _read(store: Store, model: Model, text: ModelText, dataset_id: str) -> Ranki
     limit = max(1, min(MAX_DOCUMENTS, _MAX_CELLS // len(model.feature_names)))
     dataset, names = DatasetFiles(store, dataset_id).first_queries(limit), tuple(model.feature_names)
     AbsentFeatures.of(dataset, names).refuse_most("/dataset_id", f"dataset {dataset_id}", model.reference)
-    return fit_features(dataset, names, {names[column]: each for column, each in text.categories.items()})
+    return fit_features(dataset, names, text.categories_by_name(names))

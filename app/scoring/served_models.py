@@ -235,7 +235,7 @@ def _warmed(store: Store, model: Model) -> ServedModel:
     forest.score(np.zeros((1, forest.n_features), np.float32))
     names = tuple(model.feature_names)
     reader = FeatureReader(MEMBER, names)
-    categories = {names[column]: each for column, each in text.categories.items()}
+    categories = text.categories_by_name(names)
     return ServedModel(
         model.id, model.name, model.version, names, forest, reader, time.monotonic(), categories
     )

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import InputProblem, InvalidInput
+from core.names import first_names
 from core.suggestions import did_you_mean
 
 _SHOWN_LETTERS = 40
-_SHOWN_NAMES = 5
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,7 @@ def unknown_features(names: Iterable[str], feature_names: Sequence[str]) -> list
     known = {name: name for name in feature_names}
     return [
         f"the dataset has no feature {name[:_SHOWN_LETTERS]!r};"
-        f" {did_you_mean(name, known) or _some_of(feature_names)}"
+        f" {did_you_mean(name, known) or f'it has {first_names(feature_names)}'}"
         for name in dict.fromkeys(names)
         if name not in known
     ]
-
-
-def _some_of(feature_names: Sequence[str]) -> str:
-    more = ", …" if len(feature_names) > _SHOWN_NAMES else ""
-    return f"it has {', '.join(feature_names[:_SHOWN_NAMES])}{more}"

@@ -124,7 +124,7 @@ def _reserve(file: int, size_bytes: int) -> None:
         ) from error
 
 
-def copied(features: Features) -> Float32Array:
+def copy_features(features: Features) -> Float32Array:
     """Copy features into a new matrix, a block of rows at a time."""
     matrix = new_matrix(*features.shape)
     for rows, block in row_blocks(features):
@@ -132,10 +132,10 @@ def copied(features: Features) -> Float32Array:
     return matrix
 
 
-def row_blocks(features: Features, least_rows: int = 1) -> Iterator[tuple[slice, Float32Array]]:
+def row_blocks(features: Features) -> Iterator[tuple[slice, Float32Array]]:
     """Yield features a block of rows at a time, (rows, their features), so that no more is ever copied."""
     n_rows, n_columns = features.shape
-    step = max(least_rows, _BLOCK_CELLS // max(n_columns, 1))
+    step = max(1, _BLOCK_CELLS // max(n_columns, 1))
     for first in range(0, n_rows, step):
         rows = slice(first, min(first + step, n_rows))
         yield rows, features[rows]
@@ -143,15 +143,3 @@ def row_blocks(features: Features, least_rows: int = 1) -> Iterator[tuple[slice,
 
 def _are_all(columns: npt.NDArray[Any], n_columns: int) -> bool:
     return columns.size == n_columns and bool(np.array_equal(columns, np.arange(n_columns)))
-
-
-def in_memory_bytes(features: Features) -> int:
-    """Return the memory that features hold: nothing where they are mapped from a file."""
-    matrix = features.matrix if isinstance(features, SelectedFeatures) else features
-    indices = features.rows.nbytes if isinstance(features, SelectedFeatures) else 0
-    owner: Any = matrix
-    while isinstance(owner, np.ndarray) and owner.base is not None:
-        owner = owner.base
-    if isinstance(owner, memoryview):
-        owner = owner.obj
-    return indices + (0 if isinstance(owner, mmap.mmap) else matrix.nbytes)

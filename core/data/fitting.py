@@ -10,12 +10,13 @@ import numpy as np
 from core.data.categories import MAX_CATEGORIES, Categories
 from core.data.dataset import RankingDataset
 from core.data.feature_choice import unknown_features
-from core.data.features import copied, select_columns
+from core.data.features import copy_features, select_columns
 from core.errors import DatasetError, FeaturesAbsent, InvalidInput
+from core.names import first_names
 from core.types import Float32Array
 
 _NUMBERED = re.compile(r"f(0|[1-9][0-9]*)")
-_NAMED_IN_ERROR = 5
+_EXAMPLES = 5
 _EXACT = 2**24  # beyond it float32 leaves whole numbers out
 _NONE: Mapping[str, Categories] = MappingProxyType({})
 
@@ -57,11 +58,11 @@ class AbsentFeatures:
         """
         if not self.are_most:
             return
-        named = ", ".join(self.names[:_NAMED_IN_ERROR]) + (", …" if len(self.names) > _NAMED_IN_ERROR else "")
         raise FeaturesAbsent.at(
             pointer,
-            f"{dataset} lacks {len(self.names):,} of the {self.used:,} features that {user} uses ({named});"
-            f" check that its columns have the names of the training data{advice}",
+            f"{dataset} lacks {len(self.names):,} of the {self.used:,} features that {user} uses"
+            f" ({first_names(self.names)}); check that its columns have the names of the training data"
+            f"{advice}",
         )
 
 
@@ -95,7 +96,7 @@ def fit_features(
     recoded = [name for name in feature_names if categories.get(name) != dataset.categories.get(name)]
     if not recoded:
         return dataset.with_features(selected, feature_names, categories)
-    features = copied(selected)
+    features = copy_features(selected)
     for name in recoded:
         known = name in column_of
         found = _column(dataset, column_of[name], categories.get(name)) if known else np.float32(np.nan)
@@ -121,7 +122,7 @@ def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDat
     new = [name for name in pointers if name not in dataset.categories]
     if not new:
         return dataset
-    found, features = dict(dataset.categories), copied(dataset.features)
+    found, features = dict(dataset.categories), copy_features(dataset.features)
     for name in new:
         column = dataset.feature_names.index(name)
         found[name] = _whole_numbers(features[:, column], pointers[name])
@@ -154,7 +155,7 @@ def unseen_values(dataset: RankingDataset, categories: Mapping[str, Categories])
         values = dataset.features[:, column]
         unseen = ~np.isnan(values) & np.isnan(_column(dataset, column, ours))
         if unseen.any():
-            codes = np.unique(values[unseen])[:_NAMED_IN_ERROR]
+            codes = np.unique(values[unseen])[:_EXAMPLES]
             texts = theirs.texts(codes) if theirs else [f"{code:g}" for code in codes.tolist()]
             examples = tuple(text for text in texts if text is not None)
             found.append(UnseenValues(name, int(np.count_nonzero(unseen)), examples))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from core.data import RankingDataset
-from core.data.features import copied
+from core.data.features import copy_features
 from core.evaluation import Summary, measure, summarise_all
 from core.inspection.importance import features_of, used_features
 from core.inspection.shuffling import shuffle
@@ -122,7 +122,7 @@ class _Trial:
         self._permutations = permutations
         groups = dataset.query_boundaries if permutations.within == "query" else [0, dataset.n_documents]
         self._groups: Int64Array = np.array(groups)
-        self._buffer = copied(dataset.features)
+        self._buffer = copy_features(dataset.features)
         self.untouched = self._summary(self._measured(self._scored(Forest(text))))
 
     def losses(self, feature: int) -> Iterator[Float64Array]:

@@ -162,7 +162,9 @@ class RankedLabels:
         if documents not in self._firsts:
             rows, boundaries = self.ranking.rows, self.ranking.boundaries
             ranks = np.arange(len(rows)) - np.repeat(boundaries[:-1], np.diff(boundaries))
-            ranking = Ranking(rows[ranks < documents], _first(documents, boundaries), self.ideal.documents)
+            ranking = Ranking(
+                rows[ranks < documents], _boundaries_of_first(documents, boundaries), self.ideal.documents
+            )
             self._firsts[documents] = RankedLabels(ranking, self.document_scores, self.ideal)
         return self._firsts[documents]
 
@@ -187,7 +189,7 @@ def order_by_score(
     boundaries = np.ascontiguousarray(query_boundaries, np.int64)
     values = np.ascontiguousarray(scores, np.float64)
     if ties != "docid" or document_ids is None:
-        return _order(values, boundaries, _first(depth, boundaries))  # type: ignore[no-any-return]
+        return _order(values, boundaries, _boundaries_of_first(depth, boundaries))  # type: ignore[no-any-return]
     values = values.astype(np.float32).astype(np.float64)
     order: Int64Array = _order(values, boundaries, boundaries)
     _break_ties(order, values, boundaries, document_ids)
@@ -244,7 +246,7 @@ def rank_labels(
         rows = retrieved[order]
     else:
         rows = order_by_score(values, boundaries, ties=ties, document_ids=document_ids, depth=depth)
-    return RankedLabels(Ranking(rows, _first(depth, boundaries), documents), values, ideal)
+    return RankedLabels(Ranking(rows, _boundaries_of_first(depth, boundaries), documents), values, ideal)
 
 
 @parallel
@@ -286,7 +288,7 @@ def _order(scores: Float64Array, query_boundaries: Int64Array, first_boundaries:
     return rows
 
 
-def _first(documents: int | None, boundaries: Int64Array) -> Int64Array:
+def _boundaries_of_first(documents: int | None, boundaries: Int64Array) -> Int64Array:
     """Return the boundaries of the first documents of each query."""
     if documents is None:
         return boundaries

@@ -5,7 +5,7 @@ loop for ever or end the process. So would our own kernels: every number that de
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -49,6 +49,10 @@ class ModelText:
         read = [tree.features for tree in self.trees]
         read += [tree.linear.features for tree in self.trees if tree.linear is not None]
         return tuple(np.unique(np.concatenate([np.zeros(0, np.int64), *read])).tolist())
+
+    def categories_by_name(self, feature_names: Sequence[str]) -> dict[str, Categories]:
+        """Return the values of the categorical features by the names that a dataset gives the columns."""
+        return {feature_names[column]: each for column, each in self.categories.items()}
 
     @classmethod
     def read(cls, text: str | bytes) -> "ModelText":

@@ -117,7 +117,7 @@ class Binning:
         return data
 
     def _edges(self, dataset: RankingDataset) -> lightgbm.Dataset:
-        categorical = dataset.categorical_columns
+        categorical = self.parameters.get(CATEGORICAL, ())
         return bin_edges(dataset.features, self.hyperparameters.binning(), self.parameters, categorical)
 
     def _load(

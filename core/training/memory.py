@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from core.data import RankingDataset
-from core.data.features import in_memory_bytes
 from core.training.spec import TrainingSpec
 
 # Measured with LightGBM 4.7: scores, derivatives, rows of leaves, and the layout of the loss.
@@ -22,25 +21,25 @@ class MemoryNeed:
         bins: Of features in bins: a byte each, two where `max_bin` is above 255.
         documents: Of what is kept of each document: scores, derivatives, labels.
         histograms: Of those that LightGBM keeps for the leaves of a tree.
-        features: Of features that are not mapped from a file, and once more of all for linear leaves.
+        raw: Of the features themselves, which LightGBM copies for linear leaves.
     """
 
     bins: int
     documents: int
     histograms: int
-    features: int
+    raw: int
 
     @property
     def total(self) -> int:
         """All of it, and the sample that bins are found from."""
-        return self.bins + self.documents + self.histograms + self.features + _SAMPLE_BYTES
+        return self.bins + self.documents + self.histograms + self.raw + _SAMPLE_BYTES
 
     def __str__(self) -> str:
         parts = {
             "features in bins": self.bins,
             "scores and derivatives": self.documents,
             "histograms": self.histograms,
-            "features": self.features,
+            "features of linear leaves": self.raw,
         }
         told = ", ".join(f"{size / 2**20:,.0f} for {name}" for name, size in parts.items() if size >= 2**20)
         return f"{self.total / 2**20:,.0f} MiB" + (f" ({told})" if told else "")
@@ -57,7 +56,6 @@ def memory_need(
     documents += sum(part.n_documents for part in parts) * _MEASURED_DOCUMENT_BYTES
     of_a_leaf = training.n_features * min(spec.hyperparameters.max_bin, training.n_documents)
     histograms = spec.hyperparameters.num_leaves * of_a_leaf * _HISTOGRAM_BIN_BYTES
-    features = sum(in_memory_bytes(part.features) for part in parts)
-    if spec.hyperparameters.linear_tree:
-        features += sum(part.features.nbytes for part in parts)
-    return MemoryNeed(bins, documents, histograms, features)
+    linear = spec.hyperparameters.linear_tree
+    raw = sum(part.features.nbytes for part in parts) if linear else 0
+    return MemoryNeed(bins, documents, histograms, raw)

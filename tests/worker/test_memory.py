@@ -7,8 +7,8 @@ import pytest
 
 from core.data import RankingDataset, synthetic_dataset
 from core.data import features as matrices
-from core.data.features import in_memory_bytes
 from core.training import bin_edges
+from tests.core.data.mapped import is_mapped
 from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 from worker.job.caches import Caches
@@ -48,11 +48,11 @@ def test_binning_is_part_of_the_progress(
     monkeypatch.setattr(bin_edges, "_BATCH_CELLS", 6 * 500)
     told: list[tuple[int, int]] = []
 
-    def counting(run: Any, phase: str, steps: int) -> Any:
-        assert (phase, steps) == ("binning", 100)
+    def counting_percent(run: Any, phase: str) -> Any:
+        assert phase == "binning"
         return lambda done, total: told.append((done, total))
 
-    monkeypatch.setattr("worker.runners.training.counting", counting)
+    monkeypatch.setattr("worker.runners.training.counting_percent", counting_percent)
     assert train(workshop, workshop.add(dataset, "d1"), **TRAINING).status == "succeeded"
     # Of 1,400 documents, 980 are trained on and 420 validate; all of them are told as a phase of its own.
     assert told == [(500, 1_400), (980, 1_400)]
@@ -69,7 +69,7 @@ def test_features_in_files_give_the_same_results(
     monkeypatch.setattr(matrices, "IN_MEMORY_BYTES", 0)
     monkeypatch.setattr(matrices, "_BLOCK_CELLS", 100)
     loaded = load_dataset(workshop.store, Caches.of(without_caches), dataset_id).dataset
-    assert in_memory_bytes(loaded.features) == 0
+    assert is_mapped(loaded.features)
     mapped = train(small, dataset_id, **TRAINING)
     assert small.model_text(mapped.result) == small.model_text(in_memory.result)
     assert mapped.metrics == in_memory.metrics

@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 from worker.job.run import JobRun
 
+_PERCENT = 100
+
 
 def counting(run: JobRun, phase: str, steps: int | None = None) -> Callable[[int, int], None]:
     """Return a callback that reports a count as progress with the remaining time.
@@ -28,3 +30,8 @@ def counting(run: JobRun, phase: str, steps: int | None = None) -> Callable[[int
         )
 
     return report
+
+
+def counting_percent(run: JobRun, phase: str) -> Callable[[int, int], None]:
+    """Return a callback that reports a count in percent of its total; see `counting`."""
+    return counting(run, phase, _PERCENT)

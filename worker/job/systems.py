@@ -45,7 +45,7 @@ class LoadedModel:
     @property
     def categories(self) -> Mapping[str, Categories]:
         """Return the values of the categorical features by name."""
-        return {self.feature_names[column]: each for column, each in self.text.categories.items()}
+        return self.text.categories_by_name(self.feature_names)
 
     def fit(self, dataset: RankingDataset) -> RankingDataset:
         """Return a dataset with the model's features, and its codes for their categories.

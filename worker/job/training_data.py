@@ -1,6 +1,6 @@
 """Datasets and labels that a training job reads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from core.errors import InvalidInput, ModelError
 from core.jobs.boosting import BoostingJob, HeldOutDataset
 from core.jobs.measures import Measures
 from core.losses import Loss
+from core.names import first_names
 from core.scoring.model_text import ModelText
 from core.store.artifacts.keys import model_key
 from core.training import Checkpoint, KeptBins
@@ -23,8 +24,6 @@ from core.training.labels import check_labels
 from worker.job.datasets import NamedDataset, load_dataset
 from worker.job.run import JobRun, Values
 from worker.job.systems import ALLOW_ABSENT
-
-_NAMED = 5  # features that an error lists
 
 
 def load_judged(run: JobRun, dataset_id: str, measures: Measures) -> RankingDataset:
@@ -81,8 +80,7 @@ def load_base(run: JobRun, job: BoostingJob) -> BaseModel | None:
         row = tx.models.resolve(job.init_model)
     text = run.store.verified.read_bytes(model_key(row.id), row.sha256).decode()
     names = tuple(row.feature_names)
-    by_column = ModelText.read(text).categories
-    return BaseModel(text, names, {names[column]: each for column, each in by_column.items()})
+    return BaseModel(text, names, ModelText.read(text).categories_by_name(names))
 
 
 @dataclass(frozen=True)
@@ -209,18 +207,16 @@ def _fitted_to(base: BaseModel, training: NamedDataset, name: str) -> NamedDatas
     there, wanted = training.dataset.feature_names, base.feature_names
     lacking, added = sorted(set(wanted) - set(there)), sorted(set(there) - set(wanted))
     if lacking:
-        raise InvalidInput.at("/init_model", f"the training data lack features of {name}: {_some(lacking)}")
+        raise InvalidInput.at(
+            "/init_model", f"the training data lack features of {name}: {first_names(lacking)}"
+        )
     if added:
         raise InvalidInput.at(
             "/init_model",
-            f"{name} does not have features of the training data: {_some(added)};"
+            f"{name} does not have features of the training data: {first_names(added)};"
             ' list them in "features": {"leave_out": […]}',
         )
     return training.fitted(wanted, base.categories)
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
 
 
 def _chosen(training: NamedDataset, job: BoostingJob) -> NamedDataset:

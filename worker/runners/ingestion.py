@@ -9,11 +9,9 @@ from core.jobs.folders import claims_folders, upload_folder
 from core.jobs.ingest import IngestJob
 from core.store.artifacts.keys import data_folder, features_key, new_data_key, queries_key
 from core.store.tables.columns import to_json
-from worker.job.progress import counting
+from worker.job.progress import counting_percent
 from worker.job.run import JobRun
 from worker.job.sources import source_of
-
-_PERCENT = 100
 
 
 def run_ingestion(run: JobRun, spec: IngestJob) -> None:
@@ -37,7 +35,7 @@ def run_ingestion(run: JobRun, spec: IngestJob) -> None:
     damaged_key = _damaged_copy(run, dataset_id, digest)
     if damaged_key is not None or not _take_over(run, dataset_id, digest):
         run.phase("reading")
-        reading = source.read(run.limits, run.threads, counting(run, "reading", _PERCENT))
+        reading = source.read(run.limits, run.threads, counting_percent(run, "reading"))
         _ingest(run, dataset_id, digest, reading, damaged_key)
 
 
@@ -81,7 +79,7 @@ def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged
     )
     data_key = new_data_key(run.id, run.token)
     with run.writing(data_key) as file:
-        write_parquet(dataset, file, counting(run, "storing", _PERCENT))
+        write_parquet(dataset, file, counting_percent(run, "storing"))
     with run.writing(queries_key(data_key)) as file:
         write_query_index(dataset, file)
     with run.writing(features_key(data_key)) as file:

@@ -25,13 +25,11 @@ from core.training.findings import growth_finding, resumption_findings, seed_fin
 from core.training.memory import memory_need
 from worker.job.checkpoints import Checkpoints
 from worker.job.lineage import lineage_of
-from worker.job.progress import counting
+from worker.job.progress import counting_percent
 from worker.job.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
 from worker.job.run import JobRun, Values, WorkerStopping
 from worker.job.systems import Ranked
 from worker.job.training_data import TrainingData
-
-_PERCENT = 100
 
 
 def run_training(run: JobRun, job: TrainJob) -> None:
@@ -109,7 +107,7 @@ def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
 
 def _binning(run: JobRun) -> OnProgress:
     """Return what reports how far the binning is, and in the end that the training begins."""
-    count = counting(run, "binning", _PERCENT)
+    count = counting_percent(run, "binning")
 
     def report(done: int, total: int) -> None:
         if done < total:

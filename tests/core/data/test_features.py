@@ -14,7 +14,6 @@ from core.data import features as matrices
 from core.data import synthetic_dataset
 from core.data.features import (
     SelectedFeatures,
-    in_memory_bytes,
     new_matrix,
     row_blocks,
     select_columns,
@@ -23,6 +22,7 @@ from core.data.features import (
 from core.data.fitting import fit_features
 from core.errors import StoreFull
 from core.types import Float32Array
+from tests.core.data.mapped import is_mapped
 
 N_ROWS, N_COLUMNS = 7, 5
 MATRIX = np.arange(N_ROWS * N_COLUMNS, dtype=np.float32).reshape(N_ROWS, N_COLUMNS)
@@ -82,11 +82,12 @@ def test_a_large_matrix_is_in_a_file_without_a_name(monkeypatch: pytest.MonkeyPa
     assert not matrix.any()
     matrix[:] = MATRIX
     np.testing.assert_array_equal(matrix, MATRIX)
-    assert (in_memory_bytes(matrix), in_memory_bytes(MATRIX.copy())) == (0, MATRIX.nbytes)
-    assert in_memory_bytes(select_rows(matrix, np.arange(3))) == 3 * 8
+    assert is_mapped(select_rows(matrix, np.arange(3)))
+    assert is_mapped(matrix)
+    assert not is_mapped(MATRIX.copy())
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr(matrices, "IN_MEMORY_BYTES", 4 * MATRIX.size)
-    assert in_memory_bytes(new_matrix(*MATRIX.shape)) == MATRIX.nbytes
+    assert not is_mapped(new_matrix(*MATRIX.shape))
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="this system reserves no room on a disk")
@@ -116,4 +117,4 @@ def test_a_mapped_file_is_no_memory(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", MATRIX)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="c").view(np.ndarray)
     assert isinstance(mapped.base.base, mmap.mmap)
-    assert in_memory_bytes(mapped) == 0
+    assert is_mapped(mapped)

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,24 +11,17 @@ from core.data import RankingDataset
 from core.data import features as matrices
 from core.training import train, training_spec
 from core.training.memory import memory_need
-
-STATUS = Path("/proc/self/status")
-
-
-def held_bytes() -> int:
-    """Return the anonymous memory of this process."""
-    lines = STATUS.read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
+from worker.job.limits import memory_bytes
 
 
 @contextmanager
 def watching() -> Iterator[list[int]]:
     """Note the memory that the block takes at most, from time to time."""
-    before, ended, most = held_bytes(), threading.Event(), [0]
+    before, ended, most = memory_bytes() or 0, threading.Event(), [0]
 
     def look() -> None:
         while not ended.wait(0.002):
-            most[0] = max(most[0], held_bytes() - before)
+            most[0] = max(most[0], (memory_bytes() or 0) - before)
 
     thread = threading.Thread(target=look)
     thread.start()
@@ -51,7 +43,7 @@ def judged(n_queries: int, n_features: int) -> RankingDataset:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not STATUS.is_file(), reason="this system does not tell a process its memory")
+@pytest.mark.skipif(memory_bytes() is None, reason="this system does not tell a process its memory")
 def test_a_training_takes_no_more_than_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     """With parts held out whose features are in a file."""
     monkeypatch.setattr(matrices, "IN_MEMORY_BYTES", 0)
@@ -76,4 +68,14 @@ def test_the_estimate_says_what_for() -> None:
     assert memory_need(wide, dataset).bins == 2 * memory_need(spec, dataset).bins == 2 * 100_000 * 20
     told = str(memory_need(spec, dataset))
     assert "2 for features in bins" in told
-    assert "8 for features" in told
+    assert "features of linear leaves" not in told
+
+
+def test_features_in_memory_are_not_counted_again() -> None:
+    """A job has them already; linear leaves alone take a copy."""
+    dataset = judged(2_000, 20)
+    halves = dataset.select_queries(range(1_000)), dataset.select_queries(range(1_000, 2_000))
+    spec = training_spec({"loss": {"name": "lambdarank"}})
+    linear = training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": {"linear_tree": True}})
+    assert memory_need(spec, *halves).raw == 0
+    assert memory_need(linear, *halves).raw == dataset.features.nbytes

@@ -1,0 +1,16 @@
+"""Where the cells of a matrix are."""
+
+import mmap
+from typing import Any
+
+import numpy as np
+
+from core.data.features import Features, SelectedFeatures
+
+
+def is_mapped(features: Features) -> bool:
+    """Tell whether features are mapped from a file, and so no memory of the process's own."""
+    owner: Any = features.matrix if isinstance(features, SelectedFeatures) else features
+    while isinstance(owner, np.ndarray) and owner.base is not None:
+        owner = owner.base
+    return isinstance(owner.obj if isinstance(owner, memoryview) else owner, mmap.mmap)
