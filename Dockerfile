@@ -16,7 +16,7 @@ COPY guide guide
 COPY docs docs
 RUN export NUMBA_CACHE_DIR=/opt/build/numba-cache PYTHONPATH=/opt/build \
     && /opt/rankery/bin/python -m tools.generate_client \
-    && /opt/rankery/bin/python -m mkdocs build --quiet --strict
+    && /opt/rankery/bin/python -m guide
 RUN /opt/rankery/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
     && NUMBA_CACHE_DIR=/opt/rankery/numba-cache /opt/rankery/bin/python -c "from core.warm_up import warm_up; warm_up()"
 

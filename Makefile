@@ -38,7 +38,7 @@ $(CLIENT): .venv/.installed $(shell find tools app core rankery/client/asynchron
 	$(BIN)/python -m tools.generate_client
 
 app/guide/site/index.html: $(CLIENT) mkdocs.yml $(shell find docs guide app core rankery -type f -not -path 'app/guide/site/*' -not -name '*.pyc')
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	$(BIN)/python -m guide
 
 .PHONY: guide
 guide: install ## build the guide, which the service shows at /guide

@@ -1,20 +1,18 @@
-"""The reference of the command line, from what its commands say to `--help`."""
+"""The reference of the command line, as Typer documents its commands."""
 
-from collections.abc import Iterator
 from typing import Any
 
+from typer import Context
+from typer.cli import get_docs_for_click
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from rankery import cli
 
 _FOLDER = "reference/commands"
-_WIDTH = "80"
-_PLAIN = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": _WIDTH}
 _INTRODUCTION = """\
 # Command line
 
-What holds for every command; its own page shows what each says to `--help`.
+What holds for every command; each has a page of its own.
 
 **Which service.** The one at `--url` (`RANKERY_URL`); else the one that has the data folder (`--data-dir`,
 `RANKERY_DATA_DIR`), as a running `rankery serve` does; else the command starts a service on that folder for
@@ -36,26 +34,18 @@ a running service has.
 
 def pages() -> dict[str, str]:
     """Return an index, and a page a command with the commands below it."""
-    commands = dict(sorted(get_command(cli.app).commands.items()))  # type: ignore[attr-defined] # it is a group
-    rows = [f"| [`rankery {name}`]({name}.md) | {told(command)} |\n" for name, command in commands.items()]
+    root = Context(get_command(cli.app), info_name="rankery")
+    commands = dict(sorted(root.command.commands.items()))  # type: ignore[attr-defined] # it is a group
+    rows = [
+        f"| [`rankery {name}`]({name}.md) | {command.get_short_help_str(limit=200)} |\n"
+        for name, command in commands.items()
+    ]
     return {
-        f"{_FOLDER}/index.md": f"{_INTRODUCTION}{''.join(rows)}\n```text\n{help_of([])}\n```\n",
-        **{f"{_FOLDER}/{name}.md": "".join(_page([name], command)) for name, command in commands.items()},
+        f"{_FOLDER}/index.md": _INTRODUCTION + "".join(rows),
+        **{f"{_FOLDER}/{name}.md": _page(command, root) for name, command in commands.items()},
     }
 
 
-def told(command: Any) -> str:
-    """Return the first sentence of what a command says of itself."""
-    return str(command.get_short_help_str(limit=200))
-
-
-def help_of(words: list[str]) -> str:
-    """Return what a command says to `--help`."""
-    shown = CliRunner(env=_PLAIN).invoke(cli.app, [*words, "--help"], prog_name="rankery").output
-    return "\n".join(line.rstrip() for line in shown.strip().splitlines())
-
-
-def _page(words: list[str], command: Any) -> Iterator[str]:
-    yield f"{'#' * len(words)} `rankery {' '.join(words)}`\n\n```text\n{help_of(words)}\n```\n\n"
-    for name, below in sorted(getattr(command, "commands", {}).items()):
-        yield from _page([*words, name], below)
+def _page(command: Any, root: Context) -> str:
+    """Return a command's page, its title without the code font that navigation would show as it is."""
+    return get_docs_for_click(obj=command, ctx=root, call_prefix="rankery")

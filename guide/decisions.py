@@ -1,4 +1,4 @@
-"""The index of the architecture's decisions, from the decisions themselves."""
+"""The architecture's decisions, and their index."""
 
 import re
 from pathlib import Path
@@ -16,21 +16,20 @@ What someone could reverse by accident, with what else was thought of and why it
 """
 
 
-def names() -> list[str]:
-    """List the files of the decisions, by number."""
-    return sorted(path.name for path in _FOLDER.glob("*.md"))
-
-
 def pages() -> dict[str, str]:
-    """Return the index."""
-    return {"adr/index.md": _INTRODUCTION + "".join(map(_row, names()))}
+    """Return the index, and each decision with a link back to it: the navigation shows the index alone."""
+    paths = sorted(_FOLDER.glob("*.md"))
+    return {
+        "adr/index.md": _INTRODUCTION + "".join(map(_row, paths)),
+        **{f"adr/{path.name}": f"{path.read_text()}\n[All decisions](index.md)\n" for path in paths},
+    }
 
 
-def _row(name: str) -> str:
-    text = (_FOLDER / name).read_text()
+def _row(path: Path) -> str:
+    text = path.read_text()
     title, decision = _TITLE.search(text), _DECISION.search(text)
     if title is None or decision is None:
-        msg = f"docs/adr/{name} must begin with '# number. title' and tell its '**Decision.**'"
+        msg = f"docs/adr/{path.name} must begin with '# number. title' and tell its '**Decision.**'"
         raise ValueError(msg)
     sentence = " ".join(decision["sentence"].rstrip(":.").split()).replace("|", "\\|")
-    return f"| {title['number']} | [{title['title']}]({name}) | {sentence}. |\n"
+    return f"| {title['number']} | [{title['title']}]({path.name}) | {sentence}. |\n"

@@ -6,22 +6,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from typer import Context
 from typer.main import get_command
 
 from app.auth import refusals
 from app.http.problems import _HTTP_KINDS, KINDS, ProblemKind
 from core.losses import LOSSES
-from guide import command_reference
+from guide.pages import write_pages
 from rankery import cli
 from tests.guide.conftest import ROOT
 
 _LOADED = re.compile(r'<(?:script|link|img|iframe|source)\b[^>]*?\b(?:src|href)="([^"]+)"')
 
 
-def commands(words: list[str], command: Any) -> Iterator[list[str]]:
-    """Walk the command line: the words of every command."""
+def commands(words: list[str], command: Any) -> Iterator[tuple[list[str], Any]]:
+    """Walk the command line: every command after the words that call it."""
     for name, below in getattr(command, "commands", {}).items():
-        yield [*words, name]
+        yield [*words, name], below
         yield from commands([*words, name], below)
 
 
@@ -42,15 +43,39 @@ def test_a_page_loads_only_files_of_the_site(built_guide: Path) -> None:
 
 
 def test_every_command_is_shown_with_its_present_help(built_guide: Path) -> None:
-    """What each command says to `--help` now stands in the reference, word for word."""
-    shown = "".join(
-        html.unescape(re.sub(r"<[^>]+>", "", page.read_text()))
-        for page in (built_guide / "reference" / "commands").rglob("index.html")
-    )
-    walked = [[], *commands([], get_command(cli.app))]
+    """What each command and each of its options says to `--help` now stands in the reference."""
+    folder = built_guide / "reference" / "commands"
+    shown = {page.parent.name: _plain(page.read_text()) for page in folder.glob("*/index.html")}
+    walked = list(commands([], get_command(cli.app)))
     assert len(walked) > 20
-    for words in walked:
-        assert command_reference.help_of(words) in shown, words
+    for words, command in walked:
+        page = shown[words[0]]
+        assert _plain(f"rankery {' '.join(words)}") in page, words
+        assert _plain(command.help.splitlines()[0]) in page, words
+        for parameter in command.get_params(Context(command)):
+            told = parameter.get_help_record(Context(command))
+            assert told is None or _plain(told[1]) in page, (words, parameter.name)
+
+
+def _plain(text: str) -> str:
+    """Return the words of HTML or Markdown without markup, quotes and spacing."""
+    return re.sub(r"[\W_]+", " ", html.unescape(re.sub(r"<[^>]+>", "", text)))
+
+
+def test_the_site_generator_reads_plain_markdown() -> None:
+    """No hook and no plugin but the search: another generator needs its settings alone."""
+    settings = (ROOT / "mkdocs.yml").read_text()
+    assert "\nhooks:" not in settings
+    assert "\nplugins:\n  - search\n\n" in settings
+
+
+def test_no_page_waits_for_a_replacement(tmp_path: Path) -> None:
+    """Every line that asks the code for something is replaced, and every page of `docs/` is there."""
+    write_pages(tmp_path / "pages")
+    written = {page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")}
+    assert all((tmp_path / "pages" / page).is_file() for page in written)
+    for page in (tmp_path / "pages").rglob("*.md"):
+        assert re.findall(r"^![a-z]+(?: \S+)?$", page.read_text(), re.MULTILINE) == [], page
 
 
 def test_every_problem_has_a_way_out() -> None:

@@ -9,4 +9,7 @@
   reach();
   addEventListener("load", reach);
   addEventListener("resize", reach);
+
+  // The theme gives the search no name for those who hear it.
+  document.querySelector("[data-md-component=search]")?.setAttribute("aria-label", "Search");
 })();

@@ -1,0 +1,26 @@
+"""Build the guide: `python -m guide [--site-dir FOLDER]` writes its pages and calls the site generator."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from guide.pages import write_pages
+
+_ROOT = Path(__file__).parents[1]
+# With mkdocs.yml, all that depends on the site generator.
+_PAGES = _ROOT / "build" / "guide"
+_SITE_GENERATOR = ("mkdocs", "build", "--quiet", "--strict")
+_WITHOUT_ADVERTISEMENT = {"NO_MKDOCS_2_WARNING": "1"}
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages and build the site; the arguments go to the site generator."""
+    write_pages(_PAGES)
+    command = [sys.executable, "-m", *_SITE_GENERATOR, *arguments]
+    environment = os.environ | _WITHOUT_ADVERTISEMENT
+    return subprocess.run(command, cwd=_ROOT, env=environment, check=False).returncode  # noqa: S603 - our own command
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,53 @@
+"""The pages of the guide as plain Markdown: those of `docs/`, and those made from the code."""
+
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from guide import catalogue, client_reference, command_reference, decisions, interface, palette
+from guide.pictures import PICTURES
+
+_WRITTEN = Path(__file__).parents[1] / "docs"
+
+# A line `!loss lambdarank` of a page is replaced by what the code says of that loss.
+_PLACEHOLDER = re.compile(r"^!(?P<kind>[a-z]+)(?: (?P<name>\S+))?$", re.MULTILINE)
+_REPLACEMENTS: Mapping[str, Callable[..., str]] = MappingProxyType(
+    {
+        "picture": lambda name: PICTURES[name](),
+        "loss": catalogue.loss,
+        "options": catalogue.options,
+        "metrics": catalogue.metrics,
+        "contracts": catalogue.contracts,
+        "formats": catalogue.formats,
+    }
+)
+
+
+def write_pages(folder: Path) -> None:
+    """Write the pages of `docs/`, with their placeholders replaced, and those made from the code."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(_WRITTEN, folder)
+    for page in folder.rglob("*.md"):
+        page.write_text(_PLACEHOLDER.sub(_replacement, page.read_text()))
+    for place, content in _generated_files().items():
+        target = folder / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(content)
+
+
+def _generated_files() -> dict[str, str]:
+    """Return the pages and files that are made from the code, by their places in the guide."""
+    return {
+        **interface.pages(),
+        **client_reference.pages(),
+        **command_reference.pages(),
+        **decisions.pages(),
+        "stylesheets/palette.css": palette.stylesheet(),
+        "favicon.svg": palette.favicon(),
+    }
+
+
+def _replacement(found: re.Match[str]) -> str:
+    return _REPLACEMENTS[found["kind"]](*filter(None, [found["name"]]))
