@@ -2,20 +2,15 @@
 
 import numpy as np
 
-from core.jit import bare
+from core.jit import bare, compiled, inlined
 from core.types import Float64Array, Int64Array
 
 _SHORT = 64  # up to here counting is faster than distributing
 _BLOCK = 32  # documents that are counted at a time, a multiple of LLVM's unrolled vectors
-_KEY_BITS = 16  # keys need not tell all documents apart, what they cannot is mended
-_DIGIT_BITS = 8
-_DIGITS = 2
-_BUCKETS = 1 << _DIGIT_BITS
 _MOVES_A_DOCUMENT = 4  # mending beyond this is slower than merging
 _DEEPEST = 24  # of more documents than this, the groups' maxima would leave out too few
 
 SORT_PADDING = _SHORT
-SORT_COUNTERS = _DIGITS * _BUCKETS
 
 
 @bare
@@ -56,54 +51,63 @@ def _distribute(
     highest: float,
     scale: float,
     order: Int64Array,
-    spare: Int64Array,
+    buckets: Int64Array,
+    sorted_scores: Float64Array,
     counters: Int64Array,
 ) -> None:
-    """Sort documents by a 16-bit key that falls with the score, least significant digit first (stable)."""
-    mask = _BUCKETS - 1
-    counters[:SORT_COUNTERS] = 0
-    top = float((1 << _KEY_BITS) - 1)
-    for i in range(n):
-        key: int = np.int64(min((highest - scores[start + i]) * scale, top))  # type: ignore[assignment]
-        order[i] = (key << 32) | i
-        for digit in range(_DIGITS):
-            counters[np.uint64(digit * _BUCKETS + ((key >> (digit * _DIGIT_BITS)) & mask))] += 1
-    source, target = order, spare
-    for digit in range(_DIGITS):
-        base, shift = digit * _BUCKETS, 32 + digit * _DIGIT_BITS
-        if counters[base + ((source[0] >> shift) & mask)] == n:
-            continue  # all share the digit
-        total = 0
-        for bucket in range(base, base + _BUCKETS):
-            count = counters[bucket]
-            counters[bucket] = total
-            total += count
-        for i in range(np.uint64(n)):
-            packed = source[i]
-            slot = np.uint64(base + ((packed >> shift) & mask))
-            target[np.uint64(counters[slot])] = packed
-            counters[slot] += 1
-        source, target = target, source
+    """Put documents, and their scores beside them, into buckets of falling scores (stable)."""
+    n_buckets = _buckets(n)
+    first, top = np.uint64(start), float(n_buckets - 1)
+    counters[:n_buckets] = 0
     for i in range(np.uint64(n)):
-        order[i] = source[i] & 0xFFFFFFFF
+        buckets[i] = np.int64(min((highest - scores[first + i]) * scale, top))
+    for i in range(np.uint64(n)):
+        counters[np.uint64(buckets[i])] += 1
+    total = 0
+    for bucket in range(np.uint64(n_buckets)):
+        count = counters[bucket]
+        counters[bucket] = total
+        total += count
+    for i in range(np.uint64(n)):
+        bucket = np.uint64(buckets[i])
+        place = np.uint64(counters[bucket])
+        counters[bucket] += 1
+        order[place] = np.int64(i)
+        sorted_scores[place] = scores[first + i]
 
 
 @bare
-def _mend(scores: Float64Array, start: int, n: int, order: Int64Array) -> bool:
-    """Put documents of equal key but different score in order; tell whether that was little work."""
+def _mend(n: int, order: Int64Array, sorted_scores: Float64Array) -> bool:
+    """Put documents of one bucket but different score in order; tell whether that was little work."""
     left = n * _MOVES_A_DOCUMENT
     for i in range(1, n):
-        document = order[i]
-        score = scores[start + document]
-        j = i
-        while j > 0 and scores[start + order[j - 1]] < score:
-            order[j] = order[j - 1]
+        score = sorted_scores[i]
+        if sorted_scores[i - 1] >= score:
+            continue
+        document, j = order[i], i
+        while j > 0 and sorted_scores[j - 1] < score:
+            sorted_scores[j], order[j] = sorted_scores[j - 1], order[j - 1]
             j -= 1
-            left -= 1
-        order[j] = document
+        sorted_scores[j], order[j] = score, document
+        left -= i - j
         if left < 0:
             return False
     return True
+
+
+@inlined
+def _buckets(n: int) -> int:
+    """Return how many buckets n documents are distributed to: a power of two, 4 n to 8 n."""
+    n_buckets = 4
+    while n_buckets < 4 * n:
+        n_buckets *= 2
+    return n_buckets
+
+
+@compiled
+def sort_counters(n: int) -> Int64Array:
+    """Allocate the counters of sorts of up to n documents."""
+    return np.empty(max(_buckets(n), 2 * _SHORT), np.int64)
 
 
 @bare
@@ -142,23 +146,27 @@ def rank_descending(
 ) -> None:
     """Fill `order[:stop - start]` with document offsets by descending score, ties in input order.
 
-    Short lists are ranked by counting, longer ones by distributing 16-bit keys and mending what the keys
-    could not tell apart; scores crowded within a small part of their range are merge sorted. Scores must
-    not be NaN. The scratch arrays hold at least `stop - start + SORT_PADDING` entries, `counters`
-    SORT_COUNTERS.
+    Short lists are ranked by counting, longer ones by distributing them to buckets and mending what these
+    cannot tell apart; scores crowded within a small part of their range are merge sorted. Scores must not
+    be NaN. The scratch arrays hold at least `stop - start + SORT_PADDING` entries, `counters` those of
+    `sort_counters`.
     """
     n = stop - start
     if n <= _SHORT:
         _rank_by_counting(scores, start, n, order, keys, counters)
         return
     highest, lowest = scores[start], scores[start]
-    for i in range(start + 1, stop):
+    for i in range(np.uint64(start), np.uint64(stop)):
         highest = max(highest, scores[i])
         lowest = min(lowest, scores[i])
-    scale = ((1 << _KEY_BITS) - 1) / (highest - lowest) if highest > lowest else 0.0
-    if scale < np.inf:
-        _distribute(scores, start, n, highest, scale, order, spare, counters)
-        if _mend(scores, start, n, order):
+    if highest == lowest:
+        for i in range(np.uint64(n)):
+            order[i] = np.int64(i)
+        return
+    scale = (_buckets(n) - 1) / (highest - lowest)
+    if 0.0 < scale < np.inf:
+        _distribute(scores, start, n, highest, scale, order, spare, keys, counters)
+        if _mend(n, order, keys):
             return
     _merge_sort(scores, start, n, order, spare)
 

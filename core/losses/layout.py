@@ -13,11 +13,20 @@ import numpy as np
 
 from core.jit import bare, compiled, inlined
 from core.losses.exponential import exponentials
-from core.losses.plan import BY_LABELS, BY_ROW, ERR_TARGET, MAP_TARGET, MRR_TARGET, PairwisePlan
+from core.losses.plan import (
+    BY_DISCOUNTED_ROW,
+    BY_LABELS,
+    BY_RANKS,
+    BY_ROW,
+    ERR_TARGET,
+    MAP_TARGET,
+    MRR_TARGET,
+    PairwisePlan,
+)
 from core.losses.randomness import fill_normal, mix
 from core.losses.rows import BLOCK
 from core.losses.selection import TOP, select
-from core.sorting import SORT_COUNTERS, SORT_PADDING, rank_descending
+from core.sorting import SORT_PADDING, rank_descending, sort_counters
 from core.types import Float64Array, Int64Array
 
 _LOWEST_SCORE = -1e300
@@ -85,7 +94,7 @@ def make_scratch(n: int, samples: int) -> Scratch:
     return Scratch(
         np.empty(padded, np.int64),
         np.empty(padded, np.int64),
-        np.empty(SORT_COUNTERS, np.int64),
+        sort_counters(n),
         np.empty(padded),
         np.empty(padded),
         np.empty(n, np.int64),
@@ -214,9 +223,10 @@ def _take_ranking(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> 
     order, position, discounts = scratch.order, scratch.position, plan.discounts
     rank, discount = scratch.rank[sample], scratch.discount[sample]
     for r in range(np.uint64(n)):
-        place = position[order[r]]
-        rank[place] = np.int64(r)
-        discount[place] = discounts[r]
+        discount[position[order[r]]] = discounts[r]
+    if plan.weighting not in (BY_RANKS, BY_DISCOUNTED_ROW):  # of which discounts are all that is asked
+        for r in range(np.uint64(n)):
+            rank[position[order[r]]] = np.int64(r)
     _sum_target(plan, n, sample, scratch)
 
 

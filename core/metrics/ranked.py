@@ -12,7 +12,7 @@ from core.data.texts import Texts
 from core.errors import InvalidInput
 from core.gains import Gain, gains
 from core.jit import parallel
-from core.sorting import SORT_COUNTERS, SORT_PADDING, rank_highest
+from core.sorting import SORT_PADDING, rank_highest, sort_counters
 from core.types import Float64Array, FloatArray, Int64Array
 
 _LARGEST_LABEL = 1000.0  # float64 ends at 2^1024, and gains are added up over documents
@@ -277,7 +277,7 @@ def _order(scores: Float64Array, query_boundaries: Int64Array, first_boundaries:
     n_runs = min(n_queries, 64)
     for run in prange(n_runs):
         order, spare = np.empty(room, np.int64), np.empty(room, np.int64)
-        keys, counters = np.empty(room), np.empty(SORT_COUNTERS, np.int64)
+        keys, counters = np.empty(room), sort_counters(longest)
         for query in range(run * n_queries // n_runs, (run + 1) * n_queries // n_runs):
             start, stop = query_boundaries[query], query_boundaries[query + 1]
             first, end = first_boundaries[query], first_boundaries[query + 1]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.sorting import SORT_COUNTERS, SORT_PADDING, rank_descending, rank_highest
+from core.sorting import SORT_PADDING, rank_descending, rank_highest, sort_counters
 from core.types import Float64Array
 
 SIZES = [1, 2, 31, 32, 33, 63, 64, 65, 95, 120, 1000, 5000]
@@ -24,6 +24,9 @@ def scores_of_all_kinds(size: int) -> list[Float64Array]:
         np.sort(normal)[::-1].copy(),
         np.where(np.arange(size) % 32 < 16, normal, 10.0),
         np.full(size, -np.inf),
+        np.where(np.arange(size) % 3 == 0, -np.inf, normal),
+        np.where(np.arange(size) % 3 == 0, np.finfo(float).max, -np.finfo(float).max),
+        np.exp(9 * normal),
     ]
 
 
@@ -31,7 +34,7 @@ def scores_of_all_kinds(size: int) -> list[Float64Array]:
 def test_ranking_is_a_stable_sort_whatever_the_scores(size: int) -> None:
     """Counting, distribution, mending and merging agree with the textbook sort, ties in input order."""
     order, spare = (np.empty(size + SORT_PADDING, np.int64) for _ in range(2))
-    keys, counters = np.empty(size + SORT_PADDING), np.empty(SORT_COUNTERS, np.int64)
+    keys, counters = np.empty(size + SORT_PADDING), sort_counters(size)
     for scores in scores_of_all_kinds(size):
         rank_descending(scores, 0, size, order, spare, keys, counters)
         np.testing.assert_array_equal(order[:size], np.argsort(-scores, kind="stable"))
@@ -41,7 +44,7 @@ def test_ranking_is_a_stable_sort_whatever_the_scores(size: int) -> None:
 def test_the_highest_come_as_the_whole_ranking_begins(size: int) -> None:
     """However many are wanted, whatever lies before and behind them in memory."""
     order, spare = (np.empty(size + SORT_PADDING, np.int64) for _ in range(2))
-    keys, counters = np.empty(size + SORT_PADDING), np.empty(SORT_COUNTERS, np.int64)
+    keys, counters = np.empty(size + SORT_PADDING), sort_counters(size)
     for scores in scores_of_all_kinds(size):
         among_others = np.concatenate((np.full(7, np.inf), scores, np.full(40, np.inf)))
         expected = np.argsort(-scores, kind="stable")
