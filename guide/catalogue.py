@@ -7,7 +7,7 @@ from typing import Any
 from core.export import FORMATS
 from core.losses import LOSSES
 from core.losses.options import NdcgWeightedLoss, PairwiseLoss
-from core.metrics import METRICS, PRESETS, trec_eval_spelling
+from core.metrics import METRICS, PRESETS, ir_measures_spelling, trec_eval_spelling
 from core.parameters import Parameter, parameters_of
 from guide.fields import cell
 
@@ -32,15 +32,15 @@ def options() -> str:
 def metrics() -> str:
     """List the metrics."""
     rows = [
-        f"| `{name}` | {cell(metric.summary)} | {cell(metric.formula)} | {_trec_eval(name)} |\n"
+        f"| `{name}` | {cell(metric.summary)} | {cell(metric.formula)} | {_code(trec_eval_spelling(name))}"
+        f" | {_code(ir_measures_spelling(name))} |\n"
         for name, metric in METRICS.items()
     ]
-    head = "| metric | what it says | formula | trec_eval's spelling |\n| --- | --- | --- | --- |\n"
-    return head + "".join(rows)
+    head = "| metric | what it says | formula | trec_eval's spelling | ir_measures' |\n"
+    return head + "| --- | --- | --- | --- | --- |\n" + "".join(rows)
 
 
-def _trec_eval(name: str) -> str:
-    spelling = trec_eval_spelling(name)
+def _code(spelling: str | None) -> str:
     return f"`{spelling}`" if spelling else "—"
 
 

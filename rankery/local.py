@@ -99,10 +99,11 @@ def evaluate_runs(
     from core.data.reading import JudgedFile, read_file
     from core.data.trec import join_run, read_run
     from core.evaluation import measure, summarise_all
-    from core.metrics import check_differences, conventions, parse_metric
+    from core.metrics import check_differences, conventions, metric_name, parse_metric
 
     with one_sentence():
         held = conventions(contract)
+        metrics = list(dict.fromkeys(map(metric_name, metrics)))
         parsed = {spelling: parse_metric(spelling, held) for spelling in metrics}
         if len(runs) > 1:
             for spelling in metrics:

@@ -7,7 +7,7 @@ from app.jobs.contract_schemas import Conventions
 from app.jobs.parameter_schemas import LossCatalogue, LossDescription, describe
 from core.diagnostics import DIAGNOSTICS
 from core.losses import LOSSES
-from core.metrics import METRICS, PRESETS, parse_metric, trec_eval_spelling
+from core.metrics import METRICS, PRESETS, ir_measures_spelling, parse_metric, trec_eval_spelling
 
 router = Router(prefix="/v1", tags=["catalogue"], route_class=JsonRoute)
 
@@ -43,6 +43,7 @@ def list_metrics() -> MetricCatalogue:
                 higher_is_better=metric.higher_is_better,
                 examples=list(metric.examples()),
                 trec_eval=trec_eval_spelling(name),
+                ir_measures=ir_measures_spelling(name),
                 conventions=list(parse_metric(name).contract()),
                 contract=parse_metric(name).contract(),
             )

@@ -22,6 +22,9 @@ class MetricDescription(ResponseModel):
         " has none",
         examples=["ndcg_cut_10"],
     )
+    ir_measures: str | None = Field(
+        description="ir_measures' spelling, another name of it; null where it has none", examples=["nDCG@10"]
+    )
     conventions: list[str] = Field(
         description="Names of the conventions that matter for it", examples=[["gain", "discount", "ties"]]
     )

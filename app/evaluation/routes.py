@@ -19,6 +19,7 @@ from app.http.openapi import NOT_MODIFIED, problems
 from app.http.parquet_pages import read_rows
 from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
+from app.jobs.requests import MetricName
 from app.services import UseServices
 from core.store.artifacts.keys import evaluation_key
 
@@ -77,7 +78,7 @@ def get_differences(
     a: Annotated[int, Query(ge=0, le=19, description="Place of A in `systems`, from 0")] = 0,
     b: Annotated[int, Query(ge=0, le=19, description="Place of B")] = 1,
     metric: Annotated[
-        str | None, Query(max_length=64, description="A metric of the comparison; the first when left out")
+        MetricName | None, Query(description="A metric of the comparison; the first when left out")
     ] = None,
 ) -> Differences:
     """Show B − A over the queries in ascending order, for a plot."""

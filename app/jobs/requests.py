@@ -2,12 +2,14 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from app.datasets.schemas import HoldOut, LabelMap, Validation
 from app.http.schemas import Id, ModelName, ModelReference, RequestModel
 from app.jobs.contract_schemas import Contract
 from app.jobs.parameter_schemas import FeatureName, LossRequest, request_model
+from core.errors import InvalidInput
+from core.metrics import metric_name
 from core.training import Hyperparameters
 
 DEFAULT_METRICS = ("ndcg@5", "ndcg@10")
@@ -17,8 +19,18 @@ MAX_ROUNDS = 100_000
 HyperparametersRequest: Any = request_model(
     "Hyperparameters", Hyperparameters, "How trees are grown, under LightGBM's own names."
 )
+
+
+def _stored_name(metric: str) -> str:
+    try:
+        return metric_name(metric)
+    except InvalidInput:
+        return metric  # refused with its place by the checks of a submission
+
+
+MetricName = Annotated[str, Field(max_length=64), AfterValidator(_stored_name)]
 MetricNames = Annotated[
-    list[Annotated[str, Field(max_length=64)]],
+    list[MetricName],
     Field(
         min_length=1,
         max_length=MAX_METRICS,
@@ -61,7 +73,7 @@ AllowAbsentFeatures = Annotated[
 class EarlyStoppingRequest(RequestModel):
     """Stop when validation no longer improves."""
 
-    metric: str = Field(max_length=64, description="Watched on the validation data", examples=["ndcg@5"])
+    metric: MetricName = Field(description="Watched on the validation data", examples=["ndcg@5"])
     rounds: int = Field(ge=1, le=MAX_ROUNDS, description="Iterations without improvement", examples=[30])
 
 
@@ -240,7 +252,7 @@ class InspectRequest(QueuedRequest):
     kind: Literal["inspect"]
     model: ModelReference
     dataset_id: Id = Field(description="A ready dataset")
-    metric: str = Field("ndcg@10", max_length=64, description="What is lost when a feature is shuffled")
+    metric: MetricName = Field("ndcg@10", description="What is lost when a feature is shuffled")
     contract: Contract = "default"
     label_map: LabelMap = Field(default_factory=dict)
     repeats: int = Field(5, ge=1, le=100, description="How often each feature is shuffled")

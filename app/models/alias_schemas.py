@@ -9,7 +9,7 @@ from app.datasets.schemas import LabelMap
 from app.evaluation.schemas import CONTRACT_EXAMPLE
 from app.http.schemas import Id, Json, NextCursor, RequestModel, ResponseModel
 from app.jobs.contract_schemas import Contract, NamedConventions
-from app.jobs.requests import Permutations, Seed
+from app.jobs.requests import MetricName, Permutations, Seed
 from core.store import AliasGate, ModelAlias
 
 _GATE_EXAMPLE: Json = {
@@ -134,9 +134,7 @@ class GateRequest(RequestModel):
     """A promotion gate: the comparison that a version must pass before the alias moves."""
 
     dataset_id: Id = Field(description="A ready dataset that the two versions are compared on")
-    metric: str = Field(
-        max_length=64, description="A spelling as `GET /v1/metrics` lists them", examples=["ndcg@10"]
-    )
+    metric: MetricName = Field(description="A spelling as `GET /v1/metrics` lists them", examples=["ndcg@10"])
     require: Literal["not_worse", "better"] = Field(
         "not_worse",
         description="`better`: shown to be better than the version that the alias points at;"

@@ -2,6 +2,7 @@
 
 from core.metrics.base import Metric, measure_all
 from core.metrics.conventions import DEFAULT, PRESETS, Conventions, conventions, preset_of
+from core.metrics.ir_measures_names import ir_measures_spelling
 from core.metrics.ranked import (
     Ideal,
     Labels,
@@ -11,7 +12,7 @@ from core.metrics.ranked import (
     order_by_score,
     rank_labels,
 )
-from core.metrics.registry import METRICS, check_differences, parse_metric
+from core.metrics.registry import METRICS, check_differences, metric_name, parse_metric
 from core.metrics.trec_names import trec_eval_spelling
 
 __all__ = [
@@ -27,7 +28,9 @@ __all__ = [
     "check_differences",
     "conventions",
     "ideal_labels",
+    "ir_measures_spelling",
     "measure_all",
+    "metric_name",
     "order_by_score",
     "parse_metric",
     "preset_of",

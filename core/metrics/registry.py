@@ -1,4 +1,4 @@
-"""Every metric by name, and how a metric is spelled: `ndcg`, `ndcg@10`, `rbp(0.95)@10`, `ndcg_cut_10`."""
+"""Every metric by name, and its spellings: `ndcg`, `ndcg@10`, `rbp(0.95)@10`, `ndcg_cut_10`, `nDCG@10`."""
 
 import re
 from collections.abc import Mapping
@@ -22,9 +22,16 @@ from core.metrics.conventions import Conventions, conventions
 from core.metrics.costs import AverageRelevancePosition, LambdaRankMetric, NdcgCost
 from core.metrics.dcg import Dcg, Ndcg
 from core.metrics.incomplete import Bpref, InferredAveragePrecision
+from core.metrics.ir_measures_names import IR_MEASURES_NAMES, from_ir_measures
 from core.metrics.pairs import Auc, PairwiseAccuracy
 from core.metrics.recall_levels import ElevenPointAverage, InterpolatedPrecision, RPrecision
-from core.metrics.trec_names import from_trec_eval, trec_eval_conventions
+from core.metrics.trec_names import (
+    TREC_EVAL_NAMES,
+    TREC_EVAL_NAMES_AT,
+    from_trec_eval,
+    trec_eval_conventions,
+)
+from core.suggestions import did_you_mean
 
 METRICS: Mapping[str, type[Metric]] = MappingProxyType(
     {
@@ -58,15 +65,17 @@ _SPELLING = re.compile(
     r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)(?:\((?P<persistence>0?\.[0-9]{1,6})\))?"
     r"(?:@(?:(?P<cutoff>[1-9][0-9]{0,5})|(?P<recall>[01](?:\.[0-9]{1,4})?)))?"
 )
+_MISSPELT = re.compile(r"(?P<name>[^@()]*?)[@_. -]*(?P<cutoff>[1-9][0-9]{0,5})?")
 
 
 def parse_metric(text: str, contract: str | Mapping[str, Any] | Conventions | None = None) -> Metric:
-    """Build a metric from its spelling, ours or trec_eval's.
+    """Build a metric from its spelling: ours, trec_eval's or ir_measures'.
 
     Args:
         text: A name, with a cutoff as in `ndcg@10`, or with a recall as in `iprec@0.1`; `rbp` may name its
             persistence, `rbp(0.95)`. What trec_eval alone spells so, `ndcg_cut_10`, keeps its conventions
-            whatever the contract's; see `trec_eval_conventions`.
+            whatever the contract's; see `trec_eval_conventions`. What ir_measures spells so, `nDCG@10`, is
+            ours by another name.
         contract: The conventions to keep: a preset, an object, or the default ones.
 
     Raises:
@@ -78,12 +87,30 @@ def parse_metric(text: str, contract: str | Mapping[str, Any] | Conventions | No
         'ndcg@10'
         >>> parse_metric("ndcg_cut_10").conventions.gain
         'linear'
+        >>> parse_metric("nDCG@10") == parse_metric("ndcg@10")
+        True
     """
     held = conventions(contract)
     translated = from_trec_eval(text)
     if translated is not None:
         return _parsed(translated, text, trec_eval_conventions(held))
-    return _parsed(text, text, held)
+    return _parsed(from_ir_measures(text) or text, text, held)
+
+
+def metric_name(text: str) -> str:
+    """Return the name under which a metric is stored and shown: ours for ir_measures', else as written.
+
+    What trec_eval alone spells so keeps its name, which says whose conventions it follows.
+
+    Raises:
+        InvalidInput: As for `parse_metric`.
+
+    Example:
+        >>> metric_name("AP@100"), metric_name("map@100"), metric_name("map_cut_100")
+        ('map@100', 'map@100', 'map_cut_100')
+    """
+    parse_metric(text)
+    return from_ir_measures(text) or text
 
 
 def check_differences(text: str) -> None:
@@ -103,11 +130,7 @@ def _parsed(spelling: str, text: str, held: Conventions) -> Metric:
     match = _SPELLING.fullmatch(spelling)
     kind = METRICS.get(match["name"]) if match else None
     if match is None or kind is None or (match["recall"] and kind is not InterpolatedPrecision):
-        raise InvalidInput.at(
-            "",
-            f"unknown metric {text[:40]!r}; write {', '.join(METRICS)}, with a cutoff as in ndcg@10, or as"
-            " trec_eval does, ndcg_cut_10",
-        )
+        raise InvalidInput.at("", f"unknown metric {text[:40]!r}; {_suggestion(text)}")
     parts: dict[str, Any] = {}
     if kind is InterpolatedPrecision:
         parts["recall"] = float(match["recall"] or match["cutoff"] or 0.0)
@@ -120,3 +143,26 @@ def _parsed(spelling: str, text: str, held: Conventions) -> Metric:
             raise InvalidInput.at("", f"{kind.name} takes nothing in brackets; write {kind.name}")
         parts["persistence"] = float(match["persistence"])
     return kind(**parts, conventions=held)
+
+
+def _suggestion(text: str) -> str:
+    """Return the metric that an unknown one probably stands for, or the list of all."""
+    known = {
+        **{name: name for name in METRICS},
+        **TREC_EVAL_NAMES,
+        **TREC_EVAL_NAMES_AT,
+        **IR_MEASURES_NAMES,
+    }
+    named, at, _ = text.partition("@")
+    if at and named in known and METRICS[known[named]].takes_cutoff:
+        return f"a cutoff is a whole number from 1 to 999999, as in {known[named]}@10"
+    match = _MISSPELT.fullmatch(text)
+    name, cutoff = (match["name"], match["cutoff"]) if match else (text, None)
+    spelled = {
+        theirs: f"{ours}@{cutoff}" if cutoff and METRICS[ours].takes_cutoff else ours
+        for theirs, ours in known.items()
+    }
+    return did_you_mean(name, spelled) or (
+        f"write {', '.join(METRICS)}, with a cutoff as in ndcg@10, or as trec_eval and ir_measures do,"
+        " ndcg_cut_10 and nDCG@10"
+    )

@@ -88,7 +88,8 @@ def evaluate(
 
     A file as --dataset is uploaded first. Of runs all queries of the judgments count, as with trec_eval's -c;
     two or more are compared query by query: Fisher's randomisation test, the paired t-test, and Holm's
-    correction over all pairs and metrics. Metrics may be spelled as trec_eval does: P_10, recip_rank, gm_map.
+    correction over all pairs and metrics. Metrics may be spelled as trec_eval or ir_measures does: P_10,
+    recip_rank, nDCG@10.
 
     Example: `rankery evaluate web@champion --dataset test.txt --metric ndcg@10`
 
@@ -115,7 +116,7 @@ def evaluate(
         found = evaluate_runs(
             qrels,
             run,
-            list(dict.fromkeys(metric or _TREC_METRICS)),
+            metric or _TREC_METRICS,
             columns=columns_of(columns),
             contract=contract_of(preset or "trec_eval", relevance_level, max_documents),
             only_retrieved=only_retrieved,

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 Metrics = Annotated[
     list[str] | None,
     typer.Option(
-        help="Such as ndcg@10, or trec_eval's ndcg_cut_10; may be given several times, the first decides"
-        " comparisons.",
+        help="Such as ndcg@10, trec_eval's ndcg_cut_10 or ir_measures' nDCG@10; may be given several times,"
+        " the first decides comparisons.",
         autocompletion=completed(METRICS),
         show_default=False,
     ),

@@ -110,6 +110,13 @@ def test_a_geometric_mean_is_not_compared(folder: Path) -> None:
     assert "compare by map" in done.errors
 
 
+def test_ir_measures_names_are_shown_as_ours(folder: Path) -> None:
+    """Once each, in the order given."""
+    files = ("--qrels", str(folder / "qrels"), "--run", str(folder / "good"), "--json")
+    done = run("evaluate", *files, "--metric", "RR", "--metric", "nDCG@10", "--metric", "mrr")
+    assert list(json.loads(done.output)["runs"][0]["metrics"]) == ["mrr", "ndcg@10"]
+
+
 def test_only_retrieved_leaves_queries_out(folder: Path) -> None:
     """As trec_eval without -c."""
     files = ("--qrels", str(folder / "qrels"), "--run", str(folder / "good"), "--metric", "mrr", "--json")
@@ -135,7 +142,7 @@ def test_only_retrieved_leaves_queries_out(folder: Path) -> None:
         ),
         ({"qrels": GOOD}, "a TREC run"),
         ({"per-query": "no/folder.csv"}, "no/folder.csv cannot be written: No such file or directory"),
-        ({"metric": "ndgc"}, "unknown metric 'ndgc'"),
+        ({"metric": "ndgc"}, "unknown metric 'ndgc'; did you mean ndcg?"),
         ({"preset": "trec"}, "unknown preset 'trec'"),
     ],
 )

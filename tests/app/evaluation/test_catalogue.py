@@ -58,8 +58,8 @@ def test_every_metric_is_listed_with_its_contract(client: TestClient) -> None:
         assert all(type(parse_metric(spelling)) is METRICS[item["name"]] for spelling in item["examples"])
         assert item["contract"] == parse_metric(item["name"]).contract()
         assert item["conventions"] == list(item["contract"])
-        if item["trec_eval"]:
-            assert type(parse_metric(item["trec_eval"])) is METRICS[item["name"]]
+        for theirs in filter(None, (item["trec_eval"], item["ir_measures"])):
+            assert type(parse_metric(theirs)) is METRICS[item["name"]]
 
 
 def test_presets_are_listed_as_they_are(client: TestClient) -> None:

@@ -116,8 +116,9 @@ def test_differences_are_sorted_and_defined(client: TestClient, comparison_id: s
     found = client.get(f"/v1/comparisons/{comparison_id}/differences").json()
     assert found["queries"] == 3
     assert found["differences"] == pytest.approx([-0.7, 0.0, 0.3])
-    turned = client.get(f"/v1/comparisons/{comparison_id}/differences?a=1&b=0&metric=ndcg@5").json()
-    assert turned["differences"] == pytest.approx([-0.3, 0.0, 0.7])
+    for name in ("ndcg@5", "nDCG@5"):
+        turned = client.get(f"/v1/comparisons/{comparison_id}/differences?a=1&b=0&metric={name}").json()
+        assert turned["differences"] == pytest.approx([-0.3, 0.0, 0.7])
 
 
 @pytest.mark.parametrize(("asked", "pointer"), [("metric=map", "/metric"), ("b=2", "/b"), ("a=2", "/a")])

@@ -137,6 +137,23 @@ def test_the_metric_that_stops_early_is_followed(client: TestClient, train_reque
     assert job["spec"]["metrics"] == ["map", "ndcg@5"]
 
 
+def test_ir_measures_names_are_stored_as_ours(client: TestClient, train_request: dict[str, Any]) -> None:
+    """Wherever a job names a metric; the same metric by two names is listed twice."""
+    named = {
+        "validation": {"fraction": 0.2},
+        "metrics": ["nDCG@10", "RR"],
+        "early_stopping": {"metric": "AP@100", "rounds": 3},
+    }
+    spec = _submit(client, train_request | named)["spec"]
+    assert spec["metrics"] == ["ndcg@10", "mrr", "map@100"]
+    assert spec["early_stopping"]["metric"] == "map@100"
+    twice = client.post("/v1/jobs", json=train_request | {"metrics": ["nDCG@10", "ndcg@10"]}).json()
+    assert [error["detail"] for error in twice["errors"]] == ["'ndcg@10' is listed twice"]
+    wrong = client.post("/v1/jobs", json=train_request | {"metrics": ["nDGC@10"]}).json()
+    assert [error["pointer"] for error in wrong["errors"]] == ["/metrics/0"]
+    assert "did you mean ndcg@10?" in wrong["errors"][0]["detail"]
+
+
 def test_a_job_holds_all_its_datasets(
     client: TestClient, train_request: dict[str, Any], ready_dataset: Callable[[], str]
 ) -> None:

@@ -1,5 +1,6 @@
 """Runs that miss judged documents and retrieve unjudged ones measure as trec_eval measures them."""
 
+import ir_measures
 import numpy as np
 import pytest
 import pytrec_eval
@@ -141,3 +142,16 @@ def test_the_geometric_mean_agrees_with_trec_eval() -> None:
     assert summary.upper == pytest.approx(np.exp(np.mean(logarithms) + 1.96 * error), rel=0.05)
     assert summary.quantiles is not None
     assert summary.quantiles["p50"] == pytest.approx(np.median(evaluation.per_query["map"]))
+
+
+def test_ir_measures_names_give_its_numbers_under_trec_evals_contract() -> None:
+    """Query by query, to 1e-9, as ir_measures computes them by trec_eval."""
+    qrels, run = _drawn()
+    joined = _joined(qrels, run)
+    names = ["nDCG@10", "AP@10", "RR", "P@5", "R@20", "Success@5", "IPrec@0.1", "Bpref"]
+    ours = measure(joined.scores, joined, names, PRESETS["trec_eval"])
+    theirs = {name: dict.fromkeys(qrels, 0.0) for name in names}
+    for value in ir_measures.iter_calc(list(map(ir_measures.parse_measure, names)), qrels, run):
+        theirs[str(value.measure)][value.query_id] = value.value
+    for name in names:
+        assert ours[name] == pytest.approx(list(theirs[name].values()), abs=1e-9), name

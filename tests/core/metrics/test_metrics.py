@@ -1,12 +1,14 @@
 """Metrics against values written as their formulas."""
 
 import math
+import re
 
+import ir_measures
 import numpy as np
 import pytest
 
 from core.errors import InvalidInput
-from core.metrics import METRICS, parse_metric
+from core.metrics import METRICS, metric_name, parse_metric
 
 SCORES = np.array([0.1, 0.9, 0.5, 0.7, 0.3])  # ranks 5, 1, 3, 2, 4
 LABELS = np.array([3.0, 0.0, 2.0, 1.0, 0.0])  # by rank: 0, 1, 2, 0, 3
@@ -80,7 +82,7 @@ def test_queries_are_measured_one_by_one() -> None:
 @pytest.mark.parametrize(
     "spelling",
     [
-        *("", "ndgc", "ndcg@", "ndcg@0", "ndcg@-1", "NDCG@5", "ndcg@5 ", "ndcg@1e3", "ndcg@0.5"),
+        *("", "ndgc", "ndcg@", "ndcg@0", "ndcg@-1", "Ndcg@5", "ndcg@5 ", "ndcg@1e3", "ndcg@0.5"),
         *("ndcg_cut", "ndcg_cut_0", "P_", "P_0.5", "rprec", "Rprec_5"),
     ],
 )
@@ -172,3 +174,59 @@ def test_only_so_many_documents_count() -> None:
     assert "max_documents" not in parse_metric("map").contract()
     with pytest.raises(InvalidInput, match="at least 1"):
         parse_metric("map", {"max_documents": 0})
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("nDCG@10", "ndcg@10"),
+        ("NDCG", "ndcg"),
+        ("AP@100", "map@100"),
+        ("MAP", "map"),
+        ("RR", "mrr"),
+        ("MRR@10", "mrr@10"),
+        ("P@5", "precision@5"),
+        ("R@1000", "recall@1000"),
+        ("Success@1", "success@1"),
+        ("ERR@20", "err@20"),
+        ("RBP", "rbp"),
+        ("RBP(p=0.95)@10", "rbp(0.95)@10"),
+        ("Bpref", "bpref"),
+        ("IPrec@0.1", "iprec@0.1"),
+        ("RPrec", "r-precision"),
+    ],
+)
+def test_ir_measures_names_are_other_names_of_ours(theirs: str, ours: str) -> None:
+    """They follow the contract as ours do, and are stored under ours."""
+    assert str(ir_measures.parse_measure(theirs))  # a name that ir_measures knows
+    for contract in ("default", "trec_eval"):
+        assert parse_metric(theirs, contract) == parse_metric(ours, contract)
+    assert metric_name(theirs) == ours == metric_name(ours)
+
+
+def test_trec_evals_names_are_stored_as_they_are() -> None:
+    """They name conventions, too, which ours would lose."""
+    assert [metric_name(name) for name in ("ndcg_cut_10", "Rprec", "infAP")] == [
+        "ndcg_cut_10",
+        "Rprec",
+        "infAP",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("ndgc@10", "did you mean ndcg@10?"),
+        ("nDGC@10", "did you mean ndcg@10?"),
+        ("ndcg10", "did you mean ndcg@10?"),
+        ("Precison@5", "did you mean precision@5?"),
+        ("recip_rnk", "did you mean mrr?"),
+        ("nDCG@k", "a cutoff is a whole number from 1 to 999999, as in ndcg@10"),
+        ("AP(rel=2)@100", "write map@100"),
+        ("happiness", "write ndcg, dcg, map"),
+    ],
+)
+def test_a_wrong_name_gets_a_suggestion(written: str, meant: str) -> None:
+    """With the cutoff that was asked for; all names are listed where none is near."""
+    with pytest.raises(InvalidInput, match=re.escape(meant)):
+        metric_name(written)

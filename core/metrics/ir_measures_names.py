@@ -1,0 +1,70 @@
+"""Metrics as ir_measures spells them: `nDCG@10`, `RR`, `AP@100`, `RBP(p=0.95)`."""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from core.errors import InvalidInput
+
+# `Rprec` and `infAP` are spelled so by trec_eval, too, and mean its numbers.
+IR_MEASURES_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "nDCG": "ndcg",
+        "NDCG": "ndcg",
+        "AP": "map",
+        "MAP": "map",
+        "RR": "mrr",
+        "MRR": "mrr",
+        "P": "precision",
+        "Precision": "precision",
+        "R": "recall",
+        "Recall": "recall",
+        "Success": "success",
+        "ERR": "err",
+        "RBP": "rbp",
+        "Bpref": "bpref",
+        "BPref": "bpref",
+        "RPrec": "r-precision",
+        "IPrec": "iprec",
+    }
+)
+_SPELLING = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<arguments>[^()]*)\))?(?P<at>@[^@()]*)?")
+_PERSISTENCE = re.compile(r"\s*p\s*=\s*(0?\.[0-9]{1,6})\s*")
+_BY_CONTRACT = (
+    "the contract says what is relevant (relevance_threshold; 1.5 for rel=2) and what gains are (gain)"
+)
+
+
+def from_ir_measures(text: str) -> str | None:
+    """Return our spelling of what ir_measures spells so, None of anything else.
+
+    Raises:
+        InvalidInput: For arguments in brackets, other than the persistence of RBP.
+
+    Example:
+        >>> from_ir_measures("nDCG@10"), from_ir_measures("RBP(p=0.95)@10"), from_ir_measures("ndcg@10")
+        ('ndcg@10', 'rbp(0.95)@10', None)
+    """
+    match = _SPELLING.fullmatch(text)
+    if match is None or match["name"] not in IR_MEASURES_NAMES:
+        return None
+    name, at = IR_MEASURES_NAMES[match["name"]], match["at"] or ""
+    if match["arguments"] is None:
+        return f"{name}{at}"
+    persistence = _PERSISTENCE.fullmatch(match["arguments"])
+    if name == "rbp" and persistence:
+        return f"{name}({persistence[1]}){at}"
+    raise InvalidInput.at("", f"{match['name']} takes nothing in brackets; write {name}{at}: {_BY_CONTRACT}")
+
+
+def ir_measures_spelling(name: str) -> str | None:
+    """Return how ir_measures spells a metric of ours, with a cutoff where it takes one, None of others.
+
+    Example:
+        >>> ir_measures_spelling("ndcg"), ir_measures_spelling("bpref"), ir_measures_spelling("auc")
+        ('nDCG@10', 'Bpref', None)
+    """
+    theirs = next((theirs for theirs, ours in IR_MEASURES_NAMES.items() if ours == name), None)
+    if theirs is None or name in ("bpref", "r-precision"):
+        return theirs
+    return f"{theirs}@0.1" if name == "iprec" else f"{theirs}@10"
