@@ -48,7 +48,7 @@ demo: install ## train two losses on synthetic data, or on TRAIN= VALIDATION= TE
 	$(BIN)/rankery demo $(if $(TRAIN),--train $(TRAIN)) $(if $(VALIDATION),--validation $(VALIDATION)) $(if $(TEST),--test $(TEST))
 
 .PHONY: serve
-serve: install ## start the embedded service: Redis, API, worker, dashboard
+serve: install ## start the embedded service: Valkey, API, worker, dashboard
 	$(BIN)/rankery serve
 
 .PHONY: test

@@ -17,10 +17,10 @@ class Lane(StrEnum):
 
 
 def serve(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAULT_DATA_DIR) -> None:
-    """Start the whole service on this machine: a private Redis, the API with its dashboard, and a worker.
+    """Start the whole service on this machine: a private Valkey, the API with its dashboard, and a worker.
 
     Nothing needs to be installed or configured beside it. It runs until Ctrl-C or SIGTERM and leaves no
-    process behind; commands with the same data folder find it by themselves. Its own Redis is used even
+    process behind; commands with the same data folder find it by themselves. Its own Valkey is used even
     where RANKERY_BROKER_URL is set; to bring your own servers, run `rankery api` and `rankery worker`.
 
     Example: `rankery serve --port 0 --data-dir /srv/rankery`

@@ -73,7 +73,7 @@ def run_demo(files: DemoFiles, queries: int) -> None:
         terminable(),
         tempfile.TemporaryDirectory(prefix="rankery-demo-", ignore_cleanup_errors=True) as folder,
     ):
-        screen.say("starting a private Redis, the API and a worker")
+        screen.say("starting a private Valkey, the API and a worker")
         with EmbeddedStack(Path(folder)) as stack, Client(stack.url) as client:
             screen.say(f"dashboard while this runs: {stack.url}")
             _Demo(stack, client, screen).run(files, queries)

@@ -20,7 +20,7 @@ class ServiceProcess:
     """A running part of the service.
 
     Attributes:
-        name: What the user knows it as: `redis`, `api` or `worker`.
+        name: What the user knows it as: `broker`, `api` or `worker`.
         log_path: The file that its output is appended to.
         popen: The process itself, leader of its own session and group.
         command: What it was started with, not shown: nor are the environment and the standard input.

@@ -11,21 +11,21 @@ from types import TracebackType
 
 import httpx
 
+from rankery.embedded.broker import broker_answers, broker_configuration, broker_url, find_broker
 from rankery.embedded.lock import DataFolderLock
 from rankery.embedded.ports import claim_port, free_port, reachable_host
 from rankery.embedded.process import ServiceProcess
-from rankery.embedded.redis import find_redis_server, redis_answers, redis_configuration, redis_url
 from rankery.embedded.room import shortage
 from rankery.errors import StackError, StackInterrupted
 
-REDIS_START_SECONDS = 10.0
+BROKER_START_SECONDS = 10.0
 API_START_SECONDS = 120.0
 STOP_GRACE_SECONDS = 10.0
 _POLL_SECONDS = 0.05
 
 
 class EmbeddedStack:
-    """A private Redis, the API and a worker under one data folder.
+    """A private Valkey, the API and a worker under one data folder.
 
     Use it as a context manager; the service is up inside the block. Start it from a thread that outlives it,
     usually the main thread: on Linux its processes are killed when the thread that started them ends, which
@@ -79,13 +79,13 @@ class EmbeddedStack:
         return {process.name: process.popen.pid for process in self._processes}
 
     def reserve(self) -> None:
-        """Make sure of the port, the data folder and a Redis server; nothing is started yet.
+        """Make sure of the port, the data folder and a broker; nothing is started yet.
 
         Raises:
             DataFolderInUse: The folder is taken.
-            StackError: The port is taken, the disk is full, or there is no Redis server.
+            StackError: The port is taken, the disk is full, or there is no Valkey or Redis server.
         """
-        find_redis_server()
+        find_broker()
         self.port = claim_port(self.host, self.port)
         self._lock.acquire()
         if (full := shortage(self.data_dir)) is not None:
@@ -106,7 +106,7 @@ class EmbeddedStack:
         try:
             self._clear_temporary_folder()
             self._temporary_folder.mkdir()
-            self._start_redis()
+            self._start_broker()
             self._start("api", [sys.executable, "-m", "rankery", "api"])
             self._start("worker", [sys.executable, "-m", "rankery", "worker"])
             self._wait("api", self._api_ready, API_START_SECONDS)
@@ -161,11 +161,13 @@ class EmbeddedStack:
         # What killed processes left is here and nowhere else, so the next start can remove it.
         shutil.rmtree(self._temporary_folder, ignore_errors=True)
 
-    def _start_redis(self) -> None:
+    def _start_broker(self) -> None:
         port, password = free_port("127.0.0.1"), secrets.token_urlsafe(32)
-        self._broker_url = redis_url(port, password)
-        self._start("redis", [find_redis_server(), "-"], redis_configuration(port, password, self.data_dir))
-        self._wait("redis", lambda: redis_answers(self._broker_url), REDIS_START_SECONDS)
+        self._broker_url = broker_url(port, password)
+        # Not the data folder: a dump left there by another version could not be read.
+        configuration = broker_configuration(port, password, self._temporary_folder)
+        self._start("broker", [find_broker(), "-"], configuration)
+        self._wait("broker", lambda: broker_answers(self._broker_url), BROKER_START_SECONDS)
 
     def _start(self, name: str, command: list[str], standard_input: str = "") -> None:
         process = ServiceProcess.start(

@@ -104,7 +104,7 @@ def kill_api(scene: Scene) -> list[float]:
 
 
 def kill_broker(scene: Scene) -> list[float]:
-    """Kill Redis with all messages, and start it again after a moment."""
+    """Kill the broker with all messages, and start it again after a moment."""
     _wait_for(scene, lambda: bool(scene.running()))
     struck_at = now()
     scene.installation.broker.process.kill()
@@ -114,7 +114,7 @@ def kill_broker(scene: Scene) -> list[float]:
 
 
 def flush_broker(scene: Scene) -> list[float]:
-    """Have Redis forget every message while jobs wait."""
+    """Have the broker forget every message while jobs wait."""
     _wait_for(scene, lambda: any(job["status"] == "queued" for job in scene.jobs()))
     struck_at = now()
     scene.installation.broker.flush()
@@ -275,15 +275,15 @@ def _each_once_on_all_workers(scene: Scene) -> list[str]:
 NOTHING = Fault("nothing (undisturbed)", lambda _: [], strikes=0)
 TWO_WORKERS = Fault("nothing; two workers", lambda _: [], strikes=0, check=_each_once_on_all_workers)
 
-# Each batch of jobs is struck in one of these ways, on PostgreSQL, Redis and an object store …
+# Each batch of jobs is struck in one of these ways, on PostgreSQL, Valkey and an object store …
 ON_SERVERS: Mapping[str, Fault] = MappingProxyType(
     {
         "worker": Fault("SIGKILL of a worker", kill_worker, strikes=3),
         "child": Fault("SIGKILL of a worker's child", kill_child, strikes=3),
         "stop": Fault("SIGTERM of a worker", stop_worker, strikes=3),
         "api": Fault("SIGKILL of the API", kill_api, strikes=4, pause_seconds=1.0),
-        "redis": Fault("SIGKILL of Redis", kill_broker, strikes=2),
-        "flush": Fault("Redis forgets everything", flush_broker, strikes=2),
+        "broker": Fault("SIGKILL of the broker", kill_broker, strikes=2),
+        "flush": Fault("the broker forgets everything", flush_broker, strikes=2),
         "postgres": Fault("restart of PostgreSQL", restart_database, strikes=2),
         "store": Fault("object store answers 503", close_store, reasons=frozenset({_STORAGE})),
         "poison": Fault("poison job", poison, reasons=frozenset({_WORKER_LOST})),

@@ -9,11 +9,10 @@ from pathlib import Path
 import httpx
 
 from core.jobs import LANES
-from tests.faults.broker import RedisServer
 from tests.faults.disk import Disk, LimitedProcesses, MountedDisk, mounted
 from tests.faults.parts import Part
 from tests.faults.store_front import StoreFront
-from tests.servers import PostgresServer, S3Server
+from tests.servers import BrokerServer, PostgresServer, S3Server, running_broker
 from tests.servers.process import free_port
 
 READY_SECONDS = 180.0
@@ -31,7 +30,7 @@ class Servers:
     """
 
     folder: Path
-    broker: RedisServer
+    broker: BrokerServer
     postgres: PostgresServer
     store: S3Server
     front: StoreFront
@@ -39,11 +38,11 @@ class Servers:
     @classmethod
     @contextmanager
     def started(cls, folder: Path) -> Iterator["Servers"]:
-        """Run PostgreSQL, an object store and Redis until the block ends."""
+        """Run PostgreSQL, an object store and a broker until the block ends."""
         with (
             PostgresServer(folder / "postgres") as postgres,
             S3Server(folder / "store") as store,
-            running_broker(folder / "redis") as broker,
+            running_broker(folder / "broker") as broker,
             StoreFront(store.port) as front,
         ):
             yield cls(folder, broker, postgres, store, front)
@@ -57,7 +56,7 @@ class Installation:
     Args:
         folder: Where each host gets a data folder and its logs.
         environment: What all processes share.
-        broker: The Redis that they use.
+        broker: What carries their wake-ups.
         workers: How many hosts run a worker.
 
     Attributes:
@@ -67,7 +66,7 @@ class Installation:
     """
 
     def __init__(
-        self, folder: Path, environment: Mapping[str, str], broker: RedisServer, workers: int
+        self, folder: Path, environment: Mapping[str, str], broker: BrokerServer, workers: int
     ) -> None:
         port = free_port()
         self.folder = folder
@@ -155,7 +154,7 @@ class Installation:
 def on_servers(
     servers: Servers, name: str, *, workers: int = 2, settings: Mapping[str, str] | None = None
 ) -> Iterator[Installation]:
-    """Run an installation on PostgreSQL, an object store and Redis, each worker on a host of its own."""
+    """Run an installation on PostgreSQL, an object store and a broker, each worker on a host of its own."""
     storage_url, _ = servers.store.new_bucket()
     environment = {
         "RANKERY_DATABASE_URL": servers.postgres.new_database(),
@@ -184,7 +183,7 @@ def on_one_disk(
     disk.mkdir(parents=True)
     with ExitStack() as stack:
         is_mounted = mount and stack.enter_context(mounted(disk))
-        broker = stack.enter_context(running_broker(folder / "redis"))
+        broker = stack.enter_context(running_broker(folder / "broker"))
         environment = {
             "RANKERY_DATABASE_URL": f"sqlite:///{disk}/rankery.db",
             "RANKERY_STORAGE_URL": f"file://{disk}/artifacts",
@@ -197,17 +196,6 @@ def on_one_disk(
         )
         stack.enter_context(_running(installation))
         yield installation
-
-
-@contextmanager
-def running_broker(folder: Path) -> Iterator[RedisServer]:
-    """Run a Redis until the block ends."""
-    broker = RedisServer(folder)
-    broker.process.start()
-    try:
-        yield broker
-    finally:
-        broker.process.stop()
 
 
 @contextmanager

@@ -7,14 +7,14 @@ from pathlib import Path
 def processes_of(data_dir: Path) -> dict[int, str]:
     """Return the command lines of every live process that was started for a data folder.
 
-    Redis overwrites its environment with its title, but works in the data folder.
+    The broker overwrites its environment with its title, but works in a folder of the data folder.
     """
     mark = f"RANKERY_DATA_DIR={data_dir}".encode()
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             started_for_it = mark in (folder / "environ").read_bytes().split(b"\0")
-            if started_for_it or (folder / "cwd").readlink() == data_dir:
+            if started_for_it or (folder / "cwd").readlink().is_relative_to(data_dir):
                 found[int(folder.name)] = _command(folder)
         except OSError:
             continue  # it ended while we looked

