@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from rankery.local import FilesUnusable, one_sentence, query_sizes_beside
+from rankery.server_package import require_server_package
 
 Query: TypeAlias = dict[str, Any]
 
@@ -56,6 +57,7 @@ def _from_json(path: Path) -> list[Query]:
 def _from_documents(
     path: Path, features: Sequence[str], columns: Mapping[str, Any] | None
 ) -> Iterator[Query]:
+    require_server_package()
     from core.data.options import reading_options
     from core.data.reading import JudgedFile, read_unjudged
 

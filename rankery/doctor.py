@@ -8,6 +8,7 @@ from typing import Any
 
 from rankery.keys import open_store
 from rankery.local import one_sentence, query_sizes_beside
+from rankery.server_package import require_server_package
 
 Finding = dict[str, Any]
 
@@ -88,6 +89,7 @@ def examine_storage(data_dir: Path) -> ExaminedStorage:
     Raises:
         StoreUnusable: The database or the storage cannot be used.
     """
+    require_server_package()
     from core.store.artifacts.inventory import take_inventory
 
     with open_store(data_dir) as store:
@@ -113,6 +115,7 @@ def examine_files(
     Raises:
         FilesUnusable: In one sentence, with line and column.
     """
+    require_server_package()
     from core.data import dataset_statistics
     from core.data.options import reading_options
     from core.data.reading import JudgedFile, read_file

@@ -43,6 +43,10 @@ class PackageMissing(UserError):
     """Something asked for needs a package that is not installed."""
 
 
+class PackageShadowed(UserError):
+    """Another package has the name of one of the server's and comes before it on Python's path."""
+
+
 class AnswerNotUnderstood(UserError):
     """The service answered with something else than this version of the client expects."""
 

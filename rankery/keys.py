@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankery.errors import UserError
+from rankery.server_package import require_server_package
 
 if TYPE_CHECKING:
     from core.store import ApiKey, Store
@@ -103,6 +104,7 @@ def require_key_beyond_loopback(host: str, data_dir: Path) -> None:
         KeyMissing: The address is another one, and no key was ever made.
         StoreUnusable: The database cannot be used.
     """
+    require_server_package()
     from core.loopback import is_loopback
 
     if is_loopback(host):
@@ -125,6 +127,7 @@ def open_store(data_dir: Path) -> "Iterator[Store]":
         StoreUnusable: It cannot be used.
         KeyRejected: What was asked of it is refused.
     """
+    require_server_package()
     from pydantic import ValidationError
 
     from core.errors import InvalidInput, NotFound, RankeryError

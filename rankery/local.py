@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rankery.errors import UserError
+from rankery.server_package import require_server_package
 
 
 class FilesUnusable(UserError):
@@ -95,6 +96,7 @@ def evaluate_runs(
     Raises:
         FilesUnusable: In one sentence.
     """
+    require_server_package()
     from core.data.options import reading_options
     from core.data.reading import JudgedFile, read_file
     from core.data.trec import join_run, read_run

@@ -11,6 +11,7 @@ from typing import Any
 
 from rankery.errors import InvalidSettings, ProcessFailed
 from rankery.keys import require_key_beyond_loopback
+from rankery.server_package import require_server_package
 
 # Within the embedded service's grace, so that a slow upload does not turn a stop into a kill.
 _OPEN_REQUESTS_SECONDS = 5
@@ -23,10 +24,12 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     """Run the API and the dashboard until SIGINT or SIGTERM.
 
     Raises:
+        PackageMissing, PackageShadowed: The server's packages are not Rankery's.
         InvalidSettings: A `RANKERY_…` variable is out of bounds.
         KeyMissing: The address is not loopback, and there is no API key.
         StoreUnusable: The address is not loopback, and the database cannot be asked for one.
     """
+    require_server_package()
     _prepare_environment()
     require_key_beyond_loopback(host, data_dir)
     import uvicorn
@@ -72,9 +75,11 @@ def run_worker(
     """Run a worker, of one lane or with a process for each, until SIGINT or SIGTERM.
 
     Raises:
+        PackageMissing, PackageShadowed: The server's packages are not Rankery's.
         InvalidSettings: A `RANKERY_…` variable is out of bounds.
         ProcessFailed: The database or the artifact store cannot be used.
     """
+    require_server_package()
     _prepare_environment()
     from core.errors import RankeryError
     from worker import run

@@ -15,6 +15,11 @@ _POLL_SECONDS = 0.02
 _GROUP_SECONDS = 2.0
 
 
+def module_command(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs a module; modules of the working directory are not imported."""
+    return [sys.executable, "-P", "-m", module, *arguments]
+
+
 @dataclass(frozen=True)
 class ServiceProcess:
     """A running part of the service.
@@ -44,7 +49,7 @@ class ServiceProcess:
         standard_input: str = "",
     ) -> "ServiceProcess":
         """Start `command` so that it dies with this process and is not reached by the terminal's Ctrl-C."""
-        tether = [sys.executable, "-m", "rankery.embedded.tether", str(os.getpid())]
+        tether = module_command("rankery.embedded.tether", str(os.getpid()))
         log_path.parent.mkdir(parents=True, exist_ok=True)
         with log_path.open("ab") as log:
             popen = subprocess.Popen(  # noqa: S603 - our own commands

@@ -3,7 +3,6 @@
 import os
 import secrets
 import shutil
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,9 +13,10 @@ import httpx
 from rankery.embedded.broker import broker_answers, broker_configuration, broker_url, find_broker
 from rankery.embedded.lock import DataFolderLock
 from rankery.embedded.ports import claim_port, free_port, reachable_host
-from rankery.embedded.process import ServiceProcess
+from rankery.embedded.process import ServiceProcess, module_command
 from rankery.embedded.room import shortage
 from rankery.errors import StackError, StackInterrupted
+from rankery.server_package import require_server_package
 
 BROKER_START_SECONDS = 10.0
 API_START_SECONDS = 120.0
@@ -79,12 +79,14 @@ class EmbeddedStack:
         return {process.name: process.popen.pid for process in self._processes}
 
     def reserve(self) -> None:
-        """Make sure of the port, the data folder and a broker; nothing is started yet.
+        """Make sure of the packages, the port, the data folder and a broker; nothing is started yet.
 
         Raises:
+            PackageMissing, PackageShadowed: The server's packages are not Rankery's.
             DataFolderInUse: The folder is taken.
             StackError: The port is taken, the disk is full, or there is no Valkey or Redis server.
         """
+        require_server_package()
         find_broker()
         self.port = claim_port(self.host, self.port)
         self._lock.acquire()
@@ -107,8 +109,8 @@ class EmbeddedStack:
             self._clear_temporary_folder()
             self._temporary_folder.mkdir()
             self._start_broker()
-            self._start("api", [sys.executable, "-m", "rankery", "api"])
-            self._start("worker", [sys.executable, "-m", "rankery", "worker"])
+            self._start("api", module_command("rankery", "api"))
+            self._start("worker", module_command("rankery", "worker"))
             self._wait("api", self._api_ready, API_START_SECONDS)
             self._lock.tell(self.url)
         except BaseException:
