@@ -77,6 +77,20 @@ def test_models_are_those_of_lightgbms_own_bins(sample: int) -> None:
     assert grown(binned(features, sample), features) == grown(own, features)
 
 
+def test_categories_stand_in_any_block_of_columns() -> None:
+    """Their bins are values, in LightGBM's own dataset as in ours."""
+    features, categorical = matrix(), [3, 38]
+    own = lightgbm.Dataset(features, categorical_feature=categorical, params=parameters()).construct()
+    edges = bin_edges.bin_edges(features, Hyperparameters().binning(), parameters(), categorical)
+    ours = lightgbm.Dataset(FeatureBlocks(features), reference=edges, params=parameters()).construct()
+    infos = [
+        next(line for line in grown(data, features).splitlines() if line.startswith("feature_infos="))
+        for data in (ours, own)
+    ]
+    assert infos[0] == infos[1]
+    assert [":" in info and "[" not in info for info in infos[0].split("=")[1].split()].count(True) == 2
+
+
 def test_selected_features_are_binned_as_a_copy() -> None:
     """Rows and columns, and columns that are absent."""
     generator = np.random.default_rng(1)

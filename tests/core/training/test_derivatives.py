@@ -75,6 +75,20 @@ def test_goss_begins_when_the_first_trees_are_grown(gradient: Any) -> None:
     assert drawn[0] == drawn[2] != drawn[1]
 
 
+def test_whole_queries_are_drawn_anew_for_each_tree(gradient: Any) -> None:
+    """A query keeps all of its derivatives or none; an iteration that is run again draws the same."""
+    derivatives = TreeDerivatives(Hyperparameters(query_fraction=0.25), BOUNDARIES, 1)
+    drawn = []
+    for iteration in (4, 5, 4):
+        kept, hessian = derivatives(gradient, np.ones_like(gradient), iteration)
+        by_query = hessian.reshape(-1, 20)
+        np.testing.assert_array_equal(by_query, np.repeat(by_query[:, :1], 20, axis=1))
+        np.testing.assert_array_equal(kept, gradient * hessian)
+        assert by_query[:, 0].mean() == 0.25
+        drawn.append(hessian.tobytes())
+    assert drawn[0] == drawn[2] != drawn[1]
+
+
 def test_given_arrays_are_left_as_they_are(gradient: Any) -> None:
     """They are the objective's own buffers."""
     before = gradient.copy()
