@@ -69,9 +69,9 @@ def _distribute(
         counters[bucket] = total
         total += count
     for i in range(np.uint64(n)):
-        bucket = np.uint64(buckets[i])
-        place = np.uint64(counters[bucket])
-        counters[bucket] += 1
+        own = np.uint64(buckets[i])
+        place = np.uint64(counters[own])
+        counters[own] += 1
         order[place] = np.int64(i)
         sorted_scores[place] = scores[first + i]
 
