@@ -100,6 +100,27 @@ def test_training_prints_numbers_and_the_next_commands(
     assert submitted.endswith(", ndcg-loss2++ for told")
 
 
+def test_training_goes_on_from_a_model_with_some_of_its_features(
+    trained: dict[str, Any], stack: EmbeddedStack
+) -> None:
+    """Features are named one by one, either those to use or those to leave out; trees are added to trees."""
+    fewer = rankery(
+        stack, "train", "train.txt", "--name", "fewer", *QUICK, "--leave-out-feature", "f2", "--json"
+    )
+    assert fewer.code == 0, fewer.errors
+    chosen = ("--use-feature", "f1", "--use-feature", "f3")
+    more = rankery(
+        stack, "train", "train.txt", "--name", "more", *QUICK, *chosen, "--init-model", "fewer:1", "--json"
+    )
+    assert more.code == 0, more.errors
+    with Client(stack.url) as client:
+        first, second = client.model("fewer:1"), client.model("more:1")
+        assert first.feature_names == second.feature_names == ["f1", "f3"]
+        assert second.importance().trees > first.importance().trees
+    both = rankery(stack, "train", "train.txt", *chosen, "--leave-out-feature", "f2")
+    assert (both.code, both.sentence) == (2, "--use-feature and --leave-out-feature exclude each other")
+
+
 def test_a_grid_submits_many(trained: dict[str, Any], stack: EmbeddedStack) -> None:
     """A training a combination, side by side; datasets go by name."""
     grid = ("--grid", "num_leaves=3,7", "--grid", "loss=lambdarank,mse")
@@ -370,6 +391,8 @@ def test_a_model_is_ranked_with_measured_compared_and_exported(
             ("train", "train.txt", "--loss-option", "mo=1"),
             "there is no option of ndcg-loss2++ 'mo'; did you mean 'mu'?",
         ),
+        (("train", "train.txt", "--init-model", "nobody"), "there is no model 'nobody'"),
+        (("train", "train.txt", "--leave-out-feature", "f9"), "the dataset has no feature 'f9'"),
         (("train", "train.txt", "--loss-option", "mu=-1"), "/loss/mu: must be greater than or equal to 0"),
         (("train", "train.txt", "--validation", "3"), "a share of the queries is above 0 and below 1, not 3"),
         (
