@@ -172,6 +172,14 @@ class StoreUnavailable(RankeryError):
     """The database or the artifact store cannot be opened or reached."""
 
 
+class ExtraMissing(RankeryError):
+    """An optional package that something asked for needs is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f'{what} needs an optional package: pip install "rankery-server[{extra}]"')
+
+
 class ArtifactDamaged(RankeryError):
     """Stored bytes are gone or are not those that were written, so nothing is made of them."""
 

@@ -138,6 +138,12 @@ _EXAMPLES: Mapping[int, dict[str, Any]] = {
         "status": 431,
         "detail": "at most 100 headers are accepted",
     },
+    501: {
+        "type": "/problems/extra-missing",
+        "title": "This service was installed without that",
+        "status": 501,
+        "detail": 'an export to ONNX needs an optional package: pip install "rankery-server[onnx]"',
+    },
     507: {
         "type": "/problems/insufficient-storage",
         "title": "There is no room for this",
@@ -164,6 +170,7 @@ _DESCRIPTIONS: Mapping[int, str] = {
     422: "The request is not valid",
     429: "The caller asks too often, or has too many jobs; `Retry-After` says when to try again",
     431: "The headers are too large",
+    501: "The service was installed without the package for this",
     503: "A part of the service cannot be reached, or it has too many connections",
     507: "There is no room to store it",
 }

@@ -18,6 +18,7 @@ from core.errors import (
     ArtifactDamaged,
     ByteQuotaExceeded,
     DatasetError,
+    ExtraMissing,
     FeaturesAbsent,
     InputProblem,
     InvalidInput,
@@ -79,6 +80,9 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
             HTTPStatus.TOO_MANY_REQUESTS, "too-many-jobs", "Too many jobs wait or run"
         ),
         ByteQuotaExceeded: ProblemKind(HTTPStatus.CONFLICT, "quota-exceeded", "Too much is stored"),
+        ExtraMissing: ProblemKind(
+            HTTPStatus.NOT_IMPLEMENTED, "extra-missing", "This service was installed without that"
+        ),
         ArtifactDamaged: ProblemKind(
             HTTPStatus.INTERNAL_SERVER_ERROR, "artifact-damaged", "Stored bytes are damaged"
         ),

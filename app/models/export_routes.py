@@ -62,7 +62,7 @@ _ARCHIVE: dict[int | str, dict[str, Any]] = {
         "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
-_WITHOUT_DATA, _WITH_DATA = (404, 422), (404, 409, 422)
+_WITHOUT_DATA, _WITH_DATA = (404, 422, 501), (404, 409, 422, 501)
 Asked = Annotated[ExportQuery, Query()]
 AskedWithData = Annotated[ParityQuery, Query()]
 Named = Annotated[ExportRequest, Body(openapi_examples=_EXAMPLES)]
@@ -117,7 +117,7 @@ async def get_export_parity(
     "/{ref}/export",
     summary="Export under other names",
     response_class=Response,
-    responses={**_FILE, **problems(404, *BODY_PROBLEMS)},
+    responses={**_FILE, **problems(404, 501, *BODY_PROBLEMS)},
 )
 async def export_named(
     ref: Reference, services: UseServices, expensive: UseExpensive, body: Named
@@ -130,7 +130,7 @@ async def export_named(
     "/{ref}/export/archive",
     summary="Export under other names, with proof",
     response_class=Response,
-    responses={**_ARCHIVE, **problems(404, 409, *BODY_PROBLEMS)},
+    responses={**_ARCHIVE, **problems(404, 409, 501, *BODY_PROBLEMS)},
 )
 async def export_named_archive(
     ref: Reference, services: UseServices, expensive: UseExpensive, body: NamedWithData
@@ -143,7 +143,7 @@ async def export_named_archive(
     "/{ref}/export/parity",
     summary="Prove an export under other names",
     response_model=ExportParity,
-    responses=problems(404, 409, *BODY_PROBLEMS),
+    responses=problems(404, 409, 501, *BODY_PROBLEMS),
 )
 async def export_named_parity(
     ref: Reference, services: UseServices, expensive: UseExpensive, body: NamedWithData

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import ModelError
+from core.errors import ExtraMissing, ModelError
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
 from core.export.target import NUMERIC_LIMITS, Arithmetic, Source, Target
@@ -33,7 +33,7 @@ class Onnx(Target):
 
     def write(self, source: Source) -> bytes:
         """Write the graph."""
-        import onnx  # takes a third of a second, and is needed here alone
+        onnx = _onnx()
 
         wanted, nan_left = source.numeric
         nodes = source.nodes
@@ -86,8 +86,7 @@ class Onnx(Target):
 
     def read(self, content: bytes, source: Source) -> Nodes:
         """Read the trees."""
-        import onnx
-
+        onnx = _onnx()
         (operator,) = onnx.load_model_from_string(content).graph.node
         found = {
             attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in operator.attribute
@@ -130,6 +129,19 @@ for line in open("golden.jsonl", encoding="utf-8"):
     assert abs(score - golden["score"]) <= 1e-5 * max(1.0, abs(golden["score"])), golden["id"]
 ```
 """
+
+
+def _onnx() -> Any:
+    """Import the package, which takes a third of a second and is needed here alone.
+
+    Raises:
+        ExtraMissing: It is not installed.
+    """
+    try:
+        import onnx
+    except ImportError as error:
+        raise ExtraMissing("an export to ONNX", "onnx") from error
+    return onnx
 
 
 def _attribute(onnx: Any, name: str, values: Any) -> Any:

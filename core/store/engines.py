@@ -11,7 +11,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from core.errors import StoreUnavailable
+from core.errors import ExtraMissing, StoreUnavailable
 from core.store.faults import failure_reason
 from core.store.tables.columns import to_json
 
@@ -52,6 +52,7 @@ def open_engine(database_url: str, lock_seconds: int = LOCK_SECONDS) -> Engine:
 
     Raises:
         StoreUnavailable: The URL cannot be understood or names an unsupported database.
+        ExtraMissing: The package for PostgreSQL is not installed.
     """
     try:
         url = make_url(database_url)
@@ -62,7 +63,10 @@ def open_engine(database_url: str, lock_seconds: int = LOCK_SECONDS) -> Engine:
     if url.get_backend_name() == "sqlite":
         return _open_sqlite(url, lock_seconds)
     if url.get_backend_name() == "postgresql":
-        return _open_postgresql(url, lock_seconds)
+        try:
+            return _open_postgresql(url, lock_seconds)
+        except ImportError as error:
+            raise ExtraMissing("a PostgreSQL database", "postgresql") from error
     raise StoreUnavailable(f"the database is {url.drivername}; sqlite and postgresql are supported")
 
 

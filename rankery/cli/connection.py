@@ -15,7 +15,7 @@ from rich.console import RenderableType
 from rankery.cli.endings import Interrupted
 from rankery.cli.options import DEFAULT_DATA_DIR
 from rankery.cli.printing import say, show, show_json
-from rankery.errors import JobFailed, KeyRefused, StackError, UserError
+from rankery.errors import JobFailed, KeyRefused, PackageMissing, StackError, UserError
 
 if TYPE_CHECKING:
     from rankery.client import Client, Job
@@ -147,6 +147,8 @@ class ServiceConnection:
             stack.reserve()
         except DataFolderInUse:
             return _address_left_in(self._data_dir)
+        except PackageMissing as error:
+            raise PackageMissing(f"{error}, or name a running service with --url") from None
         say(f"no service has {self._data_dir}: starting one for this command")
         self._resources.enter_context(terminable())
         self._stack = self._resources.enter_context(stack)

@@ -11,6 +11,7 @@ import structlog
 from core.errors import (
     ArtifactDamaged,
     DatasetError,
+    ExtraMissing,
     FeaturesAbsent,
     InvalidInput,
     ModelError,
@@ -31,6 +32,7 @@ TITLES: Mapping[type[RankeryError], str] = MappingProxyType(
         ModelError: "Model cannot be used",
         NotFound: "Not found",
         WrongState: "Wrong state",
+        ExtraMissing: "Package not installed",
         ArtifactDamaged: "Stored bytes damaged",
         StoreFull: "Storage full",
         StoreUnavailable: "Storage unavailable",

@@ -13,7 +13,7 @@ import fsspec
 from fsspec.asyn import AsyncFileSystem, sync
 from fsspec.implementations.local import LocalFileSystem
 
-from core.errors import StoreUnavailable
+from core.errors import ExtraMissing, StoreUnavailable
 
 T = TypeVar("T")
 
@@ -70,6 +70,7 @@ class FileSystem:
 
     Raises:
         StoreUnavailable: The URL is not one that fsspec knows.
+        ExtraMissing: The package for S3 is not installed.
     """
 
     def __init__(self, url: str, patience_seconds: float) -> None:
@@ -79,6 +80,8 @@ class FileSystem:
         try:
             self._files, self.root = self._opened()
         except (ValueError, ImportError) as error:
+            if isinstance(error, ImportError) and _protocol(url) == "s3":
+                raise ExtraMissing("an artifact storage on S3", "s3") from error
             raise StoreUnavailable(f"the artifact storage cannot be opened: {error}") from error
         self._pid = os.getpid()
         self.is_local = isinstance(self._files, LocalFileSystem)

@@ -68,7 +68,7 @@ class AsyncComparison(ComparisonView, AsyncResource, AsyncTabular):
 
     async def to_arrow(self) -> "pa.Table":
         """Ask for the values of all queries: `query_id` and columns such as `ndcg@10 web:3`."""
-        import pyarrow as pa
+        from rankery.client.frames.arrow import pa
 
         rows = await self.queries().all()
         columns = {

@@ -23,7 +23,7 @@ class AsyncEvaluation(EvaluationView, AsyncResource, AsyncTabular):
 
     async def to_arrow(self) -> "pa.Table":
         """Ask for the values of all queries: `query_id` and a column a metric, null where undefined."""
-        import pyarrow as pa
+        from rankery.client.frames.arrow import pa
 
         rows = await self.queries().all()
         columns = {

@@ -52,7 +52,7 @@ class AsyncRanking(RankingView, AsyncResource, AsyncTabular):
 
     async def to_arrow(self) -> "pa.Table":
         """Ask for all of it: `query_id`, `document_id`, `rank`, `score` and `label`, best first."""
-        import pyarrow.parquet as pq
+        from rankery.client.frames.arrow import pq
 
         with tempfile.TemporaryDirectory(prefix="rankery-") as folder:
             return pq.read_table(await self.download(Path(folder) / "ranking.parquet"))

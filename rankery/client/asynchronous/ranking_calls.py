@@ -137,7 +137,7 @@ class AsyncRankingCalls(AsyncCalls):
         top_k: int | None,
         columns: CandidateColumns | None,
     ) -> "pa.Table":
-        import pyarrow as pa
+        from rankery.client.frames.arrow import pa
 
         response = await self.transport.request(
             "POST",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rankery.client.schemas import answers
-from rankery.errors import DataUnusable
+from rankery.errors import DataUnusable, PackageMissing
 
 # Readable on light and on dark paper, and apart for people who do not see red and green.
 _COLOURS = ("#2a7de1", "#d9730d", "#0f9d76", "#b0569f", "#7a7a7a")
@@ -116,8 +116,10 @@ def _error(summaries: Sequence[Any], *, horizontal: bool = False) -> dict[str, A
 
 
 def _figure(title: str, x: str, y: str) -> Any:
-    from plotly.graph_objects import Figure
-
+    try:
+        from plotly.graph_objects import Figure
+    except ImportError as error:
+        raise PackageMissing("plotly is not installed: pip install 'rankery[notebook]'") from error
     figure = Figure(
         layout={
             "title": {"text": title, "font": {"size": 15}},

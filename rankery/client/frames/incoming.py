@@ -30,7 +30,7 @@ def as_table(frame: Frame) -> "pa.Table":
     Raises:
         DataUnusable: A column is of a kind that has no place in judged data.
     """
-    import pyarrow as pa
+    from rankery.client.frames.arrow import pa
 
     try:
         if type(frame).__module__.startswith("pandas"):
@@ -65,8 +65,7 @@ def as_arrays(
     Raises:
         DataUnusable: The shapes do not fit each other.
     """
-    import numpy as np
-    import pyarrow as pa
+    from rankery.client.frames.arrow import np, pa
 
     matrix = np.asarray(features)
     if matrix.ndim != 2:
@@ -105,7 +104,7 @@ def as_stream(table: "pa.Table", columns: Mapping[str, Any] | None) -> bytes:
     Raises:
         DataUnusable: There is no such column.
     """
-    import pyarrow as pa
+    from rankery.client.frames.arrow import pa
 
     named = dict(columns or {})
     ignored = set(named.pop("ignore", ()))
@@ -126,7 +125,7 @@ def as_stream(table: "pa.Table", columns: Mapping[str, Any] | None) -> bytes:
 @contextmanager
 def written(table: "pa.Table") -> Iterator[Path]:
     """Write a table as Parquet into a file that is gone after the block."""
-    import pyarrow.parquet as pq
+    from rankery.client.frames.arrow import pq
 
     with tempfile.TemporaryDirectory(prefix="rankery-") as folder:
         path = Path(folder) / "table.parquet"
@@ -144,7 +143,7 @@ def _names(table: "pa.Table") -> list[str]:
 
 def _plain(column: Any) -> Any:
     """Return a column as numbers or texts, whatever they were packed in."""
-    import pyarrow as pa
+    from rankery.client.frames.arrow import pa
 
     types = pa.types
     if types.is_dictionary(column.type):
@@ -161,7 +160,7 @@ def _plain(column: Any) -> Any:
 
 
 def _ids_of_sizes(sizes: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    import numpy as np
+    from rankery.client.frames.arrow import np
 
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 1).any():
         raise DataUnusable("query_sizes must be whole numbers of at least 1, one a query")

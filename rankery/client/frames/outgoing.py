@@ -23,7 +23,7 @@ def as_pandas(table: "pa.Table") -> "pandas.DataFrame":
     try:
         import pandas  # noqa: F401 - pyarrow's own sentence does not say how to get it
     except ImportError as error:
-        raise PackageMissing("pandas is not installed; pip install 'rankery[pandas]'") from error
+        raise PackageMissing("pandas is not installed: pip install 'rankery[pandas]'") from error
     return table.to_pandas()
 
 
@@ -36,7 +36,7 @@ def as_polars(table: "pa.Table") -> "polars.DataFrame":
     try:
         import polars
     except ImportError as error:
-        raise PackageMissing("polars is not installed; pip install 'rankery[polars]'") from error
+        raise PackageMissing("polars is not installed: pip install 'rankery[polars]'") from error
     return polars.DataFrame(table)
 
 

@@ -58,7 +58,7 @@ class History(Shown, answers.JobHistory, Tabular):
 
     def to_arrow(self) -> "pa.Table":
         """Return a row an iteration, with columns such as `train ndcg@10` and `tree milliseconds`."""
-        import pyarrow as pa
+        from rankery.client.frames.arrow import pa
 
         curves = {
             f"{data} {metric}": pa.array(values, pa.float64())

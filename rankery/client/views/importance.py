@@ -32,7 +32,7 @@ class Importance(Shown, answers.ModelImportance, Tabular):
 
     def to_arrow(self) -> "pa.Table":
         """Return a row a feature: `feature`, `gain`, `gain_share` and `split`, their count."""
-        import pyarrow as pa
+        from rankery.client.frames.arrow import pa
 
         return pa.Table.from_pylist([one.model_dump() for one in self.features])
 

@@ -28,7 +28,7 @@ class Inspection(Shown, answers.Inspection, Tabular):
 
     def to_arrow(self) -> "pa.Table":
         """Return a row a feature: `feature`, `mean`, `standard_error`, `lower` and `upper`."""
-        import pyarrow as pa
+        from rankery.client.frames.arrow import pa
 
         return pa.Table.from_pylist([one.model_dump() for one in self.importance])
 

@@ -43,7 +43,7 @@ class Query(Shown, answers.JudgedQuery, Tabular):
 
     def to_arrow(self) -> "pa.Table":
         """Return a row a document: `document_id`, `label`, `weight` where there are any, the features."""
-        import pyarrow as pa
+        from rankery.client.frames.arrow import pa
 
         documents = self.documents
         columns: dict[str, list[float | None]] = {"label": [one.label for one in documents]}

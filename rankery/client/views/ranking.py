@@ -67,7 +67,7 @@ class RankedQueries(Shown, answers.RankResponse, Tabular):
 
     def to_arrow(self) -> "pa.Table":
         """Return a row a document: `query_id`, `document_id`, `rank` and `score`, best first."""
-        import pyarrow as pa
+        from rankery.client.frames.arrow import pa
 
         rows = [(query.id, document) for query in self.queries for document in query.ranking]
         return pa.table(

@@ -1,0 +1,15 @@
+"""pyarrow, which frames and arrays need and the rest of the client does without.
+
+Import it inside functions: without pyarrow, the import of this module raises `PackageMissing`.
+"""
+
+from rankery.errors import PackageMissing
+
+try:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError as missing:
+    raise PackageMissing(f"{missing.name} is not installed: pip install 'rankery[arrow]'") from missing
+
+__all__ = ["np", "pa", "pq"]

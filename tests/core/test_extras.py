@@ -1,0 +1,40 @@
+"""Optional packages, each in the extra of `rankery-server` that its error names."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_STORE = (
+    "from core.store import Store, StoreSettings; Store.open(StoreSettings(data_dir={folder!r}, {setting}))"
+)
+
+
+@pytest.mark.parametrize(
+    ("package", "code", "what", "extra"),
+    [
+        (
+            "psycopg",
+            _STORE.replace("{setting}", "database_url='postgresql://user@db.invalid/rankery'"),
+            "a PostgreSQL database",
+            "postgresql",
+        ),
+        ("s3fs", _STORE.replace("{setting}", "storage_url='s3://bucket'"), "an artifact storage on S3", "s3"),
+        (
+            "onnx",
+            "from core.export.onnx import Onnx; Onnx().read(b'', None)",
+            "an export to ONNX",
+            "onnx",
+        ),
+    ],
+)
+def test_an_absent_package_is_named_with_its_extra(
+    tmp_path: Path, package: str, code: str, what: str, extra: str
+) -> None:
+    """Everything else is imported without it, and the error says how to install it."""
+    lines = f"import sys; sys.modules[{package!r}] = None\n{code.format(folder=str(tmp_path))}"
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == (
+        f'core.errors.ExtraMissing: {what} needs an optional package: pip install "rankery-server[{extra}]"'
+    )

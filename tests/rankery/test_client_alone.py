@@ -1,0 +1,103 @@
+"""The client without the server and without optional packages, as `pip install rankery` makes it."""
+
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CLIENT_PACKAGES = (
+    *(
+        "annotated_doc",
+        "annotated_types",
+        "anyio",
+        "certifi",
+        "h11",
+        "httpcore",
+        "httpx",
+        "idna",
+        "markdown_it",
+    ),
+    *("mdurl", "pydantic", "pydantic_core", "pygments", "rich", "shellingham", "typer", "typing_inspection"),
+)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that has `rankery` and what its distribution requires, and nothing else."""
+    folder = tmp_path_factory.mktemp("alone")
+    installed = Path(sysconfig.get_path("purelib"))
+    for name in CLIENT_PACKAGES:
+        (folder / name).symlink_to(installed / name)
+    (folder / "typing_extensions.py").symlink_to(installed / "typing_extensions.py")
+    (folder / "rankery").symlink_to(ROOT / "rankery")
+    return folder
+
+
+def python(alone: Path, code: str) -> "subprocess.CompletedProcess[str]":
+    """Run code that sees the folder and the standard library only."""
+    lines = f"import sys; sys.path.append({str(alone)!r})\n{code}"
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-c", lines], capture_output=True, text=True, check=False, cwd=alone
+    )
+
+
+def command(alone: Path, *arguments: str) -> tuple[int, str]:
+    """Run a command; returns its exit code and standard error."""
+    done = python(alone, f"sys.argv = ['rankery', *{arguments!r}]\nfrom rankery.cli import app\napp()")
+    return done.returncode, " ".join(done.stderr.split())
+
+
+def test_the_client_needs_nothing_else(alone: Path) -> None:
+    """The class is there with all of its calls; no package outside the list is imported."""
+    done = python(alone, "import rankery; print(rankery.Client('http://127.0.0.1:1').train.__name__)")
+    assert (done.stdout, done.stderr) == ("train\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "otherwise"),
+    [
+        (("serve",), ""),
+        (("demo",), ""),
+        (("jobs", "list"), ", or name a running service with --url"),
+        (("api",), ""),
+        (("worker",), ""),
+        (("keys", "list"), ""),
+        (("doctor", "judged.txt"), ""),
+        (("doctor", "--storage"), ""),
+        (("evaluate", "--qrels", "judged.txt", "--run", "judged.txt"), ""),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_commands_of_the_server_say_how_to_install_it(
+    alone: Path, arguments: tuple[str, ...], otherwise: str
+) -> None:
+    """One sentence, no traceback, and nothing written."""
+    (alone / "judged.txt").write_text("1 qid:1 1:0.5\n")
+    sentence = f"rankery: this needs the server of Rankery: pip install rankery-server{otherwise}"
+    assert command(alone, *arguments) == (1, sentence)
+    assert not (alone / "rankery-data").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("client.upload_arrays([[0.5]], labels=[1], query_sizes=[1])", "numpy is not installed: {arrow}"),
+        ("importance.to_arrow()", "numpy is not installed: {arrow}"),
+        ("importance.plot()", "plotly is not installed: {notebook}"),
+    ],
+)
+def test_an_optional_package_is_named_with_its_extra(alone: Path, code: str, sentence: str) -> None:
+    """Data frames, arrays and figures say which extra brings them."""
+    lines = (
+        "import rankery",
+        "from rankery.client.views.importance import Importance",
+        "client = rankery.Client('http://127.0.0.1:1')",
+        "importance = Importance.model_construct(model_id='mdl_1', features=[])",
+        code,
+    )
+    extras = {extra: f"pip install 'rankery[{extra}]'" for extra in ("arrow", "notebook")}
+    last = python(alone, "\n".join(lines)).stderr.splitlines()[-1]
+    assert last == f"rankery.errors.PackageMissing: {sentence.format(**extras)}"
