@@ -11,13 +11,14 @@ COPY app app
 COPY worker worker
 COPY core core
 COPY rankery rankery
+COPY server server
 COPY tools tools
 COPY guide guide
 COPY docs docs
 RUN export NUMBA_CACHE_DIR=/opt/build/numba-cache PYTHONPATH=/opt/build \
     && /opt/rankery/bin/python -m tools.generate_client \
     && /opt/rankery/bin/python -m guide
-RUN /opt/rankery/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
+RUN /opt/rankery/bin/pip install --no-cache-dir --no-deps --no-build-isolation . ./server \
     && NUMBA_CACHE_DIR=/opt/rankery/numba-cache /opt/rankery/bin/python -c "from core.warm_up import warm_up; warm_up()"
 
 FROM python:3.11-slim-bookworm

@@ -17,12 +17,12 @@ help: ## list the targets
 .PHONY: install
 install: .venv/.installed $(CLIENT) app/guide/site/index.html ## make .venv to run the service in, the client and the guide; nothing to do when up to date
 
-.venv/.installed: requirements/runtime.lock requirements/build.lock pyproject.toml
+.venv/.installed: requirements/runtime.lock requirements/build.lock pyproject.toml server/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rankery needs Python 3.11 or later; name one with PYTHON=…")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements/runtime.lock
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements/build.lock
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable . --editable ./server
 	$(BIN)/python -c 'from core.warm_up import warm_up; warm_up()' # compile the kernels once, so that nobody waits
 	@touch $@
 
@@ -154,6 +154,12 @@ check: .venv/.developed $(CLIENT) ## ruff, mypy --strict, import contracts, doc 
 	$(BIN)/lint-imports
 	$(BIN)/pytest --doctest-modules core rankery --ignore core/store/migrations
 
+.PHONY: dist
+dist: develop ## build the wheels and source archives of rankery and rankery-server into dist/
+	rm -rf dist
+	$(BIN)/uv build --quiet --all-packages --no-build-isolation --out-dir dist
+	$(BIN)/twine check --strict dist/*
+
 .PHONY: client
 client: $(CLIENT) ## generate the schemas and the synchronous half of the Python client, which `install` does too
 
@@ -164,11 +170,12 @@ format: develop ## format the code
 
 .PHONY: lock
 lock: develop ## pin the newest versions that pyproject.toml allows, with hashes and without an index host
-	$(BIN)/uv pip compile $(LOCK) pyproject.toml --output-file requirements/runtime.lock
-	$(BIN)/uv pip compile $(LOCK) pyproject.toml --group dev --constraints requirements/runtime.lock --output-file requirements/development.lock
+	$(BIN)/uv pip compile $(LOCK) $(SERVER) --output-file requirements/runtime.lock
+	$(BIN)/uv pip compile $(LOCK) $(SERVER) --group dev --constraints requirements/runtime.lock --output-file requirements/development.lock
 	$(BIN)/uv pip compile $(LOCK) --group build --constraints requirements/runtime.lock --output-file requirements/build.lock
 	$(BIN)/uv pip compile $(LOCK) requirements/mlserver.in --output-file requirements/mlserver.lock
 
+SERVER := server/pyproject.toml --extra onnx --extra postgresql --extra s3 --no-emit-package rankery --no-emit-package rankery-server
 LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
 
 .PHONY: clean

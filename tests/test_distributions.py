@@ -1,0 +1,80 @@
+"""The two distributions: one version, and everything that each needs inside."""
+
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankery
+
+ROOT = Path(__file__).parents[1]
+
+
+def project(folder: Path) -> dict[str, Any]:
+    """Return what a pyproject.toml says of its distribution."""
+    described: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    return described
+
+
+CLIENT, SERVER = project(ROOT), project(ROOT / "server")
+
+
+def test_both_have_one_version() -> None:
+    """The server requires the client of exactly its own version, which the client tells."""
+    assert CLIENT["version"] == SERVER["version"] == rankery.__version__
+    assert f"rankery=={CLIENT['version']}" in SERVER["dependencies"]
+    for field in ("requires-python", "license", "license-files", "authors", "keywords"):
+        assert CLIENT[field] == SERVER[field], field
+
+
+def test_the_client_requires_little() -> None:
+    """Arrays, frames and figures are extras, so that its environment stays below 60 MB."""
+    required = {re.split(r"[\[>=]", requirement)[0] for requirement in CLIENT["dependencies"]}
+    assert required == {"httpx", "pydantic", "rich", "typer", "typing-extensions"}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the source archives, and the wheels that were built from them."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = (sys.executable, "-P", "-m", "uv", "build", "--quiet", "--all-packages", "--no-build-isolation")
+    subprocess.run([*command, "--python", sys.executable, "--out-dir", str(folder)], cwd=ROOT, check=True)
+    return folder
+
+
+@pytest.mark.long
+def test_the_wheels_hold_every_module_once(built: Path, built_guide: Path) -> None:
+    """With the generated half of the client, the dashboard's files, the built guide and the licence."""
+    wheels = {path.name.partition("-")[0]: path for path in built.glob("*.whl")}
+    assert wheels.keys() == {"rankery", "rankery_server"}
+    for name, packages in (("rankery", ("rankery",)), ("rankery_server", ("app", "core", "worker"))):
+        held = set(zipfile.ZipFile(wheels[name]).namelist())
+        expected = {str(path.relative_to(ROOT)) for package in packages for path in _files(ROOT / package)}
+        about = {path for path in held if ".dist-info/" in path}
+        assert held - about == expected
+        assert any(path.endswith("/licenses/LICENSE") for path in about)
+
+
+def _files(package: Path) -> list[Path]:
+    """List what a package needs at run time."""
+    suffixes = (".py", ".html", ".css", ".js", ".svg")
+    site = package / "guide" / "site"
+    files = [path for path in package.rglob("*") if path.is_file()]
+    return [
+        path for path in files if path.suffix in suffixes or path.name == "py.typed" or site in path.parents
+    ]
+
+
+@pytest.mark.long
+def test_an_index_would_take_them(built: Path) -> None:
+    """`twine check` finds the metadata complete and the descriptions readable."""
+    archives = sorted(map(str, built.glob("rankery*")))
+    assert len(archives) == 4
+    command = [sys.executable, "-P", "-m", "twine", "check", "--strict", *archives]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
