@@ -7,11 +7,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankery.errors import InvalidSettings, ProcessFailed
 from rankery.keys import require_key_beyond_loopback
 from rankery.server_package import require_server_package
+
+if TYPE_CHECKING:
+    from core.store import StoreSettings
 
 # Within the embedded service's grace, so that a slow upload does not turn a stop into a kill.
 _OPEN_REQUESTS_SECONDS = 5
@@ -28,6 +31,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         InvalidSettings: A `RANKERY_…` variable is out of bounds.
         KeyMissing: The address is not loopback, and there is no API key.
         StoreUnusable: The address is not loopback, and the database cannot be asked for one.
+        ProcessFailed: The database or the artifact store cannot be used.
     """
     require_server_package()
     _prepare_environment()
@@ -42,6 +46,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
 
     with _readable_settings():
         settings = ApiSettings(data_dir=data_dir.absolute(), host=host, port=port)
+    _check_store(settings)
     application = create_app(settings)
     prepare(application)
     _start_later(LOW_PRIORITY.start)
@@ -61,6 +66,21 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         timeout_graceful_shutdown=_OPEN_REQUESTS_SECONDS,
         **server_options(settings),
     )
+
+
+def _check_store(settings: "StoreSettings") -> None:
+    """Open the store, which connects to nothing yet.
+
+    Raises:
+        ProcessFailed: A URL cannot be understood, or needs a package that is not installed.
+    """
+    from core.errors import RankeryError
+    from core.store import Store
+
+    try:
+        Store.open(settings).close()
+    except RankeryError as error:
+        raise ProcessFailed(str(error)) from error
 
 
 def _start_later(start: Callable[[], None]) -> None:

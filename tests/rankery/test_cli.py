@@ -58,8 +58,9 @@ def test_demo_data_need_training_data(tmp_path: Path) -> None:
     assert done.stderr == "rankery: --validation and --test need --train, the data to learn from\n"
 
 
-def test_a_worker_without_its_database_is_one_sentence(tmp_path: Path) -> None:
-    """What the worker needs and cannot reach is said without a traceback."""
-    done = rankery("worker", "--data-dir", str(tmp_path), RANKERY_DATABASE_URL="mysql://host/name")
+@pytest.mark.parametrize("command", ["api", "worker"])
+def test_a_process_without_its_database_is_one_sentence(command: str, tmp_path: Path) -> None:
+    """What it needs and cannot use is said without a traceback."""
+    done = rankery(command, "--data-dir", str(tmp_path), RANKERY_DATABASE_URL="mysql://host/name")
     assert done.returncode == 1
     assert done.stderr == "rankery: the database is mysql; sqlite and postgresql are supported\n"
