@@ -160,6 +160,10 @@ dist: develop ## build the wheels and source archives of rankery and rankery-ser
 	$(BIN)/uv build --quiet --all-packages --no-build-isolation --out-dir dist
 	$(BIN)/twine check --strict dist/*
 
+.PHONY: check-platforms
+check-platforms: develop ## resolve the lock with wheels only for Python 3.11 to 3.14 on Linux and macOS
+	$(BIN)/python -m tools.check_platforms
+
 .PHONY: client
 client: $(CLIENT) ## generate the schemas and the synchronous half of the Python client, which `install` does too
 
