@@ -11,8 +11,8 @@ from itertools import product
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 
-from core.jobs import PRIORITIES, JobKind
-from core.store import Store
+from core.jobs import LANES, PRIORITIES, JobKind
+from core.store import Store, Worker
 from core.store.clock import utc_now
 from core.store.repositories.figures import ActiveJobs, Stored
 from core.store.repositories.job_states import QUEUED, RUNNING
@@ -42,6 +42,7 @@ class DatabaseSnapshot:
         tallies: What was counted for good.
         datasets: Datasets by status.
         models: The models.
+        workers: Those that live.
     """
 
     at: datetime
@@ -49,6 +50,7 @@ class DatabaseSnapshot:
     tallies: Sequence[Count]
     datasets: Sequence[Stored]
     models: Stored
+    workers: Sequence[Worker]
 
     @classmethod
     def take(cls, store: Store) -> "DatabaseSnapshot":
@@ -64,6 +66,7 @@ class DatabaseSnapshot:
                 tx.tallies.all(),
                 tx.figures.datasets(),
                 tx.figures.models(),
+                tx.workers.present(),
             )
 
 
@@ -84,6 +87,7 @@ class DatabaseCollector:
         yield GaugeMetricFamily("rankery_database_up", "Whether the database answers", value=up)
         if reading is not None:
             yield from _queue(reading)
+            yield _workers(reading.workers)
             yield from _ended(reading.tallies)
             yield from _training(reading.tallies)
             yield from _caches(reading.tallies)
@@ -114,6 +118,15 @@ def _queue(reading: DatabaseSnapshot) -> Iterator[Metric]:
     for kind, number in numbers.items():
         running.add_metric([kind, _LANE_OF[kind]], number)
     yield running
+
+
+def _workers(workers: Iterable[Worker]) -> Metric:
+    live = GaugeMetricFamily("rankery_workers", "Workers that have reported lately", labels=("lane",))
+    lanes = [worker.lane for worker in workers]
+    # Those without a worker too, so that an alert finds them.
+    for lane in LANES:
+        live.add_metric([lane], lanes.count(lane))
+    return live
 
 
 def _ended(tallies: Sequence[Count]) -> Iterator[Metric]:

@@ -53,6 +53,20 @@ def test_running_jobs(store: Store, scrape: Scrape) -> None:
     assert found[queued] == 0
 
 
+def test_live_workers(store: Store, scrape: Scrape) -> None:
+    """By lane, 0 where there is none; those that were silent for too long or have left do not count."""
+    with store.begin() as tx:
+        tx.workers.report("host-1:1", "training", 1, 60)
+        tx.workers.report("host-2:1", "training", 2, 60)
+        tx.workers.report("host-3:1", "training", 1, 0)
+        tx.workers.report("host-4:1", "quick", 1, 60)
+        tx.workers.leave("host-4:1")
+    time.sleep(0.01)
+    found = scrape()
+    assert found[named("rankery_workers", lane="training")] == 2
+    assert found[named("rankery_workers", lane="quick")] == 0
+
+
 def test_durations_are_a_histogram(store: Store, scrape: Scrape) -> None:
     """Buckets are cumulative; a duration on a bound is within it, and clocks that disagree make it 0."""
     with store.begin() as tx:
