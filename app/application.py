@@ -1,8 +1,9 @@
 """Build the FastAPI application from its settings."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, MutableMapping
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.concurrency import run_in_threadpool
@@ -46,6 +47,7 @@ from app.settings import ApiSettings
 from core.json_values.warm_up import warm_up as warm_up_json_values
 from core.scoring.warm_up import warm_up as warm_up_scoring
 from core.store import Store, WakeUps
+from core.telemetry import start_tracing
 
 # Whoever sent a request waits for it, and it occupies a thread meanwhile.
 LOCK_SECONDS = 5
@@ -88,6 +90,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
         configure_logging(settings.log_level, settings.log_format)
+        stop_tracing = start_tracing("rankery-api")
         store = Store.open(settings, lock_seconds=LOCK_SECONDS)
         wake_ups = WakeUps(settings.broker_url)
         samples = Samples(
@@ -131,6 +134,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             samples.close()
             wake_ups.close()
             store.close()
+            await run_in_threadpool(stop_tracing)
 
     application = FastAPIOffline(
         docs_url=None,  # a page of the dashboard, without the script that stands in the one of this package
@@ -142,6 +146,13 @@ def create_app(settings: ApiSettings) -> FastAPI:
         openapi_tags=[dict(tag) for tag in openapi.TAGS],
         redirect_slashes=False,
         lifespan=lifespan,
+        telemetry={
+            "metrics": False,  # Prometheus asks for them
+            "logs": False,
+            "operation_spans": False,
+            "auto_configure": False,  # `start_tracing` does, for workers, too
+            "exclude": _is_untraced,
+        },
     )
     for router in _ROUTERS:
         application.router.routes.extend(router.routes)
@@ -160,6 +171,11 @@ def create_app(settings: ApiSettings) -> FastAPI:
     problems.install(application)
     openapi.install(application, describe_access)
     return application
+
+
+def _is_untraced(scope: MutableMapping[str, Any]) -> bool:
+    """Return whether a request is of a page or its files, or of what monitors ask every few seconds."""
+    return not scope["path"].startswith(("/v1/", "/v2/"))
 
 
 def _damaged_artifacts(store: Store) -> list[str]:

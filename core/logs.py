@@ -5,12 +5,22 @@ import sys
 from typing import Any, Literal, TextIO
 
 import structlog
+from opentelemetry import trace
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 LogFormat = Literal["console", "json"]
 
+
+def _with_trace_id(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    context = trace.get_current_span().get_span_context()
+    if context.is_valid:
+        event["trace_id"] = trace.format_trace_id(context.trace_id)
+    return event
+
+
 _SHARED: tuple[Processor, ...] = (
     structlog.contextvars.merge_contextvars,
+    _with_trace_id,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True),

@@ -95,6 +95,9 @@ def _connect(settings: WorkerSettings, stop: StopFlag, process: PoolProcess, swe
     def on_process_init(**_: Any) -> None:
         process.start()
 
+    def on_process_shutdown(**_: Any) -> None:
+        process.leave()
+
     def on_ready(sender: Any, **_: Any) -> None:
         sweeper.start(sender.timer)
 
@@ -107,6 +110,7 @@ def _connect(settings: WorkerSettings, stop: StopFlag, process: PoolProcess, swe
     receivers = (
         (signals.setup_logging, on_logging),
         (signals.worker_process_init, on_process_init),
+        (signals.worker_process_shutdown, on_process_shutdown),
         (signals.worker_ready, on_ready),
         (signals.worker_shutting_down, on_shutting_down),
         (signals.worker_shutdown, on_shutdown),

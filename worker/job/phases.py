@@ -1,4 +1,4 @@
-"""How long each phase of a job took, and how much memory."""
+"""How long each phase of a job took, and how much memory; a span for each."""
 
 import threading
 import time
@@ -6,6 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+from opentelemetry.trace import Span
+
+from core.telemetry import TRACER
 
 _SAMPLE_SECONDS = 0.05
 
@@ -31,6 +35,7 @@ class Phases:
         self._lock = threading.Lock()
         self._phases: dict[str, _Phase] = {}
         self._present: _Phase | None = None
+        self._span: Span | None = None
         self._since = time.monotonic()
 
     def enter(self, name: str | None) -> None:
@@ -42,7 +47,13 @@ class Phases:
         with self._lock:
             self._count_seconds()
             self._present = None if name is None else self._phases.setdefault(name, _Phase())
+        self._end_span()
+        self._span = None if name is None else TRACER.start_span(name)
         self.sample()
+
+    def _end_span(self) -> None:
+        if self._span is not None:
+            self._span.end()
 
     def sample(self) -> None:
         """Take the memory of this moment into account."""
@@ -53,7 +64,7 @@ class Phases:
 
     @contextmanager
     def sampling(self) -> Iterator[None]:
-        """Sample the memory in a thread until the block ends."""
+        """Sample the memory in a thread until the block ends, and with it the span of the present phase."""
         ended = threading.Event()
 
         def sample() -> None:
@@ -67,6 +78,7 @@ class Phases:
         finally:
             ended.set()
             thread.join()
+            self._end_span()
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return all phases up to this moment."""

@@ -41,6 +41,7 @@ class JobRun:
         kind: What to do, see `core.jobs.JobKind`.
         spec: The stored specification; runners get it parsed.
         key_id: The API key that submitted it, or None.
+        trace_context: The span of the request that submitted it, as headers, or None.
         checkpoint: Where an earlier attempt was, as `core.store.Jobs.keep_checkpoint` took it, or None.
         store: Where everything is kept.
         threads: The threads that this job may use.
@@ -61,6 +62,7 @@ class JobRun:
         self.kind = job.kind
         self.spec: dict[str, Any] = job.spec
         self.key_id = job.key_id
+        self.trace_context = job.trace_context
         self.checkpoint = job.checkpoint
         self.store = store
         self.threads = settings.threads_per_job

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import structlog
 from core.jit import kernel_cache
 from core.jobs import LANES
 from core.store import Store
+from core.telemetry import start_tracing
 from core.warm_up import warm_up
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import run_jobs
@@ -45,6 +46,7 @@ class PoolProcess:
         self._kinds = LANES[lane]
         self._parent_pid = os.getpid()
         self._store: Store | None = None
+        self._stop_tracing: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         """Prepare this process for jobs, right after the fork.
@@ -54,6 +56,7 @@ class PoolProcess:
         die_with_parent(self._parent_pid)
         os.nice(_NICENESS)
         self._store = Store.open(self._settings)
+        self._stop_tracing = start_tracing("rankery-worker")
         pyarrow.set_cpu_count(self._settings.threads_per_job)
         with _leaving_when(self._stop), _alone_in(kernel_cache()):
             warm_up()
@@ -67,6 +70,10 @@ class PoolProcess:
         if self._store is None:
             raise RuntimeError("jobs run in pool processes only; use the prefork pool")
         run_jobs(self._store, self._settings, self._stop, self._process, self._kinds)
+
+    def leave(self) -> None:
+        """Send what is recorded of the last jobs, when this process ends."""
+        self._stop_tracing()
 
     @property
     def _process(self) -> str:

@@ -2,14 +2,17 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import Any
 
 import structlog
+from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from core.errors import JobCancelled, LeaseLost, StoreUnavailable
 from core.jobs import JobKind, parse
 from core.store import Store
+from core.telemetry import TRACER, parent_context
 from worker.job.limits import LimitReached
 from worker.job.run import PUT_OFF, JobRun, WorkerStopping
 from worker.process.heartbeat import Heartbeat
@@ -69,8 +72,11 @@ def _pause(seconds: float, stop: StopFlag) -> None:
 
 def run_job(run: JobRun, settings: WorkerSettings, stop: StopFlag) -> str:
     """Run a claimed job, record its outcome and return it."""
-    with structlog.contextvars.bound_contextvars(
-        job_id=run.id, kind=run.kind, attempt=run.attempt, token=run.token, worker=run.worker
+    with (
+        _span(run) as span,
+        structlog.contextvars.bound_contextvars(
+            job_id=run.id, kind=run.kind, attempt=run.attempt, token=run.token, worker=run.worker
+        ),
     ):
         started = time.monotonic()
         if run.checkpoint:
@@ -80,7 +86,26 @@ def run_job(run: JobRun, settings: WorkerSettings, stop: StopFlag) -> str:
         with run.phases.sampling(), Heartbeat(run, stop, settings.heartbeat_seconds, settle):
             ending = _carry_out(run)
         _LOG.info(f"job.{ending}", duration_seconds=round(time.monotonic() - started, 3))
+        span.set_attribute("rankery.job.ending", ending)
+        if ending == "failed":
+            span.set_status(StatusCode.ERROR)
     return ending
+
+
+def _span(run: JobRun) -> AbstractContextManager[Span]:
+    """Record an attempt at a job, in the trace of the request that submitted it."""
+    attributes: dict[str, str | int] = {
+        "rankery.job.id": run.id,
+        "rankery.job.kind": run.kind,
+        "rankery.job.attempt": run.attempt,
+        "rankery.job.worker": run.worker or "",
+    }
+    return TRACER.start_as_current_span(
+        f"job {run.kind}",
+        context=parent_context(run.trace_context),
+        kind=SpanKind.CONSUMER,
+        attributes=attributes,
+    )
 
 
 def perform(run: JobRun) -> None:

@@ -17,6 +17,7 @@ from core.store.repositories.attempts import Attempts
 from core.store.repositories.job_states import CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED
 from core.store.repositories.pages import NEWEST_FIRST, Order, Page, Span, narrowed
 from core.store.tables import Dataset, Job, JobDataset, JobIteration
+from core.telemetry import current_trace_context
 
 CANCELLED_PROBLEM = {"title": "Cancelled", "detail": "The job was cancelled."}
 
@@ -89,6 +90,7 @@ class Jobs:
             priority=priority,
             key_id=key_id,
             title=title_of(kind, spec),
+            trace_context=current_trace_context(),
         )
         self._session.add(job)
         self._session.flush()

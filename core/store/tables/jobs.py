@@ -32,6 +32,7 @@ class Job(Base):
         token: Fencing token, one more at each claim.
         lease_expires_at: End of its lease by the wall clock; changed by each heartbeat, see `LeaseWatch`.
         woken_at: When a wake-up was last sent for it by the sweeper.
+        trace_context: Headers that name the span of the request that submitted it, or None.
     """
 
     __tablename__ = "jobs"
@@ -69,6 +70,7 @@ class Job(Base):
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
+    trace_context: Mapped[dict[str, str] | None]
 
 
 class JobAttempt(Base):

@@ -1,0 +1,20 @@
+"""Jobs carry the trace context of the request that submitted them.
+
+The column may be left out by an INSERT, so that an API of the release before can go on submitting.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0014"
+down_revision = "0012"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("jobs", sa.Column("trace_context", sa.JSON(), nullable=True))
+
+
+def downgrade() -> None:
+    op.drop_column("jobs", "trace_context")
