@@ -39,6 +39,10 @@ class DataUnusable(UserError):
     """Data in memory cannot be sent: columns or shapes do not fit."""
 
 
+class InvalidArgument(UserError, ValueError):
+    """An argument of the library is unknown, out of bounds or does not fit the others."""
+
+
 class PackageMissing(UserError):
     """Something asked for needs a package that is not installed."""
 

@@ -1,5 +1,7 @@
 """Systems compared on the queries of one dataset."""
 
+from collections.abc import Sequence
+
 from rankery.client.display.card import Card, CardTable, Shown
 from rankery.client.display.texts import count, interval, moment, number, p_value
 from rankery.client.schemas import answers
@@ -24,30 +26,30 @@ class ComparisonView(Shown, answers.Comparison):
             "conventions": self.contract.preset or "",
             "created": moment(self.created_at),
         }
-        return Card("comparison", facts, self.sentence, [self._tests(pair) for pair in self.pairs])
+        names = [system.name for system in self.systems]
+        return Card("comparison", facts, self.sentence, [pair_table(pair, names) for pair in self.pairs])
 
-    def _tests(self, pair: answers.Pair) -> CardTable:
-        a, b = (self.systems[place].name for place in (pair.a, pair.b))
-        columns = [
-            "metric",
-            f"#{a}",
-            f"#{b}",
-            "#change",
-            "#95% interval",
-            "#p (Holm)",
-            "#better / same / worse",
+
+def pair_table(pair: answers.Pair, names: Sequence[str]) -> CardTable:
+    """Return the tests of a pair, a row a metric.
+
+    Args:
+        pair: The pair.
+        names: The systems, by their places.
+    """
+    a, b = names[pair.a], names[pair.b]
+    columns = ["metric", f"#{a}", f"#{b}", "#change", "#95% interval", "#p (Holm)", "#better / same / worse"]
+    rows = [
+        [
+            metric,
+            number(tests.mean_a),
+            number(tests.mean_b),
+            f"{tests.difference:+.4f}",
+            interval(tests.lower, tests.upper),
+            p_value(tests.adjusted_p),
+            " / ".join(map(count, (tests.wins, tests.ties, tests.losses))),
         ]
-        rows = [
-            [
-                metric,
-                number(tests.mean_a),
-                number(tests.mean_b),
-                f"{tests.difference:+.4f}",
-                interval(tests.lower, tests.upper),
-                p_value(tests.adjusted_p),
-                " / ".join(map(count, (tests.wins, tests.ties, tests.losses))),
-            ]
-            for metric, tests in pair.metrics.items()
-            if tests is not None
-        ]
-        return CardTable(columns, rows, f"{b} against {a}")
+        for metric, tests in pair.metrics.items()
+        if tests is not None
+    ]
+    return CardTable(columns, rows, f"{b} against {a}")

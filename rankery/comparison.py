@@ -1,0 +1,237 @@
+"""Two systems compared query by query, in memory and without a service."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rankery.client.display.card import Card, Shown
+from rankery.client.frames.incoming import as_table
+from rankery.client.frames.outgoing import Tabular
+from rankery.client.schemas.answers import ChangedQuery, MetricDifference, Pair
+from rankery.client.views.comparison import pair_table
+from rankery.errors import InvalidArgument
+from rankery.invalid_arguments import invalid_arguments
+from rankery.metrics import Evaluation
+from rankery.server_package import require_server_package
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from core.types import Float64Array
+
+_QUERY = "query_id"
+_SHOWN_IDS = 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown, Tabular):
+    """System B against system A, with the statistics of a compare job.
+
+    Attributes:
+        names: What A and B are called.
+        pair: The sentence, the verdict, and the tests of each metric.
+    """
+
+    names: tuple[str, str]
+    pair: Pair = field(repr=False)
+
+    @property
+    def sentence(self) -> str:
+        """What may be said."""
+        return self.pair.sentence
+
+    @property
+    def verdict(self) -> str:
+        """What the first metric allows to say of B: better, worse or no evidence."""
+        return self.pair.verdict
+
+    @property
+    def metrics(self) -> dict[str, MetricDifference | None]:
+        """The difference and its tests by metric, None where no query defines it for both."""
+        return self.pair.metrics
+
+    @property
+    def most_improved(self) -> list[ChangedQuery]:
+        """Queries that gain most from B by the first metric, the most first."""
+        return self.pair.most_improved
+
+    @property
+    def most_harmed(self) -> list[ChangedQuery]:
+        """Queries that lose most."""
+        return self.pair.most_harmed
+
+    def to_arrow(self) -> "pa.Table":
+        """Return a row a metric."""
+        from rankery.client.frames.arrow import pa
+
+        found = {name: tests for name, tests in self.metrics.items() if tests is not None}
+        return pa.Table.from_pylist([{"metric": name, **tests.model_dump()} for name, tests in found.items()])
+
+    def summary(self) -> dict[str, str]:
+        """Return its row in a list, by column."""
+        return {"a": self.names[0], "b": self.names[1], "sentence": self.sentence}
+
+    def card(self) -> Card:
+        """Return the card of the comparison."""
+        return Card("comparison", sentence=self.sentence, tables=[pair_table(self.pair, self.names)])
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """Values of one system by metric and query; arrays have no ids, `None`."""
+
+    query_ids: list[str] | None
+    by_metric: "Mapping[str, Float64Array]"
+
+
+def compare(
+    a: Any,
+    b: Any,
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    metric: str | None = None,
+    higher_is_better: Mapping[str, bool] | None = None,
+    permutations: int = 100_000,
+    seed: int = 42,
+) -> Comparison:
+    """Compare two systems by their values of the same queries.
+
+    Each system is an `Evaluation`, a frame of pandas, polars or Arrow with `query_id` and a column a metric,
+    or an array of one metric's values. Queries of frames are matched by id, those of a pandas Series by its
+    index, those of other arrays by position.
+
+    Args:
+        a: Values of A.
+        b: Values of B.
+        names: What the sentence calls them.
+        metric: The metric that decides, the first column when left out; of arrays, the metric that they hold.
+        higher_is_better: The direction of columns that are no metrics of ours.
+        permutations: Random assignments of Fisher's randomisation test.
+        seed: Of the resampling.
+
+    Raises:
+        InvalidArgument: The queries or metrics of the two differ, or the direction of a column is not known.
+        PackageMissing: rankery-server is not installed.
+
+    Example:
+        >>> compare([0.2, 0.4, 0.3], [0.2, 0.4, 0.3], metric="ndcg@10").sentence
+        'A and B are the same by ndcg@10 on every one of 3 queries.'
+    """
+    require_server_package()
+    import numpy as np
+
+    from core.evaluation import compare_systems
+
+    first, second = _values(a, metric, "a"), _values(b, metric, "b")
+    query_ids, rows = _matched(first, second)
+    decisive = [name for name in first.by_metric if metric is None or name == _ours(metric)]
+    if not decisive or set(first.by_metric) != set(second.by_metric):
+        raise InvalidArgument(
+            f"metric: a has {', '.join(first.by_metric)}, b has {', '.join(second.by_metric)}"
+            + (f"; {metric} is asked for" if metric else "; both must have the same")
+        )
+    ordered = dict.fromkeys([decisive[0], *first.by_metric])
+    compared = compare_systems(
+        names,
+        {name: np.column_stack([first.by_metric[name], second.by_metric[name][rows]]) for name in ordered},
+        {name: _direction(name, higher_is_better or {}) for name in ordered},
+        permutations=permutations,
+        seed=seed,
+    )
+    return Comparison(names, Pair.model_validate(compared.pairs[0].as_json(query_ids)))
+
+
+def _values(system: Any, metric: str | None, argument: str) -> _Values:
+    import numpy as np
+
+    if isinstance(system, Evaluation):
+        return _Values(list(system.query_ids), system.values)
+    if hasattr(system, "columns") or hasattr(system, "column_names"):
+        return _of_frame(system, argument)
+    try:
+        values = np.asarray(system, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(f"{argument}: must be an evaluation, a frame or numbers: {error}") from None
+    if values.ndim != 1 or not len(values):
+        raise InvalidArgument(f"{argument}: must hold one value a query; found the shape {values.shape}")
+    is_series = type(system).__module__.startswith("pandas")
+    ids = _different([str(label) for label in system.index], argument) if is_series else None
+    return _Values(ids, {_ours(metric) if metric else "value": values})
+
+
+def _of_frame(frame: Any, argument: str) -> _Values:
+    from rankery.client.frames.arrow import pa
+
+    table = as_table(frame)
+    if _QUERY not in table.column_names:
+        raise InvalidArgument(f"{argument}: has no column query_id; it has {', '.join(table.column_names)}")
+    numbers = [
+        column
+        for column in table.column_names
+        if column != _QUERY
+        and (pa.types.is_floating(t := table.schema.field(column).type) or pa.types.is_integer(t))
+    ]
+    if not numbers or not len(table):
+        raise InvalidArgument(f"{argument}: must have a row a query, and a column of numbers a metric")
+    ids = [str(query) for query in table.column(_QUERY).to_pylist()]
+    values = {_ours(name): table.column(name).cast(pa.float64()).to_numpy() for name in numbers}
+    return _Values(_different(ids, argument), values)
+
+
+def _different(query_ids: list[str], argument: str) -> list[str]:
+    found = Counter(query_ids)
+    if len(found) < len(query_ids):
+        twice = next(query for query, count in found.items() if count > 1)
+        raise InvalidArgument(f"{argument}: has query {twice!r} twice; there must be one row a query")
+    return query_ids
+
+
+def _matched(first: _Values, second: _Values) -> "tuple[list[str], np.ndarray[Any, Any]]":
+    """Return the queries of A, and the row of each in B."""
+    import numpy as np
+
+    counts = [len(next(iter(system.by_metric.values()))) for system in (first, second)]
+    if first.query_ids is None or second.query_ids is None:
+        if counts[0] != counts[1]:
+            raise InvalidArgument(
+                f"b: has {counts[1]:,} values, a has {counts[0]:,}; they are matched by position"
+            )
+        known = first.query_ids or second.query_ids or [str(number) for number in range(counts[0])]
+        return known, np.arange(counts[0])
+    places = {query: row for row, query in enumerate(second.query_ids)}
+    if different := sorted(places.keys() ^ set(first.query_ids)):
+        shown = ", ".join(map(repr, different[:_SHOWN_IDS])) + (", …" if len(different) > _SHOWN_IDS else "")
+        raise InvalidArgument(
+            f"b: must have the queries of a; {len(different):,} are in one of them only: {shown}"
+        )
+    return first.query_ids, np.array([places[query] for query in first.query_ids])
+
+
+def _ours(name: str) -> str:
+    """Return our name of a metric, or the name itself."""
+    from core.errors import InvalidInput
+    from core.metrics import metric_name
+
+    try:
+        return metric_name(name)
+    except InvalidInput:
+        return name
+
+
+def _direction(name: str, given: Mapping[str, bool]) -> bool:
+    from core.errors import InvalidInput
+    from core.metrics import check_differences, parse_metric
+
+    if name == "value" or name in given:
+        return given.get(name, True)
+    try:
+        parsed = parse_metric(name)
+    except InvalidInput as unknown:
+        raise InvalidArgument(
+            f"{unknown.problems[0].detail}; or say higher_is_better={{{name!r}: True}}"
+        ) from None
+    with invalid_arguments():
+        check_differences(name)
+    return parsed.higher_is_better

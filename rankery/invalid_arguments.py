@@ -1,0 +1,23 @@
+"""Errors of core as errors of the library."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rankery.errors import InvalidArgument
+
+_ARGUMENTS = {"label_map": "labels", "dataset_id": "data"}  # what jobs call them, and callers of the library
+
+
+@contextmanager
+def invalid_arguments() -> Iterator[None]:
+    """Raise what core refuses as `InvalidArgument`, with the names of the arguments."""
+    from core.errors import InvalidInput
+
+    try:
+        yield
+    except InvalidInput as invalid:
+        problems = [
+            (problem.pointer.lstrip("/").replace("/", "."), problem.detail) for problem in invalid.problems
+        ]
+        sentences = (f"{_ARGUMENTS.get(place, place)}: {detail}" for place, detail in problems)
+        raise InvalidArgument("; ".join(sentence.removeprefix(": ") for sentence in sentences)) from None

@@ -1,0 +1,154 @@
+"""What LightGBM hands to objectives and metrics: scores and labels, grouped by query."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankery.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from core.types import Float64Array, FloatArray, Int64Array
+
+_SIZES = "the number of documents of each query, in order"
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedQueries:
+    """Labels, groups and weights as LightGBM holds them.
+
+    Attributes:
+        labels: (n_documents,).
+        sizes: (n_queries,) documents of each query.
+        weights: (n_documents,), or None where all are 1.
+    """
+
+    labels: "FloatArray"
+    sizes: "Int64Array"
+    weights: "FloatArray | None"
+
+    @property
+    def boundaries(self) -> "Int64Array":
+        """(n_queries + 1,) offsets of the queries."""
+        import numpy as np
+
+        return np.concatenate(([0], np.cumsum(self.sizes)))
+
+    def exact_weights(self) -> "Float64Array | None":
+        """Return the weights in float64, None where all are 1."""
+        import numpy as np
+
+        return None if self.weights is None else np.asarray(self.weights, np.float64)
+
+    def equals(self, other: "JudgedQueries") -> bool:
+        """Return whether all values are the same."""
+        import numpy as np
+
+        if (self.weights is None) != (other.weights is None):
+            return False
+        weights = self.weights is None or np.array_equal(self.weights, other.weights)  # type: ignore[arg-type]
+        return (
+            bool(weights)
+            and np.array_equal(self.sizes, other.sizes)
+            and np.array_equal(self.labels, other.labels)
+        )
+
+    def copied(self) -> "JudgedQueries":
+        """Return the same in arrays that LightGBM's Dataset does not change."""
+        weights = None if self.weights is None else self.weights.copy()
+        return JudgedQueries(self.labels.copy(), self.sizes.copy(), weights)
+
+
+@dataclass(frozen=True, eq=False)
+class LightGBMCall:
+    """One call of an objective or a metric.
+
+    Attributes:
+        scores: (n_documents,) the present scores, in the array that LightGBM keeps for its booster.
+        queries: What they are judged by.
+        dataset: The `lightgbm.Dataset`, None where a scikit-learn estimator calls.
+    """
+
+    scores: "Float64Array"
+    queries: JudgedQueries
+    dataset: Any = None
+
+    @classmethod
+    def of(cls, first: Any, second: Any, weight: Any, group: Any) -> "LightGBMCall":
+        """Read the arguments: `(scores, Dataset)`, or `(labels, scores, weight, group)` of scikit-learn.
+
+        Raises:
+            InvalidArgument: There are no groups, or they do not fit the labels.
+        """
+        if hasattr(second, "get_group"):
+            if second.get_position() is not None:
+                raise InvalidArgument(
+                    "position of the Dataset is for LightGBM's own lambdarank; leave it out"
+                )
+            queries = _queries(second.get_label(), second.get_weight(), second.get_group())
+            return cls(first, queries, second)
+        return cls(second, _queries(first, weight, group))
+
+    def check_whole_queries(self) -> None:
+        """Refuse parts of queries, into which `lightgbm.cv` cuts data by default.
+
+        Raises:
+            InvalidArgument: A query has fewer documents than in the Dataset that this one was taken from.
+        """
+        import numpy as np
+
+        rows = getattr(self.dataset, "used_indices", None)
+        if rows is None or self.dataset.reference is None:
+            return
+        sizes = np.asarray(self.dataset.reference.get_group(), np.int64)
+        found, counts = np.unique(np.repeat(np.arange(len(sizes)), sizes)[rows], return_counts=True)
+        if not np.array_equal(counts, sizes[found]):
+            raise InvalidArgument(
+                "queries are split between folds; give lightgbm.cv whole ones:"
+                " folds=sklearn.model_selection.GroupKFold(n_splits=5)"
+            )
+
+    def initial_scores(self) -> "Float64Array | None":
+        """Return the scores before the first tree, None where they are not known."""
+        import numpy as np
+
+        if self.dataset is None:
+            return None
+        given = self.dataset.get_init_score()
+        return np.zeros(len(self.scores)) if given is None else np.asarray(given, np.float64)
+
+
+def _queries(labels: Any, weights: Any, group: Any) -> JudgedQueries:
+    import numpy as np
+
+    labels = np.asarray(labels)
+    return JudgedQueries(
+        labels, query_sizes(group, len(labels)), None if weights is None else np.asarray(weights)
+    )
+
+
+def query_sizes(group: Any, n_documents: int) -> "Int64Array":
+    """Return the documents of each query, (n_queries,).
+
+    Args:
+        group: As LightGBM takes it.
+        n_documents: The documents in all.
+
+    Raises:
+        InvalidArgument: It is missing, or its numbers are no sizes of these documents' queries.
+    """
+    import numpy as np
+
+    if group is None:
+        raise InvalidArgument(f"group is missing: {_SIZES}, as in lightgbm.Dataset(X, y, group=[12, 7])")
+    sizes = np.asarray(group)
+    if sizes.ndim != 1 or not len(sizes) or not np.issubdtype(sizes.dtype, np.integer):
+        raise InvalidArgument(f"group must be whole numbers: {_SIZES}")
+    if empty := np.flatnonzero(sizes < 1).tolist():
+        raise InvalidArgument(
+            f"group holds {sizes[empty[0]]} for query {empty[0]}, counted from 0; each query has a document"
+        )
+    if (total := int(sizes.sum())) != n_documents:
+        raise InvalidArgument(
+            f"group is {_SIZES}: these {len(sizes):,} add up to {total:,}, and there are {n_documents:,}"
+            " documents" + (", so they look like a query id a document" if len(sizes) == n_documents else "")
+        )
+    return sizes.astype(np.int64)

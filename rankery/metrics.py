@@ -1,0 +1,141 @@
+"""Metrics of scores in memory, without a service."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.texts import count, interval, number
+from rankery.client.frames.outgoing import Tabular
+from rankery.client.schemas.answers import MetricSummary
+from rankery.errors import InvalidArgument
+from rankery.invalid_arguments import invalid_arguments
+from rankery.query_groups import group_documents
+from rankery.server_package import require_server_package
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from core.types import Float64Array
+    from rankery.client.schemas.requests import Contract
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Shown, Tabular):
+    """Metrics of scores by query, with their means and 95 % intervals.
+
+    Attributes:
+        query_ids: The queries, in the order in which they first appeared.
+        values: (n_queries,) values of each metric, NaN where undefined.
+        metrics: Mean, interval and quantiles of each metric, with the contract behind it.
+    """
+
+    query_ids: Sequence[str]
+    values: Mapping[str, "Float64Array"] = field(repr=False)
+    metrics: Mapping[str, MetricSummary]
+
+    @property
+    def means(self) -> dict[str, float | None]:
+        """The mean over queries by metric, None where no query defines it."""
+        return {name: summary.mean for name, summary in self.metrics.items()}
+
+    def to_arrow(self) -> "pa.Table":
+        """Return a row a query: `query_id` and a column a metric, null where undefined."""
+        from rankery.client.frames.arrow import pa
+
+        columns = {name: pa.array(values, from_pandas=True) for name, values in self.values.items()}
+        return pa.table({"query_id": list(self.query_ids), **columns})
+
+    def summary(self) -> dict[str, str]:
+        """Return its row in a list, by column."""
+        return {
+            "queries": count(len(self.query_ids)),
+            **{name: number(one) for name, one in self.means.items()},
+        }
+
+    def card(self) -> Card:
+        """Return the card of the evaluation."""
+        rows = [
+            [name, number(one.mean), interval(one.lower, one.upper), count(one.queries), count(one.skipped)]
+            for name, one in self.metrics.items()
+        ]
+        columns = ["metric", "#mean", "#95% interval", "#queries", "#undefined"]
+        return Card("evaluation", tables=[CardTable(columns, rows)])
+
+
+def evaluate(
+    scores: Any,
+    labels: Any,
+    query_ids: Any,
+    *,
+    metrics: Sequence[str] = ("ndcg@10",),
+    contract: "Contract | None" = None,
+    document_ids: Any = None,
+    seed: int = 42,
+) -> Evaluation:
+    """Measure scores by labels, query by query, as jobs of the service do.
+
+    Columns of pandas, polars or Arrow, arrays and lists are taken alike. Rows need not be sorted.
+
+    Args:
+        scores: (n_documents,) scores; NaN where a judged document was not retrieved.
+        labels: (n_documents,) graded relevance; NaN where a retrieved document was not judged.
+        query_ids: (n_documents,) the query of each document.
+        metrics: Such as `ndcg@10`, trec_eval's `ndcg_cut_10` or ir_measures' `nDCG@10`.
+        contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
+        document_ids: (n_documents,) ids, by which `trec_eval` orders equal scores; row numbers in each query
+            when left out.
+        seed: Of the resampling behind intervals.
+
+    Raises:
+        InvalidArgument: The shapes do not fit, or a metric or convention is unknown.
+        PackageMissing: rankery-server is not installed.
+
+    Example:
+        >>> evaluate([0.9, 0.1, 0.4], [0, 1, 1], ["a", "a", "b"], metrics=["RR"]).means
+        {'mrr': 0.75}
+    """
+    require_server_package()
+    import numpy as np
+
+    from core.data import RankingDataset
+    from core.evaluation import evaluate as measured
+    from core.metrics import conventions, metric_name
+
+    ranked = _numbers("scores", scores)
+    groups = group_documents(query_ids, len(ranked))
+    judged = _numbers("labels", labels, len(ranked))
+    with invalid_arguments():
+        names = list(dict.fromkeys(map(metric_name, metrics)))
+        judgments = RankingDataset.from_arrays(
+            np.empty((len(ranked), 0)),
+            judged[groups.order],
+            groups.boundaries,
+            query_ids=groups.query_ids,
+            document_ids=None if document_ids is None else _texts(document_ids, groups.order),
+        )
+        found = measured(ranked[groups.order], judgments, names, conventions(contract), seed=seed)
+    summaries = {name: MetricSummary.model_validate(one) for name, one in found.as_json().items()}
+    return Evaluation(groups.query_ids, found.per_query, summaries)
+
+
+def _numbers(argument: str, values: Any, length: int | None = None) -> "Float64Array":
+    import numpy as np
+
+    try:
+        numbers = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(f"{argument}: must be numbers: {error}") from None
+    if numbers.ndim != 1 or not len(numbers) or (length is not None and len(numbers) != length):
+        wanted = "one a document" if length is None else f"one a document, {length:,}"
+        raise InvalidArgument(f"{argument}: must be {wanted}; found the shape {numbers.shape}")
+    return numbers
+
+
+def _texts(document_ids: Any, order: Any) -> list[str]:
+    import numpy as np
+
+    names = np.asarray(document_ids)
+    if names.shape != order.shape:
+        raise InvalidArgument(f"document_ids: is of shape {names.shape}; there are {len(order):,} documents")
+    return [str(name) for name in names[order].tolist()]

@@ -1,0 +1,364 @@
+"""A scikit-learn estimator that trains as jobs of the service do."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from rankery.errors import InvalidArgument, PackageMissing
+from rankery.invalid_arguments import invalid_arguments
+from rankery.lightgbm.judged_queries import query_sizes
+from rankery.query_groups import QueryGroups, group_documents
+from rankery.server_package import require_server_package
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as missing:
+    raise PackageMissing("RankeryRanker needs scikit-learn: pip install scikit-learn") from missing
+
+if TYPE_CHECKING:
+    from core.data import RankingDataset
+    from core.training import TrainedRanker, TrainingSpec
+    from core.types import Float64Array
+    from rankery.client.schemas.requests import Contract
+
+_HYPERPARAMETERS = (
+    "num_iterations",
+    "learning_rate",
+    "num_leaves",
+    "max_depth",
+    "min_data_in_leaf",
+    "min_sum_hessian_in_leaf",
+    "bagging_fraction",
+    "bagging_freq",
+    "feature_fraction",
+    "lambda_l1",
+    "lambda_l2",
+)
+_AT_THE_END = 100_000  # iterations from one measurement to the next: more than there are
+
+
+class RankeryRanker(BaseEstimator):  # type: ignore[misc]
+    """A ranker: trees of LightGBM that minimise a ranking loss.
+
+    The model is that of a job with the same data, loss, hyperparameters and seed, byte for byte, on any
+    number of threads.
+
+    In `GridSearchCV` and other cross-validation, call `sklearn.set_config(enable_metadata_routing=True)`,
+    split by `GroupKFold` and pass the query of each document: `search.fit(X, y, groups=query_ids)`. The
+    groups then reach the splitter, `fit` and `score` without further requests.
+
+    Args:
+        loss: Its name, or a dictionary of name and hyperparameters: `{"name": "ndcg-loss2++", "mu": 5.0}`.
+        num_iterations: Trees to grow at most.
+        learning_rate: Shrinkage of each tree.
+        num_leaves: Leaves of a tree at most.
+        max_depth: Depth of a tree at most; -1 for no limit.
+        min_data_in_leaf: Documents in a leaf at least.
+        min_sum_hessian_in_leaf: Sum of hessians in a leaf at least.
+        bagging_fraction: Share of documents drawn for a tree, where bagging_freq > 0.
+        bagging_freq: Draw documents anew every so many iterations; 0 for never.
+        feature_fraction: Share of features drawn for a tree.
+        lambda_l1: L1 penalty on leaf values.
+        lambda_l2: L2 penalty on leaf values.
+        hyperparameters: Other hyperparameters of a job, by name.
+        metric: What `score` returns, and what picks the best iteration on `eval_set`.
+        contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
+        early_stopping_rounds: Iterations without improvement on `eval_set` that end the training.
+        seed: Seed of every random choice.
+        n_jobs: Threads; all available processors when None.
+
+    Attributes:
+        model_text_: The model in LightGBM's text form, as the service stores it.
+        booster_: The same as a `lightgbm.Booster`.
+        best_iteration_: Number of trees kept.
+        evals_result_: Values by data (`train`, `validation`), metric and iteration, of trainings with an
+            `eval_set`.
+        n_features_in_: Features seen in `fit`.
+        feature_names_in_: Their names, where `X` had names.
+    """
+
+    __metadata_request__fit = {"groups": True}  # noqa: RUF012 - scikit-learn reads a dictionary
+    __metadata_request__score = {"groups": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        loss: "str | Mapping[str, Any]" = "lambdarank",
+        *,
+        num_iterations: int = 100,
+        learning_rate: float = 0.1,
+        num_leaves: int = 31,
+        max_depth: int = -1,
+        min_data_in_leaf: int = 20,
+        min_sum_hessian_in_leaf: float = 1e-3,
+        bagging_fraction: float = 1.0,
+        bagging_freq: int = 0,
+        feature_fraction: float = 1.0,
+        lambda_l1: float = 0.0,
+        lambda_l2: float = 0.0,
+        hyperparameters: "Mapping[str, Any] | None" = None,
+        metric: str = "ndcg@10",
+        contract: "Contract" = "default",
+        early_stopping_rounds: int | None = None,
+        seed: int = 42,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.loss = loss
+        self.num_iterations = num_iterations
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.max_depth = max_depth
+        self.min_data_in_leaf = min_data_in_leaf
+        self.min_sum_hessian_in_leaf = min_sum_hessian_in_leaf
+        self.bagging_fraction = bagging_fraction
+        self.bagging_freq = bagging_freq
+        self.feature_fraction = feature_fraction
+        self.lambda_l1 = lambda_l1
+        self.lambda_l2 = lambda_l2
+        self.hyperparameters = hyperparameters
+        self.metric = metric
+        self.contract = contract
+        self.early_stopping_rounds = early_stopping_rounds
+        self.seed = seed
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        X: Any,  # noqa: N803 - scikit-learn's name
+        y: Any,
+        *,
+        group: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        eval_group: Any = None,
+        eval_groups: Any = None,
+    ) -> Self:
+        """Train on judged documents.
+
+        Args:
+            X: (n_documents, n_features); NaN is a missing value.
+            y: (n_documents,) graded relevance, 0 or more.
+            group: (n_queries,) documents of each query, in order, as LightGBM takes it.
+            groups: (n_documents,) query of each document instead, in any order, as scikit-learn's splitters
+                take it.
+            sample_weight: (n_documents,) weights, such as inverse propensities.
+            eval_set: `(X, y)` to validate on; it picks the best iteration.
+            eval_group: (n_queries,) documents of each of its queries.
+            eval_groups: (n_documents,) query of each of its documents instead.
+
+        Raises:
+            InvalidArgument: Groups are missing or wrong, or another argument is.
+            PackageMissing: rankery-server is not installed.
+        """
+        require_server_package()
+        from core.data.labels import LabelRange
+        from core.losses import check_combination
+        from core.training import train
+        from core.training.labels import check_labels
+
+        with invalid_arguments():
+            data = self._dataset(X, y, _Groups(group, groups), sample_weight, reset=True)
+            spec = self._spec(has_validation=eval_set is not None)
+            check_combination(spec.loss)
+            check_labels(LabelRange.of(data.labels), spec.loss, spec.followed_metrics, spec.conventions)
+            validation = self._validation(eval_set, eval_group, eval_groups)
+            trained = train(spec, data, validation, threads=self._threads())
+        self._keep(trained)
+        return self
+
+    def predict(self, X: Any) -> "Float64Array":  # noqa: N803
+        """Return scores of documents, (n_documents,): within a query, higher is better."""
+        import numpy as np
+
+        check_is_fitted(self)
+        features = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
+        return self._scores(features)
+
+    def score(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        group: Any = None,
+        groups: Any = None,
+        sample_weight: None = None,
+    ) -> float:
+        """Return the mean of the metric over queries; of a cost, such as `arp`, its negative.
+
+        Args:
+            X: As for `fit`.
+            y: As for `fit`.
+            group: As for `fit`.
+            groups: As for `fit`.
+            sample_weight: None; metrics weigh all queries alike.
+
+        Raises:
+            InvalidArgument: As for `fit`.
+        """
+        if sample_weight is not None:  # an argument at all for `Pipeline.score`, which passes it on
+            raise InvalidArgument("sample_weight: metrics weigh all queries alike; leave it out")
+        from core.evaluation import measure
+        from core.metrics import conventions, parse_metric
+
+        check_is_fitted(self)
+        with invalid_arguments():
+            data = self._dataset(X, y, _Groups(group, groups), None, reset=False)
+            metric = parse_metric(self.metric, self.contract)
+            scores = self._scores(data.matrix)
+            values = measure(scores, data, [self.metric], conventions(self.contract))[self.metric]
+        mean = metric.mean(values)
+        if mean is None:
+            return math.nan
+        return mean if metric.higher_is_better else -mean
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+    def _spec(self, *, has_validation: bool) -> "TrainingSpec":
+        from core.metrics import metric_name
+        from core.training import training_spec
+
+        own = {name: _plain(getattr(self, name)) for name in _HYPERPARAMETERS}
+        others = dict(self.hyperparameters or {})
+        if twice := sorted(own.keys() & others):
+            raise InvalidArgument(f"hyperparameters: {twice[0]} is an argument of its own; give it there")
+        rounds = self.early_stopping_rounds
+        if rounds is not None and not has_validation:
+            raise InvalidArgument("early_stopping_rounds: needs an eval_set")
+        metric = metric_name(self.metric)
+        return training_spec(
+            {
+                "loss": {"name": self.loss} if isinstance(self.loss, str) else self.loss,
+                "hyperparameters": {**own, **others},
+                "metrics": [metric],
+                "early_stopping": None if rounds is None else {"metric": metric, "rounds": _plain(rounds)},
+                "seed": _plain(self.seed),
+                "contract": self.contract,
+                "metric_interval": 1 if has_validation else _AT_THE_END,
+            }
+        )
+
+    def _dataset(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        given: "_Groups",
+        weights: Any,
+        *,
+        reset: bool,
+    ) -> "RankingDataset":
+        import numpy as np
+
+        from core.data import RankingDataset
+
+        features, labels = validate_data(
+            self, X, y, reset=reset, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=True
+        )
+        found = given.of(len(labels))
+        names = getattr(self, "feature_names_in_", None)
+        return RankingDataset.from_arrays(
+            features[found.order],
+            labels[found.order],
+            found.boundaries,
+            query_ids=found.query_ids,
+            feature_names=None if names is None else list(names),
+            document_weights=None if weights is None else _weights(weights, len(labels))[found.order],
+        )
+
+    def _validation(self, eval_set: Any, eval_group: Any, eval_groups: Any) -> "RankingDataset | None":
+        if eval_set is None:
+            return None
+        if isinstance(eval_set, list):  # as LightGBM takes them: a list of pairs, and one of groups
+            if len(eval_set) != 1:
+                raise InvalidArgument(
+                    "eval_set: must be one pair (X, y); a training is validated on one dataset"
+                )
+            (eval_set,), eval_group = eval_set, _only(eval_group)
+        if not isinstance(eval_set, tuple) or len(eval_set) != 2:
+            raise InvalidArgument("eval_set: must be one pair (X, y)")
+        return self._dataset(*eval_set, _Groups(eval_group, eval_groups, "eval_"), None, reset=False)
+
+    def _scores(self, features: Any) -> "Float64Array":
+        scores: Any = self.booster_.predict(features, raw_score=True, num_threads=self._threads())
+        found: Float64Array = scores
+        return found
+
+    def _threads(self) -> int:
+        from core.machine import available_cpus
+
+        return available_cpus() if self.n_jobs is None or self.n_jobs < 1 else self.n_jobs
+
+    def _keep(self, trained: "TrainedRanker") -> None:
+        import lightgbm
+
+        self.model_text_ = trained.model_text
+        self.booster_ = lightgbm.Booster(model_str=trained.model_text)
+        self.best_iteration_ = trained.best_iteration
+        self.evals_result_: dict[str, dict[str, list[float | None]]] = {}
+        for report in trained.history:
+            for data, values in report.values.items():
+                for name, value in values.items():
+                    self.evals_result_.setdefault(data, {}).setdefault(name, []).append(value)
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """The queries of documents, in one of two forms.
+
+    Attributes:
+        sizes: Documents of each query, or None.
+        ids: Query of each document, or None.
+        prefix: Of the names of the two arguments.
+    """
+
+    sizes: Any
+    ids: Any
+    prefix: str = ""
+
+    def of(self, n_documents: int) -> QueryGroups:
+        """Return the documents by query.
+
+        Raises:
+            InvalidArgument: Both forms are missing, both are there, or they do not fit the documents.
+        """
+        group, groups = f"{self.prefix}group", f"{self.prefix}groups"
+        if (self.sizes is None) == (self.ids is None):
+            raise InvalidArgument(
+                f"give {group}, the documents of each query, or {groups}, the query of each document;"
+                " cross-validation passes groups on after sklearn.set_config(enable_metadata_routing=True)"
+            )
+        if self.ids is not None:
+            return group_documents(self.ids, n_documents, groups)
+        return QueryGroups.of_sizes(query_sizes(self.sizes, n_documents))
+
+
+def _weights(given: Any, n_documents: int) -> "Float64Array":
+    import numpy as np
+
+    weights = np.asarray(given, np.float64)
+    if weights.shape != (n_documents,):
+        raise InvalidArgument(
+            f"sample_weight: is of shape {weights.shape}; there are {n_documents:,} documents"
+        )
+    if not weights.any():
+        raise InvalidArgument("sample_weight: is zero for every document, so there is nothing to learn")
+    return weights
+
+
+def _only(groups: Any) -> Any:
+    """Return the groups out of a list of one."""
+    return (
+        groups[0]
+        if isinstance(groups, list) and len(groups) == 1 and hasattr(groups[0], "__len__")
+        else groups
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of numpy, as searches draw them, as Python's own."""
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,128 @@
+"""Systems compared in memory."""
+
+from typing import Any
+
+import numpy as np
+import pandas
+import polars
+import pyarrow as pa
+import pytest
+
+import rankery
+from core.evaluation import compare_systems
+from rankery.client.schemas.answers import Pair
+from rankery.errors import InvalidArgument
+from rankery.metrics import Evaluation
+from tests.rankery.library.conftest import Judged
+
+METRICS = ["ndcg@5", "mrr", "arp"]
+PERMUTATIONS = 2_000
+
+
+@pytest.fixture(scope="module")
+def evaluations(judged: Judged) -> tuple[Evaluation, Evaluation]:
+    """A poor and a better ranking of the same queries."""
+    noise = np.random.default_rng(1).normal(size=(2, len(judged.y)))
+    first, second = (
+        rankery.metrics.evaluate(judged.y + scale * one, judged.y, judged.groups, metrics=METRICS)
+        for scale, one in zip((3.0, 1.0), noise, strict=True)
+    )
+    return first, second
+
+
+@pytest.fixture(scope="module")
+def expected(evaluations: tuple[Evaluation, Evaluation]) -> Pair:
+    """What a compare job says of the two."""
+    values = {name: np.column_stack([one.values[name] for one in evaluations]) for name in METRICS}
+    directions = {"ndcg@5": True, "mrr": True, "arp": False}
+    found = compare_systems(("A", "B"), values, directions, permutations=PERMUTATIONS, seed=42)
+    return Pair.model_validate(found.pairs[0].as_json(list(evaluations[0].query_ids)))
+
+
+FORMS: dict[str, Any] = {
+    "evaluation": lambda one: one,
+    "pandas": lambda one: one.to_pandas(),
+    "polars": lambda one: one.to_polars(),
+    "arrow": lambda one: one.to_arrow(),
+    "ir_measures' names": lambda one: one.to_pandas().rename(columns={"ndcg@5": "nDCG@5", "mrr": "RR"}),
+    "shuffled": lambda one: one.to_pandas().sample(frac=1.0, random_state=5),
+    "numbers as ids": lambda one: one.to_pandas().astype({"query_id": int}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_statistics_are_those_of_a_compare_job(
+    form: str, evaluations: tuple[Evaluation, Evaluation], expected: Pair
+) -> None:
+    """From evaluations and frames, whose queries are matched by id."""
+    first, second = evaluations
+    found = rankery.compare(first, FORMS[form](second), permutations=PERMUTATIONS)
+    assert found.pair == expected
+    assert (found.verdict, found.sentence) == (expected.verdict, expected.sentence)
+    assert found.verdict == "better"
+
+
+@pytest.mark.parametrize("make", [np.asarray, list, polars.Series, pa.array, pandas.Series])
+def test_arrays_hold_one_metric(make: Any, evaluations: tuple[Evaluation, Evaluation]) -> None:
+    """Which is named, and tells the direction; a cost that falls is better."""
+    values = [make(one.values["arp"].tolist()) for one in evaluations]
+    found = rankery.compare(*values, metric="arp", names=("old", "new"), permutations=PERMUTATIONS)
+    assert list(found.metrics) == ["arp"]
+    assert found.sentence.startswith("new is better than old: arp goes from")
+    assert rankery.compare(*values, permutations=PERMUTATIONS).verdict == "worse"  # higher is better
+
+
+def test_series_are_matched_by_their_index(evaluations: tuple[Evaluation, Evaluation]) -> None:
+    """In whatever order they stand."""
+    first, second = (one.to_pandas().set_index("query_id")["mrr"] for one in evaluations)
+    found = rankery.compare(first, second[::-1], metric="mrr", permutations=PERMUTATIONS)
+    assert found.pair == rankery.compare(first, second, metric="mrr", permutations=PERMUTATIONS).pair
+    assert found.most_improved[0].query_id in evaluations[0].query_ids
+
+
+def test_another_metric_may_decide(evaluations: tuple[Evaluation, Evaluation]) -> None:
+    """By any of its names."""
+    found = rankery.compare(*evaluations, metric="RR", permutations=PERMUTATIONS)
+    assert list(found.metrics) == ["mrr", "ndcg@5", "arp"]
+    assert "mrr goes from" in found.sentence
+
+
+def test_own_columns_need_a_direction() -> None:
+    """Nothing is guessed of them."""
+    a = pandas.DataFrame({"query_id": ["a", "b", "c"], "latency": [3.0, 4.0, 5.0]})
+    b = a.assign(latency=a["latency"] - 1.0)
+    with pytest.raises(InvalidArgument, match="higher_is_better"):
+        rankery.compare(a, b)
+    found = rankery.compare(a, b, higher_is_better={"latency": False}).metrics["latency"]
+    assert found is not None
+    assert found.difference == -1.0
+
+
+def test_a_comparison_is_shown(evaluations: tuple[Evaluation, Evaluation]) -> None:
+    """As a card in a notebook, and as a frame with a row a metric."""
+    found = rankery.compare(*evaluations, permutations=PERMUTATIONS)
+    assert found.to_pandas()["metric"].tolist() == METRICS
+    assert "B is better than A" in found._repr_html_()
+
+
+FRAME = pandas.DataFrame({"query_id": ["a", "b"], "mrr": [0.5, 1.0]})
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        ([0.5, 1.0], [0.5], "b: has 1 values, a has 2"),
+        (FRAME, FRAME[:1], "b: must have the queries of a; 1 are in one of them only: 'b'"),
+        (FRAME, FRAME.assign(query_id="a"), "b: has query 'a' twice"),
+        (FRAME, FRAME.rename(columns={"mrr": "map"}), "metric: a has mrr, b has map"),
+        (FRAME, FRAME.drop(columns="query_id"), "b: has no column query_id"),
+        (FRAME, FRAME.drop(columns="mrr"), "b: must have a row a query"),
+        ([[0.5]], [[0.5]], "a: must hold one value a query"),
+        (["x"], ["y"], "a: must be an evaluation, a frame or numbers"),
+        (FRAME.rename(columns={"mrr": "gm-map"}), FRAME.rename(columns={"mrr": "gm-map"}), "geometric"),
+    ],
+)
+def test_what_cannot_be_compared_is_named(a: Any, b: Any, message: str) -> None:
+    """By its argument."""
+    with pytest.raises(InvalidArgument, match=message):
+        rankery.compare(a, b)

@@ -1,0 +1,58 @@
+"""What importing the library costs, and what it says without the server."""
+
+import subprocess
+import sys
+
+import pytest
+
+_HEAVY = (
+    "app",
+    "core",
+    "worker",
+    "numpy",
+    "pyarrow",
+    "lightgbm",
+    "numba",
+    "sklearn",
+    "pandas",
+    "httpx",
+    "pydantic",
+)
+_WITHOUT_SERVER = "import sys\nsys.modules.update(app=None, core=None, worker=None)\nimport rankery\n"
+
+
+def python(program: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a new interpreter."""
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("imported", ["import rankery", "import rankery, rankery.lightgbm; rankery.lightgbm"])
+def test_imports_are_cheap(imported: str) -> None:
+    """Nothing that takes time is imported before it is used."""
+    done = python(f"{imported}\nimport sys\nprint(sorted(set({_HEAVY!r}) & sys.modules.keys()))")
+    assert done.stdout == "[]\n", done.stderr
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "use",
+    [
+        "rankery.lightgbm.objective('lambdarank')",
+        "rankery.lightgbm.metric('ndcg@10')",
+        "rankery.lightgbm.parameters()",
+        "rankery.metrics.evaluate([1.0], [1], ['q'])",
+        "rankery.compare([1.0], [1.0])",
+        "rankery.RankeryRanker().fit([[1.0]], [1], group=[1])",
+    ],
+)
+def test_without_the_server_the_way_to_install_it_is_said(use: str) -> None:
+    """By each function of the library."""
+    done = python(f"{_WITHOUT_SERVER}{use}")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("pip install rankery-server")
+
+
+def test_without_scikit_learn_the_ranker_says_so() -> None:
+    """It is needed for that alone."""
+    done = python("import sys\nsys.modules['sklearn'] = None\nimport rankery\nrankery.RankeryRanker")
+    assert done.stderr.splitlines()[-1].endswith("pip install scikit-learn")

@@ -1,0 +1,100 @@
+"""Metrics of scores in memory."""
+
+from typing import Any
+
+import numpy as np
+import pandas
+import polars
+import pyarrow as pa
+import pytest
+
+import rankery
+from core.evaluation import evaluate
+from core.metrics import conventions
+from rankery.errors import InvalidArgument
+from tests.rankery.library.conftest import Judged
+
+METRICS = ["ndcg@5", "map", "ndcg_cut_5", "arp", "gm-map"]
+
+
+@pytest.mark.parametrize("contract", ["default", "trec_eval"])
+def test_numbers_are_those_of_an_evaluation_job(contract: Any, judged: Judged) -> None:
+    """Means, intervals, quantiles and values by query, with the same seed."""
+    scores = judged.X[:, 0].astype(np.float64)
+    theirs = evaluate(scores, judged.dataset, METRICS, conventions(contract), seed=42)
+    ours = rankery.metrics.evaluate(scores, judged.y, judged.groups, metrics=METRICS, contract=contract)
+    assert {name: one.model_dump() for name, one in ours.metrics.items()} == theirs.as_json()
+    assert ours.means == theirs.means
+    for name in METRICS:
+        np.testing.assert_array_equal(ours.values[name], theirs.per_query[name])
+
+
+@pytest.mark.parametrize("library", ["numpy", "pandas", "polars", "arrow", "lists"])
+@pytest.mark.parametrize("ids", ["numbers", "texts"])
+def test_columns_and_arrays_are_taken_in_any_order(library: str, ids: str, judged: Judged) -> None:
+    """Rows of a query need not stand together; numbers and texts name the same queries."""
+    generator = np.random.default_rng(3)
+    order = generator.permutation(len(judged.y))
+    scores = generator.permutation(len(judged.y)).astype(np.float64)  # no ties, whose order would count
+    queries = judged.groups if ids == "numbers" else judged.groups.astype(str)
+    columns = [one[order] for one in (scores, judged.y, queries)]
+    make: dict[str, Any] = {
+        "numpy": np.asarray,
+        "pandas": lambda one: pandas.Series(one, index=order),
+        "polars": polars.Series,
+        "arrow": pa.array,
+        "lists": np.ndarray.tolist,
+    }
+    found = rankery.metrics.evaluate(*map(make[library], columns), metrics=["nDCG@5", "RR"])
+    expected = rankery.metrics.evaluate(scores, judged.y, judged.groups, metrics=["ndcg@5", "mrr"])
+    assert list(found.metrics) == ["ndcg@5", "mrr"]
+    for name in found.values:
+        by_query = dict(zip(found.query_ids, found.values[name], strict=True))
+        assert [by_query[query] for query in expected.query_ids] == list(expected.values[name])
+
+
+def test_documents_not_retrieved_and_not_judged_count_as_in_trec_eval() -> None:
+    """A judged document without a score makes recall 1/2; one without a label is not relevant."""
+    found = rankery.metrics.evaluate(
+        [2.0, 1.0, np.nan], [np.nan, 1.0, 1.0], ["q", "q", "q"], metrics=["R@5", "RR"]
+    )
+    assert found.means == {"recall@5": 1 / 2, "mrr": 1 / 2}
+
+
+def test_equal_scores_are_ordered_by_document_ids() -> None:
+    """The larger id first, by trec_eval's conventions."""
+    judged = ([1.0, 1.0], [1, 0], ["q", "q"])
+    for ids, rank in ((["b", "a"], 1), (["a", "b"], 2)):
+        found = rankery.metrics.evaluate(*judged, metrics=["RR"], contract="trec_eval", document_ids=ids)
+        assert found.means == {"mrr": 1 / rank}
+
+
+def test_values_become_frames() -> None:
+    """A row a query, with nothing where a metric is undefined."""
+    found = rankery.metrics.evaluate([2.0, 1.0, 1.0], [0, 1, 0], ["a", "a", "b"], metrics=["RR", "ndcg"])
+    assert found.to_arrow().to_pylist()[1] == {"query_id": "b", "mrr": None, "ndcg": None}
+    assert found.to_pandas()["mrr"].tolist()[0] == found.to_polars()["mrr"][0] == 1 / 2
+    assert "0.5000" in repr(found)
+    assert "<td class='number'>0.5000</td>" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "queries", "more", "message"),
+    [
+        ([1.0, 2.0], [1.0], ["a", "a"], {}, "labels: must be one a document, 2"),
+        ([1.0, 2.0], [1.0, 0.0], ["a"], {}, "query_ids: is of shape"),
+        ([1.0, 2.0], [1.0, 0.0], ["a", None], {}, "query_ids: has no query for document 1"),
+        ([1.0, 2.0], [1.0, 0.0], [1.0, np.nan], {}, "query_ids: has no query for document 1"),
+        (["x", "y"], [1.0, 0.0], ["a", "a"], {}, "scores: must be numbers"),
+        ([], [], [], {}, "scores: must be one a document"),
+        ([1.0], [1.0], ["a"], {"metrics": ["ndgc"]}, "did you mean ndcg"),
+        ([1.0], [1.0], ["a"], {"contract": "trec"}, "unknown preset"),
+        ([1.0], [1.0], ["a"], {"document_ids": ["x", "y"]}, "document_ids: is of shape"),
+    ],
+)
+def test_what_does_not_fit_is_named(
+    scores: Any, labels: Any, queries: Any, more: dict[str, Any], message: str
+) -> None:
+    """By its argument."""
+    with pytest.raises(InvalidArgument, match=message):
+        rankery.metrics.evaluate(scores, labels, queries, **more)

@@ -1,0 +1,291 @@
+"""Losses as objectives of LightGBM's own trainings."""
+
+import copy
+import gc
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit
+
+import rankery.lightgbm
+from core.data import RankingDataset
+from core.data.reading import JudgedFile, read_file
+from core.training import train, training_spec
+from rankery.errors import InvalidArgument
+from rankery.lightgbm import RankingObjective
+from tests.rankery.library.conftest import Judged
+
+ROUNDS = 8
+SETTINGS: dict[str, Any] = {"num_leaves": 7, "min_data_in_leaf": 5}
+PARAMETERS = rankery.lightgbm.parameters(**SETTINGS)
+# One of each kind: with random numbers by iteration, and without any.
+LOSSES: list[dict[str, Any]] = [
+    {"name": "ndcg-loss2++", "mu": 5.0},
+    {"name": "lambdarank", "truncation_level": 5, "pair_selection": "all-random"},
+    {"name": "xe-ndcg"},
+]
+
+
+def job_model(loss: dict[str, Any], dataset: RankingDataset, rounds: int = ROUNDS, **settings: Any) -> str:
+    """Return the model that a job trains."""
+    asked = {"num_iterations": rounds, **(settings or SETTINGS)}
+    return train(training_spec({"loss": loss, "hyperparameters": asked}), dataset).model_text
+
+
+def data(judged: Judged, **more: Any) -> lightgbm.Dataset:
+    """Return the documents as LightGBM takes them."""
+    names = list(judged.dataset.feature_names)
+    given: dict[str, Any] = {"group": judged.group, "feature_name": names, "free_raw_data": False}
+    return lightgbm.Dataset(judged.X, judged.y, **(given | more))
+
+
+def with_rounds(text: str, rounds: int = ROUNDS) -> str:
+    """Return a model with the number of rounds that `lightgbm.train` writes into it and jobs do not."""
+    return text.replace("[num_iterations: 100]", f"[num_iterations: {rounds}]")
+
+
+def trees(text: str) -> str:
+    """Return a model without the parameters that it was trained with."""
+    return text.split("\nparameters:")[0]
+
+
+def boosted(objective: RankingObjective, dataset: lightgbm.Dataset, rounds: int = ROUNDS) -> str:
+    """Train step by step, with the very object, of which `lightgbm.train` makes a copy."""
+    booster = lightgbm.Booster(PARAMETERS, dataset)
+    for _ in range(rounds):
+        booster.update(fobj=objective)
+    return trees(booster.model_to_string())
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss["name"])
+def test_lightgbm_train_gives_the_bytes_of_a_job(loss: dict[str, Any], judged: Judged) -> None:
+    """With the parameters of a job; but for the number of rounds, which jobs leave at LightGBM's default."""
+    parameters = {**PARAMETERS, "objective": rankery.lightgbm.objective(**loss)}
+    text = lightgbm.train(parameters, data(judged), ROUNDS).model_to_string()
+    assert text == with_rounds(job_model(loss, judged.dataset))
+
+
+@pytest.mark.long
+def test_lightgbms_example_data_gives_the_bytes_of_a_job(shared_data: Any) -> None:
+    """100 rounds of NDCG-Loss2++ on LightGBM's own ranking example, files as they are."""
+    folder = shared_data / "lightgbm-rank"
+    file = JudgedFile(folder / "rank.train", "rank.train", folder / "rank.train.query")
+    dataset = read_file(file).dataset
+    binned = lightgbm.Dataset(
+        dataset.matrix,
+        dataset.labels,
+        group=np.diff(dataset.query_boundaries),
+        feature_name=list(dataset.feature_names),
+    )
+    parameters = {
+        **rankery.lightgbm.parameters(),
+        "objective": rankery.lightgbm.objective("ndcg-loss2++"),
+    }
+    expected = job_model({"name": "ndcg-loss2++"}, dataset, 100, num_leaves=31)
+    assert lightgbm.train(parameters, binned).model_to_string() == expected
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss["name"])
+def test_lgbm_ranker_grows_the_trees_of_a_job(loss: dict[str, Any], judged: Judged) -> None:
+    """Also a clone, and one that was fitted before."""
+    settings = {name: value for name, value in PARAMETERS.items() if name != "objective"}
+    ranker = lightgbm.LGBMRanker(
+        objective=rankery.lightgbm.objective(**loss), n_estimators=ROUNDS, **settings
+    )
+    expected = trees(job_model(loss, judged.dataset))
+    for one in (ranker, clone(ranker), ranker):
+        one.fit(judged.X, judged.y, group=judged.group, feature_name=list(judged.dataset.feature_names))
+        assert trees(one.booster_.model_to_string()) == expected
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss["name"])
+def test_one_object_trains_again_and_in_turn(
+    loss: dict[str, Any], judged: Judged, validation: Judged
+) -> None:
+    """Iterations are counted by booster, on the same Dataset, on another and on both in turn."""
+    objective = rankery.lightgbm.objective(**loss)
+    expected = [trees(job_model(loss, one.dataset)) for one in (judged, validation)]
+    same = data(judged)
+    assert boosted(objective, same) == boosted(objective, same) == expected[0]
+    assert boosted(objective, data(validation)) == expected[1]
+    boosters = [lightgbm.Booster(PARAMETERS, data(one)) for one in (judged, validation)]
+    for _ in range(ROUNDS):
+        for booster in boosters:
+            booster.update(fobj=objective)
+    assert [trees(booster.model_to_string()) for booster in boosters] == expected
+
+
+def test_nothing_is_kept_of_boosters_that_are_gone(judged: Judged) -> None:
+    """Neither labels nor what the loss made of them."""
+    objective = rankery.lightgbm.objective("lambdarank")
+    booster = lightgbm.Booster(PARAMETERS, data(judged))
+    booster.update(fobj=objective)
+    assert len(objective._trainings) == 1
+    del booster
+    gc.collect()
+    assert len(objective._trainings) == 0
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss["name"])
+def test_folds_of_lightgbm_cv_are_trainings_of_their_own(loss: dict[str, Any], judged: Judged) -> None:
+    """Each booster grows the trees that it grows alone on the documents of its fold."""
+    whole = data(judged)
+    folds = list(GroupKFold(3).split(judged.X, judged.y, judged.groups))
+    parameters = {**PARAMETERS, "objective": rankery.lightgbm.objective(**loss)}
+    metric = rankery.lightgbm.metric("ndcg@10")
+    found: dict[str, Any] = lightgbm.cv(
+        parameters, whole, ROUNDS, folds=GroupKFold(3), feval=metric, return_cvbooster=True
+    )
+    assert len(found["valid ndcg@10-mean"]) == ROUNDS
+    for (rows, _), booster in zip(folds, found["cvbooster"].boosters, strict=True):
+        alone = boosted(rankery.lightgbm.objective(**loss), whole.subset(sorted(rows.tolist())))
+        assert trees(booster.model_to_string()) == alone
+
+
+@pytest.mark.parametrize("splitter", [None, ShuffleSplit(2, random_state=1)])
+def test_folds_that_split_queries_are_refused(splitter: ShuffleSplit | None, judged: Judged) -> None:
+    """As lightgbm.cv makes them by default for an objective that it does not know."""
+    folds = splitter and list(splitter.split(judged.X))
+    parameters = {**PARAMETERS, "objective": rankery.lightgbm.objective("lambdarank")}
+    with pytest.raises(InvalidArgument, match="GroupKFold"):
+        lightgbm.cv(parameters, data(judged), 2, nfold=3, folds=folds)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss["name"])
+def test_a_training_goes_on_from_a_model(loss: dict[str, Any], judged: Judged) -> None:
+    """From its scores, with iterations counted anew, as jobs with `init_model` count them."""
+    parameters = {**PARAMETERS, "objective": rankery.lightgbm.objective(**loss)}
+    first = lightgbm.train(parameters, data(judged), 3)
+    went_on = lightgbm.train(parameters, data(judged), 3, init_model=first)
+    offset = data(judged, init_score=first.predict(judged.X, raw_score=True))
+    added = lightgbm.train(parameters, offset, 3)
+    scores = first.predict(judged.X, raw_score=True) + added.predict(judged.X, raw_score=True)
+    np.testing.assert_allclose(went_on.predict(judged.X, raw_score=True), scores, rtol=1e-12, atol=1e-12)
+
+
+def test_weights_of_documents_count(judged: Judged) -> None:
+    """As they do in a job."""
+    weights = np.linspace(0.5, 2.0, len(judged.y))
+    weighted = RankingDataset.from_arrays(
+        judged.X, judged.y, judged.dataset.query_boundaries, document_weights=np.float32(weights)
+    )
+    expected = trees(job_model(LOSSES[0], weighted))
+    assert expected != trees(job_model(LOSSES[0], judged.dataset))
+    objective = rankery.lightgbm.objective(**LOSSES[0])
+    assert boosted(objective, data(judged, weight=weights)) == expected
+
+
+def test_changed_groups_labels_and_weights_are_followed(judged: Judged) -> None:
+    """From one iteration to the next: the gradient is that of a new objective on the changed Dataset."""
+    objective = rankery.lightgbm.objective("lambdarank")
+    changed = data(judged).construct()
+    scores = np.linspace(0.0, 1.0, len(judged.y))
+    objective(scores, changed)
+    changes: list[Callable[[], object]] = [
+        lambda: changed.set_group(np.concatenate([[judged.group[:2].sum()], judged.group[2:]])),
+        lambda: changed.set_label(judged.y[::-1].copy()),
+        lambda: changed.set_weight(np.linspace(0.5, 2.0, len(judged.y))),
+        lambda: changed.set_weight(None),
+    ]
+    for change in changes:
+        change()
+        for found, expected in zip(
+            objective(scores, changed), rankery.lightgbm.objective("lambdarank")(scores, changed), strict=True
+        ):
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("group", [None, [3, 4], [0, 7], [1.5, 5.5], [[7]], [1, 1, 1, 2, 2, 2, 2]])
+def test_wrong_groups_are_named(group: Any) -> None:
+    """Missing, not of these documents, empty, not whole, and ids in the place of sizes."""
+    objective = rankery.lightgbm.objective("lambdarank")
+    with pytest.raises(InvalidArgument, match=r"^group "):
+        objective(np.arange(7.0 if group != [3, 4] else 8.0), np.zeros(7), None, group)
+    if group is None:
+        with pytest.raises(InvalidArgument, match="group is missing"):
+            lightgbm.train(
+                {**PARAMETERS, "objective": objective}, lightgbm.Dataset(np.eye(7), np.arange(7.0)), 1
+            )
+
+
+def test_query_ids_in_the_place_of_sizes_are_recognised() -> None:
+    """The commonest mistake gets a sentence of its own."""
+    with pytest.raises(InvalidArgument, match="query id a document"):
+        rankery.lightgbm.objective("lambdarank")(np.ones(4), np.zeros(4), None, np.array([1, 1, 2, 2]))
+
+
+def test_positions_are_refused(judged: Judged) -> None:
+    """Only LightGBM's own objective knows them."""
+    with pytest.raises(InvalidArgument, match="position"):
+        boosted(rankery.lightgbm.objective("lambdarank"), data(judged, position=np.zeros(len(judged.y), int)))
+
+
+@pytest.mark.parametrize(
+    ("name", "hyperparameters", "message"),
+    [
+        ("lambdamart", {}, "name: unknown loss"),
+        ("ndcg-loss2++", {"sigmoid": 1.0}, "sigmoid: unknown; did you mean sigma"),
+        ("ndcg-loss2++", {"mu": -1.0}, "mu: must be"),
+        ("lambdarank", {"persistence": 0.5}, "persistence: has no effect unless"),
+    ],
+)
+def test_wrong_losses_are_refused_at_once(name: str, hyperparameters: dict[str, Any], message: str) -> None:
+    """As a job's are."""
+    with pytest.raises(InvalidArgument, match=message):
+        rankery.lightgbm.objective(name, **hyperparameters)
+
+
+@pytest.mark.parametrize(("label", "message"), [(-1.0, "labels go down to -1"), (40.0, "gain: ")])
+def test_labels_that_a_loss_cannot_use_are_refused(label: float, message: str) -> None:
+    """Below 0, or without a gain."""
+    with pytest.raises(InvalidArgument, match=message):
+        rankery.lightgbm.objective("lambdarank")(np.array([0.0, label]), np.zeros(2), None, np.array([2]))
+
+
+def test_iterations_are_not_guessed(judged: Judged) -> None:
+    """Copies of the scores hide the booster: a loss that draws random numbers by iteration refuses them."""
+    booster = lightgbm.Booster(PARAMETERS, data(judged))
+    objective = rankery.lightgbm.objective("xe-ndcg")
+    booster.update(fobj=lambda scores, dataset: objective(scores.copy(), dataset))
+    with pytest.raises(InvalidArgument, match="cannot be counted"):
+        booster.update(fobj=lambda scores, dataset: objective(scores.copy(), dataset))
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, clone, lambda one: pickle.loads(pickle.dumps(one))]
+)
+def test_copies_are_equal_and_train_alike(copied: Any, judged: Judged) -> None:
+    """Also those made in the middle of a training, which begin at the first iteration."""
+    objective = rankery.lightgbm.objective("xe-ndcg", seed=7)
+    expected = boosted(objective, data(judged))
+    booster = lightgbm.Booster(PARAMETERS, data(judged))
+    booster.update(fobj=objective)
+    other = copied(objective) if copied is not clone else clone(objective, safe=False)
+    assert other == objective
+    assert repr(other) == "objective('xe-ndcg', seed=7)"
+    assert boosted(other, data(judged)) == expected
+    assert boosted(rankery.lightgbm.objective("xe-ndcg"), data(judged)) != expected
+
+
+def test_a_grid_search_chooses_among_objectives(judged: Judged) -> None:
+    """They are parameters like others, cloned and fitted each."""
+    objectives = [rankery.lightgbm.objective(name) for name in ("lambdarank", "xe-ndcg")]
+    settings = {name: value for name, value in PARAMETERS.items() if name != "objective"}
+    ranker = lightgbm.LGBMRanker(n_estimators=2, **settings)
+    rows = np.arange(len(judged.y))
+    search = GridSearchCV(
+        ranker, {"objective": objectives}, cv=[(rows, rows)], scoring=_mean_score, refit=False
+    )
+    search.fit(judged.X, judged.y, group=judged.group)
+    first, second = search.cv_results_["mean_test_score"]
+    assert np.isfinite([first, second]).all()
+    assert first != second
+
+
+def _mean_score(ranker: Any, X: Any, y: Any) -> float:
+    return float(np.mean(ranker.predict(X)))

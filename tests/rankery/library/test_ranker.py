@@ -1,0 +1,243 @@
+"""The scikit-learn estimator."""
+
+import pickle
+from typing import Any, Self
+
+import numpy as np
+import pandas
+import polars
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import _num_samples
+
+from core.metrics import parse_metric
+from core.training import train, training_spec
+from rankery import RankeryRanker
+from rankery.errors import InvalidArgument
+from tests.rankery.library.conftest import Judged
+
+SMALL: dict[str, Any] = {"num_iterations": 8, "num_leaves": 7, "min_data_in_leaf": 5}
+
+
+class RankerOfOneQuery(RankeryRanker):
+    """What scikit-learn's checks can call: they know no groups, and their targets are no grades."""
+
+    def __init__(
+        self, loss: Any = "lambdarank", *, num_iterations: int = 5, min_data_in_leaf: int = 1
+    ) -> None:
+        super().__init__(loss, num_iterations=num_iterations, min_data_in_leaf=min_data_in_leaf)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
+        """Rank all documents as one query, by grades from 0 on."""
+        return super().fit(X, _grades(y), group=[_num_samples(X)], sample_weight=sample_weight)
+
+    def score(self, X: Any, y: Any) -> float:  # type: ignore[override]
+        """Measure all documents as one query."""
+        return super().score(X, _grades(y), group=[_num_samples(X)])
+
+
+def _grades(y: Any) -> Any:
+    """Return grades for targets that are finite numbers; anything else is for the estimator to refuse."""
+    values = np.asarray(y)
+    if (
+        values.dtype.kind not in "biuf"
+        or values.ndim != 1
+        or not len(values)
+        or not np.isfinite(values).all()
+    ):
+        return y
+    return np.clip(np.round(values - values.min()), 0, 4)
+
+
+def _expected_failures(_: RankerOfOneQuery) -> dict[str, str]:
+    """Name the checks that do not hold of rankers, with the reason."""
+    return {
+        "check_sample_weight_equivalence_on_dense_data": "a document of weight 0 still takes a rank",
+    }
+
+
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [RankerOfOneQuery()], expected_failed_checks=_expected_failures
+)
+def test_checks_of_estimators_pass(estimator: RankerOfOneQuery, check: Any) -> None:
+    """All that scikit-learn runs for an estimator that is neither a classifier nor a regressor."""
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings"),
+    [
+        ({"loss": {"name": "ndcg-loss2++", "mu": 5.0}}, {"loss": {"name": "ndcg-loss2++", "mu": 5.0}}),
+        (
+            {"bagging_fraction": 0.5, "bagging_freq": 1, "seed": 7},
+            {"loss": {"name": "lambdarank"}, "seed": 7},
+        ),
+        (
+            {"loss": "xe-ndcg", "hyperparameters": {"query_fraction": 0.5}, "n_jobs": 1},
+            {"loss": {"name": "xe-ndcg"}},
+        ),
+    ],
+)
+def test_the_model_is_that_of_a_job(
+    arguments: dict[str, Any], settings: dict[str, Any], judged: Judged
+) -> None:
+    """Byte for byte, with all random choices, from groups in either form."""
+    ranker = RankeryRanker(**SMALL, **arguments)
+    drawn = {name: arguments[name] for name in ("bagging_fraction", "bagging_freq") if name in arguments}
+    asked = {**SMALL, **drawn, **arguments.get("hyperparameters", {})}
+    expected = train(training_spec({**settings, "hyperparameters": asked}), judged.dataset).model_text
+    assert ranker.fit(judged.X, judged.y, group=judged.group).model_text_ == expected
+    assert clone(ranker).fit(judged.X, judged.y, groups=judged.groups).model_text_ == expected
+
+
+def test_validation_picks_the_iteration_of_a_job(judged: Judged, validation: Judged) -> None:
+    """With early stopping, by metric and contract."""
+    settings = {
+        "loss": {"name": "lambdarank"},
+        "hyperparameters": {**SMALL, "num_iterations": 100},
+        "metrics": ["ndcg@5"],
+        "contract": "trec_eval",
+        "early_stopping": {"metric": "ndcg@5", "rounds": 3},
+    }
+    expected = train(training_spec(settings), judged.dataset, validation.dataset)
+    ranker = RankeryRanker(
+        **{**SMALL, "num_iterations": 100}, metric="nDCG@5", contract="trec_eval", early_stopping_rounds=3
+    )
+    for eval_set, eval_group in (
+        ((validation.X, validation.y), validation.group),
+        ([(validation.X, validation.y)], [validation.group]),
+    ):
+        ranker.fit(judged.X, judged.y, group=judged.group, eval_set=eval_set, eval_group=eval_group)
+        assert ranker.model_text_ == expected.model_text
+        assert ranker.best_iteration_ == expected.best_iteration < len(expected.history)
+    curve = ranker.evals_result_["validation"]["ndcg@5"]
+    assert curve == [report.values["validation"]["ndcg@5"] for report in expected.history]
+
+
+@pytest.mark.parametrize("metric", ["ndcg@10", "arp"])
+def test_the_score_is_the_mean_of_the_metric(metric: str, judged: Judged, validation: Judged) -> None:
+    """Of a cost its negative, so that searches look for the right end."""
+    ranker = RankeryRanker(**SMALL, metric=metric).fit(judged.X, judged.y, group=judged.group)
+    measured = parse_metric(metric)
+    values = measured(ranker.predict(validation.X), validation.y, validation.dataset.query_boundaries)
+    expected = float(np.nanmean(values)) * (1 if measured.higher_is_better else -1)
+    assert ranker.score(validation.X, validation.y, group=validation.group) == expected
+    assert ranker.score(validation.X, validation.y, groups=validation.groups) == expected
+
+
+def test_rows_may_stand_in_any_order(judged: Judged) -> None:
+    """With the query of each: the model is that of the queries in the order in which they appear."""
+    order = np.argsort(np.arange(len(judged.y)) % 3, kind="stable")
+    ranker = RankeryRanker(**SMALL).fit(judged.X[order], judged.y[order], groups=judged.groups[order])
+    gathered = np.concatenate(
+        [order[judged.groups[order] == query] for query in dict.fromkeys(judged.groups[order])]
+    )
+    sizes = [int((judged.groups == query).sum()) for query in dict.fromkeys(judged.groups[order])]
+    expected = RankeryRanker(**SMALL).fit(judged.X[gathered], judged.y[gathered], group=sizes)
+    assert ranker.model_text_ == expected.model_text_
+
+
+def test_a_grid_search_routes_groups(judged: Judged) -> None:
+    """To the splitter, to fit and to score: each fold is that of a ranker fitted by hand."""
+    grid = {"loss": ["lambdarank", {"name": "ndcg-loss2++", "mu": 5.0}], "num_leaves": np.array([4, 7])}
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(RankeryRanker(**SMALL), grid, cv=GroupKFold(3))
+        search.fit(judged.X, judged.y, groups=judged.groups)
+        alone = cross_val_score(
+            RankeryRanker(**{**SMALL, "num_leaves": 4}),
+            judged.X,
+            judged.y,
+            cv=GroupKFold(3),
+            params={"groups": judged.groups},
+        )
+    by_hand = []
+    for rows, held_out in GroupKFold(3).split(judged.X, judged.y, judged.groups):
+        ranker = RankeryRanker(**{**SMALL, "num_leaves": 4})
+        ranker.fit(judged.X[rows], judged.y[rows], groups=judged.groups[rows])
+        by_hand.append(ranker.score(judged.X[held_out], judged.y[held_out], groups=judged.groups[held_out]))
+    first = [search.cv_results_[f"split{fold}_test_score"][0] for fold in range(3)]
+    assert first == list(alone) == by_hand
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max()
+    expected = RankeryRanker(**{**SMALL, **search.best_params_}).fit(judged.X, judged.y, groups=judged.groups)
+    assert search.best_estimator_.model_text_ == expected.model_text_
+
+
+def test_a_pipeline_routes_groups(judged: Judged) -> None:
+    """Past a step that takes none."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(StandardScaler(), RankeryRanker(**SMALL))
+        pipeline.fit(judged.X, judged.y, groups=judged.groups)
+        assert 0.0 < pipeline.score(judged.X, judged.y, groups=judged.groups) <= 1.0
+
+
+def test_a_search_without_routing_says_how_to_route(judged: Judged) -> None:
+    """Instead of one query of all documents."""
+    search = GridSearchCV(RankeryRanker(**SMALL), {"num_leaves": [4]}, cv=GroupKFold(3), error_score="raise")
+    with pytest.raises(InvalidArgument, match="enable_metadata_routing"):
+        search.fit(judged.X, judged.y, groups=judged.groups)
+
+
+@pytest.mark.parametrize("library", [pandas.DataFrame, polars.DataFrame])
+def test_frames_keep_their_names(library: Any, judged: Judged) -> None:
+    """In the model, and a frame of other columns is refused."""
+    names = [f"feature {number}" for number in range(judged.X.shape[1])]
+    frame = library(dict(zip(names, judged.X.T, strict=True)))
+    ranker = RankeryRanker(**SMALL).fit(frame, judged.y, group=judged.group)
+    assert ranker.feature_names_in_.tolist() == names
+    assert "feature_names=feature_0 feature_1" in ranker.model_text_
+    other = library(dict(zip(reversed(names), judged.X.T, strict=True)))
+    with pytest.raises(ValueError, match="feature names"):
+        ranker.predict(other)
+
+
+def test_missing_values_are_values(judged: Judged) -> None:
+    """As trees learn them; infinite ones are refused."""
+    features = np.where(judged.X > 0.9, np.nan, judged.X)
+    ranker = RankeryRanker(**SMALL).fit(features, judged.y, group=judged.group)
+    assert np.isfinite(ranker.predict(features)).all()
+    with pytest.raises(ValueError, match="infinity"):
+        ranker.predict(np.full((1, judged.X.shape[1]), np.inf))
+
+
+def test_weights_change_the_model(judged: Judged) -> None:
+    """As those of a job do."""
+    weights = np.linspace(0.1, 3.0, len(judged.y))
+    plain = RankeryRanker(**SMALL).fit(judged.X, judged.y, group=judged.group)
+    weighted = clone(plain).fit(judged.X, judged.y, group=judged.group, sample_weight=weights)
+    ones = clone(plain).fit(judged.X, judged.y, group=judged.group, sample_weight=np.ones(len(judged.y)))
+    assert weighted.model_text_ != plain.model_text_ == ones.model_text_
+
+
+def test_a_pickle_predicts_alike(judged: Judged) -> None:
+    """In another process, say."""
+    ranker = RankeryRanker(**SMALL).fit(judged.X, judged.y, group=judged.group)
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(ranker)).predict(judged.X), ranker.predict(judged.X)
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fit", "message"),
+    [
+        ({}, {}, "give group, the documents of each query, or groups"),
+        ({}, {"group": [3], "groups": ["a"] * 3}, "give group"),
+        ({}, {"group": [2]}, "these 1 add up to 2, and there are 3 documents"),
+        ({}, {"groups": ["a"]}, "groups: is of shape"),
+        ({}, {"group": [3], "eval_set": (np.eye(3), [0, 1, 2])}, "give eval_group"),
+        ({}, {"group": [3], "eval_set": [1, 2, 3], "eval_group": [3]}, "eval_set: must be one pair"),
+        ({"early_stopping_rounds": 5}, {"group": [3]}, "early_stopping_rounds: needs an eval_set"),
+        ({"loss": "lambdamart"}, {"group": [3]}, "unknown loss"),
+        ({"num_leaves": 1}, {"group": [3]}, "hyperparameters.num_leaves: must be"),
+        ({"hyperparameters": {"num_leaves": 3}}, {"group": [3]}, "num_leaves is an argument of its own"),
+        ({"metric": "ndgc"}, {"group": [3]}, "did you mean ndcg"),
+    ],
+)
+def test_what_does_not_fit_is_named(arguments: dict[str, Any], fit: dict[str, Any], message: str) -> None:
+    """Before anything is trained."""
+    with pytest.raises(InvalidArgument, match=message):
+        RankeryRanker(**arguments).fit(np.eye(3), [0, 1, 2], **fit)
