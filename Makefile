@@ -87,6 +87,10 @@ fuzz-datasets: develop ## read 100,000 mutated files of every format; each is re
 fuzz-scoring: develop ## 20,000 mutated scoring requests of every form: our readers, Python's, Arrow's and LightGBM agree
 	$(BIN)/python -m tests.app.scoring.differential --bodies 20000
 
+.PHONY: check-image
+check-image: ## build the Dockerfile's image from Debian's packages, without an engine, run it and print its size; needs root
+	tools/check_image.sh
+
 .PHONY: bench-objectives
 bench-objectives: develop ## milliseconds of every loss beside LightGBM's objective, on three synthetic loads
 	$(BIN)/python -m benchmarks.objectives

@@ -24,7 +24,7 @@ _REPOSITORY = Path(__file__).parents[1]
 
 
 # Their tests share services that start for whole files, or for the session.
-_FOLDERS_OF_SERVICES = ("browser", "faults", "guide", "integration", "rankery", "security")
+_FOLDERS_OF_SERVICES = ("browser", "deploy", "faults", "guide", "integration", "rankery", "security")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # meanwhile marks are read and parameters sorted
