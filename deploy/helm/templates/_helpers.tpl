@@ -1,0 +1,114 @@
+{{- define "rankery.fullname" -}}
+{{- if contains .Chart.Name .Release.Name -}}
+{{- .Release.Name | trunc 52 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 52 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Labels of everything; with a component as `dict "root" $ "component" "api"`. */ -}}
+{{- define "rankery.labels" -}}
+{{ include "rankery.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end -}}
+
+{{- define "rankery.selector" -}}
+app.kubernetes.io/name: {{ .root.Chart.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- with .component }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- define "rankery.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- .Values.serviceAccount.name | default (include "rankery.fullname" .) -}}
+{{- else -}}
+{{- .Values.serviceAccount.name | default "default" -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The names that requests may ask for: the service's within the cluster, and the ingress's. */ -}}
+{{- define "rankery.hosts" -}}
+{{- $service := printf "%s-api" (include "rankery.fullname" .) -}}
+{{- $hosts := list $service (printf "%s.%s" $service .Release.Namespace) (printf "%s.%s.svc" $service .Release.Namespace) (printf "%s.%s.svc.cluster.local" $service .Release.Namespace) -}}
+{{- if .Values.ingress.enabled -}}
+{{- $hosts = append $hosts .Values.ingress.host -}}
+{{- end -}}
+{{- join "," $hosts -}}
+{{- end -}}
+
+{{- /* What the pods of both kinds share; with `dict "root" $ "component" "api" "values" .Values.api`. */ -}}
+{{- define "rankery.pod" -}}
+serviceAccountName: {{ include "rankery.serviceAccount" .root }}
+automountServiceAccountToken: false
+# Else the service's own address would arrive as RANKERY_… variables.
+enableServiceLinks: false
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  {{- toYaml .root.Values.podSecurityContext | nindent 2 }}
+terminationGracePeriodSeconds: {{ .values.terminationGracePeriodSeconds }}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "rankery.selector" . | nindent 8 }}
+volumes:
+  - name: scratch
+    {{- toYaml .values.scratch | nindent 4 }}
+{{- with .values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "rankery.container" -}}
+image: "{{ .root.Values.image.repository }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}"
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+securityContext:
+  {{- toYaml .root.Values.containerSecurityContext | nindent 2 }}
+resources:
+  {{- toYaml .values.resources | nindent 2 }}
+volumeMounts:
+  - {name: scratch, mountPath: /var/lib/rankery, subPath: data}
+  - {name: scratch, mountPath: /tmp, subPath: tmp}
+{{- with .root.Values.storage.secret }}
+envFrom:
+  - secretRef: {name: {{ . | quote }}}
+{{- end }}
+env:
+  - name: RANKERY_DATABASE_URL
+    valueFrom:
+      secretKeyRef: {name: {{ .root.Values.database.secret | quote }}, key: {{ .root.Values.database.key | quote }}}
+  - name: RANKERY_BROKER_URL
+    valueFrom:
+      secretKeyRef: {name: {{ .root.Values.broker.secret | quote }}, key: {{ .root.Values.broker.key | quote }}}
+  - {name: RANKERY_STORAGE_URL, value: {{ required "storage.url is missing: the bucket of artifacts, s3://BUCKET/PREFIX" .root.Values.storage.url | quote }}}
+  {{- with .root.Values.storage.region }}
+  - {name: AWS_DEFAULT_REGION, value: {{ . | quote }}}
+  {{- end }}
+  {{- with .root.Values.storage.endpoint }}
+  - {name: AWS_ENDPOINT_URL, value: {{ . | quote }}}
+  {{- end }}
+  {{- range $name, $value := .root.Values.settings }}
+  - {name: {{ $name }}, value: {{ $value | quote }}}
+  {{- end }}
+  {{- with .root.Values.environment }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end -}}

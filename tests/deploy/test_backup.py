@@ -1,0 +1,123 @@
+"""The guide's commands of backup and restore, run on both kinds of store beside a working service."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from rankery import Client
+from rankery.embedded.stack import EmbeddedStack
+from tests.guide.blocks import blocks
+from tests.servers import PostgresServer, S3Server
+from tests.servers.postgres import programs
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "backup.md"
+DOCUMENTS = [{"id": str(value), "features": [float(value)] * 50} for value in (-1, 0, 1)]
+
+pytestmark = pytest.mark.long
+
+
+class Places(NamedTuple):
+    """Where a service keeps what it has, and the section of the page about that kind of store."""
+
+    section: str
+    data_dir: Path
+    environment: dict[str, str]
+
+    def elsewhere(self, data_dir: Path, database_url: str) -> "Places":
+        """Return empty places of the same kind."""
+        if self.section == "folder":
+            return Places(self.section, data_dir, {"RANKERY_DATA_DIR": str(data_dir)})
+        named = {
+            "RANKERY_DATABASE_URL": database_url,
+            "RANKERY_STORAGE_URL": f"{self.environment['RANKERY_STORAGE_URL']}-restored",
+        }
+        return Places(self.section, data_dir, self.environment | named)
+
+
+@pytest.fixture(params=["folder", "servers"])
+def places(request: pytest.FixtureRequest, tmp_path: Path) -> Places:
+    """Where the service to back up is: on SQLite and a folder, or on PostgreSQL and S3."""
+    data_dir = tmp_path / "data"
+    if request.param == "folder":
+        return Places("folder", data_dir, {"RANKERY_DATA_DIR": str(data_dir)})
+    _require("aws", "awscli")
+    postgres: PostgresServer = request.getfixturevalue("postgres")
+    s3: S3Server = request.getfixturevalue("s3")
+    storage_url, environment = s3.new_bucket()
+    named = {
+        "RANKERY_DATABASE_URL": postgres.new_database(),
+        "RANKERY_STORAGE_URL": storage_url,
+        "PATH": f"{programs()}:{os.environ['PATH']}",
+    }
+    return Places("servers", data_dir, environment | named)
+
+
+def test_a_backup_taken_at_work_is_restored_elsewhere(
+    places: Places, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """The restored service lists the same, and scores by the same bytes; what came later is not in it."""
+    with EmbeddedStack(places.data_dir, environment=places.environment) as stack, Client(stack.url) as client:
+        dataset = client.synthetic_dataset(30, seed=1, name="train").wait()
+        client.train("web", dataset, "lambdarank", hyperparameters={"num_iterations": 5}).wait()
+        before = what_it_has(client)
+        client.train("later", dataset, "ranknet", hyperparameters={"num_iterations": 100_000})
+        run(f"{places.section}-back-up", places.environment, tmp_path)
+        client.synthetic_dataset(30, seed=2, name="later").wait()
+    database_url = ""
+    if places.section == "servers":
+        postgres: PostgresServer = request.getfixturevalue("postgres")
+        database_url = postgres.new_database()
+    empty = places.elsewhere(tmp_path / "elsewhere", database_url)
+    run(f"{places.section}-restore", empty.environment, tmp_path)
+    with EmbeddedStack(empty.data_dir, environment=empty.environment) as stack, Client(stack.url) as client:
+        assert what_it_has(client) == before
+        (unfinished,) = [job for job in client.jobs() if job.status not in ("succeeded", "failed")]
+        assert unfinished.cancel().id == unfinished.id
+
+
+def what_it_has(client: Client) -> dict[str, object]:
+    """Return what is listed, and what needs the bytes of artifacts."""
+    (query,) = client.rank("web", [{"id": "q", "documents": DOCUMENTS}]).queries
+    return {
+        "datasets": [dataset.id for dataset in client.datasets()],
+        "models": [model.id for model in client.models()],
+        "ended jobs": [job.id for job in client.jobs(status="succeeded")],
+        "scores": [(document.id, document.score) for document in query.ranking],
+    }
+
+
+def run(section: str, environment: Mapping[str, str], folder: Path) -> None:
+    """Run a section's commands as somebody at a shell would."""
+    done = subprocess.run(
+        ["bash", "-c", commands(section)],
+        cwd=folder,
+        env={**os.environ, **environment, "BACKUP": str(folder / "backup")},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def commands(section: str) -> str:
+    """Return the commands of the page's beginning and of one of its sections."""
+    lines = PAGE.read_text().splitlines()
+    headings = [number for number, line in enumerate(lines, 1) if line.startswith("#")]
+    begin = next(number for number in headings if f"{{ #{section} }}" in lines[number - 1])
+    end = min(number for number in headings if number > begin)
+    first, *others = [block for block in blocks(PAGE) if block.language == "bash"]
+    found = [block.text for block in others if begin < block.line < end]
+    assert found, section
+    return "".join(["set -euo pipefail\n", first.text, *found])
+
+
+def _require(command: str, package: str) -> None:
+    if shutil.which(command) is None:
+        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
+            pytest.fail(f"{command} is not installed")
+        pytest.skip(f"{command} is not installed: apt-get install {package}")

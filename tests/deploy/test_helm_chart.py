@@ -1,0 +1,189 @@
+"""The Helm chart renders, by Helm's own library, to what Kubernetes accepts and the service understands."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import helm_python
+import pytest
+import yaml
+from kubernetes_validate import validate
+from kubernetes_validate.utils import all_versions
+
+from app import ApiSettings, create_app
+from rankery import __version__
+from tests.deploy.settings import settings_names
+
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "deploy" / "helm"
+Manifest = dict[str, Any]
+
+STORAGE = {"url": "s3://rankery/artifacts"}
+LEAST: Manifest = {"storage": STORAGE}
+EVERYTHING: Manifest = {
+    "image": {"repository": "registry.example.org/rankery", "tag": "1.2.3"},
+    "imagePullSecrets": [{"name": "registry"}],
+    "storage": {**STORAGE, "secret": "bucket", "region": "eu-central-1", "endpoint": "http://minio:9000"},
+    "environment": [{"name": "TZ", "value": "UTC"}],
+    "serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/rankery"}},
+    "api": {"autoscaling": {"enabled": True}, "podAnnotations": {"a": "b"}, "nodeSelector": {"disk": "fast"}},
+    "worker": {
+        "autoscaling": {"enabled": True},
+        "tolerations": [{"key": "training", "operator": "Exists"}],
+        "affinity": {"podAntiAffinity": {}},
+        "scratch": {
+            "ephemeral": {
+                "volumeClaimTemplate": {
+                    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "64Gi"}}}
+                }
+            }
+        },
+    },
+    "service": {"annotations": {"a": "b"}},
+    "ingress": {"enabled": True, "className": "nginx", "tlsSecret": "tls", "annotations": {"a": "b"}},
+    "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+}
+CASES = pytest.mark.parametrize("values", [LEAST, EVERYTHING], ids=["least", "everything"])
+
+
+def rendered(values: Manifest) -> dict[str, Manifest]:
+    """Return what Helm renders, by kind and name."""
+    with helm_python.Chart.load(CHART) as chart:
+        files = chart.render(values, name="ltr", namespace="search")
+    documents = [
+        document
+        for name, text in files.items()
+        if name.endswith(".yaml")
+        for document in yaml.safe_load_all(text)
+        if document is not None
+    ]
+    return {f"{document['kind']}/{document['metadata']['name']}": document for document in documents}
+
+
+def containers(manifests: dict[str, Manifest]) -> list[Manifest]:
+    """Return the containers of all deployments."""
+    return [
+        container
+        for name, manifest in manifests.items()
+        if name.startswith("Deployment/")
+        for container in manifest["spec"]["template"]["spec"]["containers"]
+    ]
+
+
+@CASES
+def test_helm_lint_finds_nothing(values: Manifest) -> None:
+    """As `helm lint --strict`; the recommended icon is no finding."""
+    report = helm_python.lint(CHART, values, strict=True)
+    assert report["errors"] == []
+    assert [found for found in report["messages"] if found["severity"] > 1] == []
+
+
+@CASES
+@pytest.mark.parametrize("version", all_versions())
+def test_kubernetes_accepts_every_manifest(values: Manifest, version: str) -> None:
+    """Each fits the schema of its kind, and has no field that the schema lacks."""
+    for manifest in rendered(values).values():
+        if not manifest["apiVersion"].startswith(
+            "monitoring.coreos.com/"
+        ):  # the operator's, not Kubernetes's
+            validate(manifest, version, strict=True)
+
+
+def test_a_value_that_is_missing_is_named() -> None:
+    """Without a bucket nothing is rendered."""
+    with pytest.raises(helm_python.HelmError, match=r"storage\.url is missing"):
+        rendered({})
+
+
+@CASES
+def test_every_environment_variable_is_read_by_a_process(values: Manifest) -> None:
+    """A misspelt variable would silently do nothing."""
+    for container in containers(rendered(values)):
+        named = {entry["name"] for entry in container["env"]}
+        assert {name for name in named if name.startswith("RANKERY_")} <= settings_names()
+        assert {"RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_STORAGE_URL"} <= named
+
+
+@CASES
+def test_no_secret_is_part_of_a_manifest(values: Manifest) -> None:
+    """Addresses with passwords come from secrets that the chart neither makes nor reads."""
+    manifests = rendered(values)
+    assert not any(name.startswith("Secret/") for name in manifests)
+    for container in containers(manifests):
+        entries = {entry["name"]: entry for entry in container["env"]}
+        for name in ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL"):
+            assert set(entries[name]) == {"name", "valueFrom"}
+
+
+@CASES
+def test_containers_run_without_privileges(values: Manifest) -> None:
+    """Not as root, on a root file system that is read only, and without any capability."""
+    manifests = rendered(values)
+    for name in ("Deployment/ltr-rankery-api", "Deployment/ltr-rankery-worker"):
+        pod = manifests[name]["spec"]["template"]["spec"]
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert f"USER {pod['securityContext']['runAsUser']}:" in (ROOT / "Dockerfile").read_text()
+        assert pod["automountServiceAccountToken"] is False
+        for container in pod["containers"]:
+            context = container["securityContext"]
+            assert context["readOnlyRootFilesystem"] is True
+            assert context["allowPrivilegeEscalation"] is False
+            assert context["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_probes_ask_for_paths_that_the_api_serves() -> None:
+    """Traffic depends on scoring alone, and a start on every part."""
+    (api,) = rendered(LEAST)["Deployment/ltr-rankery-api"]["spec"]["template"]["spec"]["containers"]
+    probes = {kind: api[f"{kind}Probe"]["httpGet"]["path"] for kind in ("startup", "readiness", "liveness")}
+    assert probes == {"startup": "/readyz", "readiness": "/readyz?for=scoring", "liveness": "/healthz"}
+    served = create_app(ApiSettings()).openapi()["paths"]
+    assert {path.partition("?")[0] for path in probes.values()} <= set(served)
+
+
+def test_selectors_find_the_pods() -> None:
+    """A service, a budget and a monitor select the labels that the pods have."""
+    manifests = rendered(EVERYTHING)
+    for component in ("api", "worker"):
+        deployment = manifests[f"Deployment/ltr-rankery-{component}"]
+        labels = deployment["spec"]["template"]["metadata"]["labels"].items()
+        assert deployment["spec"]["selector"]["matchLabels"].items() <= labels
+        budget = manifests[f"PodDisruptionBudget/ltr-rankery-{component}"]
+        assert budget["spec"]["selector"]["matchLabels"].items() <= labels
+        scaler = manifests[f"HorizontalPodAutoscaler/ltr-rankery-{component}"]
+        assert scaler["spec"]["scaleTargetRef"]["name"] == deployment["metadata"]["name"]
+        assert "replicas" not in deployment["spec"]
+    service = manifests["Service/ltr-rankery-api"]
+    pod = manifests["Deployment/ltr-rankery-api"]["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"].items() <= pod.items()
+    monitor = manifests["ServiceMonitor/ltr-rankery"]["spec"]["selector"]["matchLabels"]
+    assert monitor.items() <= service["metadata"]["labels"].items()
+
+
+def test_the_service_answers_to_its_names_in_the_cluster() -> None:
+    """Requests for other hosts are refused, so that the chart names those of the service and the ingress."""
+    (api,) = rendered(EVERYTHING)["Deployment/ltr-rankery-api"]["spec"]["template"]["spec"]["containers"]
+    hosts = next(entry["value"] for entry in api["env"] if entry["name"] == "RANKERY_ALLOWED_HOSTS")
+    assert hosts.split(",") == [
+        "ltr-rankery-api",
+        "ltr-rankery-api.search",
+        "ltr-rankery-api.search.svc",
+        "ltr-rankery-api.search.svc.cluster.local",
+        "ltr.example.org",
+    ]
+
+
+def test_the_chart_is_of_this_version() -> None:
+    """The image's tag follows from the chart's version of the application."""
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert chart["version"] == chart["appVersion"] == __version__
+
+
+def test_every_value_is_used() -> None:
+    """A value that no template reads would silently do nothing."""
+    templates = "".join(path.read_text() for path in (CHART / "templates").iterdir())
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    for name, value in values.items():
+        for inner in value if isinstance(value, dict) and name not in ("settings",) else ():
+            used = re.search(rf"\.{inner}\b", templates) or f"toYaml .root.Values.{name} " in templates
+            assert used, f"{name}.{inner}"
+        assert re.search(rf"Values\.{name}\b", templates), name
