@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from guide import catalogue, client_reference, command_reference, decisions, interface, palette
+from guide import catalogue, command_reference, decisions, interface, palette, python_reference
 from guide.pictures import PICTURES
 
 _WRITTEN = Path(__file__).parents[1] / "docs"
@@ -41,7 +41,7 @@ def _generated_files() -> dict[str, str]:
     """Return the pages and files that are made from the code, by their places in the guide."""
     return {
         **interface.pages(),
-        **client_reference.pages(),
+        **python_reference.pages(),
         **command_reference.pages(),
         **decisions.pages(),
         "stylesheets/palette.css": palette.stylesheet(),

@@ -1,12 +1,14 @@
-"""The reference of the Python client, from its docstrings."""
+"""The references of the Python client and the library, from their docstrings."""
 
 import inspect
 import re
-from collections.abc import Iterator
-from types import FunctionType
+from collections.abc import Iterator, Sequence
+from types import FunctionType, ModuleType
 from typing import Any
 
-import rankery
+import rankery.comparison
+import rankery.lightgbm
+import rankery.metrics
 from rankery import client, errors
 
 _RESOURCES = (
@@ -24,6 +26,15 @@ _LONG = 100
 # What notebooks and pydantic call.
 _FOR_DISPLAY = frozenset({"card", "model_post_init", "summary"})
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Example):$")
+_LIBRARY = """\
+# Python library
+
+Functions that compute in the process that calls them, without a service. They need the server's package,
+`pip install rankery-server`. Guides: [in LightGBM](../how-to/lightgbm.md),
+[in scikit-learn](../how-to/scikit-learn.md), [to measure and compare](../how-to/in-memory.md). Arguments
+that do not fit raise `rankery.errors.InvalidArgument`, a `ValueError`.
+
+"""
 _INTRODUCTION = """\
 # Python client
 
@@ -35,14 +46,47 @@ and fields that a newer service adds are ignored.
 
 
 def pages() -> dict[str, str]:
-    """Return the page."""
-    parts = [_INTRODUCTION, "".join(_class(rankery.Client)), *("".join(_class(cls)) for cls in _RESOURCES)]
-    return {"reference/client.md": "".join([*parts, "".join(_errors())])}
+    """Return the pages."""
+    of_client = [
+        _INTRODUCTION,
+        "".join(_class(rankery.Client)),
+        *("".join(_class(cls)) for cls in _RESOURCES),
+    ]
+    of_library = [
+        _LIBRARY,
+        *map(_function, _names(rankery.lightgbm, ("objective", "metric", "parameters"))),
+        "".join(_class(rankery.RankeryRanker)),
+        _function(("rankery.metrics.evaluate", rankery.metrics.evaluate)),
+        "".join(_class(rankery.metrics.Evaluation)),
+        _function(("rankery.compare", rankery.compare)),
+        "".join(_class(rankery.comparison.Comparison)),
+    ]
+    return {
+        "reference/client.md": "".join([*of_client, *_errors()]),
+        "reference/library.md": "".join(of_library),
+    }
+
+
+def _names(module: ModuleType, functions: Sequence[str]) -> list[tuple[str, Any]]:
+    return [(f"{module.__name__}.{name}", getattr(module, name)) for name in functions]
+
+
+def _function(named: tuple[str, Any]) -> str:
+    name, function = named
+    call = f"{name.rpartition('.')[2]}{_signature(function)}"
+    return f"## `{name}`\n\n```python\n{call}\n```\n\n{_prose(function)}\n\n"
 
 
 def _class(cls: type) -> Iterator[str]:
     yield f"## {cls.__name__}\n\n{_prose(cls)}\n\n"
-    if cls.__name__ in ("Dataset", "Job", "Model", "Evaluation", "Comparison", "Ranking"):
+    if cls in _RESOURCES and cls.__name__ in (
+        "Dataset",
+        "Job",
+        "Model",
+        "Evaluation",
+        "Comparison",
+        "Ranking",
+    ):
         yield f"Its fields are those of [{cls.__name__}]({_OBJECTS}#{cls.__name__.lower()}).\n\n"
     for name, member in _methods(cls):
         anchor = f"{cls.__name__}-{name}".lower().replace("_", "-")
@@ -56,7 +100,7 @@ def _methods(cls: type) -> Iterator[tuple[str, Any]]:
     """Walk what a class itself and the parts of the client that it is made of add, in their order."""
     seen = set()
     for base in (cls, *cls.__mro__[1:]):
-        if not base.__module__.startswith("rankery.client") or ".schemas" in base.__module__:
+        if not base.__module__.startswith("rankery.") or ".schemas" in base.__module__:
             continue
         for name, member in vars(base).items():
             public = isinstance(member, FunctionType | property) and not name.startswith("_")
@@ -82,7 +126,7 @@ def _signature(function: FunctionType) -> str:
 
 def _prose(thing: Any) -> str:
     """Return a docstring as Markdown: its sections as lists."""
-    lines = (inspect.getdoc(thing) or "").splitlines()
+    lines = _fenced((inspect.getdoc(thing) or "").splitlines())
     told: list[str] = []
     section = None
     for line in lines:
@@ -94,6 +138,14 @@ def _prose(thing: Any) -> str:
         else:
             told.append(line.removeprefix("    ") if section else line)
     return "\n".join(told).strip()
+
+
+def _fenced(lines: list[str]) -> list[str]:
+    """Fence an example that is written as a session of the interpreter, the last section."""
+    if ">>> " not in "".join(lines):
+        return lines
+    first = lines.index("Example:") + 1
+    return [*lines[:first], "    ```pycon", *lines[first:], "    ```"]
 
 
 def _item(found: re.Match[str]) -> str:
