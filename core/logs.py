@@ -1,7 +1,12 @@
 """One log format for every process: our own messages and the libraries' alike."""
 
+import io
+import logging
+import os
 import re
 import sys
+import threading
+from types import TracebackType
 from typing import Any, Literal, TextIO
 
 import structlog
@@ -38,6 +43,83 @@ _SECRETS = (
 )
 # What all of them have; most texts have none, and each search takes its time.
 _SUSPICIOUS = re.compile(r"(?i)://|rk_|bearer|basic|cookie|authorization|passw|secret")
+
+
+class LogHandler(logging.StreamHandler):  # type: ignore[type-arg] # generic in the stubs only
+    """The handler of a process, on its standard error."""
+
+    def __init__(self, log_format: LogFormat) -> None:
+        error = sys.stderr
+        super().__init__(error.original if isinstance(error, _LoggedLines) else error)
+        self.setFormatter(log_formatter(log_format, self.stream))
+
+
+def install_handler(level: str, log_format: LogFormat) -> None:
+    """Log everything of a level to standard error; replaces what an earlier call installed."""
+    root = logging.getLogger()
+    for handler in [handler for handler in root.handlers if isinstance(handler, LogHandler)]:
+        root.removeHandler(handler)
+    root.addHandler(LogHandler(log_format))
+    root.setLevel(level.upper())
+
+
+def capture_output() -> None:
+    """Log what is printed, warned of and raised, where `RANKERY_LOG_FORMAT` is `json`.
+
+    Call it as early as possible: whatever comes before is no JSON.
+    """
+    if os.environ.get("RANKERY_LOG_FORMAT") != "json" or isinstance(sys.stderr, _LoggedLines):
+        return
+    install_handler("info", "json")
+    logging.captureWarnings(True)
+    sys.excepthook = _log_exception
+    threading.excepthook = lambda raised: _log_exception(
+        raised.exc_type, raised.exc_value or raised.exc_type(), raised.exc_traceback
+    )
+    sys.stdout = _LoggedLines(sys.stdout, logging.getLogger("stdout"), logging.INFO)
+    sys.stderr = _LoggedLines(sys.stderr, logging.getLogger("stderr"), logging.WARNING)
+    # Celery writes past the others to these.
+    sys.__stdout__ = sys.__stderr__ = None  # type: ignore[misc] # as without a console
+
+
+def _log_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    logging.getLogger("rankery").critical("unhandled exception", exc_info=(kind, error, trace))
+
+
+class _LoggedLines(io.TextIOBase):
+    """A stream whose lines are log messages.
+
+    Args:
+        original: The stream in whose place it is.
+        logger: Where its lines are logged.
+        level: How.
+    """
+
+    encoding = "utf-8"
+
+    def __init__(self, original: TextIO, logger: logging.Logger, level: int) -> None:
+        self.original = original
+        self._logger = logger
+        self._level = level
+        self._begun = ""
+        self._logging = threading.local()
+
+    def writable(self) -> bool:
+        """Return whether it takes text, which it does."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Log the lines that the text completes."""
+        *lines, self._begun = (self._begun + text).split("\n")
+        # A handler that fails says so on standard error, which is here.
+        if not getattr(self._logging, "under_way", False):
+            self._logging.under_way = True
+            try:
+                for line in filter(str.strip, lines):
+                    self._logger.log(self._level, "%s", line)
+            finally:
+                self._logging.under_way = False
+        return len(text)
 
 
 def log_formatter(log_format: LogFormat, stream: TextIO = sys.stderr) -> structlog.stdlib.ProcessorFormatter:

@@ -34,6 +34,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         ProcessFailed: The database or the artifact store cannot be used.
     """
     require_server_package()
+    capture_output()
     _prepare_environment()
     require_key_beyond_loopback(host, data_dir)
     import uvicorn
@@ -41,11 +42,13 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     from app import create_app
     from app.dashboard.preparation import prepare
     from app.http.connections import server_options
+    from app.http.logs import configure_logging
     from app.http.low_priority import LOW_PRIORITY
     from app.settings import ApiSettings
 
     with _readable_settings():
         settings = ApiSettings(data_dir=data_dir.absolute(), host=host, port=port)
+    configure_logging(settings.log_level, settings.log_format)
     _check_store(settings)
     application = create_app(settings)
     prepare(application)
@@ -100,19 +103,29 @@ def run_worker(
         ProcessFailed: The database or the artifact store cannot be used.
     """
     require_server_package()
+    capture_output()
     _prepare_environment()
     from core.errors import RankeryError
     from worker import run
+    from worker.process.logs import configure_logging
     from worker.settings import WorkerSettings
 
     options = {"data_dir": data_dir.absolute(), "worker_concurrency": concurrency, "threads": threads}
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     with _readable_settings():
         settings = WorkerSettings(**given)
+    configure_logging(settings)
     try:
         run(settings, lane)
     except RankeryError as error:
         raise ProcessFailed(str(error)) from error
+
+
+def capture_output() -> None:
+    """Log what this process prints from now on, where its log is in JSON."""
+    from core import logs
+
+    logs.capture_output()
 
 
 def _prepare_environment() -> None:

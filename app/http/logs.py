@@ -2,7 +2,7 @@
 
 import logging
 
-from core.logs import LogFormat, log_formatter
+from core.logs import LogFormat, install_handler
 
 # alembic and botocore greet at every start; python_multipart warns of bodies that the client is told about.
 _CHATTY = ("alembic", "aiobotocore", "botocore", "python_multipart")
@@ -11,25 +11,12 @@ _CHATTY = ("alembic", "aiobotocore", "botocore", "python_multipart")
 def configure_logging(level: str, log_format: LogFormat) -> None:
     """Send every log record of the process to stderr in one format.
 
-    Runs when the application starts rather than when it is built, because uvicorn installs its own
-    handlers in between. Calling it again replaces what the earlier call installed.
+    Runs when the application starts, too, because uvicorn installs its own handlers after it is built.
     """
-    root = logging.getLogger()
-    for handler in [handler for handler in root.handlers if isinstance(handler, _Stderr)]:
-        root.removeHandler(handler)
-    root.addHandler(_Stderr(log_format))
-    root.setLevel(level.upper())
+    install_handler(level, log_format)
     _quiet_uvicorn()
     for name in _CHATTY:
         logging.getLogger(name).setLevel(logging.NOTSET if level == "debug" else logging.ERROR)
-
-
-class _Stderr(logging.StreamHandler):  # type: ignore[type-arg] # generic in the stubs only
-    """The handler that `configure_logging` owns, so that it can find its own again."""
-
-    def __init__(self, log_format: LogFormat) -> None:
-        super().__init__()
-        self.setFormatter(log_formatter(log_format, self.stream))
 
 
 def _quiet_uvicorn() -> None:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import BinaryIO, TypeVar, cast
 
 from core.errors import RankeryError
+from core.logs import capture_output
 from core.store import Store, StoreSettings
 from core.subprocesses import module_command, module_environment
 
@@ -136,6 +137,7 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 def main() -> None:
     """Serve the process that started this one."""
+    capture_output()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal, which is meant for the other one
     # Only now where somebody waits for the first piece of work, and for the imports with it.
     os.nice(_NICE - os.nice(0))

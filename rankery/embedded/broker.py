@@ -1,13 +1,19 @@
 """The embedded broker: a private Valkey on a loopback port, with a random password and nothing on disk."""
 
 import importlib.util
+import json
 import os
+import re
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 from rankery.errors import StackError
 
 _ON_PATH = ("valkey-server", "redis-server")
+# `41:M 05 Jan 2026 10:00:00.000 * Ready to accept connections tcp`
+_LINE = re.compile(r"\d+:[A-Z] [\w :.]+? (?P<level>[.\-*#]) (?P<message>.*)")
+_LEVELS = {".": "debug", "-": "debug", "*": "info", "#": "warning"}
 
 
 def find_broker() -> str:
@@ -54,6 +60,14 @@ def broker_configuration(port: int, password: str, folder: Path) -> str:
         "loglevel notice",
     )
     return "\n".join(lines) + "\n"
+
+
+def broker_line_as_json(line: str) -> str:
+    """Return a line of the broker's log as one of the service's log in JSON."""
+    found = _LINE.fullmatch(line)
+    event, level = (found["message"], _LEVELS[found["level"]]) if found else (line, "info")
+    timestamp = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    return json.dumps({"event": event, "level": level, "logger": "broker", "timestamp": timestamp})
 
 
 def _quoted(text: str) -> str:

@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 _POLL_SECONDS = 0.02
 # A killed process is gone within milliseconds; where nobody reaps orphans their remains are not waited for.
@@ -28,7 +30,10 @@ class ServiceProcess:
         name: What the user knows it as: `broker`, `api` or `worker`.
         log_path: The file that its output is appended to.
         popen: The process itself, leader of its own session and group.
-        command: What it was started with, not shown: nor are the environment and the standard input.
+        command: What it was started with, not shown: nor are the following.
+        environment: All of its variables.
+        standard_input: What it reads.
+        format_line: Returns what is logged of a line of its output; as it is where None.
     """
 
     name: str
@@ -37,6 +42,7 @@ class ServiceProcess:
     command: Sequence[str] = field(repr=False)
     environment: Mapping[str, str] = field(repr=False)
     standard_input: str = field(repr=False)
+    format_line: Callable[[str], str] | None = field(repr=False)
 
     @classmethod
     def start(
@@ -47,6 +53,7 @@ class ServiceProcess:
         log_path: Path,
         environment: Mapping[str, str],
         standard_input: str = "",
+        format_line: Callable[[str], str] | None = None,
     ) -> "ServiceProcess":
         """Start `command` so that it dies with this process and is not reached by the terminal's Ctrl-C."""
         tether = module_command("rankery.embedded.tether", str(os.getpid()))
@@ -55,16 +62,19 @@ class ServiceProcess:
             popen = subprocess.Popen(  # noqa: S603 - our own commands
                 [*tether, *command],
                 stdin=subprocess.PIPE,
-                stdout=log,
+                stdout=log if format_line is None else subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 env=dict(environment),
                 start_new_session=True,
             )
+        if format_line is not None:
+            arguments = (popen.stdout, log_path, format_line)
+            threading.Thread(target=_copy_lines, args=arguments, name=f"{name}-log", daemon=True).start()
         if popen.stdin is not None:
             with suppress(BrokenPipeError):
                 popen.stdin.write(standard_input.encode())
                 popen.stdin.close()
-        return cls(name, log_path, popen, command, environment, standard_input)
+        return cls(name, log_path, popen, command, environment, standard_input, format_line)
 
     def restarted(self) -> "ServiceProcess":
         """Start the same command again, after killing whatever is left of its group."""
@@ -75,6 +85,7 @@ class ServiceProcess:
             log_path=self.log_path,
             environment=self.environment,
             standard_input=self.standard_input,
+            format_line=self.format_line,
         )
 
     @property
@@ -119,3 +130,11 @@ class ServiceProcess:
                 return
             self.popen.poll()
             time.sleep(_POLL_SECONDS)
+
+
+def _copy_lines(output: IO[bytes], log_path: Path, format_line: Callable[[str], str]) -> None:
+    with output, log_path.open("ab", buffering=0) as log:
+        for line in output:
+            # The disk may be full; a process whose output nobody reads would stand still.
+            with suppress(OSError):
+                log.write(f"{format_line(line.decode(errors='replace').rstrip())}\n".encode())

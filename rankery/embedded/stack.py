@@ -10,7 +10,13 @@ from types import TracebackType
 
 import httpx
 
-from rankery.embedded.broker import broker_answers, broker_configuration, broker_url, find_broker
+from rankery.embedded.broker import (
+    broker_answers,
+    broker_configuration,
+    broker_line_as_json,
+    broker_url,
+    find_broker,
+)
 from rankery.embedded.lock import DataFolderLock
 from rankery.embedded.ports import claim_port, free_port, reachable_host
 from rankery.embedded.process import ServiceProcess, module_command
@@ -168,16 +174,25 @@ class EmbeddedStack:
         self._broker_url = broker_url(port, password)
         # Not the data folder: a dump left there by another version could not be read.
         configuration = broker_configuration(port, password, self._temporary_folder)
-        self._start("broker", [find_broker(), "-"], configuration)
+        is_json = self._environment().get("RANKERY_LOG_FORMAT") == "json"
+        format_line = broker_line_as_json if is_json else None
+        self._start("broker", [find_broker(), "-"], configuration, format_line)
         self._wait("broker", lambda: broker_answers(self._broker_url), BROKER_START_SECONDS)
 
-    def _start(self, name: str, command: list[str], standard_input: str = "") -> None:
+    def _start(
+        self,
+        name: str,
+        command: list[str],
+        standard_input: str = "",
+        format_line: Callable[[str], str] | None = None,
+    ) -> None:
         process = ServiceProcess.start(
             name,
             command,
             log_path=self.data_dir / "logs" / f"{name}.log",
             environment=self._environment(),
             standard_input=standard_input,
+            format_line=format_line,
         )
         self._processes.append(process)
 

@@ -3,6 +3,8 @@
 import io
 import json
 import logging
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
@@ -48,6 +50,47 @@ def logged() -> Iterator[Logged]:
     yield make
     logger.handlers = []
     structlog.reset_defaults()
+
+
+# What else than log messages leaves a process: by libraries, by Python itself, and by an error.
+SPEAKS = """
+import os, sys, threading, warnings
+from core.logs import capture_output
+capture_output()
+print("printed\\nin two lines")
+sys.stderr.write("written")
+sys.stderr.write(" in parts\\n")
+warnings.warn("warned of")
+import lightgbm
+import numpy as np
+lightgbm.train({"no_such": 1}, lightgbm.Dataset(np.eye(9), np.arange(9)), 1)
+thread = threading.Thread(target=lambda: 1 / 0)
+thread.start()
+thread.join()
+raise ValueError("raised")
+"""
+
+
+@pytest.mark.long
+def test_nothing_but_json_leaves_a_process() -> None:
+    """What is printed, warned of or raised is a message, and a traceback is within one."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", SPEAKS],
+        env=os.environ | {"RANKERY_LOG_FORMAT": "json"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    assert all({"event", "level", "logger", "timestamp"} <= line.keys() for line in lines)
+    said = {line["event"]: line for line in lines}
+    assert said["printed"]["logger"] == said["in two lines"]["logger"] == "stdout"
+    assert said["written in parts"]["level"] == "warning"
+    assert any("UserWarning: warned of" in event for event in said)
+    assert any(event.startswith("[LightGBM]") for event in said)
+    raised = [line["exception"] for line in lines if line["event"] == "unhandled exception"]
+    assert "ZeroDivisionError" in raised[0]
+    assert "ValueError: raised" in raised[1]
 
 
 @pytest.mark.parametrize("line_break", BREAKS)

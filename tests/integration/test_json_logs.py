@@ -1,0 +1,41 @@
+"""The lines of a service whose log is in JSON."""
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankery.client import Client
+from rankery.errors import JobFailed
+from tests.integration.services import Service
+
+pytestmark = pytest.mark.long
+
+ENVIRONMENT = {"RANKERY_LOG_FORMAT": "json"}
+
+
+def test_every_line_is_json(serve: Callable[..., Service], tmp_path: Path) -> None:
+    """Those of the terminal, of the API, of the worker, of Celery and of the broker, from start to end."""
+    service = serve(tmp_path / "data", **ENVIRONMENT)
+    broken = tmp_path / "broken.txt"
+    broken.write_text("2 qid:1 1:oops\n")
+    with Client(service.started()) as client:
+        client.synthetic_dataset(10, seed=1).wait(timeout_seconds=200)
+        with pytest.raises(JobFailed):
+            client.upload_dataset(broken).wait(timeout_seconds=100)
+    assert service.end(signal.SIGTERM)[0] == 0
+    logs = {path.stem: path.read_text().splitlines() for path in (tmp_path / "data" / "logs").iterdir()}
+    assert logs.keys() == {"broker", "api", "worker"}
+    events = {part: [_event(line) for line in lines] for part, lines in logs.items()}
+    assert any("Ready to accept connections" in event["event"] for event in events["broker"])
+    said = [_event(line)["event"] for line in service.lines]
+    assert said[-1] == "rankery: stopping"
+
+
+def _event(line: str) -> dict[str, Any]:
+    event: dict[str, Any] = json.loads(line)
+    assert {"event", "level", "logger", "timestamp"} <= event.keys()
+    return event
