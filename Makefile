@@ -65,7 +65,7 @@ test-servers: develop ## run all tests that have a store on PostgreSQL with S3, 
 
 .PHONY: test-kill
 test-kill: develop ## kill the service at ten random moments; nothing may be left or lost
-	RANKERY_KILLS=10 $(BIN)/pytest tests/integration/test_kill.py
+	RANKERY_TEST_KILLS=10 $(BIN)/pytest tests/integration/test_kill.py
 
 .PHONY: test-faults
 test-faults: develop ## FAULTS_JOBS= jobs under kills, flushes, restarts, a full disk and an absent store, with a table

@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,8 @@ _OPEN_REQUESTS_SECONDS = 5
 # Commands and tests that bring their own service are mostly done by then.
 _EXPORTS_AFTER_SECONDS = 30.0
 _SWITCH_SECONDS = 0.0005  # a tenth of Python's own
+_PREFIX, _TEST_PREFIX = "RANKERY_", "RANKERY_TEST_"
+_CLIENT_VARIABLES = ("api_key", "url")
 
 
 def run_api(host: str, port: int, data_dir: Path) -> None:
@@ -49,6 +51,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     with _readable_settings():
         settings = ApiSettings(data_dir=data_dir.absolute(), host=host, port=port)
     configure_logging(settings.log_level, settings.log_format)
+    _warn_of_unknown_variables()
     _check_store(settings)
     application = create_app(settings)
     prepare(application)
@@ -115,6 +118,7 @@ def run_worker(
     with _readable_settings():
         settings = WorkerSettings(**given)
     configure_logging(settings)
+    _warn_of_unknown_variables()
     try:
         run(settings, lane)
     except RankeryError as error:
@@ -126,6 +130,29 @@ def capture_output() -> None:
     from core import logs
 
     logs.capture_output()
+
+
+def unknown_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the `RANKERY_…` variables that nothing reads, each with a hint."""
+    from app.settings import ApiSettings
+    from core.suggestions import did_you_mean
+    from worker.settings import WorkerSettings
+
+    fields = {*ApiSettings.model_fields, *WorkerSettings.model_fields, *_CLIENT_VARIABLES}
+    known = {name.upper(): f"{_PREFIX}{name.upper()}" for name in fields}
+    read = {*known.values(), *(name for name in environment if name.startswith(_TEST_PREFIX))}
+    return {
+        name: did_you_mean(name.upper().removeprefix(_PREFIX), known) or "the guide lists all settings"
+        for name in sorted(environment)
+        if name.upper().startswith(_PREFIX) and name.upper() not in read
+    }
+
+
+def _warn_of_unknown_variables() -> None:
+    import structlog
+
+    for name, hint in unknown_variables().items():
+        structlog.stdlib.get_logger(__name__).warning("setting.unknown", variable=name, hint=hint)
 
 
 def _prepare_environment() -> None:

@@ -28,12 +28,14 @@ def serve(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAU
     from rankery.embedded.serve import serve as run
     from rankery.embedded.stack import EmbeddedStack
     from rankery.keys import require_key_beyond_loopback
-    from rankery.processes import capture_output
+    from rankery.processes import capture_output, unknown_variables
     from rankery.server_package import require_server_package
 
     require_server_package()
     capture_output()
     require_key_beyond_loopback(host, data_dir)
+    for name, hint in unknown_variables().items():
+        say(f"{name} is no setting: {hint}")
     run(EmbeddedStack(data_dir, host, port), lambda line: say(line, err=False))
 
 

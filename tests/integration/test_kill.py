@@ -16,7 +16,7 @@ from tests.integration.processes import wait_until_none
 from tests.integration.requests import train_job
 from tests.integration.services import Service
 
-KILLS = int(os.environ.get("RANKERY_KILLS", "1"))
+KILLS = int(os.environ.get("RANKERY_TEST_KILLS", "1"))
 LATEST_SECONDS = 14.0
 LIMIT_SECONDS = 150.0
 ITERATIONS = 120
