@@ -10,7 +10,7 @@ from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import MetricSummary
 from rankery.errors import InvalidArgument
 from rankery.invalid_arguments import invalid_arguments
-from rankery.query_groups import group_documents
+from rankery.query_groups import QueryGroups, group_by_ids
 from rankery.server_package import require_server_package
 
 if TYPE_CHECKING:
@@ -103,18 +103,18 @@ def evaluate(
     from core.metrics import conventions, metric_name
 
     ranked = _numbers("scores", scores)
-    groups = group_documents(query_ids, len(ranked))
+    groups = group_by_ids(query_ids, len(ranked))
     judged = _numbers("labels", labels, len(ranked))
     with invalid_arguments():
         names = list(dict.fromkeys(map(metric_name, metrics)))
         judgments = RankingDataset.from_arrays(
             np.empty((len(ranked), 0)),
-            judged[groups.order],
+            groups.gather(judged),
             groups.boundaries,
             query_ids=groups.query_ids,
-            document_ids=None if document_ids is None else _texts(document_ids, groups.order),
+            document_ids=None if document_ids is None else _texts(document_ids, groups),
         )
-        found = measured(ranked[groups.order], judgments, names, conventions(contract), seed=seed)
+        found = measured(groups.gather(ranked), judgments, names, conventions(contract), seed=seed)
     summaries = {name: MetricSummary.model_validate(one) for name, one in found.as_json().items()}
     return Evaluation(groups.query_ids, found.per_query, summaries)
 
@@ -132,10 +132,10 @@ def _numbers(argument: str, values: Any, length: int | None = None) -> "Float64A
     return numbers
 
 
-def _texts(document_ids: Any, order: Any) -> list[str]:
+def _texts(document_ids: Any, groups: QueryGroups) -> list[str]:
     import numpy as np
 
-    names = np.asarray(document_ids)
-    if names.shape != order.shape:
-        raise InvalidArgument(f"document_ids: is of shape {names.shape}; there are {len(order):,} documents")
-    return [str(name) for name in names[order].tolist()]
+    names, n_documents = np.asarray(document_ids), int(groups.boundaries[-1])
+    if names.shape != (n_documents,):
+        raise InvalidArgument(f"document_ids: is of shape {names.shape}; there are {n_documents:,} documents")
+    return [str(name) for name in groups.gather(names).tolist()]

@@ -1,4 +1,4 @@
-"""Documents gathered into queries by the query id of each."""
+"""Documents gathered into queries, by the sizes of queries or by the query of each document."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Any
 from rankery.errors import InvalidArgument
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from core.types import Int64Array
+
+_SIZES = "the number of documents of each query, in order"
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,31 +18,37 @@ class QueryGroups:
     """Documents by query.
 
     Attributes:
-        query_ids: In the order in which they first appear, as texts.
+        query_ids: As texts, in the order in which they first appear.
         boundaries: (n_queries + 1,) offsets of the queries in the order of documents below.
-        order: (n_documents,) rows of the documents by query, in input order within each.
+        order: (n_documents,) rows by query, in input order within each; None where they stand so already.
     """
 
     query_ids: tuple[str, ...]
     boundaries: "Int64Array"
-    order: "Int64Array"
+    order: "Int64Array | None" = None
 
-    @classmethod
-    def of_sizes(cls, sizes: "Int64Array") -> "QueryGroups":
-        """Number queries whose documents stand together, from 1.
-
-        Args:
-            sizes: (n_queries,) documents of each.
-        """
-        import numpy as np
-
-        boundaries = np.concatenate(([0], np.cumsum(sizes)))
-        return cls(
-            tuple(str(number) for number in range(1, len(sizes) + 1)), boundaries, np.arange(boundaries[-1])
-        )
+    def gather(self, values: "NDArray[Any]") -> "NDArray[Any]":
+        """Return values of documents, in input order, by query."""
+        return values if self.order is None else values[self.order]
 
 
-def group_documents(query_ids: Any, n_documents: int, argument: str = "query_ids") -> QueryGroups:
+def group_by_sizes(group: Any, n_documents: int) -> QueryGroups:
+    """Cut documents that stand together into queries, numbered from 1.
+
+    Args:
+        group: (n_queries,) documents of each query, as LightGBM takes them.
+        n_documents: How many there are.
+
+    Raises:
+        InvalidArgument: As for `query_sizes`.
+    """
+    import numpy as np
+
+    boundaries = np.concatenate(([0], np.cumsum(query_sizes(group, n_documents))))
+    return QueryGroups(tuple(str(number) for number in range(1, len(boundaries))), boundaries)
+
+
+def group_by_ids(query_ids: Any, n_documents: int, argument: str = "query_ids") -> QueryGroups:
     """Gather documents by query; those of a query need not stand together.
 
     Args:
@@ -65,5 +75,33 @@ def group_documents(query_ids: Any, n_documents: int, argument: str = "query_ids
         )
     starts: Int64Array = np.flatnonzero(np.concatenate(([True], given[1:] != given[:-1])))
     found = group_rows([str(one) for one in given[starts].tolist()], starts, n_documents)
-    order = np.arange(n_documents) if found.order is None else found.order
-    return QueryGroups(found.query_ids, found.query_boundaries, order)
+    return QueryGroups(found.query_ids, found.query_boundaries, found.order)
+
+
+def query_sizes(group: Any, n_documents: int) -> "Int64Array":
+    """Return the documents of each query, (n_queries,).
+
+    Args:
+        group: As LightGBM takes it.
+        n_documents: The documents in all.
+
+    Raises:
+        InvalidArgument: It is missing, or its numbers are no sizes of these documents' queries.
+    """
+    import numpy as np
+
+    if group is None:
+        raise InvalidArgument(f"group is missing: {_SIZES}, as in lightgbm.Dataset(X, y, group=[12, 7])")
+    sizes = np.asarray(group)
+    if sizes.ndim != 1 or not len(sizes) or not np.issubdtype(sizes.dtype, np.integer):
+        raise InvalidArgument(f"group must be whole numbers: {_SIZES}")
+    if empty := np.flatnonzero(sizes < 1).tolist():
+        raise InvalidArgument(
+            f"group holds {sizes[empty[0]]} for query {empty[0]}, counted from 0; each query has a document"
+        )
+    if (total := int(sizes.sum())) != n_documents:
+        raise InvalidArgument(
+            f"group is {_SIZES}: these {len(sizes):,} add up to {total:,}, and there are {n_documents:,}"
+            " documents" + (", so they look like a query id a document" if len(sizes) == n_documents else "")
+        )
+    return sizes.astype(np.int64)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rankery.errors import InvalidArgument, PackageMissing
 from rankery.invalid_arguments import invalid_arguments
-from rankery.lightgbm.judged_queries import query_sizes
-from rankery.query_groups import QueryGroups, group_documents
+from rankery.query_groups import QueryGroups, group_by_ids, group_by_sizes
 from rankery.server_package import require_server_package
 
 try:
@@ -67,7 +66,7 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
         contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
         early_stopping_rounds: Iterations without improvement on `eval_set` that end the training.
         seed: Seed of every random choice.
-        n_jobs: Threads; all available processors when None.
+        n_jobs: Threads; all available processors when None or below 1.
 
     Attributes:
         model_text_: The model in LightGBM's text form, as the service stores it.
@@ -262,12 +261,12 @@ class RankeryRanker(BaseEstimator):  # type: ignore[misc]
         found = given.of(len(labels))
         names = getattr(self, "feature_names_in_", None)
         return RankingDataset.from_arrays(
-            features[found.order],
-            labels[found.order],
+            found.gather(features),
+            found.gather(labels),
             found.boundaries,
             query_ids=found.query_ids,
             feature_names=None if names is None else list(names),
-            document_weights=None if weights is None else _weights(weights, len(labels))[found.order],
+            document_weights=None if weights is None else found.gather(_weights(weights, len(labels))),
         )
 
     def _validation(self, eval_set: Any, eval_group: Any, eval_groups: Any) -> "RankingDataset | None":
@@ -333,8 +332,8 @@ class _Groups:
                 " cross-validation passes groups on after sklearn.set_config(enable_metadata_routing=True)"
             )
         if self.ids is not None:
-            return group_documents(self.ids, n_documents, groups)
-        return QueryGroups.of_sizes(query_sizes(self.sizes, n_documents))
+            return group_by_ids(self.ids, n_documents, groups)
+        return group_by_sizes(self.sizes, n_documents)
 
 
 def _weights(given: Any, n_documents: int) -> "Float64Array":

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankery.errors import InvalidArgument
+from rankery.query_groups import query_sizes
 
 if TYPE_CHECKING:
     from core.types import Float64Array, FloatArray, Int64Array
-
-_SIZES = "the number of documents of each query, in order"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +83,9 @@ class LightGBMCall:
                     "position of the Dataset is for LightGBM's own lambdarank; leave it out"
                 )
             queries = _queries(second.get_label(), second.get_weight(), second.get_group())
-            return cls(first, queries, second)
-        return cls(second, _queries(first, weight, group))
+            return cls(_scores(first, queries), queries, second)
+        queries = _queries(first, weight, group)
+        return cls(_scores(second, queries), queries)
 
     def check_whole_queries(self) -> None:
         """Refuse parts of queries, into which `lightgbm.cv` cuts data by default.
@@ -125,30 +125,12 @@ def _queries(labels: Any, weights: Any, group: Any) -> JudgedQueries:
     )
 
 
-def query_sizes(group: Any, n_documents: int) -> "Int64Array":
-    """Return the documents of each query, (n_queries,).
-
-    Args:
-        group: As LightGBM takes it.
-        n_documents: The documents in all.
-
-    Raises:
-        InvalidArgument: It is missing, or its numbers are no sizes of these documents' queries.
-    """
+def _scores(given: Any, queries: JudgedQueries) -> "Float64Array":
     import numpy as np
 
-    if group is None:
-        raise InvalidArgument(f"group is missing: {_SIZES}, as in lightgbm.Dataset(X, y, group=[12, 7])")
-    sizes = np.asarray(group)
-    if sizes.ndim != 1 or not len(sizes) or not np.issubdtype(sizes.dtype, np.integer):
-        raise InvalidArgument(f"group must be whole numbers: {_SIZES}")
-    if empty := np.flatnonzero(sizes < 1).tolist():
+    scores: Float64Array = np.asarray(given)  # the same array where it is one: it identifies the booster
+    if scores.shape != queries.labels.shape:
         raise InvalidArgument(
-            f"group holds {sizes[empty[0]]} for query {empty[0]}, counted from 0; each query has a document"
+            f"scores are of shape {scores.shape}, but labels of shape {queries.labels.shape}: one a document"
         )
-    if (total := int(sizes.sum())) != n_documents:
-        raise InvalidArgument(
-            f"group is {_SIZES}: these {len(sizes):,} add up to {total:,}, and there are {n_documents:,}"
-            " documents" + (", so they look like a query id a document" if len(sizes) == n_documents else "")
-        )
-    return sizes.astype(np.int64)
+    return scores

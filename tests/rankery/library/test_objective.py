@@ -219,6 +219,16 @@ def test_query_ids_in_the_place_of_sizes_are_recognised() -> None:
         rankery.lightgbm.objective("lambdarank")(np.ones(4), np.zeros(4), None, np.array([1, 1, 2, 2]))
 
 
+def test_scores_that_do_not_fit_are_refused() -> None:
+    """Those of several classes, say; lists serve as arrays do."""
+    objective = rankery.lightgbm.objective("xe-ndcg")
+    with pytest.raises(InvalidArgument, match="scores are of shape"):
+        objective(np.ones(2), np.zeros((2, 3)), None, np.array([2]))
+    gradient, hessian = objective([1.0, 0.0], [0.0, 0.0], None, [2])
+    assert gradient[0] < 0.0 < gradient[1]
+    assert len(hessian) == 2
+
+
 def test_positions_are_refused(judged: Judged) -> None:
     """Only LightGBM's own objective knows them."""
     with pytest.raises(InvalidArgument, match="position"):
