@@ -164,6 +164,10 @@ dist: develop ## build the wheels and source archives of rankery and rankery-ser
 	$(BIN)/uv build --quiet --all-packages --no-build-isolation --out-dir dist
 	$(BIN)/twine check --strict dist/*
 
+.PHONY: test-wheel
+test-wheel: dist ## install both wheels where folders core/ and app/ are in the way; run the demo and TESTS= (the client's)
+	$(BIN)/python -m tests.wheels --python $(PYTHON) $(TESTS)
+
 .PHONY: check-platforms
 check-platforms: develop ## resolve the lock with wheels only for Python 3.11 to 3.14 on Linux and macOS
 	$(BIN)/python -m tools.check_platforms
@@ -188,5 +192,5 @@ LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --
 
 .PHONY: clean
 clean: ## remove the environment and caches
-	rm -rf .venv .venv-mlserver .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info build dist app/guide/site $(GENERATED)
+	rm -rf .venv .venv-mlserver .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info server/*.egg-info build server/build dist app/guide/site $(GENERATED)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

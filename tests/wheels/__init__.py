@@ -1,0 +1,1 @@
+"""The wheels as their users install them."""
