@@ -16,7 +16,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _SERVICE_NAME = "OTEL_SERVICE_NAME"
 # A receiver that hangs must not keep a process from ending.
-_SHUTDOWN_SECONDS = 2.0
+_SHUTDOWN_SECONDS = 1.0
 _W3C = TraceContextTextMapPropagator()
 _LOG = structlog.stdlib.get_logger(__name__)
 

@@ -26,7 +26,7 @@ class StoreSettings(BaseSettings):
         storage_url: Any URL that fsspec knows, `file://…` or `s3://bucket/prefix`; a folder in `data_dir`
             if unset. Credentials, region and endpoint of S3 are read where every AWS library reads them.
         storage_patience_seconds: How long a storage on the network that fails is asked again.
-        broker_url: The Redis that carries wake-up messages.
+        broker_url: The Valkey or Redis that carries wake-up messages.
     """
 
     model_config = SettingsConfigDict(env_prefix="RANKERY_", env_ignore_empty=True, extra="ignore")
@@ -45,4 +45,6 @@ class StoreSettings(BaseSettings):
     storage_patience_seconds: float = Field(
         default=5.0, ge=0, description="How long an artifact storage on the network that fails is asked again"
     )
-    broker_url: str = Field(default=DEFAULT_BROKER_URL, description="Redis that carries wake-up messages")
+    broker_url: str = Field(
+        default=DEFAULT_BROKER_URL, description="Valkey or Redis that carries wake-up messages"
+    )

@@ -40,7 +40,7 @@ def serve(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAU
 
 
 def api(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAULT_DATA_DIR) -> None:
-    """Run the API and the dashboard alone; needs a Redis at RANKERY_BROKER_URL.
+    """Run the API and the dashboard alone; needs a Valkey or Redis at RANKERY_BROKER_URL.
 
     The database and the artifact store are RANKERY_DATABASE_URL and RANKERY_STORAGE_URL, both inside the
     data folder unless set.
