@@ -79,9 +79,9 @@ def test_helm_lint_finds_nothing(values: Manifest) -> None:
 
 
 @CASES
-@pytest.mark.parametrize("version", all_versions())
+@pytest.mark.parametrize("version", [all_versions()[0], all_versions()[-1]])
 def test_kubernetes_accepts_every_manifest(values: Manifest, version: str) -> None:
-    """Each fits the schema of its kind, and has no field that the schema lacks."""
+    """Each fits the schema of its kind, in the oldest version and the newest, and has no other field."""
     for manifest in rendered(values).values():
         if not manifest["apiVersion"].startswith(
             "monitoring.coreos.com/"
