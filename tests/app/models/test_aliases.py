@@ -119,6 +119,12 @@ def test_what_passes_by_a_gate(client: TestClient, web: list[Model], gated: str)
     assert client.post(f"{CHAMPION}/rollback").json()["version"] == 2
 
 
+def test_a_gate_stores_ir_measures_names_as_ours(client: TestClient, gated: str) -> None:
+    """So that it shows what comparisons show."""
+    asked = {**GATE, "metric": "nDCG@5", "dataset_id": gated}
+    assert client.put(f"{CHAMPION}/gate", json=asked).json()["metric"] == "ndcg@5"
+
+
 def test_a_gate_is_shown_as_it_judges(client: TestClient, gated: str) -> None:
     """Its contract spelled out, its defaults filled in; it holds its dataset until it goes."""
     gate = client.get(f"{CHAMPION}/gate").json()
