@@ -15,7 +15,7 @@ PAGES = (
     "how-to/troubleshooting/",
     "reference/http/jobs/",
     "reference/client/",
-    "reference/commands/",
+    "reference/commands/jobs/",
     "architecture/",
     "adr/",
 )
