@@ -95,6 +95,21 @@ def test_a_value_that_is_missing_is_named() -> None:
         rendered({})
 
 
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"workers": {"replicas": 2}}, "workers"),
+        ({"worker": {"replica": 2}}, "replica"),
+        ({"api": {"replicas": "two"}}, "/api/replicas"),
+        ({"settings": {"THREADS": "2"}}, "THREADS"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_its_name(wrong: Manifest, named: str) -> None:
+    """A misspelt value would silently do nothing."""
+    with pytest.raises(helm_python.HelmError, match=named), helm_python.Chart.load(CHART) as chart:
+        chart.validate_schema({**LEAST, **wrong})
+
+
 @CASES
 def test_every_environment_variable_is_read_by_a_process(values: Manifest) -> None:
     """A misspelt variable would silently do nothing."""
@@ -170,6 +185,22 @@ def test_the_service_answers_to_its_names_in_the_cluster() -> None:
         "ltr-rankery-api.search.svc.cluster.local",
         "ltr.example.org",
     ]
+
+
+def test_settings_stay_as_they_are_written() -> None:
+    """Whole numbers without an exponent, which no process reads as a number of bytes."""
+    written = {
+        "RANKERY_MAX_UPLOAD_BYTES": ("34359738368", "34359738368"),
+        "RANKERY_THREADS": ("2", "2"),
+        "RANKERY_CANCEL_GRACE_SECONDS": ("0.6", "0.6"),
+        "RANKERY_LOG_LEVEL": ("debug", "debug"),
+        "RANKERY_ATTEMPTS": ('"3"', "3"),
+    }
+    lines = "".join(f"  {name}: {value}\n" for name, (value, _) in written.items())
+    values = helm_python.values_from_yaml(f"settings:\n{lines}")
+    for container in containers(rendered({**LEAST, **values})):
+        given = {entry["name"]: entry.get("value") for entry in container["env"]}
+        assert {name: given[name] for name in written} == {name: read for name, (_, read) in written.items()}
 
 
 def test_the_chart_is_of_this_version() -> None:

@@ -106,7 +106,9 @@ env:
   - {name: AWS_ENDPOINT_URL, value: {{ . | quote }}}
   {{- end }}
   {{- range $name, $value := .root.Values.settings }}
-  - {name: {{ $name }}, value: {{ $value | quote }}}
+  {{- /* Helm reads numbers as floats, and would write large ones as 3.4e+10. */}}
+  {{- $whole := and (kindIs "float64" $value) (eq (floor $value) $value) }}
+  - {name: {{ $name }}, value: {{ $whole | ternary (printf "%.0f" $value) (toString $value) | quote }}}
   {{- end }}
   {{- with .root.Values.environment }}
   {{- toYaml . | nindent 2 }}
