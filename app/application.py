@@ -29,7 +29,6 @@ from app.http.caching import ResponseCache
 from app.http.expensive_reads import ExpensiveReads
 from app.http.header_limits import HeaderLimits
 from app.http.logs import configure_logging
-from app.http.probes import Probe
 from app.http.request_metrics import RequestMetrics
 from app.http.security_headers import SecurityHeaders
 from app.jobs import routes as jobs
@@ -37,21 +36,20 @@ from app.models import alias_routes, export_routes, inspection_routes
 from app.models import routes as models
 from app.monitoring import routes as monitoring
 from app.monitoring.metrics import Metrics
+from app.monitoring.readiness import Readiness
 from app.scoring import inference_routes as inference
 from app.scoring import routes as scoring
 from app.scoring.explanations import Explanations, ModelTexts
+from app.scoring.kernels import ScoringKernels
 from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
 from app.services import Services
 from app.settings import ApiSettings
-from core.json_values.warm_up import warm_up as warm_up_json_values
-from core.scoring.warm_up import warm_up as warm_up_scoring
 from core.store import Store, WakeUps
 from core.telemetry import start_tracing
 
 # Whoever sent a request waits for it, and it occupies a thread meanwhile.
 LOCK_SECONDS = 5
-MOST_DAMAGED_NAMED = 20
 
 # Paths are compared in this order, and the first ones are asked for most.
 _ROUTERS = (
@@ -98,21 +96,16 @@ def create_app(settings: ApiSettings) -> FastAPI:
             settings.score_log_share,
             settings.score_log_bytes,
         )
-        served = ServedModels(store, settings.model_cache_bytes)
+        kernels = ScoringKernels()
+        served = ServedModels(store, settings.model_cache_bytes, kernels)
         try:
             await run_in_threadpool(store.migrate)
             await run_in_threadpool(wake_ups.warm_up)
-            await run_in_threadpool(warm_up_json_values)
-            await run_in_threadpool(warm_up_scoring, datasets=False)
+            await run_in_threadpool(kernels.start)
             texts = ModelTexts(store)
             authenticator = Authenticator(ApiKeyCache(store), settings.wrong_keys_per_minute)
             await refuse_open_network(settings.host, authenticator)
             metrics = Metrics(store, served, _version())
-            parts = {
-                "database": Probe(store.fault),
-                "storage": Probe(store.artifacts.fault),
-                "broker": Probe(wake_ups.fault),
-            }
             application.state.services = Services(
                 settings=settings,
                 store=store,
@@ -125,11 +118,11 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 expensive=ExpensiveReads(settings.expensive_reads_per_caller),
                 authenticator=authenticator,
                 metrics=metrics,
-                parts=parts,
-                damage=Probe(lambda: _damaged_artifacts(store)),
+                readiness=Readiness(store, wake_ups, kernels, served),
             )
             yield
         finally:
+            await run_in_threadpool(kernels.close)
             await served.close()
             samples.close()
             wake_ups.close()
@@ -176,11 +169,6 @@ def create_app(settings: ApiSettings) -> FastAPI:
 def _is_untraced(scope: MutableMapping[str, Any]) -> bool:
     """Return whether a request is of a page or its files, or of what monitors ask every few seconds."""
     return not scope["path"].startswith(("/v1/", "/v2/"))
-
-
-def _damaged_artifacts(store: Store) -> list[str]:
-    with store.read() as tx:
-        return tx.digests.damaged(MOST_DAMAGED_NAMED)
 
 
 def _version() -> str:

@@ -1,6 +1,5 @@
 """The services that routes share, created at startup."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,8 +10,8 @@ from app.auth.authenticator import Authenticator
 from app.http.caching import ResponseCache
 from app.http.caller import caller_of
 from app.http.expensive_reads import CallersReads, ExpensiveReads
-from app.http.probes import Probe, faults_of
 from app.monitoring.metrics import Metrics
+from app.monitoring.readiness import Readiness
 from app.scoring.explanations import Explanations, ModelTexts
 from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
@@ -39,8 +38,7 @@ class Services:
         expensive: Reads that take seconds of work.
         doorkeeper: Tells callers by their keys.
         metrics: What Prometheus is told.
-        parts: What the service needs, and how to ask each whether something is wrong with it.
-        damage: Lists the keys of artifacts that were found damaged.
+        readiness: Checks what the service needs.
     """
 
     settings: ApiSettings
@@ -54,12 +52,7 @@ class Services:
     expensive: ExpensiveReads
     authenticator: Authenticator
     metrics: Metrics
-    parts: Mapping[str, Probe[str | None]]
-    damage: Probe[list[str]]
-
-    async def faults(self) -> dict[str, str | None]:
-        """Ask all parts at once for their faults, None for a part that works."""
-        return await faults_of(self.parts)
+    readiness: Readiness
 
     def submitted(self, job: Job) -> None:
         """Log a committed job and wake a worker for it."""

@@ -106,9 +106,9 @@ def _report_memory(console: Console, path: Path, threads: int) -> None:
 
 
 def _memory(path: Path, threads: int) -> dict[str, int]:
-    from core.data.warm_up import warm_up
+    from core.data.warm_up import letor
 
-    warm_up()
+    letor()
     before = memory_bytes("self", "VmRSS")
     dataset = read_dataset(path, "letor", threads=threads)
     return {"peak": memory_bytes("self", "VmHWM") - before, "matrix": dataset.features.nbytes}

@@ -168,6 +168,10 @@ class ByteQuotaExceeded(RankeryError):
         super().__init__(f"at most {bound:,} bytes of datasets may be stored; delete some first")
 
 
+class KernelsNotReady(RankeryError):
+    """The compiled code that a request or a job needs is still being compiled, or cannot be."""
+
+
 class StoreUnavailable(RankeryError):
     """The database or the artifact store cannot be opened or reached."""
 

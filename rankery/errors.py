@@ -15,6 +15,10 @@ class ProcessFailed(UserError):
     """A process of the service cannot work with what it was given."""
 
 
+class NotHealthy(UserError):
+    """A probe failed: a process of the service does not run, or cannot work at present."""
+
+
 class StackError(UserError):
     """The embedded service cannot start or did not stay up."""
 

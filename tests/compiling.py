@@ -36,9 +36,14 @@ def left_to_compile(program: str, folder: Path) -> list[str]:
     Returns:
         Kernels that got new signatures once warming up had ended.
     """
-    command = [sys.executable, "-c", _BEFORE + program + _AFTER, str(folder)]
+    found: list[str] = json.loads(run_program(_BEFORE + program + _AFTER, folder).splitlines()[-1])
+    return found
+
+
+def run_program(program: str, folder: Path) -> str:
+    """Run a program in a process of its own, which must succeed; return what it printed."""
+    command = [sys.executable, "-c", program, str(folder)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr[-3000:]
-    found: list[str] = json.loads(ran.stdout.splitlines()[-1])
-    return found
+    return ran.stdout

@@ -59,6 +59,14 @@ def _shared_by(item: pytest.Item) -> str | None:
     return item.path.name if folder in _FOLDERS_OF_SERVICES else None
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _compiled_kernels() -> None:
+    """Compile what changed since `make install`, in one go for all test processes."""
+    from core.warm_up import compile_kernels
+
+    compile_kernels()
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of small public datasets: where RANKERY_TEST_DATA says, else beside the repository."""

@@ -24,6 +24,7 @@ from core.errors import (
     InvalidInput,
     JobCancelled,
     JobQuotaExceeded,
+    KernelsNotReady,
     LeaseLost,
     ModelError,
     NotFound,
@@ -36,8 +37,8 @@ from core.errors import (
 MEDIA_TYPE = "application/problem+json"
 MAX_PROBLEMS = 100  # told of one request; the rest would only fill the answer
 OUT_OF_MEMORY = "there is not enough memory for this now; send less at once, or try again later"
-# A job ends in seconds or in hours; whoever waits may ask this often.
-_JOB_QUOTA_SECONDS = 5
+# Seconds after which a refused request may be sent again. A job ends in seconds or in hours.
+_RETRY_AFTER = MappingProxyType({JobQuotaExceeded: 5, KernelsNotReady: 5})
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -85,6 +86,9 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
         ),
         ArtifactDamaged: ProblemKind(
             HTTPStatus.INTERNAL_SERVER_ERROR, "artifact-damaged", "Stored bytes are damaged"
+        ),
+        KernelsNotReady: ProblemKind(
+            HTTPStatus.SERVICE_UNAVAILABLE, "kernels-not-ready", "The service is still starting"
         ),
         StoreFull: ProblemKind(
             HTTPStatus.INSUFFICIENT_STORAGE, "insufficient-storage", "There is no room for this"
@@ -179,8 +183,8 @@ def _on_rankery_error(_: Request, error: Exception) -> Response:
         raise error
     if isinstance(error, InvalidInput):
         return _invalid_input(error.problems, len(error.problems), kind)
-    waiting = isinstance(error, JobQuotaExceeded)
-    return problem(kind, str(error), headers={"Retry-After": str(_JOB_QUOTA_SECONDS)} if waiting else None)
+    seconds = _RETRY_AFTER.get(type(error))
+    return problem(kind, str(error), headers={"Retry-After": str(seconds)} if seconds else None)
 
 
 def _on_validation_error(_: Request, error: Exception) -> Response:

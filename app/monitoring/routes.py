@@ -1,21 +1,20 @@
 """Health, Prometheus metrics and the overview."""
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request
 from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
-from app.http.openapi import NOT_MODIFIED, problems
-from app.http.probes import TIMEOUT_SECONDS, Probe
-from app.http.problems import not_ready
+from app.http.openapi import NOT_MODIFIED, Responses, problems
+from app.http.problems import MEDIA_TYPE, not_ready
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import Limit, ResponseModel
+from app.monitoring.readiness import Findings, Purpose
 from app.monitoring.schemas import AliasedModel, AliasedModels, Counts, WorkerAtWork, WorkerList
 from app.services import UseServices
-from core.errors import StoreUnavailable
 from core.store import MODEL_NAME
 
 health_router = Router(tags=["health"])
@@ -27,17 +26,65 @@ class Health(ResponseModel):
     status: Literal["ok"] = "ok"
 
 
-class Readiness(ResponseModel):
-    """Every part of the service works."""
+class Ready(ResponseModel):
+    """Every part that is needed works."""
 
     status: Literal["ready"] = "ready"
-    checks: dict[str, Literal["ok"]] = Field(examples=[{"database": "ok", "storage": "ok", "broker": "ok"}])
+    checks: dict[str, str] = Field(
+        description="`ok` for each part that works; for scoring with models in memory, the database and the"
+        " storage may have a fault here",
+        examples=[{"database": "ok", "storage": "ok", "broker": "ok", "workers": "ok", "kernels": "ok"}],
+    )
     damaged_artifacts: list[str] = Field(
         default=[],
         description="Keys of stored bytes that were found damaged, the latest first; not used, while the"
         " rest of the service works",
         examples=[[]],
     )
+
+
+_READY_EXAMPLES: Mapping[str, dict[str, Any]] = {
+    "everything": {
+        "summary": "Everything works",
+        "value": {
+            "status": "ready",
+            "checks": {"database": "ok", "storage": "ok", "broker": "ok", "workers": "ok", "kernels": "ok"},
+            "damaged_artifacts": [],
+        },
+    },
+    "scoring": {
+        "summary": "for=scoring, while models in memory are scored without a database",
+        "value": {
+            "status": "ready",
+            "checks": {"database": "refuses connections", "storage": "ok", "kernels": "ok"},
+            "damaged_artifacts": [],
+        },
+    },
+}
+_NOT_READY_EXAMPLES: Mapping[str, dict[str, Any]] = {
+    name: {
+        "summary": summary,
+        "value": {
+            "type": "/problems/not-ready",
+            "title": "The service is not ready",
+            "status": 503,
+            "detail": detail,
+        },
+    }
+    for name, summary, detail in (
+        ("compiling", "The first start on a machine", "the workers are compiling kernels: 12 of 20 parts"),
+        ("broker", "A part is away", "the broker refuses connections"),
+        ("workers", "Nobody carries out jobs", "the workers are missing for the lanes training and quick"),
+    )
+}
+
+
+def _readiness_responses() -> Responses:
+    documented = problems(HTTPStatus.UNPROCESSABLE_ENTITY)
+    unavailable = documented[HTTPStatus.SERVICE_UNAVAILABLE]["content"][MEDIA_TYPE]
+    del unavailable["example"]
+    unavailable["examples"] = _NOT_READY_EXAMPLES
+    return {200: {"content": {"application/json": {"examples": _READY_EXAMPLES}}}, **documented}
 
 
 # Both run on the event loop, because all threads that serve requests may be waiting for a part that hangs.
@@ -47,32 +94,35 @@ async def healthz() -> Health:
     return Health()
 
 
-@health_router.get("/readyz", summary="Is the service ready", response_model=Readiness, responses=problems())
-async def readyz(services: UseServices) -> Response:
-    """Ask the database, the artifact storage and the broker, all at once and for two seconds at most."""
-    faults, damaged = await asyncio.gather(services.faults(), _damaged(services.damage))
-    return readiness(faults, damaged)
+@health_router.get(
+    "/readyz", summary="Is the service ready", response_model=Ready, responses=_readiness_responses()
+)
+async def readyz(
+    services: UseServices,
+    purpose: Annotated[
+        Purpose | None,
+        Query(
+            alias="for",
+            description="`scoring`: models can be scored here, whatever became of the broker and the workers;"
+            " `jobs`: jobs are accepted and carried out; all parts where left out, with workers or without",
+        ),
+    ] = None,
+) -> Response:
+    """Ask all parts that are needed at once, for two seconds at most.
 
-
-def readiness(faults: Mapping[str, str | None], damaged: Sequence[str] = ()) -> Response:
-    """Answer 200 when nothing is wrong with any part, else the problem that names those which are down.
-
-    Args:
-        faults: What is wrong with each part, None for nothing.
-        damaged: Keys of damaged artifacts, which keep no part from working.
+    Scoring needs a database and a storage that can be read, or models in memory, and the compiled kernels.
+    Jobs need a database that takes writes, the storage, the broker, and workers of every lane.
     """
-    down = [f"the {name} {fault}" for name, fault in faults.items() if fault is not None]
+    return readiness(await services.readiness.check(purpose))
+
+
+def readiness(found: Findings) -> Response:
+    """Answer 200 when nothing that is needed is wrong, else the problem that names what is down."""
+    down = found.down
     if down:
-        return not_ready([*down, f"damaged artifacts: {', '.join(damaged)}"] if damaged else down)
-    ready = Readiness(checks=dict.fromkeys(faults, "ok"), damaged_artifacts=list(damaged))
-    return JSONResponse(ready.model_dump())
-
-
-async def _damaged(probe: Probe[list[str]]) -> list[str]:
-    try:
-        return await probe.answer(TIMEOUT_SECONDS)
-    except (TimeoutError, StoreUnavailable):
-        return []  # the check of the database says why
+        return not_ready([*down, f"damaged artifacts: {', '.join(found.damaged)}"] if found.damaged else down)
+    checks = {name: fault or "ok" for name, fault in found.faults.items()}
+    return JSONResponse(Ready(checks=checks, damaged_artifacts=list(found.damaged)).model_dump())
 
 
 metrics_router = Router(include_in_schema=False)

@@ -39,6 +39,7 @@ class WorkerAtWork(ResponseModel):
                     "name": "trainer-2:41",
                     "lane": "training",
                     "processes": 1,
+                    "compiling": None,
                     "started_at": "2026-01-05T09:00:00Z",
                     "seen_at": "2026-01-05T10:02:11Z",
                     "jobs": [
@@ -58,6 +59,9 @@ class WorkerAtWork(ResponseModel):
     name: str = Field(description="Machine and process")
     lane: Literal["training", "quick"] = Field(description="`training`, or the jobs that take little time")
     processes: int = Field(description="How many jobs it carries out at the same time")
+    compiling: str | None = Field(
+        None, description="How far the compilation of its kernels is; null once it carries out jobs"
+    )
     started_at: datetime
     seen_at: datetime = Field(description="When it was heard of last, some seconds ago at most")
     jobs: list[RunningJob] = Field(description="What it is at, oldest first")
@@ -70,6 +74,7 @@ class WorkerAtWork(ResponseModel):
             name=worker.name,
             lane=worker.lane,
             processes=worker.processes,
+            compiling=worker.compiling,
             started_at=worker.started_at,
             seen_at=worker.seen_at,
             jobs=[RunningJob.of(job) for job in sorted(own, key=lambda job: job.id)],

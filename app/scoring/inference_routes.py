@@ -103,10 +103,10 @@ async def get_live() -> Live:
 
 @router.get("/health/ready", summary="Is the server ready", responses=failures(503))
 async def get_ready(services: UseServices) -> Ready:
-    """Check all parts of the service, as `/readyz` does."""
-    if any((await services.faults()).values()):
+    """Check that models can be scored, as `/readyz?for=scoring` does."""
+    if not await services.readiness.can_score():
         raise HTTPException(
-            HTTPStatus.SERVICE_UNAVAILABLE, "a part of the service does not answer; see /readyz"
+            HTTPStatus.SERVICE_UNAVAILABLE, "a part that scoring needs does not work; see /readyz?for=scoring"
         )
     return Ready(ready=True)
 

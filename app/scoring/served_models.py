@@ -12,6 +12,7 @@ import numpy as np
 import structlog
 
 from app.http.thread_pools import LOOKUPS, MODELS
+from app.scoring.kernels import ScoringKernels
 from core.data.categories import Categories
 from core.errors import StoreUnavailable
 from core.json_values import FeatureReader
@@ -118,10 +119,12 @@ class ServedModels:
     Args:
         store: Where models are.
         most_bytes: Memory that models may take; one alone may take more.
+        kernels: What models are read and scored by.
     """
 
-    def __init__(self, store: Store, most_bytes: int) -> None:
+    def __init__(self, store: Store, most_bytes: int, kernels: ScoringKernels) -> None:
         self._store = store
+        self._kernels = kernels
         self._most_bytes = most_bytes
         self._meanings: OrderedDict[str, _Meaning] = OrderedDict()
         self._served: OrderedDict[str, ServedModel] = OrderedDict()
@@ -136,7 +139,9 @@ class ServedModels:
             ArtifactDamaged: The model's text is not the one that was stored.
             ModelError: The model's text cannot be used.
             StoreUnavailable: It cannot be looked up, and never was.
+            KernelsNotReady: The service is still starting.
         """
+        self._kernels.require()
         asked_at = time.monotonic()
         model = await self._meant(reference)
         served = self._served.get(model.id) or await self._read(model)

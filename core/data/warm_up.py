@@ -1,4 +1,4 @@
-"""Compile, or load from numba's disk cache, the kernels that read files."""
+"""Compile, or load from the disk cache, the kernels that read files."""
 
 import numpy as np
 
@@ -11,10 +11,14 @@ from core.data.trec.qrels import read_qrels
 _LETOR = b"1 qid:1 1:0.5 # a b = 1\n0 qid:2 2:1e-3\n2 qid:1 1:3\n"
 
 
-def warm_up() -> None:
-    """Read a tiny file in every way that takes a kernel of its own."""
+def letor() -> None:
+    """Read a tiny file of LETOR text, and one of LightGBM's."""
     read_letor(np.frombuffer(_LETOR, np.uint8), "warm-up", ReadingOptions(repeated_features="reject"))
+    read_lightgbm(np.frombuffer(b"1 1:0.5\n", np.uint8), "warm-up", np.array([1]))
+
+
+def others() -> None:
+    """Read a tiny file in every other way that takes a kernel of its own."""
     table = DelimitedTable(np.frombuffer(b"label,qid,x\n1,1,y\n", np.uint8), "warm-up", ",")
     table.lines([0])
     read_qrels(np.frombuffer(b"q 0 d 1\n", np.uint8), "warm-up")
-    read_lightgbm(np.frombuffer(b"1 1:0.5\n", np.uint8), "warm-up", np.array([1]))

@@ -3,6 +3,5 @@
 from core.doctor.comparison import compare
 from core.doctor.examination import examine
 from core.doctor.report import FeatureProfile, Finding, Report
-from core.doctor.warm_up import warm_up
 
-__all__ = ["FeatureProfile", "Finding", "Report", "compare", "examine", "warm_up"]
+__all__ = ["FeatureProfile", "Finding", "Report", "compare", "examine"]

@@ -1,4 +1,4 @@
-"""Compile, or load from numba's disk cache, every kernel of the doctor."""
+"""Compile, or load from the disk cache, every kernel of the doctor."""
 
 import numpy as np
 
@@ -7,8 +7,15 @@ from core.doctor.comparison import compare
 from core.doctor.examination import examine
 
 
-def warm_up() -> None:
-    """Examine a tiny dataset, and compare it with itself."""
-    dataset = RankingDataset.from_arrays(np.eye(3), [0, 1, 2], [0, 3])
-    examine(dataset)
-    compare(dataset, dataset, "test")
+def examination() -> None:
+    """Examine a tiny dataset."""
+    examine(_dataset())
+
+
+def comparison() -> None:
+    """Compare a tiny dataset with itself."""
+    compare(_dataset(), _dataset(), "test")
+
+
+def _dataset() -> RankingDataset:
+    return RankingDataset.from_arrays(np.eye(3), [0, 1, 2], [0, 3])

@@ -1,13 +1,18 @@
-"""Compile, or load from numba's disk cache, every kernel that evaluations and comparisons need."""
+"""Compile, or load from the disk cache, every kernel that evaluations and comparisons need."""
 
 import numpy as np
 
-from core.evaluation.comparison import compare_systems
+from core.evaluation.randomisation import randomisation_p_values
 from core.evaluation.summary import summarise
 
+_DIFFERENCES = np.random.default_rng(0).random((24, 1))
 
-def warm_up() -> None:
-    """Compare two systems on more queries than are enumerated."""
-    values = np.random.default_rng(0).random((24, 2))
-    compare_systems(["a", "b"], {"ndcg": values}, {"ndcg": True}, permutations=1)
-    summarise(values[:, 0])
+
+def randomisation() -> None:
+    """Test more differences than are enumerated."""
+    randomisation_p_values(_DIFFERENCES, permutations=1)
+
+
+def bootstrap() -> None:
+    """Summarise some values."""
+    summarise(_DIFFERENCES[:, 0])

@@ -5,7 +5,7 @@ import numpy as np
 from core.inspection.shuffling import shuffle
 
 
-def warm_up() -> None:
+def shuffles() -> None:
     """Shuffle values and rows."""
     for kind in (np.float32, np.int64):
         shuffle(np.zeros(1, kind), np.array([0, 1]), np.uint64(0), 0)

@@ -3,7 +3,7 @@
 from core.json_values.features import FeatureReader, read_arrays
 
 
-def warm_up() -> None:
+def features() -> None:
     """Read a tiny text in both ways."""
     FeatureReader("features", ["x"]).read(b'{"features": [1]}', 1)
     read_arrays(b'{"data": [1]}', "data")

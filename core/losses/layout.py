@@ -335,7 +335,7 @@ def _draw_rankings(
         fill_normal(drawn, n, noisy, scratch.spare_order)
         for i in range(np.uint64(n)):
             noisy[i] = scores[first + i] + plan.noise * noisy[i]
-        _rank(noisy, 0, n, scratch)
+        _rank(noisy, np.int64(0), n, scratch)  # a literal would be compiled once more
         if plan.truncation_level < n:
             _select(plan, query, n, mix(drawn, _SELECTION_KEY), scratch)
             _take_selection(n, sample, scratch)
@@ -364,5 +364,5 @@ def lay_out(query: int, plan: PairwisePlan, scores: Float64Array, iteration: int
     if soft:
         _draw_rankings(query, plan, scores, start, n, key, scratch)
     elif needs_ranks:
-        _take_ranking(plan, n, 0, scratch)
+        _take_ranking(plan, n, np.int64(0), scratch)
     return inside

@@ -273,7 +273,7 @@ def _visit_pairs_by_rank(
 
 
 @bare
-def _visit_pairs(
+def visit_pairs(
     query: int, plan: PairwisePlan, inside: int, n: int, scratch: Scratch, with_value: bool, exact: bool
 ) -> tuple[float, float]:
     """Visit the pairs of a query that is laid out; return Σ w |φ'| / σ, and Σ w φ where asked for."""
@@ -333,7 +333,7 @@ def _pairwise_query(
     """Leave one query's sums in the scratch arrays; return the factor they still need, and the loss."""
     n = plan.query_boundaries[query + 1] - plan.query_boundaries[query]
     inside = lay_out(query, plan, scores, iteration, scratch)
-    gradients, total = _visit_pairs(query, plan, inside, n, scratch, with_value, exact)
+    gradients, total = visit_pairs(query, plan, inside, n, scratch, with_value, exact)
     strength = 2.0 * plan.sigma * gradients
     factor = np.log2(1.0 + strength) / strength if plan.normalized and strength > 0.0 else 1.0
     return factor, factor * total
@@ -379,7 +379,7 @@ def _write_back(
 def _pairwise_terms(plan: PairwisePlan, scores: Float64Array, iteration: int, output: Output) -> None:
     with_value = len(output.value) > 0
     for b in prange(len(plan.bin_boundaries) - 1):
-        longest = 0
+        longest = np.int64(0)  # a literal would be compiled once more
         for query in range(plan.bin_boundaries[b], plan.bin_boundaries[b + 1]):
             longest = max(longest, plan.query_boundaries[query + 1] - plan.query_boundaries[query])
         scratch = make_scratch(longest, max(plan.samples, 1))
@@ -395,10 +395,14 @@ def _pairwise_terms(plan: PairwisePlan, scores: Float64Array, iteration: int, ou
 
 
 class PairwiseObjective:
-    """A pairwise loss bound to one dataset."""
+    """A pairwise loss bound to one dataset.
+
+    Attributes:
+        plan: What the kernels need of it.
+    """
 
     def __init__(self, plan: PairwisePlan) -> None:
-        self._plan = plan
+        self.plan = plan
         n_documents = int(plan.query_boundaries[-1])
         gradient, hessian = (np.zeros(n_documents, np.float32) for _ in range(2))
         none = np.empty(0)
@@ -407,12 +411,12 @@ class PairwiseObjective:
 
     def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
         """Return gradient and hessian in reused float32 buffers."""
-        _pairwise_terms(self._plan, checked_scores(scores), iteration, self._output)
+        _pairwise_terms(self.plan, checked_scores(scores), iteration, self._output)
         return self._output.gradient, self._output.hessian
 
     def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
         """Return the same gradient and hessian, and the loss of each query to 1e-8, in reused buffers."""
-        _pairwise_terms(self._plan, checked_scores(scores), iteration, self._output_with_value)
+        _pairwise_terms(self.plan, checked_scores(scores), iteration, self._output_with_value)
         return (
             self._output_with_value.gradient,
             self._output_with_value.hessian,
@@ -421,9 +425,9 @@ class PairwiseObjective:
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:
         """Return value, gradient and hessian in float64."""
-        n_queries, n_documents = len(self._plan.query_boundaries) - 1, len(scores)
+        n_queries, n_documents = len(self.plan.query_boundaries) - 1, len(scores)
         terms = Terms(np.zeros(n_queries), np.zeros(n_documents), np.zeros(n_documents))
         none = np.empty(0, np.float32)
         output = Output(none, none, terms.gradient, terms.hessian, terms.value, exact=True)
-        _pairwise_terms(self._plan, checked_scores(scores), iteration, output)
+        _pairwise_terms(self.plan, checked_scores(scores), iteration, output)
         return terms

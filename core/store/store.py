@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Self
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
@@ -38,7 +38,7 @@ from core.store.repositories.sessions import Sessions
 from core.store.repositories.tallies import Tallies
 from core.store.repositories.workers import Workers
 from core.store.settings import StoreSettings
-from core.store.tables import Job
+from core.store.tables import Job, Worker
 from core.store.write_turn import WriteTurn
 
 
@@ -197,6 +197,15 @@ class Store:
         """
         with _reported(), self._guard.inside():
             return self._revisions.latest()
+
+    def read_fault(self) -> str | None:
+        """Check that the database can be read; return its fault without addresses, or None."""
+        try:
+            with self._guard.inside(), self._probing.connect() as connection:
+                connection.execute(select(Worker.name).limit(1))
+        except (OperationalError, InterfaceError, InternalError) as error:
+            return failure_reason(error)
+        return None
 
     def fault(self) -> str | None:
         """Check that the database accepts writes; return its fault without addresses, or None."""

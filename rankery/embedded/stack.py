@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import httpx
 
@@ -17,6 +18,7 @@ from rankery.embedded.broker import (
     broker_url,
     find_broker,
 )
+from rankery.embedded.compilation_progress import compilation_progress
 from rankery.embedded.lock import DataFolderLock
 from rankery.embedded.ports import claim_port, free_port, reachable_host
 from rankery.embedded.process import ServiceProcess, module_command
@@ -24,10 +26,15 @@ from rankery.embedded.room import shortage
 from rankery.errors import StackError, StackInterrupted
 from rankery.server_package import require_server_package
 
+if TYPE_CHECKING:
+    from core.worker_health import WorkerHealthFile
+
 BROKER_START_SECONDS = 10.0
 API_START_SECONDS = 120.0
+COMPILING_SECONDS = 1800.0  # on the first start of an installation, on a machine that is busy with other work
 STOP_GRACE_SECONDS = 10.0
 _POLL_SECONDS = 0.05
+_COMPILING_POLL_SECONDS = 0.3
 
 
 class EmbeddedStack:
@@ -101,7 +108,7 @@ class EmbeddedStack:
             raise StackError(full)
 
     def start(self) -> None:
-        """Start everything and return when the API is ready and the worker is on its way up.
+        """Start everything and return when models can be scored and the worker is on its way up.
 
         From then on the address stands in the data folder's lock, where other commands find it.
 
@@ -114,10 +121,12 @@ class EmbeddedStack:
         try:
             self._clear_temporary_folder()
             self._temporary_folder.mkdir()
+            self._worker_health.remove()
             self._start_broker()
             self._start("api", module_command("rankery", "api"))
             self._start("worker", module_command("rankery", "worker"))
-            self._wait("api", self._api_ready, API_START_SECONDS)
+            self._wait("api", lambda: self._api_answers("healthz"), API_START_SECONDS)
+            self._wait_for_kernels()
             self._lock.tell(self.url)
         except BaseException:
             self.stop()
@@ -208,6 +217,26 @@ class EmbeddedStack:
             "TMPDIR": str(self._temporary_folder),
         }
 
+    @property
+    def _worker_health(self) -> "WorkerHealthFile":
+        from core.worker_health import WorkerHealthFile
+
+        return WorkerHealthFile(self.data_dir, "training")
+
+    def _wait_for_kernels(self) -> None:
+        """Wait until models can be scored; on the first start also until jobs can run, with the progress."""
+        with compilation_progress() as report:
+
+            def are_compiled() -> bool:
+                health = self._worker_health.read()
+                if health is not None and health.parts:
+                    report(health.compiled, health.parts)
+                    time.sleep(_COMPILING_POLL_SECONDS)
+                    return False
+                return self._api_answers("readyz?for=scoring")
+
+            self._wait("api", are_compiled, COMPILING_SECONDS)
+
     def _wait(self, name: str, condition: Callable[[], bool], limit_seconds: float) -> None:
         deadline = time.monotonic() + limit_seconds
         while not condition():
@@ -223,8 +252,8 @@ class EmbeddedStack:
         # Someone else's server on the same port answers as well as ours does.
         self.check()
 
-    def _api_ready(self) -> bool:
+    def _api_answers(self, path: str) -> bool:
         try:
-            return httpx.get(f"{self.url}/readyz", timeout=2, trust_env=False).status_code == httpx.codes.OK
+            return httpx.get(f"{self.url}/{path}", timeout=2, trust_env=False).status_code == httpx.codes.OK
         except httpx.HTTPError:
             return False

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,38 @@ def test_a_changed_callee_in_another_file_is_compiled_anew(
         )
         assert done.stdout.strip() == str(1 + added)
     assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+SIGNATURES = 6
+SHARED = """
+import sys, time
+import numpy as np
+from core.jit import compiled
+@compiled
+def dimensions(array):
+    return array.ndim
+array = np.zeros((1,) * int(sys.argv[1]))
+time.sleep(max(0.0, float(sys.argv[2]) - time.time()))
+assert dimensions(array) == int(sys.argv[1])
+print(sum(dimensions.stats.cache_misses.values()))
+"""
+
+
+@pytest.mark.long
+def test_processes_that_compile_one_kernel_at_once_lose_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numba alone would write an index that lacks some signatures, or gives two of them one file."""
+    package = tmp_path / "kernels"
+    package.mkdir()
+    (package / "shared.py").write_text(SHARED)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).parents[2]}")
+
+    def printed(at: float) -> list[str]:
+        commands = [[sys.executable, "-m", "kernels.shared", str(n + 1), str(at)] for n in range(SIGNATURES)]
+        started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
+        return [process.communicate()[0].strip() for process in started]
+
+    assert printed(time.time() + 4) == ["1"] * SIGNATURES
+    assert printed(0.0) == ["0"] * SIGNATURES

@@ -110,9 +110,9 @@ class Installation:
             part.stop()
 
     def is_ready(self) -> bool:
-        """Whether the API says that it and all it needs answer."""
+        """Whether the API says that it can score; the workers are asked one by one."""
         try:
-            return httpx.get(f"{self.url}/readyz", timeout=5, trust_env=False).status_code == httpx.codes.OK
+            return httpx.get(f"{self.url}/readyz?for=scoring", timeout=5, trust_env=False).is_success
         except httpx.HTTPError:
             return False
 

@@ -155,4 +155,4 @@ def test_two_services_never_share_a_data_folder(serve: Serve, tmp_path: Path) ->
     assert second.ended() == 1
     (line,) = second.lines
     assert line.startswith(f"rankery: the data folder {tmp_path} is in use by another rankery service")
-    assert httpx.get(f"{url}/readyz").status_code == 200
+    assert httpx.get(f"{url}/readyz?for=scoring").status_code == 200

@@ -8,8 +8,9 @@ import time
 import structlog
 
 from core.jobs import LANES
+from core.subprocesses import die_with_parent
 from worker.application import prepare, run_lane
-from worker.process.pool import die_with_parent
+from worker.process.compilation import compile_ahead
 from worker.process.shutdown import StopFlag
 from worker.settings import WorkerSettings
 
@@ -29,15 +30,19 @@ def run(settings: WorkerSettings, lane: str | None = None) -> None:
 
     Raises:
         StoreUnavailable: The database or the artifact storage cannot be used.
+        KernelsNotReady: A kernel cannot be compiled.
     """
     prepare(settings)
-    if lane is not None:
-        run_lane(settings, lane)
-        return
     stop = StopFlag()
-    for number in _SIGNALS:
-        signal.signal(number, lambda *_: stop.set())
-    lanes = [_LaneProcess(settings, name) for name in LANES]
+    previous = {number: signal.signal(number, lambda *_: stop.set()) for number in _SIGNALS}
+    compile_ahead(settings, LANES if lane is None else [lane], stop)
+    if lane is not None:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        if not stop.is_set():
+            run_lane(settings, lane)
+        return
+    lanes = [] if stop.is_set() else [_LaneProcess(settings, name) for name in LANES]
     while not stop.is_set():
         for process in lanes:
             process.keep_up()

@@ -1,28 +1,22 @@
 """A pool process: forked from the worker, runs one job at a time."""
 
-import ctypes
-import fcntl
 import os
-import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pyarrow
 import structlog
 
-from core.jit import kernel_cache
 from core.jobs import LANES
 from core.store import Store
+from core.subprocesses import die_with_parent
 from core.telemetry import start_tracing
 from core.warm_up import warm_up
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import run_jobs
 from worker.settings import WorkerSettings
 
-_PR_SET_PDEATHSIG = 1
 _STOP_POLL_SECONDS = 0.1
 # On a machine that it shares with the API, a training leaves the processors to whoever waits for an answer.
 _NICENESS = 10
@@ -51,14 +45,15 @@ class PoolProcess:
     def start(self) -> None:
         """Prepare this process for jobs, right after the fork.
 
-        Kernels are compiled or loaded here and never in the parent: OpenMP does not survive a fork.
+        Kernels are loaded here and never in the parent: OpenMP does not survive a fork. They were compiled
+        before the fork, unless the cache can only be read.
         """
         die_with_parent(self._parent_pid)
         os.nice(_NICENESS)
         self._store = Store.open(self._settings)
         self._stop_tracing = start_tracing("rankery-worker")
         pyarrow.set_cpu_count(self._settings.threads_per_job)
-        with _leaving_when(self._stop), _alone_in(kernel_cache()):
+        with _leaving_when(self._stop):
             warm_up()
         _LOG.info("worker.ready", worker=self._process)
 
@@ -80,21 +75,9 @@ class PoolProcess:
         return f"{self._worker}/{os.getpid()}"
 
 
-def die_with_parent(parent_pid: int) -> None:
-    """Have Linux kill this process when the process that forked it dies.
-
-    Celery asks for the same, but leaves the moment between the fork and the request open.
-    """
-    if not sys.platform.startswith("linux"):
-        return
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent_pid:
-        os._exit(1)
-
-
 @contextmanager
 def _leaving_when(stop: StopFlag) -> Iterator[None]:
-    """Exit at once on shutdown during a first compilation, which would take too long."""
+    """Exit at once on shutdown while kernels are loaded, or compiled where they cannot be kept."""
     ended = threading.Event()
 
     def watch() -> None:
@@ -109,12 +92,3 @@ def _leaving_when(stop: StopFlag) -> Iterator[None]:
     finally:
         ended.set()
         watcher.join()
-
-
-@contextmanager
-def _alone_in(cache_folder: Path) -> Iterator[None]:
-    """Lock numba's cache during compilation, because concurrent writes race."""
-    cache_folder.mkdir(parents=True, exist_ok=True)
-    with (cache_folder / ".warming").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

@@ -14,6 +14,7 @@ from core.jobs import orphaned_artifacts
 from core.store import Job, Store, Transaction, WakeUps
 from core.store.clock import utc_now
 from core.store.leases import LeaseWatch
+from core.worker_health import READY, WorkerHealth, WorkerHealthFile
 from worker.settings import WorkerSettings
 
 # So many leases may go by before a worker that says nothing is taken to be gone.
@@ -51,6 +52,7 @@ class Sweeper:
             settings.lease_seconds, _WATCHED_HEARTBEATS * settings.heartbeat_seconds, clock
         )
         self._wake_ups = WakeUps(settings.broker_url)
+        self._health = WorkerHealthFile(settings.data_dir, lane)
         self._swept = False
         self._opened: Store | None = None
 
@@ -63,9 +65,11 @@ class Sweeper:
         """Sweep once. A failure is logged and left to the next sweep."""
         try:
             woken = self._settle()
-        except Exception:  # noqa: BLE001 - the next sweep tries again, whatever it was
+        except Exception as error:  # noqa: BLE001 - the next sweep tries again, whatever it was
             _LOG.exception("sweep.failed")
+            self._health.write(WorkerHealth(f"the last sweep failed: {error}"))
             return
+        self._health.write(WorkerHealth(READY))
         for job in woken:
             if not self._wake_ups.send(job.id, job.kind):
                 # The broker is away; all that waits is announced again when it is back.
@@ -74,6 +78,7 @@ class Sweeper:
 
     def leave(self) -> None:
         """Record that this worker has left."""
+        self._health.remove()
         if self._opened is None:
             return
         try:

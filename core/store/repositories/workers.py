@@ -15,7 +15,9 @@ class Workers:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def report(self, name: str, lane: str, processes: int, seconds: float) -> None:
+    def report(
+        self, name: str, lane: str, processes: int, seconds: float, compiling: str | None = None
+    ) -> None:
         """Record a live worker and delete long-gone ones.
 
         Args:
@@ -23,11 +25,12 @@ class Workers:
             lane: The jobs that it carries out.
             processes: How many of them at the same time.
             seconds: How long it may then be silent.
+            compiling: How far the compilation of its kernels is, None once it can work.
         """
         now = utc_now()
         self._session.execute(delete(Worker).where(Worker.name != name, Worker.expires_at < now))
         worker = self._session.get(Worker, name) or Worker(name=name, started_at=now)
-        worker.lane, worker.processes = lane, processes
+        worker.lane, worker.processes, worker.compiling = lane, processes, compiling
         worker.seen_at, worker.expires_at = now, now + timedelta(seconds=seconds)
         self._session.add(worker)
         self._session.flush()

@@ -134,6 +134,7 @@ class Worker(Base):
         lane: The jobs that it carries out.
         processes: How many of them at the same time.
         expires_at: When it is taken to be gone, unless it is heard of again.
+        compiling: How far the compilation of its kernels is, None once it carries out jobs.
     """
 
     __tablename__ = "workers"
@@ -144,3 +145,4 @@ class Worker(Base):
     started_at: Mapped[datetime]
     seen_at: Mapped[datetime]
     expires_at: Mapped[datetime]
+    compiling: Mapped[str | None] = mapped_column(WORD)

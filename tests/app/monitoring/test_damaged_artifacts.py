@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app.monitoring.readiness import Findings
 from app.monitoring.routes import readiness
 from core.data import dataset_statistics, synthetic_dataset, write_parquet
 from core.data.query_index import write_query_index
@@ -82,7 +83,7 @@ def test_scores_never_change_silently(
     assert f"damaged artifacts: {key}" in client.get("/readyz").json()["detail"]
     store.artifacts.write_bytes(key, good)
     assert REQUESTS[asked](client).status_code == 200
-    assert "damaged" not in client.get("/readyz").json()["detail"]
+    assert client.get("/readyz?for=scoring").json()["damaged_artifacts"] == []
 
 
 def test_a_model_whose_text_is_gone_is_damaged(
@@ -106,7 +107,7 @@ def test_a_good_copy_in_memory_goes_on_serving(
 
 def test_damage_keeps_the_service_ready() -> None:
     """Another replica has the same storage, so there is nobody better to ask; the answer names the keys."""
-    response = readiness({"database": None}, ["models/mdl_1/model.txt"])
+    response = readiness(Findings({"database": None}, damaged=("models/mdl_1/model.txt",)))
     assert response.status_code == 200
     assert json.loads(bytes(response.body))["damaged_artifacts"] == ["models/mdl_1/model.txt"]
 

@@ -1,10 +1,12 @@
 """Liveness and readiness."""
 
+import asyncio
 import contextlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -12,10 +14,14 @@ from app import ApiSettings, create_app
 from app.application import LOCK_SECONDS
 from app.auth import key_cache as key_cache
 from app.monitoring import metrics
+from app.monitoring.readiness import Findings, Purpose
 from app.monitoring.routes import readiness
+from core.store import Model, Store
 from tests.app.conftest import NO_BROKER, TestClient, wait_for_probes
 from tests.servers import PostgresServer, S3Server, TcpProxy
 from tests.servers.fixtures import Places
+
+NO_WORKERS = "the workers are missing for the lanes training and quick"
 
 
 @pytest.fixture
@@ -66,9 +72,55 @@ def test_readiness_names_what_is_down(client: TestClient) -> None:
     assert response.json()["detail"] == "the broker refuses connections"
 
 
+def test_scoring_needs_no_broker_and_no_worker(client: TestClient) -> None:
+    """Whoever routes scoring requests asks for what they need, as KServe and Triton do."""
+    response = client.get("/readyz?for=scoring")
+    assert response.status_code == 200
+    assert response.json()["checks"] == {"database": "ok", "storage": "ok", "kernels": "ok"}
+    assert client.get("/v2/health/ready").status_code == 200
+    assert client.get("/readyz?for=jobs").json()["detail"] == f"the broker refuses connections; {NO_WORKERS}"
+    assert client.get("/readyz?for=training").status_code == 422
+
+
+def test_jobs_need_a_worker_of_every_lane(client: TestClient, store: Store) -> None:
+    """One that still compiles its kernels carries out nothing, and says how far it is."""
+
+    def detail(lane: str, compiling: str | None) -> str:
+        with store.begin() as tx:
+            tx.workers.report(f"host:{lane}", lane, 1, 60.0, compiling)
+        found: str = client.get("/readyz?for=jobs").json()["detail"]
+        return found.removeprefix("the broker refuses connections").removeprefix("; ")
+
+    assert detail("training", "12 of 20 parts") == "the workers are compiling kernels: 12 of 20 parts"
+    assert client.get("/v1/workers").json()["items"][0]["compiling"] == "12 of 20 parts"
+    assert (
+        client.get("/readyz").json()["detail"].endswith("; the workers are compiling kernels: 12 of 20 parts")
+    )
+    assert detail("training", None) == "the workers are missing for the lane quick"
+    assert detail("quick", None) == ""
+
+
+def test_models_in_memory_are_scored_without_a_database(
+    client: TestClient, add_model: Callable[[str], Model]
+) -> None:
+    """A faulty database keeps a replica from scoring only where it has no model yet."""
+    services = client.app.state.services  # type: ignore[attr-defined]
+    found = Findings({"database": "refuses connections", "kernels": None})
+    assert readiness(found).status_code == 503
+    add_model("web")
+    request = {"queries": [{"id": "q", "documents": [{"id": "d", "features": [1, 2, 3]}]}]}
+    assert client.post("/v1/models/web/rank", json=request).status_code == 200
+    checked = asyncio.run(services.readiness.check(Purpose.SCORING))
+    response = readiness(replace(found, tolerated=checked.tolerated))
+    assert response.status_code == 200
+    assert json.loads(bytes(response.body))["checks"]["database"] == "refuses connections"
+    broken = replace(found, faults={"kernels": "are being compiled"}, tolerated=checked.tolerated)
+    assert readiness(broken).status_code == 503
+
+
 def test_ready_when_all_parts_answer() -> None:
     """Each part is listed."""
-    response = readiness({"database": None, "storage": None, "broker": None})
+    response = readiness(Findings({"database": None, "storage": None, "broker": None}))
     assert response.status_code == 200
     assert json.loads(bytes(response.body)) == {
         "status": "ready",
@@ -79,7 +131,8 @@ def test_ready_when_all_parts_answer() -> None:
 
 def test_all_that_is_down_is_named() -> None:
     """The parts that answer are not mentioned."""
-    response = readiness({"database": "is busy", "storage": None, "broker": "refuses connections"})
+    found = {"database": "is busy", "storage": None, "broker": "refuses connections"}
+    response = readiness(Findings(found))
     assert (
         json.loads(bytes(response.body))["detail"] == "the database is busy; the broker refuses connections"
     )
@@ -88,7 +141,7 @@ def test_all_that_is_down_is_named() -> None:
 @pytest.mark.servers
 def test_servers_out_of_reach(remote: TestClient, database_gate: TcpProxy, storage_gate: TcpProxy) -> None:
     """Servers that are away are named without their addresses, and ready again when they are back."""
-    assert remote.get("/readyz").json()["detail"] == "the broker refuses connections"
+    assert remote.get("/readyz?for=scoring").status_code == 200
     database_gate.shut()
     storage_gate.shut()
     answer = remote.get("/readyz").json()["detail"]
@@ -97,7 +150,7 @@ def test_servers_out_of_reach(remote: TestClient, database_gate: TcpProxy, stora
     assert str(database_gate.port) not in answer
     database_gate.open()
     storage_gate.open()
-    assert remote.get("/readyz").json()["detail"] == "the broker refuses connections"
+    assert remote.get("/readyz?for=scoring").status_code == 200
 
 
 @pytest.mark.long

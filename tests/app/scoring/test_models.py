@@ -8,12 +8,20 @@ from typing import Any
 import pytest
 
 from app.scoring import served_models as models
+from app.scoring.kernels import ScoringKernels
 from app.scoring.served_models import ServedModels
 from core.errors import NotFound, StoreUnavailable
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key
 
 MANY_BYTES = 10**9
+KERNELS = ScoringKernels()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def loaded_kernels() -> None:
+    """Nothing is scored before."""
+    KERNELS.start()
 
 
 def _run(work: Coroutine[Any, Any, None]) -> None:
@@ -30,7 +38,7 @@ def test_a_model_is_read_once(
     monkeypatch.setattr(store.artifacts, "read_bytes", lambda key: reads.append(key) or read_bytes(key))  # type: ignore[func-returns-value]
 
     async def work() -> None:
-        served = ServedModels(store, MANY_BYTES)
+        served = ServedModels(store, MANY_BYTES, KERNELS)
         found = await asyncio.gather(
             *(served.get(reference) for reference in ("web", "web:1", model.id) for _ in range(9))
         )
@@ -50,13 +58,13 @@ def test_models_make_room(store: Store, add_model: Callable[[str], Model]) -> No
     add_model("web")
 
     async def work() -> None:
-        one_alone = ServedModels(store, 0)
+        one_alone = ServedModels(store, 0, KERNELS)
         first = await one_alone.get("web:1")
         assert await one_alone.get("web:1") is first
         await one_alone.get("web:2")
         assert one_alone.usage().models == 1
         assert await one_alone.get("web:1") is not first
-        both = ServedModels(store, 2 * first.forest.size_bytes)
+        both = ServedModels(store, 2 * first.forest.size_bytes, KERNELS)
         kept = await both.get("web:1")
         await both.get("web:2")
         assert await both.get("web:1") is kept
@@ -74,7 +82,7 @@ def test_an_alias_moved_elsewhere_counts_within_a_second(
         tx.aliases.move("web", "live", 1)
 
     async def work() -> None:
-        served = ServedModels(store, MANY_BYTES)
+        served = ServedModels(store, MANY_BYTES, KERNELS)
         assert (await served.get("web@live")).version == 1
         with store.begin() as tx:
             tx.aliases.move("web", "live", 2)
@@ -100,7 +108,7 @@ def test_what_is_not_there(
     add_model("web")
 
     async def work() -> None:
-        served = ServedModels(store, MANY_BYTES)
+        served = ServedModels(store, MANY_BYTES, KERNELS)
         for _ in range(2):
             with pytest.raises(NotFound):
                 await served.get("shop")
@@ -127,7 +135,7 @@ def test_closing_waits_for_what_is_looked_up(
     ended: list[str] = []
 
     async def work() -> None:
-        served = ServedModels(store, MANY_BYTES)
+        served = ServedModels(store, MANY_BYTES, KERNELS)
         await served.get("web")
         resolve = served._resolve
 

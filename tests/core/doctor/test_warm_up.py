@@ -9,7 +9,8 @@ import pytest
 
 import core.doctor
 from core.data import read_parquet, synthetic_dataset, write_parquet
-from core.doctor import compare, examine, warm_up
+from core.doctor import compare, examine
+from core.doctor.warm_up import comparison, examination
 
 
 def _compiled() -> dict[str, list[Any]]:
@@ -27,7 +28,8 @@ def _compiled() -> dict[str, list[Any]]:
 @pytest.mark.long
 def test_nothing_is_left_to_compile_after_warming_up() -> None:
     """No job waits for a compiler, wherever its data come from."""
-    warm_up()
+    examination()
+    comparison()
     before = _compiled()
     made, file = synthetic_dataset(30, seed=1), BytesIO()
     write_parquet(made, file)

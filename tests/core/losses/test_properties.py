@@ -44,7 +44,7 @@ def test_distance_weights_telescope() -> None:
     n = 30
     labels = np.zeros(n)
     labels[0] = 1.0
-    plan = make_loss("ndcg-loss2").prepare(labels, np.array([0, n]))._plan  # type: ignore[attr-defined]
+    plan = make_loss("ndcg-loss2").prepare(labels, np.array([0, n])).plan  # type: ignore[attr-defined]
     for i in range(1, n + 1):
         assert plan.distance_weights[:i].sum() == pytest.approx(1.0 - 1.0 / np.log2(1 + i), abs=1e-14)
     assert inverse_discounts("log2", 3).tolist() == [1.0, 1 / np.log2(3), 0.5]

@@ -1,0 +1,123 @@
+"""What works of the service: all of it, what scoring needs, or what jobs need."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from app.http.probes import TIMEOUT_SECONDS, Probe, faults_of
+from app.scoring.kernels import ScoringKernels
+from app.scoring.served_models import ServedModels
+from core.errors import StoreUnavailable
+from core.jobs import LANES
+from core.store import Store, WakeUps
+
+MOST_DAMAGED_NAMED = 20
+_READS, _WRITES = "database reads", "database writes"
+_COMPILED = "workers compiled"
+
+
+class Purpose(StrEnum):
+    """What a caller wants to do."""
+
+    SCORING = "scoring"
+    JOBS = "jobs"
+
+
+_NEEDED: Mapping[Purpose | None, tuple[str, ...]] = MappingProxyType(
+    {
+        None: (_WRITES, "storage", "broker", _COMPILED, "kernels"),
+        Purpose.SCORING: (_READS, "storage", "kernels"),
+        Purpose.JOBS: (_WRITES, "storage", "broker", "workers"),
+    }
+)
+# What scoring does not need for models that are in memory.
+_NEEDED_TO_READ_MODELS = frozenset({"database", "storage"})
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was found out about each part.
+
+    Attributes:
+        faults: What is wrong with it, None for nothing.
+        tolerated: Parts whose faults do not keep the service from its purpose.
+        damaged: Keys of damaged artifacts, which keep no part from working.
+    """
+
+    faults: Mapping[str, str | None]
+    tolerated: frozenset[str] = frozenset()
+    damaged: tuple[str, ...] = ()
+
+    @property
+    def down(self) -> list[str]:
+        """What keeps the service from its purpose, a sentence each."""
+        return [
+            f"the {name} {fault}"
+            for name, fault in self.faults.items()
+            if fault is not None and name not in self.tolerated
+        ]
+
+
+class Readiness:
+    """Checks of the parts of the service, all at once and each for two seconds at most.
+
+    Args:
+        store: Rows and artifacts.
+        wake_ups: The broker.
+        kernels: What scoring is compiled to.
+        models: The models in memory.
+    """
+
+    def __init__(
+        self, store: Store, wake_ups: WakeUps, kernels: ScoringKernels, models: ServedModels
+    ) -> None:
+        self._models = models
+        self._probes: Mapping[str, Probe[str | None]] = {
+            _READS: Probe(store.read_fault),
+            _WRITES: Probe(store.fault),
+            "storage": Probe(store.artifacts.fault),
+            "broker": Probe(wake_ups.fault),
+            _COMPILED: Probe(lambda: _workers_fault(store, may_be_absent=True)),
+            "workers": Probe(lambda: _workers_fault(store, may_be_absent=False)),
+            "kernels": Probe(kernels.fault),
+        }
+        self._damage = Probe(lambda: _damaged_artifacts(store))
+
+    async def check(self, purpose: Purpose | None = None) -> Findings:
+        """Ask all parts that a purpose needs, or all there are."""
+        probes = {name.partition(" ")[0]: self._probes[name] for name in _NEEDED[purpose]}
+        faults, damaged = await asyncio.gather(faults_of(probes), self._damaged())
+        has_models = purpose == Purpose.SCORING and self._models.usage().models > 0
+        return Findings(faults, _NEEDED_TO_READ_MODELS if has_models else frozenset(), tuple(damaged))
+
+    async def can_score(self) -> bool:
+        """Return whether models can be scored here."""
+        return not (await self.check(Purpose.SCORING)).down
+
+    async def _damaged(self) -> list[str]:
+        try:
+            return await self._damage.answer(TIMEOUT_SECONDS)
+        except (TimeoutError, StoreUnavailable):
+            return []  # the check of the database says why
+
+
+def _damaged_artifacts(store: Store) -> list[str]:
+    with store.read() as tx:
+        return tx.digests.damaged(MOST_DAMAGED_NAMED)
+
+
+def _workers_fault(store: Store, *, may_be_absent: bool) -> str | None:
+    try:
+        with store.read() as tx:
+            workers = tx.workers.present()
+    except StoreUnavailable:
+        return None  # the check of the database says why
+    idle = [lane for lane in LANES if not any(w.lane == lane and w.compiling is None for w in workers)]
+    compiling = next((worker.compiling for worker in workers if worker.compiling is not None), None)
+    if idle and compiling is not None:
+        return f"are compiling kernels: {compiling}"
+    if not idle or may_be_absent:
+        return None
+    return f"are missing for the {'lanes' if len(idle) > 1 else 'lane'} {' and '.join(idle)}"

@@ -1,0 +1,69 @@
+"""The compiled code that scoring requests need, compiled behind them where the cache lacks it."""
+
+import threading
+
+import structlog
+
+from core.errors import KernelsNotReady
+from core.warm_up import SCORING, compile_kernels, missing, progress, warm_up
+
+_log = structlog.stdlib.get_logger("rankery.kernels")
+
+
+class ScoringKernels:
+    """The kernels of scoring, which are loaded once.
+
+    A request that needs them sooner is refused: it would compile them in its own thread, and hold up all
+    others meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._stopped = threading.Event()
+        self._loaded = threading.Event()
+        self._failure: str | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Load the kernels; return at once where they must be compiled first."""
+        if not missing(SCORING):
+            self._load()
+            return
+        self._thread = threading.Thread(target=self._compile, name="kernels", daemon=True)
+        self._thread.start()
+
+    def fault(self) -> str | None:
+        """Return why nothing can be scored yet, or None."""
+        if self._loaded.is_set():
+            return None
+        return self._failure or f"are being compiled: {progress(SCORING)}"
+
+    def require(self) -> None:
+        """Refuse a request that comes too early.
+
+        Raises:
+            KernelsNotReady: The kernels are not loaded.
+        """
+        if (fault := self.fault()) is not None:
+            raise KernelsNotReady(f"the kernels {fault}")
+
+    def close(self) -> None:
+        """Stop compiling."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _load(self) -> None:
+        warm_up(SCORING)
+        self._loaded.set()
+
+    def _compile(self) -> None:
+        _log.info("kernels.compiling", parts=len(SCORING))
+        try:
+            # A worker beside this process compiles the same parts first, with all processors.
+            compile_kernels(SCORING, processes=1, stopped=self._stopped.is_set)
+            if not self._stopped.is_set():
+                self._load()
+                _log.info("kernels.compiled")
+        except Exception as error:  # noqa: BLE001 - readiness says it, and the rest of the API works
+            self._failure = str(error)
+            _log.exception("kernels.compilation_failed")

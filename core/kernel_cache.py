@@ -1,0 +1,158 @@
+"""The folder of compiled kernels: which one, what is in it, and how processes share it.
+
+numba keeps an index for each kernel and a file for each of its signatures. Its index is read, changed and
+written without a lock: two processes at once may give one file to two signatures, and load the wrong one.
+"""
+
+import fcntl
+import functools
+import hashlib
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, ClassVar
+
+import llvmlite.binding
+import numba
+from numba import config as numba_config
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
+from numba.core.dispatcher import Dispatcher
+
+_CORE = Path(__file__).parent
+_CORE_IMPORT = re.compile(rb"^from core\.([a-z0-9_.]+) import", re.MULTILINE)
+_DIGEST_LETTERS = 16
+
+
+@functools.cache
+def kernel_cache() -> Path:
+    """Return the folder of compiled kernels.
+
+    It is NUMBA_CACHE_DIR, else beside these sources; else with the user, where that folder can neither be
+    written nor already holds every kernel for this processor.
+    """
+    configured = os.environ.get("NUMBA_CACHE_DIR")
+    preferred = Path(configured) if configured else _CORE / "__pycache__" / "kernels"
+    of_user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankery" / "kernels"
+    if is_writable(preferred) or warmed_parts(preferred).is_dir() or not is_writable(of_user):
+        return preferred
+    return of_user
+
+
+def is_writable(folder: Path) -> bool:
+    """Create a folder where needed; return whether files can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def warmed_parts(cache: Path) -> Path:
+    """Return the folder of marks of compiled parts, for these sources, numba, Python and processor."""
+    return cache / f"warm-{_state()}"
+
+
+@functools.cache
+def _state() -> str:
+    digest = hashlib.sha256()
+    for version in (sys.version, numba.__version__, llvmlite.__version__, *_processor()):
+        digest.update(version.encode() + b"\0")
+    for source in sorted(_CORE.rglob("*.py")):
+        text = source.read_bytes()
+        if b"core.jit" in text or b"warm_up" in text:
+            digest.update(text)
+    return digest.hexdigest()[:_DIGEST_LETTERS]
+
+
+def _processor() -> tuple[str, str]:
+    """Return name and features of the processor that numba compiles for, this machine's unless it is told."""
+    name, features = numba_config.CPU_NAME, numba_config.CPU_FEATURES  # type: ignore[attr-defined]
+    host = llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten()
+    return name or host[0], host[1] if features is None else features
+
+
+@functools.cache
+def package_folder(package: Path) -> Path:
+    """Return the folder of a package's kernels, a new one for each state of its sources.
+
+    numba looks only at the file of the function itself: a kernel whose callee changed in another file would
+    be loaded stale, with the old callee merged into it.
+    """
+    digest = hashlib.sha256((_CORE / "jit.py").read_bytes())
+    for source in _kernel_sources(package):
+        digest.update(source.read_bytes())
+    return kernel_cache() / f"{package.name}-{digest.hexdigest()[:_DIGEST_LETTERS]}"
+
+
+def _kernel_sources(package: Path) -> list[Path]:
+    """List the package's files with kernels, and those of other packages of core that they call."""
+    found: set[Path] = set()
+    waiting = list(package.glob("*.py"))
+    while waiting:
+        source = waiting.pop()
+        text = source.read_bytes() if source.is_file() else b""
+        if source not in found and b"core.jit" in text:
+            found.add(source)
+            waiting += [
+                _CORE.joinpath(*name.decode().split(".")).with_suffix(".py")
+                for name in _CORE_IMPORT.findall(text)
+            ]
+    return sorted(found)
+
+
+def keep_on_disk(kernel: Any) -> None:
+    """Give a kernel its files, as numba's `enable_caching` does; a function that is not compiled has none."""
+    if isinstance(kernel, Dispatcher):
+        kernel._cache = KernelCache(kernel.py_func)  # type: ignore[attr-defined, no-untyped-call]
+
+
+class _Locator(InTreeCacheLocator):
+    """Where numba looks for a kernel, which need not be writable."""
+
+    def __init__(self, function: Any, file: str) -> None:
+        super().__init__(function, file)  # type: ignore[no-untyped-call]
+        self._cache_path = str(package_folder(Path(file).parent))
+
+    def ensure_cache_path(self) -> None:
+        with suppress(OSError):
+            Path(self._cache_path).mkdir(parents=True, exist_ok=True)
+
+
+class _KernelFiles(CompileResultCacheImpl):
+    _locator_classes = [_Locator]  # noqa: RUF012 - numba's extension point
+
+
+class KernelCache(FunctionCache):
+    """Numba's cache of one kernel, shared by processes that write at the same time, or read-only.
+
+    Attributes:
+        failures: Why kernels of this process were not kept. They run all the same: on a full disk, say.
+    """
+
+    failures: ClassVar[list[OSError]] = []
+    _impl_class = _KernelFiles
+
+    def _save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            with exclusive(Path(self._cache_path) / ".lock"):
+                super()._save_overload(sig, data)  # type: ignore[no-untyped-call]
+        except OSError as error:
+            self.failures.append(error)
+
+
+@contextmanager
+def exclusive(lock: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold a lock file; it is free again when this process ends, however it does.
+
+    Raises:
+        BlockingIOError: Another process has it, and this one does not wait.
+        OSError: The file cannot be written.
+    """
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield

@@ -1,0 +1,48 @@
+"""Compile, or load from the disk cache, every kernel of the losses."""
+
+import numpy as np
+
+from core.losses import LOSSES, make_loss
+from core.losses.layout import lay_out, make_scratch
+from core.losses.pairwise import PairwiseObjective, visit_pairs
+from core.losses.plan import PairwisePlan
+
+_SCORES = np.array([0.3, 0.2, 0.1])
+_LABELS = np.array([0.0, 2.0, 1.0], np.float32)
+_BOUNDARIES = np.array([0, 3], np.int64)
+
+
+def layout() -> None:
+    """Lay out a query, as the pairwise losses do."""
+    lay_out(0, _plan(), _SCORES, 0, make_scratch(len(_LABELS), 1))
+
+
+def pairs() -> None:
+    """Visit the pairs of a query without documents."""
+    visit_pairs(0, _plan(), 0, 0, make_scratch(0, 1), True, False)
+
+
+def pairwise() -> None:
+    """Call each pairwise loss on a tiny query."""
+    _call_losses(pairwise=True)
+
+
+def others() -> None:
+    """Call each other loss on a tiny query."""
+    _call_losses(pairwise=False)
+
+
+def _plan() -> PairwisePlan:
+    objective = make_loss("lambdarank").prepare(_LABELS, _BOUNDARIES)
+    if not isinstance(objective, PairwiseObjective):
+        raise TypeError("lambdarank is no pairwise loss")
+    return objective.plan
+
+
+def _call_losses(*, pairwise: bool) -> None:
+    for name in LOSSES:
+        objective = make_loss(name).prepare(_LABELS, _BOUNDARIES)
+        if isinstance(objective, PairwiseObjective) == pairwise:
+            objective(_SCORES, 0)
+            objective.with_value(_SCORES, 0)
+            objective.terms(_SCORES, 0)

@@ -1,0 +1,54 @@
+"""Compile parts of the kernels: `python -m core.warm_up.child <pid of the parent> <part…>`."""
+
+import sys
+import time
+from collections.abc import Sequence
+
+from core.kernel_cache import KernelCache, exclusive
+from core.subprocesses import die_with_parent
+from core.warm_up.parts import PARTS, Part, missing
+
+_POLL_SECONDS = 0.05
+
+
+def main(parent_pid: int, names: Sequence[str]) -> None:
+    """Compile the parts of these names, until this or another process has compiled each of them."""
+    die_with_parent(parent_pid)
+    failures: dict[Part, Exception] = {}
+    parts = [part for part in PARTS if part.name in names]
+    while waiting := [part for part in missing(parts) if part not in failures]:
+        begun = False
+        for part in _independent(waiting):
+            try:
+                begun = _compile(part)
+            except Exception as error:  # noqa: BLE001 - the others are compiled before it is told
+                failures[part] = error
+            if begun:
+                break
+        if not begun:
+            time.sleep(_POLL_SECONDS)
+    for failure in failures.values():
+        raise failure
+
+
+def _independent(waiting: Sequence[Part]) -> list[Part]:
+    names = {part.name for part in waiting}
+    return [part for part in waiting if names.isdisjoint(part.after)]
+
+
+def _compile(part: Part) -> bool:
+    """Compile a part; return False where another process is at it."""
+    try:
+        with exclusive(part.lock, wait=False):
+            if not part.mark.exists():
+                part.warm_up()
+                if KernelCache.failures:
+                    raise KernelCache.failures[-1]
+                part.mark.touch()
+    except BlockingIOError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,148 @@
+"""Compile the missing kernels in child processes, whose memory is given back with them.
+
+Each child takes the next part that nobody else compiles. A part is locked while it is compiled and marked
+once it is: processes that start on one cache at the same time share the work.
+"""
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+import structlog
+
+from core.errors import KernelsNotReady
+from core.kernel_cache import is_writable, kernel_cache
+from core.machine import available_cpus, available_memory_bytes
+from core.subprocesses import module_command, module_environment
+from core.warm_up.parts import PARTS, Part, missing
+
+_CHILD = "core.warm_up.child"
+_BYTES_PER_PROCESS = 700 * 2**20
+_POLL_SECONDS = 0.1
+_LOG = structlog.stdlib.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a compilation is.
+
+    Attributes:
+        compiled: Parts that are compiled.
+        parts: All parts.
+    """
+
+    compiled: int
+    parts: int
+
+    def __str__(self) -> str:
+        return f"{self.compiled} of {self.parts} parts"
+
+
+def progress(parts: Sequence[Part] = PARTS) -> Progress:
+    """Return how many of the parts are compiled, by whichever process."""
+    return Progress(len(parts) - len(missing(parts)), len(parts))
+
+
+def compile_kernels(
+    parts: Sequence[Part] = PARTS,
+    *,
+    processes: int | None = None,
+    report: Callable[[Progress], None] = lambda _: None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> None:
+    """Compile the parts that the cache lacks; nothing to do for a cache that can only be read.
+
+    A child that dies, for lack of memory say, is followed by a single one, which needs less of it.
+
+    Args:
+        parts: What will be needed.
+        processes: Children; as many as processors and memory allow where left out.
+        report: Told of the progress ten times a second.
+        stopped: Asked now and then whether to stop, which kills the children.
+
+    Raises:
+        KernelsNotReady: A part cannot be compiled.
+    """
+    if not missing(parts):
+        return
+    if not is_writable(kernel_cache()):
+        _LOG.warning("kernels.not_kept", folder=str(kernel_cache()), hint=_READ_ONLY)
+        return
+    missing(parts)[0].mark.parent.mkdir(parents=True, exist_ok=True)
+    ending = ""
+    for count in (processes or _affordable_processes(), 1):
+        ending = _run_children(parts, min(count, len(missing(parts))), report, stopped)
+        if stopped() or not missing(parts):
+            return
+        _LOG.warning("kernels.compilation_failed", processes=count, ending=ending)
+    raise KernelsNotReady(f"cannot be compiled ({missing(parts)[0].name}): {ending}")
+
+
+_READ_ONLY = (
+    "every process compiles the kernels anew; run `rankery warm-up` where the folder can be written,"
+    " or set NUMBA_CACHE_DIR to one that can"
+)
+
+
+def _affordable_processes() -> int:
+    memory_bytes = available_memory_bytes()
+    affordable = available_cpus() if memory_bytes is None else memory_bytes // _BYTES_PER_PROCESS
+    return max(1, min(available_cpus(), affordable))
+
+
+def _run_children(
+    parts: Sequence[Part], count: int, report: Callable[[Progress], None], stopped: Callable[[], bool]
+) -> str:
+    """Wait until all children have ended; return how the first one that failed did."""
+    children = [_Child([part.name for part in parts]) for _ in range(count)]
+    try:
+        while True:
+            running = any(child.is_running for child in children)
+            report(progress(parts))
+            if not running or stopped():
+                return next((child.ending for child in children if child.ending), "")
+            time.sleep(_POLL_SECONDS)
+    finally:
+        for child in children:
+            child.kill()
+
+
+class _Child:
+    """A process that compiles parts until none is missing."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `kill`
+        self._process = subprocess.Popen(  # noqa: S603 - our own command
+            module_command(_CHILD, os.getpid(), *names),
+            env=module_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._errors,
+        )
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def ending(self) -> str:
+        """How it failed, empty while it has not."""
+        code = self._process.returncode
+        if not code:
+            return ""
+        if code < 0:
+            memory = ", perhaps for lack of memory" if code == -signal.SIGKILL else ""
+            return f"the compiling process was killed by {signal.Signals(-code).name}{memory}"
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"the compiling process ended with exit code {code}"
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._errors.close()

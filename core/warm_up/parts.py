@@ -1,0 +1,79 @@
+"""The kernels in parts that are compiled independently, the parts of the API first."""
+
+import importlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.kernel_cache import kernel_cache, warmed_parts
+
+
+@dataclass(frozen=True)
+class Part:
+    """Kernels that are compiled one after the other.
+
+    Attributes:
+        package: Package of core whose module `warm_up` calls them.
+        function: The function of that module.
+        after: Names of parts whose kernels these call: compiled before, they need not be compiled twice.
+    """
+
+    package: str
+    function: str
+    after: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Package and function, such as `losses.pairwise`."""
+        return f"{self.package}.{self.function}"
+
+    @property
+    def mark(self) -> Path:
+        """The file that says that the part is compiled."""
+        return warmed_parts(kernel_cache()) / self.name
+
+    @property
+    def lock(self) -> Path:
+        """The file that is locked while the part is compiled."""
+        return self.mark.with_name(f"{self.name}.lock")
+
+    def warm_up(self) -> None:
+        """Compile the kernels, or load them from the disk cache."""
+        getattr(importlib.import_module(f"core.{self.package}.warm_up"), self.function)()
+
+
+SCORING = (Part("json_values", "features"), Part("scoring", "requests"))
+
+# The longest chain begins first. Two processes take about the same time then as half of one.
+PARTS = (
+    *SCORING,
+    Part("losses", "layout"),
+    Part("losses", "pairs"),
+    Part("data", "letor"),
+    Part("evaluation", "randomisation"),
+    Part("losses", "pairwise", after=("losses.layout", "losses.pairs")),
+    Part("metrics", "ranked"),
+    Part("doctor", "examination"),
+    Part("losses", "others"),
+    Part("metrics", "others", after=("metrics.ranked",)),
+    Part("metrics", "binary", after=("metrics.ranked",)),
+    Part("scoring", "datasets", after=("scoring.requests",)),
+    Part("diagnostics", "losses", after=("losses.layout",)),
+    Part("export", "parity"),
+    Part("doctor", "comparison", after=("doctor.examination",)),
+    Part("data", "others"),
+    Part("evaluation", "bootstrap"),
+    Part("training", "draws"),
+    Part("inspection", "shuffles"),
+)
+
+
+def missing(parts: Collection[Part] = PARTS) -> list[Part]:
+    """List the parts that are not compiled for this processor and these sources."""
+    return [part for part in parts if not part.mark.exists()]
+
+
+def warm_up(parts: Collection[Part] = PARTS) -> None:
+    """Load the kernels of the parts from the disk cache into this process, or compile them here."""
+    for part in parts:
+        part.warm_up()

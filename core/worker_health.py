@@ -1,0 +1,74 @@
+"""The health of a worker as a file, which probes read without the database and within milliseconds."""
+
+import json
+import os
+import re
+import socket
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+READY = "ready"
+COMPILING = "compiling kernels"
+# The event loop that writes it may wait for a lock of the database meanwhile.
+STALE_SECONDS = 60.0
+_FOLDER = "health"
+
+
+@dataclass(frozen=True)
+class WorkerHealth:
+    """What a worker of one lane last wrote about itself.
+
+    Attributes:
+        state: `ready`, `compiling kernels`, or why it cannot work.
+        written_at: The machine's monotonic clock at that moment.
+        compiled: Parts of the kernels that are compiled.
+        parts: All of them; 0 where nothing is being compiled.
+    """
+
+    state: str
+    written_at: float = 0.0
+    compiled: int = 0
+    parts: int = 0
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it was written a moment ago; a clock that goes back has started anew with the machine."""
+        return 0.0 <= time.monotonic() - self.written_at < STALE_SECONDS
+
+    def __str__(self) -> str:
+        return f"{self.state}: {self.compiled} of {self.parts} parts" if self.parts else self.state
+
+
+class WorkerHealthFile:
+    """The file of this machine's worker of one lane.
+
+    Args:
+        data_dir: The worker's data folder, which several machines may share.
+        lane: The jobs that it carries out.
+    """
+
+    def __init__(self, data_dir: Path, lane: str) -> None:
+        host = re.sub(r"[^\w.-]", "_", socket.gethostname())
+        self._path = data_dir / _FOLDER / f"{host}-{lane}.json"
+
+    def write(self, health: WorkerHealth) -> None:
+        """Write it with the present moment; a disk that is full leaves the file to grow stale."""
+        temporary = self._path.with_suffix(f".{os.getpid()}")
+        with suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps({**asdict(health), "written_at": time.monotonic()}))
+            temporary.replace(self._path)
+
+    def read(self) -> WorkerHealth | None:
+        """Return what was written last, None where no worker is here or has left."""
+        try:
+            return WorkerHealth(**json.loads(self._path.read_text()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def remove(self) -> None:
+        """Take it back."""
+        with suppress(OSError):
+            self._path.unlink()

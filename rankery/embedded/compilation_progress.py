@@ -1,0 +1,44 @@
+"""How far the compilation of kernels is: a bar on a terminal, a line now and then elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+_LINE_SECONDS = 10.0
+_TITLE = "compiling kernels, once for this machine"
+
+
+@contextmanager
+def compilation_progress() -> Iterator[Callable[[int, int], None]]:
+    """Give the block a function to call with the compiled parts and all parts, as often as it likes."""
+    if sys.stderr.isatty():
+        with _bar() as report:
+            yield report
+    else:
+        yield _lines()
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int, int], None]]:
+    title = TextColumn("rankery: {task.description}")
+    columns = (title, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(_TITLE, total=None, visible=False)
+        yield lambda compiled, parts: progress.update(task, completed=compiled, total=parts, visible=True)
+
+
+def _lines() -> Callable[[int, int], None]:
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    said_at = -_LINE_SECONDS
+
+    def report(compiled: int, parts: int) -> None:
+        nonlocal said_at
+        if compiled == parts or time.monotonic() - said_at >= _LINE_SECONDS:
+            said_at = time.monotonic()
+            console.print(f"rankery: {_TITLE}: {compiled} of {parts} parts")
+
+    return report

@@ -1,0 +1,204 @@
+"""Kernels compiled ahead, in child processes that share one cache."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.warm_up import PARTS
+
+ROOT = Path(__file__).parents[2]
+_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
+
+# The two parts of the fewest kernels; whoever loads them counts what was not in the cache.
+BEGIN = """
+import gc, os, signal, sys, time
+from pathlib import Path
+from numba.core.dispatcher import Dispatcher
+from core.errors import KernelsNotReady
+from core.kernel_cache import kernel_cache
+from core.warm_up import PARTS, compile_kernels, missing, warm_up
+
+FEW = [part for part in PARTS if part.name in ("inspection.shuffles", "training.draws")]
+
+def count_compiled():
+    kernels = [thing for thing in gc.get_objects() if isinstance(thing, Dispatcher)]
+    return sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels)
+
+def children():
+    threads = Path("/proc/self/task").iterdir()
+    return [int(pid) for thread in threads for pid in (thread / "children").read_text().split()]
+"""
+COMPILE = """
+compile_kernels(FEW, processes=2)
+assert missing(FEW) == []
+"""
+LOAD = """
+warm_up(FEW)
+print(count_compiled(), kernel_cache())
+"""
+
+
+def start(program: str, cache: Path, **environment: str) -> "subprocess.Popen[str]":
+    """Start a program on a cache, without the right to write what its owner may not write."""
+    return subprocess.Popen(
+        [sys.executable, "-c", BEGIN + program],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(cache), **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=lambda: ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, 0, 0, 0),
+    )
+
+
+def finish(process: "subprocess.Popen[str]") -> list[str]:
+    """Wait for a program that must succeed; return the words of its last line."""
+    printed, _ = process.communicate()
+    assert process.returncode == 0, printed[-3000:]
+    return (printed.strip().splitlines() or [""])[-1].split()
+
+
+def run(program: str, cache: Path, **environment: str) -> list[str]:
+    """Start a program and wait for it."""
+    return finish(start(program, cache, **environment))
+
+
+@pytest.fixture
+def read_only() -> "Callable[[Path], Path]":
+    """Takes the right to write from a folder and all below."""
+
+    def protect(folder: Path) -> Path:
+        folder.mkdir(exist_ok=True)
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        return folder
+
+    return protect
+
+
+def test_parts_name_what_exists_and_come_after_what_they_call() -> None:
+    """A chain that waits for a later or unknown part would never begin."""
+    names = [part.name for part in PARTS]
+    assert len(set(names)) == len(names)
+    for place, part in enumerate(PARTS):
+        assert set(part.after) <= set(names[:place])
+
+
+@pytest.mark.long
+def test_the_process_that_asks_compiles_nothing_itself(tmp_path: Path) -> None:
+    """Children compile, so that their memory is given back; it loads all from the cache."""
+    assert run(COMPILE + LOAD, tmp_path)[0] == "0"
+    assert run("warm_up(FEW); print(count_compiled())", tmp_path / "empty")[0] != "0"
+
+
+@pytest.mark.long
+def test_two_services_share_the_work(tmp_path: Path) -> None:
+    """They start on one empty cache at once; each ends with all kernels, none of them lost."""
+    services = [start(COMPILE + LOAD, tmp_path) for _ in range(2)]
+    assert [finish(service)[0] for service in services] == ["0", "0"]
+
+
+@pytest.mark.long
+def test_a_child_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    """As the kernel kills it for lack of memory: a single one goes on, and needs less of it."""
+    program = """
+killed = []
+def report(progress):
+    if not killed:
+        killed.extend(children())
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
+compile_kernels(FEW, processes=2, report=report)
+assert len(killed) == 2 and missing(FEW) == []
+"""
+    run(program + LOAD, tmp_path)
+
+
+@pytest.mark.long
+def test_children_that_are_always_killed_end_in_an_error(tmp_path: Path) -> None:
+    """It names the part and how the child ended, and no child is left."""
+    program = """
+try:
+    compile_kernels(FEW, report=lambda _: [os.kill(pid, signal.SIGKILL) for pid in children()])
+except KernelsNotReady as error:
+    print(error, children())
+"""
+    printed = " ".join(run(program, tmp_path))
+    assert printed == (
+        "cannot be compiled (training.draws): the compiling process was killed by SIGKILL,"
+        " perhaps for lack of memory []"
+    )
+
+
+@pytest.mark.long
+def test_a_stop_leaves_no_child(tmp_path: Path) -> None:
+    """A shutdown does not wait for a compiler."""
+    assert run("compile_kernels(stopped=lambda: True); print(children(), len(missing()))", tmp_path) == [
+        "[]",
+        str(len(PARTS)),
+    ]
+
+
+@pytest.mark.long
+def test_a_read_only_cache_is_read(tmp_path: Path, read_only: Callable[[Path], Path]) -> None:
+    """As in an image whose files nobody may write: what it holds is loaded."""
+    run(COMPILE, tmp_path)
+    assert run(LOAD, read_only(tmp_path)) == ["0", str(tmp_path)]
+
+
+@pytest.mark.long
+def test_a_read_only_cache_of_another_processor_is_left_for_one_of_the_user(
+    tmp_path: Path, read_only: Callable[[Path], Path]
+) -> None:
+    """Its kernels would not run here; what is compiled instead is kept where that is possible."""
+    image, home = tmp_path / "image", tmp_path / "home"
+    run(COMPILE, image, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="")
+    read_only(image)
+    assert run(COMPILE + LOAD, image, XDG_CACHE_HOME=str(home)) == ["0", str(home / "rankery" / "kernels")]
+
+
+@pytest.mark.long
+def test_processors_share_a_writable_cache(tmp_path: Path) -> None:
+    """Each finds its own kernels, whichever compiled first."""
+    other = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    run(COMPILE, tmp_path, **other)
+    assert run("print(len(missing(FEW)))", tmp_path) == ["2"]
+    run(COMPILE, tmp_path)
+    assert run(LOAD, tmp_path)[0] == run(LOAD, tmp_path, **other)[0] == "0"
+
+
+@pytest.mark.long
+def test_kernels_that_cannot_be_kept_run_all_the_same(
+    tmp_path: Path, read_only: Callable[[Path], Path]
+) -> None:
+    """Without any folder to write to, each process compiles for itself, and says what to do about it."""
+    folder = read_only(tmp_path / "image")
+    process = start("compile_kernels(FEW)\n" + LOAD, folder, XDG_CACHE_HOME=str(folder))
+    printed, _ = process.communicate()
+    assert process.returncode == 0, printed
+    assert "run `rankery warm-up` where the folder can be written" in printed
+    assert int(printed.strip().splitlines()[-1].split()[0]) > 0
+
+
+@pytest.mark.long
+def test_kernels_that_are_not_kept_are_not_marked(tmp_path: Path, read_only: Callable[[Path], Path]) -> None:
+    """As on a full disk: the next start would believe that they are there."""
+    run(COMPILE, tmp_path)
+    shutil.rmtree(next(tmp_path.glob("warm-*")))
+    (kernels,) = tmp_path.glob("inspection-*")
+    for index in kernels.rglob("*.nbi"):
+        index.unlink()
+    read_only(kernels)
+    program = """
+try:
+    compile_kernels(FEW)
+except KernelsNotReady as error:
+    print([part.name for part in missing(FEW)], error)
+"""
+    printed = " ".join(run(program, tmp_path))
+    assert printed.startswith("['inspection.shuffles'] cannot be compiled (inspection.shuffles): Permission")

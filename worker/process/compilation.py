@@ -1,0 +1,85 @@
+"""Compile missing kernels before a worker forks its lanes, and tell how far that is."""
+
+import os
+import socket
+import time
+from collections.abc import Collection
+
+import structlog
+
+from core.errors import RankeryError
+from core.store import Store
+from core.warm_up import Progress, compile_kernels, missing
+from core.worker_health import COMPILING, WorkerHealth, WorkerHealthFile
+from worker.process.shutdown import StopFlag
+from worker.settings import WorkerSettings
+
+_REPORT_SECONDS = 2.0
+_LOG_SECONDS = 10.0
+_SILENT_SECONDS = 24.0
+_LOG = structlog.stdlib.get_logger(__name__)
+
+
+def compile_ahead(settings: WorkerSettings, lanes: Collection[str], stop: StopFlag) -> None:
+    """Compile the kernels that the cache lacks, in processes that give their memory back.
+
+    Meanwhile the log, the health files and the database tell how far it is. The database has no connection
+    while lanes are forked.
+
+    Raises:
+        KernelsNotReady: A kernel cannot be compiled.
+    """
+    if not missing():
+        return
+    began, report = time.monotonic(), CompilationReport(settings, lanes)
+    try:
+        compile_kernels(report=report, stopped=stop.is_set)
+    finally:
+        report.leave()
+    _LOG.info("kernels.compiled", seconds=round(time.monotonic() - began, 1))
+
+
+class CompilationReport:
+    """Tells of the progress, each reader as often as it needs.
+
+    Args:
+        settings: The worker's settings.
+        lanes: The lanes that will be ready then.
+    """
+
+    def __init__(self, settings: WorkerSettings, lanes: Collection[str]) -> None:
+        self._settings = settings
+        self._names = {lane: f"{socket.gethostname()}:{os.getpid()}-{lane}" for lane in lanes}
+        self._logged_at = self._reported_at = -_LOG_SECONDS
+
+    def __call__(self, progress: Progress) -> None:
+        """Log the progress, and report it where it can be asked for."""
+        now = time.monotonic()
+        if now - self._logged_at >= _LOG_SECONDS:
+            self._logged_at = now
+            _LOG.info("kernels.compiling", compiled=progress.compiled, parts=progress.parts)
+        if now - self._reported_at >= _REPORT_SECONDS:
+            self._reported_at = now
+            health = WorkerHealth(COMPILING, compiled=progress.compiled, parts=progress.parts)
+            for lane in self._names:
+                WorkerHealthFile(self._settings.data_dir, lane).write(health)
+            self._store(progress)
+
+    def leave(self) -> None:
+        """Take the workers back that are about to report themselves."""
+        self._store(None)
+
+    def _store(self, progress: Progress | None) -> None:
+        try:
+            store = Store.open(self._settings)
+            try:
+                with store.begin() as tx:
+                    for lane, name in self._names.items():
+                        if progress is None:
+                            tx.workers.leave(name)
+                        else:
+                            tx.workers.report(name, lane, 0, _SILENT_SECONDS, str(progress))
+            finally:
+                store.close()
+        except RankeryError:
+            _LOG.warning("kernels.progress_not_stored", exc_info=True)
