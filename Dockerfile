@@ -40,7 +40,7 @@ RUN export PYTHONPATH=/opt/build \
     && python -m guide \
     && pip install --no-cache-dir --no-deps --no-build-isolation . ./server
 WORKDIR /
-RUN python -c "from core.warm_up import warm_up; warm_up()"
+RUN rankery warm-up
 
 # hadolint ignore=DL3006
 FROM system-${TARGETARCH}
@@ -54,7 +54,6 @@ USER 10001:10001
 WORKDIR /var/lib/rankery
 VOLUME /var/lib/rankery
 EXPOSE 8000
-HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
-    CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/healthz', timeout=2)"]
+HEALTHCHECK --interval=30s --timeout=10s --start-period=60s CMD ["rankery", "health", "api"]
 ENTRYPOINT ["rankery"]
 CMD ["api"]

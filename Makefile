@@ -15,7 +15,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: install
-install: .venv/.installed $(CLIENT) app/guide/site/index.html ## make .venv to run the service in, the client and the guide; nothing to do when up to date
+install: .venv/.installed $(CLIENT) .venv/.compiled app/guide/site/index.html ## make .venv to run the service in, the client and the guide; nothing to do when up to date
 
 .venv/.installed: requirements/runtime.lock requirements/build.lock pyproject.toml server/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rankery needs Python 3.11 or later; name one with PYTHON=…")'
@@ -23,7 +23,6 @@ install: .venv/.installed $(CLIENT) app/guide/site/index.html ## make .venv to r
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements/runtime.lock
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements/build.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable . --editable ./server
-	$(BIN)/python -c 'from core.warm_up import warm_up; warm_up()' # compile the kernels once, so that nobody waits
 	@touch $@
 
 .PHONY: develop
@@ -37,7 +36,12 @@ develop: .venv/.developed install ## add to .venv what tests, benchmarks and lin
 $(CLIENT): .venv/.installed $(shell find tools app core rankery/client/asynchronous -name '*.py')
 	$(BIN)/python -m tools.generate_client
 
-app/guide/site/index.html: $(CLIENT) mkdocs.yml $(shell find docs guide app core rankery -type f -not -path 'app/guide/site/*' -not -name '*.pyc')
+# So that no start of the service waits, nor the guide's pictures.
+.venv/.compiled: $(CLIENT) $(shell find core -name '*.py')
+	$(BIN)/rankery warm-up
+	@touch $@
+
+app/guide/site/index.html: $(CLIENT) .venv/.compiled mkdocs.yml $(shell find docs guide app core rankery -type f -not -path 'app/guide/site/*' -not -name '*.pyc')
 	$(BIN)/python -m guide
 
 .PHONY: guide

@@ -155,6 +155,28 @@ def _warn_of_unknown_variables() -> None:
         structlog.stdlib.get_logger(__name__).warning("setting.unknown", variable=name, hint=hint)
 
 
+def compile_kernels(report: Callable[[int, int], None]) -> Path:
+    """Compile the kernels that this machine's cache lacks; return the folder that holds them.
+
+    Args:
+        report: Told now and then how many parts are compiled, and of how many.
+
+    Raises:
+        ProcessFailed: They cannot be compiled, or not be kept.
+    """
+    from core.errors import KernelsNotReady
+    from core.kernel_cache import is_writable, kernel_cache
+    from core.warm_up import compile_kernels, missing
+
+    if missing() and not is_writable(kernel_cache()):
+        raise ProcessFailed(f"{kernel_cache()} cannot be written; set NUMBA_CACHE_DIR to a folder that can")
+    try:
+        compile_kernels(report=lambda progress: report(progress.compiled, progress.parts))
+    except KernelsNotReady as error:
+        raise ProcessFailed(f"the kernels {error}") from error
+    return kernel_cache()
+
+
 def _prepare_environment() -> None:
     """Set what numba, OpenMP and Arrow read once, when they are first imported."""
     from core.machine import available_cpus

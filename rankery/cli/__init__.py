@@ -15,6 +15,7 @@ from rankery.cli.export import export
 from rankery.cli.jobs import jobs
 from rankery.cli.keys import keys
 from rankery.cli.models import models
+from rankery.cli.probes import health, warm_up
 from rankery.cli.rank import rank
 from rankery.cli.serving import api, serve, worker
 from rankery.cli.train import train
@@ -51,8 +52,9 @@ def rankery(
     """
 
 
-for _command in (serve, api, worker, demo):
+for _command in (serve, api, worker, demo, warm_up):
     app.command(rich_help_panel=_SERVICE)(_command)
+app.add_typer(health, rich_help_panel=_SERVICE, name="health")
 app.add_typer(keys, rich_help_panel=_SERVICE, name="keys")
 for _command in (train, rank, evaluate, compare, export):
     app.command(rich_help_panel=_MODELS)(_command)

@@ -52,10 +52,11 @@ def test_every_path_that_is_copied_exists() -> None:
 
 
 def test_the_image_runs_without_privileges_and_is_watched() -> None:
-    """A user by number, as Kubernetes asks for, and a health check on the path the API serves."""
+    """A user by number, as Kubernetes asks for, and a health check for each process."""
     assert re.search(r"^USER 10001:10001$", DOCKERFILE, re.MULTILINE)
     assert "useradd --uid 10001 " in DOCKERFILE
-    assert "/healthz" in re.findall(r"HEALTHCHECK.*\n.*", DOCKERFILE)[0]
+    assert re.search(r'^HEALTHCHECK .* CMD \["rankery", "health", "api"\]$', DOCKERFILE, re.MULTILINE)
+    assert COMPOSE["services"]["worker"]["healthcheck"]["test"] == ["CMD", "rankery", "health", "worker"]
     port = COMPOSE["x-rankery"]["environment"]["RANKERY_PORT"]
     assert f"EXPOSE {port}" in DOCKERFILE
     assert COMPOSE["services"]["api"]["ports"] == [f"127.0.0.1:{port}:{port}"]

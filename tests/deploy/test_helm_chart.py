@@ -13,6 +13,7 @@ from kubernetes_validate.utils import all_versions
 from app import ApiSettings, create_app
 from rankery import __version__
 from tests.deploy.settings import settings_names
+from tests.rankery.cli.commands import run
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "deploy" / "helm"
@@ -153,6 +154,17 @@ def test_probes_ask_for_paths_that_the_api_serves() -> None:
     assert probes == {"startup": "/readyz", "readiness": "/readyz?for=scoring", "liveness": "/healthz"}
     served = create_app(ApiSettings()).openapi()["paths"]
     assert {path.partition("?")[0] for path in probes.values()} <= set(served)
+
+
+def test_probes_of_a_worker_are_commands_that_exist() -> None:
+    """It may wait for its servers as long as its processes go on."""
+    (worker,) = rendered(LEAST)["Deployment/ltr-rankery-worker"]["spec"]["template"]["spec"]["containers"]
+    probes = {kind: worker[f"{kind}Probe"]["exec"] for kind in ("startup", "readiness", "liveness")}
+    ready = ["rankery", "health", "worker"]
+    alive = {"command": [*ready, "--live"]}
+    assert probes == {"startup": alive, "readiness": {"command": ready}, "liveness": alive}
+    done = run(*alive["command"][1:], "--data-dir", "/nowhere")
+    assert done.sentence == "no worker of the lane training runs on this machine with /nowhere"
 
 
 def test_selectors_find_the_pods() -> None:

@@ -19,7 +19,8 @@ from rankery.cli.options import DataFormat
 from tests.rankery.cli.commands import all_commands, run
 
 # They run until they are stopped, or have nothing to tell a program.
-_WITHOUT_DATA = {("serve",), ("api",), ("worker",), ("demo",)}
+_PROBES = {("warm-up",), ("health", "api"), ("health", "worker")}
+_WITHOUT_DATA = {("serve",), ("api",), ("worker",), ("demo",), *_PROBES}
 
 
 @pytest.mark.parametrize("command", list(all_commands()), ids=" ".join)

@@ -1,0 +1,127 @@
+"""`rankery warm-up` and `rankery health`."""
+
+import os
+import pty
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.worker_health import COMPILING, READY, WorkerHealth, WorkerHealthFile
+from rankery.embedded.compilation_progress import compilation_progress
+from rankery.embedded.ports import free_port
+from tests.rankery.cli.commands import run, started
+
+
+def write(data_dir: Path, **healths: WorkerHealth) -> None:
+    """Write what workers of these lanes say."""
+    for lane, health in healths.items():
+        WorkerHealthFile(data_dir, lane).write(health)
+
+
+def test_a_worker_is_healthy_when_all_its_lanes_are(tmp_path: Path) -> None:
+    """One that was started for a lane is asked for this one."""
+    write(tmp_path, training=WorkerHealth(READY))
+    asked = ("health", "worker", "--data-dir", tmp_path)
+    done = run(*asked)
+    assert (done.code, done.sentence) == (
+        1,
+        f"no worker of the lane quick runs on this machine with {tmp_path}",
+    )
+    done = run(*asked, "--lane", "training")
+    assert (done.code, done.output) == (0, "rankery: the worker is ready\n")
+    write(tmp_path, quick=WorkerHealth(READY))
+    assert run(*asked).code == 0
+
+
+def test_a_worker_that_compiles_is_alive_and_not_ready(tmp_path: Path) -> None:
+    """A liveness probe must not end it, a readiness probe says how far it is."""
+    compiling = WorkerHealth(COMPILING, compiled=12, parts=20)
+    write(tmp_path, training=compiling, quick=compiling)
+    done = run("health", "worker", "--data-dir", tmp_path)
+    assert (done.code, done.sentence) == (
+        1,
+        "the worker of the lane training is not ready: compiling kernels: 12 of 20 parts",
+    )
+    assert (
+        run("health", "worker", "--data-dir", tmp_path, "--live").output == "rankery: the worker is alive\n"
+    )
+
+
+def test_a_worker_that_hangs_is_not_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its file was written over a minute ago."""
+    write(tmp_path, training=WorkerHealth(READY))
+    monkeypatch.setattr("core.worker_health.STALE_SECONDS", 0.0)
+    done = run("health", "worker", "--data-dir", tmp_path, "--lane", "training", "--live")
+    assert (done.code, done.sentence.partition(" for ")[0]) == (
+        1,
+        "the worker of the lane training has not answered",
+    )
+
+
+def test_an_api_is_asked_for_what_it_is_there_for(served: tuple[str, int]) -> None:
+    """By default for scoring, which needs no worker and no broker."""
+    host, port = served
+    asked = ("health", "api", "--host", host, "--port", str(port))
+    assert run(*asked).output == "rankery: the API is ready for scoring\n"
+    assert run(*asked, "--live").output == "rankery: the API is alive\n"
+    for purpose in ("jobs", "everything"):
+        done = run(*asked, "--for", purpose)
+        assert (done.code, done.sentence.partition(";")[0]) == (
+            1,
+            "the API is not ready: the broker refuses connections",
+        )
+
+
+def test_no_api_is_one_sentence() -> None:
+    """With the address that was asked."""
+    port = free_port("127.0.0.1")
+    done = run("health", "api", "--port", str(port))
+    assert done.code == 1
+    assert done.sentence.startswith(
+        f"the API does not answer at http://127.0.0.1:{port}/readyz?for=scoring: "
+    )
+
+
+def test_warming_up_twice_says_where_the_kernels_are() -> None:
+    """Nothing is left to compile in the environment of the tests."""
+    done = run("warm-up")
+    assert done.code == 0, done.errors
+    assert done.output.startswith("rankery: all kernels are compiled in /")
+    assert done.errors == ""
+
+
+@pytest.mark.long
+def test_kernels_that_cannot_be_kept_are_an_error_of_warming_up(tmp_path: Path) -> None:
+    """The whole point is to keep them."""
+    (tmp_path / "file").touch()
+    folder = tmp_path / "file" / "kernels"
+    done = started("warm-up", NUMBA_CACHE_DIR=str(folder), XDG_CACHE_HOME=str(folder))
+    _, errors = done.communicate()
+    assert done.returncode == 1
+    assert errors == f"rankery: {folder} cannot be written; set NUMBA_CACHE_DIR to a folder that can\n"
+
+
+def test_progress_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    """And one at the end; none where nothing is compiled."""
+    with compilation_progress() as report:
+        for compiled in (0, 1, 2):
+            report(compiled, 2)
+    title = "rankery: compiling kernels, once for this machine"
+    assert capsys.readouterr().err == f"{title}: 0 of 2 parts\n{title}: 2 of 2 parts\n"
+    with compilation_progress():
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_is_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawn on standard error, so that what a command prints stays its own."""
+    ours, terminal = pty.openpty()
+    with os.fdopen(terminal, "w") as stream, monkeypatch.context() as patched:
+        patched.setattr(sys, "stderr", stream)
+        with compilation_progress() as report:
+            report(1, 2)
+    drawn = os.read(ours, 65_536).decode()
+    os.close(ours)
+    assert "compiling kernels, once for this machine" in drawn
+    assert "1/2" in drawn
