@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -26,8 +26,12 @@ class ControlGroups:
     root: Path = Path("/sys/fs/cgroup")
 
     def cpus(self) -> float:
-        """Return the processors' worth of time that may be used, infinity where there is no limit."""
-        return min(map(_cpus_of, self._folders("cpu")), default=math.inf)
+        """Return the processors' worth of time that may be used, infinity where there is no limit.
+
+        That is the quota of time or the number of processors in the set, whichever is less.
+        """
+        quota = min(map(_cpus_of, self._folders("cpu")), default=math.inf)
+        return min(quota, min(map(_cpu_set_size, self._folders("cpuset")), default=math.inf))
 
     def memory_bytes(self) -> float:
         """Return the memory that may be used, infinity where there is no limit."""
@@ -54,6 +58,20 @@ def available_cpus(groups: ControlGroups | None = None) -> int:
     return max(1, math.ceil(min(allowed, limit)))
 
 
+def limit_threads(environment: MutableMapping[str, str] = os.environ, wanted: int | None = None) -> None:
+    """Have OpenMP, numba, BLAS and Arrow start as many threads as can run here, whatever the host has.
+
+    They read it once, when they are first imported. What is set already stays.
+
+    Args:
+        environment: Of this process, or of one to be started.
+        wanted: Threads that a user has asked for, which may be more.
+    """
+    threads = str(max(available_cpus(), wanted or 1))
+    for variable in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        environment.setdefault(variable, threads)
+
+
 def available_memory_bytes(groups: ControlGroups | None = None) -> int | None:
     """Return the memory of the machine or the container, whichever is less; None where it cannot be known."""
     sizes = (line.split() for line in _lines(_MEMORY) if line.startswith("MemTotal:"))
@@ -69,6 +87,15 @@ def _cpus_of(group: Path) -> float:
         return math.inf
     quota, period = map(int, words)
     return quota / max(period, 1)
+
+
+def _cpu_set_size(group: Path) -> float:
+    # Ranges such as "0-3,8"; a group that sets none has an empty file, and the effective set of its parent.
+    words = _words(group / "cpuset.cpus.effective") or _words(group / "cpuset.cpus")
+    spans = [span.split("-") for word in words for span in word.split(",")]
+    if not spans or not all(part.isdecimal() for span in spans for part in span):
+        return math.inf
+    return sum(int(span[-1]) - int(span[0]) + 1 for span in spans)
 
 
 def _memory_of(group: Path) -> float:

@@ -116,6 +116,9 @@ def examine_files(
         FilesUnusable: In one sentence, with line and column.
     """
     require_server_package()
+    from core.machine import limit_threads
+
+    limit_threads()
     from core.data import dataset_statistics
     from core.data.options import reading_options
     from core.data.reading import JudgedFile, read_file

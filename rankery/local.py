@@ -97,6 +97,9 @@ def evaluate_runs(
         FilesUnusable: In one sentence.
     """
     require_server_package()
+    from core.machine import limit_threads
+
+    limit_threads()
     from core.data.options import reading_options
     from core.data.reading import JudgedFile, read_file
     from core.data.trec import join_run, read_run

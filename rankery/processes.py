@@ -107,7 +107,7 @@ def run_worker(
     """
     require_server_package()
     capture_output()
-    _prepare_environment()
+    _prepare_environment(threads)
     from core.errors import RankeryError
     from worker import run
     from worker.process.logs import configure_logging
@@ -177,12 +177,12 @@ def compile_kernels(report: Callable[[int, int], None]) -> Path:
     return kernel_cache()
 
 
-def _prepare_environment() -> None:
+def _prepare_environment(threads: int | None = None) -> None:
     """Set what numba, OpenMP and Arrow read once, when they are first imported."""
-    from core.machine import available_cpus
+    from core.machine import limit_threads
 
-    # What no thread count is given to, as LightGBM loading a model, would take all processors of the host.
-    os.environ.setdefault("OMP_NUM_THREADS", str(available_cpus()))
+    configured = os.environ.get("RANKERY_THREADS", "")
+    limit_threads(wanted=threads or (int(configured) if configured.isdecimal() else None))
     # LightGBM and numba may each bring an OpenMP pool; idle threads of one that spin would slow the other.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     # GNU's runtime: microseconds suffice for LightGBM's many short loops. Two processes on the same cores

@@ -2,11 +2,14 @@
 
 import math
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from core.machine import ControlGroups, available_cpus, available_memory_bytes
+from core.machine import ControlGroups, available_cpus, available_memory_bytes, limit_threads
 
 
 def _groups(folder: Path, membership: str, files: dict[str, str]) -> ControlGroups:
@@ -62,6 +65,31 @@ def _groups(folder: Path, membership: str, files: dict[str, str]) -> ControlGrou
             id="v1-path-of-the-host",
         ),
         pytest.param(
+            "0::/a\n",
+            {"cpuset.cpus.effective": "0-63", "a/cpuset.cpus.effective": "0-1,4", "a/cpu.max": "max 100000"},
+            3.0,
+            math.inf,
+            id="v2-cpuset",
+        ),
+        pytest.param(
+            "0::/\n",
+            {"cpuset.cpus.effective": "", "cpu.max": "max 100000"},
+            math.inf,
+            math.inf,
+            id="v2-no-cpuset",
+        ),
+        pytest.param(
+            "4:cpuset:/docker/0f3a\n3:cpu,cpuacct:/docker/0f3a\n",
+            {
+                "cpuset/cpuset.cpus": "2-5",
+                "cpu,cpuacct/cpu.cfs_quota_us": "600000",
+                "cpu,cpuacct/cpu.cfs_period_us": "100000",
+            },
+            4.0,
+            math.inf,
+            id="v1-cpuset-is-tighter-than-the-quota",
+        ),
+        pytest.param(
             "2:cpu:/\n0::/\n",
             {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000", "unified/memory.max": "1024"},
             math.inf,
@@ -96,3 +124,67 @@ def test_memory_is_that_of_the_machine_or_the_container(tmp_path: Path) -> None:
     assert machine % 1024 == 0
     assert available_memory_bytes(_groups(tmp_path, "0::/\n", {"memory.max": "12345"})) == 12_345
     assert available_memory_bytes(_groups(tmp_path, "0::/\n", {"memory.max": str(2**62)})) == machine
+
+
+@pytest.fixture
+def one_processor() -> Iterator[Path]:
+    """A control group of this machine with the time of one processor, of whichever version it has."""
+    for parent, file, quota in (
+        (Path("/sys/fs/cgroup/cpu"), "cpu.cfs_quota_us", "100000"),
+        (Path("/sys/fs/cgroup"), "cpu.max", "100000 100000"),
+    ):
+        group = parent / f"rankery-test-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            (group / file).write_text(quota)
+            yield group
+            return
+        except OSError:
+            continue
+        finally:
+            group.rmdir()
+    pytest.skip("this machine lets nobody make a control group")
+
+
+PROGRAM = """
+import os, sys
+from pathlib import Path
+Path(sys.argv[1], "cgroup.procs").write_text(str(os.getpid()))
+from core.machine import available_cpus, limit_threads
+limit_threads()
+import numba, pyarrow
+from threadpoolctl import threadpool_info
+import lightgbm, numpy
+most = max(library["num_threads"] for library in threadpool_info())
+from worker import WorkerSettings
+print(available_cpus(), numba.get_num_threads(), most, pyarrow.cpu_count(), WorkerSettings().threads_per_job)
+Path(sys.argv[1]).parent.joinpath("cgroup.procs").write_text(str(os.getpid()))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor is all there is")
+def test_a_container_of_one_processor_computes_in_one_thread(one_processor: Path) -> None:
+    """Every library takes its default from the quota: OpenMP, numba, BLAS, Arrow and the worker."""
+    bare = {name: value for name, value in os.environ.items() if not name.endswith("_THREADS")}
+    command = [sys.executable, "-c", PROGRAM, str(one_processor)]
+    ran = subprocess.run(command, env=bare, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.split() == ["1"] * 5
+
+
+def test_threads_that_were_chosen_stay() -> None:
+    """By the environment for one library, and by a user's setting for all."""
+    environment = {"OMP_NUM_THREADS": "7"}
+    limit_threads(environment, wanted=1_000)
+    assert environment == {
+        "OMP_NUM_THREADS": "7",
+        "NUMBA_NUM_THREADS": "1000",
+        "OPENBLAS_NUM_THREADS": "1000",
+    }
+    limited: dict[str, str] = {}
+    limit_threads(limited)
+    assert set(limited.values()) == {str(available_cpus())}
