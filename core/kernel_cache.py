@@ -60,7 +60,8 @@ def warmed_parts(cache: Path) -> Path:
 @functools.cache
 def _state() -> str:
     digest = hashlib.sha256()
-    for version in (sys.version, numba.__version__, llvmlite.__version__, *_processor()):
+    is_compiled = f"{not numba_config.DISABLE_JIT}"  # type: ignore[attr-defined]
+    for version in (sys.version, numba.__version__, llvmlite.__version__, *_processor(), is_compiled):
         digest.update(version.encode() + b"\0")
     for source in sorted(_CORE.rglob("*.py")):
         text = source.read_bytes()

@@ -173,6 +173,13 @@ def test_processors_share_a_writable_cache(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_functions_that_run_uncompiled_mark_nothing(tmp_path: Path) -> None:
+    """With NUMBA_DISABLE_JIT set, the parts run without making a kernel."""
+    run(COMPILE, tmp_path, NUMBA_DISABLE_JIT="1")
+    assert run("print(len(missing(FEW)))", tmp_path) == ["2"]
+
+
+@pytest.mark.long
 def test_kernels_that_cannot_be_kept_run_all_the_same(
     tmp_path: Path, read_only: Callable[[Path], Path]
 ) -> None:
