@@ -154,6 +154,7 @@ def test_probes_ask_for_paths_that_the_api_serves() -> None:
     assert probes == {"startup": "/readyz", "readiness": "/readyz?for=scoring", "liveness": "/healthz"}
     served = create_app(ApiSettings()).openapi()["paths"]
     assert {path.partition("?")[0] for path in probes.values()} <= set(served)
+    assert [parameter["name"] for parameter in served["/readyz"]["get"]["parameters"]] == ["for"]
 
 
 def test_probes_of_a_worker_are_commands_that_exist() -> None:
