@@ -97,7 +97,7 @@ class _Demo:
         self._rank_live(jobs[LOSSES[-1]].made("model_id"), files)
 
     def _synthetic(self, queries: int) -> _Datasets:
-        self._screen.say("making synthetic queries; the first start also compiles the losses")
+        self._screen.say("making synthetic queries")
         sizes = {"train": queries, "validation": max(1, queries // 2), "test": queries}
         sent = [
             self._client.synthetic_dataset(size, seed=seed, polynomial_seed=1, name=f"demo-{name}")

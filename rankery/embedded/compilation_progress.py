@@ -33,11 +33,14 @@ def _bar() -> Iterator[Callable[[int, int], None]]:
 
 def _lines() -> Callable[[int, int], None]:
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    said_at = -_LINE_SECONDS
+    said_at, is_complete = -_LINE_SECONDS, False
 
     def report(compiled: int, parts: int) -> None:
-        nonlocal said_at
-        if compiled == parts or time.monotonic() - said_at >= _LINE_SECONDS:
+        nonlocal said_at, is_complete
+        if is_complete:
+            return
+        is_complete = compiled == parts
+        if is_complete or time.monotonic() - said_at >= _LINE_SECONDS:
             said_at = time.monotonic()
             console.print(f"rankery: {_TITLE}: {compiled} of {parts} parts")
 

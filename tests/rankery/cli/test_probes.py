@@ -105,7 +105,7 @@ def test_kernels_that_cannot_be_kept_are_an_error_of_warming_up(tmp_path: Path) 
 def test_progress_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
     """And one at the end; none where nothing is compiled."""
     with compilation_progress() as report:
-        for compiled in (0, 1, 2):
+        for compiled in (0, 1, 2, 2):
             report(compiled, 2)
     title = "rankery: compiling kernels, once for this machine"
     assert capsys.readouterr().err == f"{title}: 0 of 2 parts\n{title}: 2 of 2 parts\n"
