@@ -10,6 +10,7 @@ import structlog
 from hypothesis import settings
 
 from app.guide.files import NOT_BUILT, SITE
+from rankery.embedded.compilation_progress import compilation_progress
 
 # Else threads that wait for each other keep processors busy that other tests need.
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
@@ -25,6 +26,16 @@ _REPOSITORY = Path(__file__).parents[1]
 
 # Their tests share services that start for whole files, or for the session.
 _FOLDERS_OF_SERVICES = ("browser", "deploy", "faults", "guide", "integration", "rankery", "security")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile what changed since `make install`: once for all processes, and within no test's time limit."""
+    if hasattr(session.config, "workerinput"):
+        return
+    from core.warm_up import compile_kernels
+
+    with compilation_progress() as report:
+        compile_kernels(report=lambda progress: report(progress.compiled, progress.parts))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # meanwhile marks are read and parameters sorted
@@ -57,14 +68,6 @@ def _shared_by(item: pytest.Item) -> str | None:
     if folder == "browser" or (folder == "security" and "target" in fixtures):
         return folder
     return item.path.name if folder in _FOLDERS_OF_SERVICES else None
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _compiled_kernels() -> None:
-    """Compile what changed since `make install`, in one go for all test processes."""
-    from core.warm_up import compile_kernels
-
-    compile_kernels()
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 
 from rankery.client import Client
+from rankery.embedded.stack import STOP_GRACE_SECONDS
 from rankery.embedded.supervisor import MAX_DEATHS
 from tests.integration.processes import one_of, processes_of, wait_until_none
 from tests.integration.requests import train_job
@@ -47,7 +48,7 @@ def test_a_signal_ends_every_process_and_the_running_job_continues_later(
 def _end(service: Service, number: signal.Signals, data_dir: Path) -> None:
     code, seconds = service.end(number)
     assert code == 0, service.lines
-    assert seconds < 10
+    assert seconds < 2 * STOP_GRACE_SECONDS
     assert wait_until_none(data_dir, 0.0) == {}
     assert service.lines[-1] == "rankery: stopping"
 

@@ -123,6 +123,8 @@ def _config(target: Target, folder: Path, secret: str | None) -> str:
             f'include-path = "{path}"',
             "checks.allow_header_conformance.enabled = false",
         ]
+    # A service without workers says so here, and is asked for jobs now and then.
+    lines += ["[[operations]]", 'include-path = "/readyz"', "checks.not_a_server_error.enabled = false"]
     return "\n".join([*lines, ""])
 
 

@@ -13,6 +13,7 @@ def test_every_error_of_ours_has_a_title() -> None:
         if isinstance(kind, type) and issubclass(kind, RankeryError)
     }
     endings: set[type] = {core.errors.LeaseLost, core.errors.JobCancelled}
+    endings |= {core.errors.KernelsNotReady}  # before a worker takes its first job
     endings |= {core.errors.JobQuotaExceeded, core.errors.ByteQuotaExceeded}  # answers of the API
     assert kinds - endings == set(TITLES)
 
