@@ -137,6 +137,7 @@ def test_a_specification_folds_what_is_usual(visit: Visit) -> None:
     shown = section.locator(":scope > .facts dt")
     expect(shown.filter(has_text="num iterations")).to_have_count(1)
     expect(shown.filter(has_text="lambda l1")).to_have_count(0)
+    expect(shown.filter(has_text="categorical feature")).to_have_count(0)
     section.get_by_text("at the default").click()
     expect(section.locator("details .facts dt").filter(has_text="lambda l1")).to_be_visible()
     section.get_by_role("link", name="usual").click()

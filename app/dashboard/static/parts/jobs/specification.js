@@ -55,7 +55,7 @@ export function shown(name, content, job) {
  */
 export function flatten(value, prefix = "") {
   return Object.entries(value).flatMap(([name, content]) => {
-    if (content === null || content === undefined) return [];
+    if (content === null || content === undefined || content.length === 0) return [];
     if (name === "hyperparameters") return flatten(content);
     if (name === "contract") return [[name, content.preset || content]];
     const path = prefix ? `${prefix} ${name}` : name;
