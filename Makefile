@@ -4,6 +4,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 GENERATED := rankery/client/synchronous rankery/client/schemas/requests.py rankery/client/schemas/answers.py rankery/cli/job_names.py
 CLIENT := rankery/client/schemas/answers.py
+API_TYPES := app/dashboard/types/openapi.d.ts
+# Node comes from a wheel of the development lock, and only checks the dashboard's JavaScript.
+NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 PYTEST = $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 # Every process of the service would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -41,11 +44,20 @@ $(CLIENT): .venv/.installed $(shell find tools app core rankery/client/asynchron
 	$(BIN)/rankery warm-up
 	@touch $@
 
+node_modules/.package-lock.json: .venv/.developed package.json package-lock.json
+	$(NPM) ci
+	@touch $@
+
+$(API_TYPES): $(CLIENT) node_modules/.package-lock.json
+	$(BIN)/python -m tools.generate_api_types
+
 app/guide/site/index.html: $(CLIENT) .venv/.compiled mkdocs.yml $(shell find docs guide app core rankery -type f -not -path 'app/guide/site/*' -not -name '*.pyc')
 	$(BIN)/python -m guide
 
 .PHONY: guide
-guide: install ## build the guide, which the service shows at /guide
+guide: develop ## build the guide, which the service shows at /guide, with screenshots where there is a Chromium
+	$(BIN)/python -m guide.screenshots
+	$(BIN)/python -m guide
 
 .PHONY: demo
 demo: install ## train two losses on synthetic data, or on TRAIN= VALIDATION= TEST= files, and compare them
@@ -111,6 +123,14 @@ bench-quantised: develop ## speed and NDCG@10 of quantised gradients, goss and d
 bench-memory: develop ## peak memory of a worker limited to 8 GiB on 12 million documents of 220 features; FOLDER= needs 45 GB of disk
 	$(BIN)/python -m benchmarks.memory $(if $(FOLDER),--folder $(FOLDER))
 
+.PHONY: bench-auto
+bench-auto: develop ## NDCG@10 of automatic hyperparameters beside the defaults and a random search, on FILES="A B …" and synthetic data
+	$(BIN)/python -m benchmarks.automatic $(FILES)
+
+.PHONY: bench-studies
+bench-studies: develop ## overhead of a trial at 1,000 trials, verdicts of studies of noise, and a worker killed ten times during a study
+	$(BIN)/python -m benchmarks.studies
+
 .PHONY: bench-quality
 bench-quality: develop ## every loss through the API beside LightGBM's own, on TRAIN= and TEST= files
 	$(BIN)/python -m benchmarks.quality $(TRAIN) $(TEST)
@@ -155,15 +175,17 @@ bench-coherency: develop ## share of queries with an incoherent gradient by iter
 	$(BIN)/python -m benchmarks.coherency
 
 .PHONY: check
-check: .venv/.developed $(CLIENT) ## ruff, mypy --strict, import contracts, doc examples
+check: .venv/.developed $(CLIENT) $(API_TYPES) ## ruff, mypy --strict, import contracts, doc examples; ESLint, Prettier and tsc on the dashboard
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(NPM) run lint
+	$(NPM) run types
 	$(BIN)/pytest --doctest-modules core rankery --ignore core/store/migrations
 
 .PHONY: dist
-dist: develop ## build the wheels and source archives of rankery and rankery-server into dist/
+dist: guide ## build the wheels and source archives of rankery and rankery-server into dist/
 	rm -rf dist
 	$(BIN)/uv build --quiet --all-packages --no-build-isolation --out-dir dist
 	$(BIN)/twine check --strict dist/*
@@ -180,9 +202,10 @@ check-platforms: develop ## resolve the lock with wheels only for Python 3.11 to
 client: $(CLIENT) ## generate the schemas and the synchronous half of the Python client, which `install` does too
 
 .PHONY: format
-format: develop ## format the code
+format: develop node_modules/.package-lock.json ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(NPM) run format
 
 .PHONY: lock
 lock: develop ## pin the newest versions that pyproject.toml allows, with hashes and without an index host
@@ -190,11 +213,12 @@ lock: develop ## pin the newest versions that pyproject.toml allows, with hashes
 	$(BIN)/uv pip compile $(LOCK) $(SERVER) --group dev --constraints requirements/runtime.lock --output-file requirements/development.lock
 	$(BIN)/uv pip compile $(LOCK) --group build --constraints requirements/runtime.lock --output-file requirements/build.lock
 	$(BIN)/uv pip compile $(LOCK) requirements/mlserver.in --output-file requirements/mlserver.lock
+	$(NPM) update
 
 SERVER := server/pyproject.toml --extra onnx --extra postgresql --extra s3 --extra telemetry --no-emit-package rankery --no-emit-package rankery-server
 LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
 
 .PHONY: clean
 clean: ## remove the environment and caches
-	rm -rf .venv .venv-mlserver .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info server/*.egg-info build server/build dist app/guide/site $(GENERATED)
+	rm -rf .venv .venv-mlserver .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info server/*.egg-info build server/build dist app/guide/site node_modules $(GENERATED) $(API_TYPES)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

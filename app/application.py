@@ -21,20 +21,25 @@ from app.auth.turnstile import Turnstile
 from app.datasets import routes as datasets
 from app.evaluation import catalogue_routes, ranking_routes
 from app.evaluation import routes as evaluation
+from app.experiments import routes as experiments
 from app.guide import mount_guide
 from app.http import openapi, problems
 from app.http.access_log import AccessLog
 from app.http.body_timeout import BodyTimeout
 from app.http.caching import ResponseCache
+from app.http.compression import Compression
 from app.http.expensive_reads import ExpensiveReads
 from app.http.header_limits import HeaderLimits
 from app.http.logs import configure_logging
 from app.http.request_metrics import RequestMetrics
+from app.http.root_path import RootPath
 from app.http.security_headers import SecurityHeaders
+from app.jobs import request_schemas
 from app.jobs import routes as jobs
 from app.models import alias_routes, export_routes, inspection_routes
 from app.models import routes as models
 from app.monitoring import routes as monitoring
+from app.monitoring import settings_routes
 from app.monitoring.metrics import Metrics
 from app.monitoring.readiness import Readiness
 from app.scoring import inference_routes as inference
@@ -45,6 +50,7 @@ from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
 from app.services import Services
 from app.settings import ApiSettings
+from app.studies import routes as studies
 from core.store import Store, WakeUps
 from core.telemetry import start_tracing
 
@@ -59,6 +65,8 @@ _ROUTERS = (
     datasets.router,
     jobs.router,
     jobs.polled_router,
+    studies.router,
+    studies.polled_router,
     models.router,
     models.names_router,
     models.jobs_router,
@@ -67,11 +75,17 @@ _ROUTERS = (
     export_routes.router,
     evaluation.router,
     evaluation.comparisons_router,
+    evaluation.trainings_router,
     inspection_routes.router,
     ranking_routes.router,
+    experiments.papers_router,
+    experiments.router,
+    experiments.polled_router,
     monitoring.overview_router,
     monitoring.polled_overview_router,
+    settings_routes.router,
     catalogue_routes.router,
+    request_schemas.router,
     export_routes.formats_router,
     auth.keys_router,
     auth.audit_router,
@@ -152,17 +166,20 @@ def create_app(settings: ApiSettings) -> FastAPI:
     dashboard.mount_static(application)
     mount_guide(application)
     # The last one added is the first to see a request.
+    application.add_middleware(Compression)
     application.add_middleware(BodyTimeout, settings=settings)
     application.add_middleware(RateLimit, settings=settings)
     application.add_middleware(AuthMiddleware, settings=settings)
     application.add_middleware(AuditMiddleware)
     application.add_middleware(HeaderLimits)
+    application.add_middleware(dashboard.MissingPages)
     application.add_middleware(AccessLog)
     application.add_middleware(SecurityHeaders)
     application.add_middleware(Turnstile)
     application.add_middleware(RequestMetrics)
+    application.add_middleware(RootPath, root_path=settings.root_path)
     problems.install(application)
-    openapi.install(application, describe_access)
+    openapi.install(application, describe_access, settings.root_path)
     return application
 
 

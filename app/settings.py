@@ -1,5 +1,6 @@
 """Settings of the API process."""
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, IPvAnyNetwork, field_validator
@@ -8,6 +9,35 @@ from pydantic_settings import NoDecode
 from core.scoring.contributions import MAX_STEPS
 from core.store import StoreSettings
 
+_ROOT_PATH = re.compile(r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+")
+# What a path below the root begins with; a root path of that name could not be told from it.
+_OWN_PATHS = frozenset(
+    {
+        *(
+            "v1",
+            "v2",
+            "static",
+            "static-offline-docs",
+            "guide",
+            "docs",
+            "openapi.json",
+            "sign-in",
+            "sign-out",
+        ),
+        *(
+            "healthz",
+            "readyz",
+            "metrics",
+            "jobs",
+            "datasets",
+            "train",
+            "models",
+            "evaluations",
+            "comparisons",
+        ),
+        *("rankings", "settings", "studies", "experiments"),
+    }
+)
 MEBIBYTE = 2**20
 GIBIBYTE = 2**30
 
@@ -21,82 +51,92 @@ class ApiSettings(StoreSettings):
     host: str = Field("127.0.0.1", description="Address that the API listens on")
     port: int = Field(8000, ge=0, le=65_535, description="Port that the API listens on; 0 picks a free one")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Least severe message that is logged"
+        "info", description="Lowest severity of logged messages"
     )
-    log_format: Literal["console", "json"] = Field("console", description="How log lines are written")
+    log_format: Literal["console", "json"] = Field("console", description="Format of log lines")
     allowed_hosts: Annotated[list[str], NoDecode] = Field(
-        [], description="Names that the service goes by beyond this machine's own, separated by commas"
+        [], description="Host names of the service, in addition to this machine's, separated by commas"
+    )
+    root_path: str = Field(
+        "",
+        max_length=200,
+        description="Path of the host below which a proxy serves everything, such as `/rankery`",
     )
     trusted_proxies: Annotated[list[IPvAnyNetwork], NoDecode] = Field(
         [],
         description="Addresses or networks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count,"
         " separated by commas",
     )
-    session_hours: float = Field(
-        12, gt=0, le=8_760, description="How long a browser that signed in may stay signed in"
-    )
-    wrong_keys_per_minute: int = Field(20, ge=1, description="Wrong API keys an address may show a minute")
+    session_hours: float = Field(12, gt=0, le=8_760, description="Hours that a browser stays signed in")
+    wrong_keys_per_minute: int = Field(20, ge=1, description="Wrong API keys allowed per address and minute")
     max_upload_bytes: int = Field(32 * GIBIBYTE, ge=1, description="Largest dataset file accepted")
     max_json_bytes: int = Field(MEBIBYTE, ge=1, description="Largest JSON body accepted")
     max_rank_bytes: int = Field(16 * MEBIBYTE, ge=1, description="Largest body of a scoring request")
     max_rank_queries: int = Field(1_000, ge=1, description="Most queries of a scoring request")
     max_rank_documents: int = Field(10_000, ge=1, description="Most documents of a scoring request")
     max_rank_cells: int = Field(
-        2**24, ge=1, description="Most documents of a scoring request times features of the model"
+        2**24, ge=1, description="Most cells of a scoring request: its documents times the model's features"
     )
-    max_explained_documents: int = Field(
-        200, ge=1, description="Most documents whose scores one request has explained"
-    )
+    max_explained_documents: int = Field(200, ge=1, description="Most explained documents of a request")
     max_explained_steps: int = Field(
-        MAX_STEPS, ge=1, description="Most steps to explain the scores of one request, of about 5 ns each"
+        MAX_STEPS, ge=1, description="Most steps of about 5 ns to explain the scores of a request"
     )
-    model_cache_bytes: int = Field(GIBIBYTE, ge=0, description="Memory for models kept for scoring")
+    model_cache_bytes: int = Field(GIBIBYTE, ge=0, description="Memory for cached models")
     score_log_share: float = Field(
-        0, ge=0, le=1, description="Share of scoring requests kept in the data folder with their scores"
+        0, ge=0, le=1, description="Share of scoring requests stored in the data folder with their scores"
     )
-    score_log_bytes: int = Field(GIBIBYTE, ge=1, description="Disk for scoring requests that are kept")
+    score_log_bytes: int = Field(GIBIBYTE, ge=1, description="Disk space for stored scoring requests")
     reads_per_second: float = Field(
-        500, ge=0, allow_inf_nan=False, description="Reads a second and caller; 0 for no bound"
+        500, ge=0, allow_inf_nan=False, description="Reads per second and caller; 0 for no limit"
     )
     writes_per_second: float = Field(
-        100, ge=0, allow_inf_nan=False, description="Writes a second and caller; 0 for no bound"
+        100, ge=0, allow_inf_nan=False, description="Writes per second and caller; 0 for no limit"
     )
     scores_per_second: float = Field(
-        500, ge=0, allow_inf_nan=False, description="Scoring requests a second and caller; 0 for no bound"
+        500, ge=0, allow_inf_nan=False, description="Scoring requests per second and caller; 0 for no limit"
     )
     expensive_reads_per_caller: int = Field(
         8,
         ge=1,
-        description="Exports, downloads and looks inside models that one caller has under way",
+        description="Concurrent exports, downloads and model inspections of a caller",
     )
     burst_seconds: float = Field(
-        2, gt=0, le=3600, description="How many seconds' worth of requests may come at once"
+        2, gt=0, le=3600, description="Largest burst of requests, in seconds of the rate limit"
     )
-    max_connections: int = Field(512, ge=1, description="Connections at a time; more are answered 503")
+    max_connections: int = Field(512, ge=1, description="Concurrent connections; further ones get 503")
     max_connections_per_address: int = Field(
-        256, ge=1, description="Connections of one address at a time; more are answered 429"
+        256, ge=1, description="Concurrent connections of an address; further ones get 429"
     )
-    head_seconds: float = Field(10, gt=0, description="How long a client may take to send a request's head")
+    head_seconds: float = Field(10, gt=0, description="Timeout for the headers of a request")
     keep_alive_seconds: int = Field(
         75,
         ge=0,
-        description="How long a connection stays open between two requests; longer than its clients keep it",
+        description="Idle timeout of a connection; longer than that of its clients",
     )
-    body_idle_seconds: float = Field(
-        30, gt=0, description="How long a body may stand still on its way in or out"
-    )
+    body_idle_seconds: float = Field(30, gt=0, description="Idle timeout of a body in transfer")
     min_body_bytes_per_second: int = Field(
-        1024, ge=0, description="Slowest that a body may arrive once it has been awaited so long"
+        1024, ge=0, description="Lowest transfer rate of a body after that timeout"
     )
-    max_active_jobs: int = Field(
-        1_000, ge=0, description="Most jobs of one key that wait or run, where the key says nothing else"
-    )
+    max_active_jobs: int = Field(1_000, ge=0, description="Default limit of a key's waiting and running jobs")
     max_stored_bytes: int | None = Field(
-        None, ge=0, description="Most bytes of one key's uploaded datasets, where the key says nothing else"
+        None, ge=0, description="Default limit of the bytes of a key's uploaded datasets"
     )
-    min_free_bytes: int = Field(
-        256 * MEBIBYTE, ge=0, description="Space that uploads leave free on the disk they go to"
-    )
+    min_free_bytes: int = Field(256 * MEBIBYTE, ge=0, description="Disk space that uploads keep free")
+
+    @field_validator("root_path")
+    @classmethod
+    def _without_last_slash(cls, value: str) -> str:
+        """Drop a slash at the end, and refuse what is no path or would hide the application's own."""
+        path = value.rstrip("/")
+        if path and not _ROOT_PATH.fullmatch(path):
+            raise ValueError(
+                "must be a path such as /rankery: letters, digits, '-', '_' and '.' between slashes"
+            )
+        if path.partition("/")[2].partition("/")[0] in _OWN_PATHS:
+            raise ValueError(
+                f"must not begin with a folder of the service's own: {', '.join(sorted(_OWN_PATHS))}"
+            )
+        return path
 
     @field_validator("allowed_hosts", "trusted_proxies", mode="before")
     @classmethod

@@ -1,8 +1,11 @@
-"""Seconds until each page of the dashboard can be used, with 10,000 jobs and 1,000 models on record.
+"""Seconds, requests and kilobytes of each page of the dashboard, with 10,000 jobs and 1,000 models on record.
 
-A page can be used once it shows what it is about and its thread is free for the next key: the moment is taken
-in the browser, from the beginning of the navigation. `settled` is the end of its last long task, by when the
-charts stand as well. `new` is a browser that has never been here, `known` one that has the page's files.
+A page can be used once it shows its content and its thread is free for the next key: the moment is taken in
+the browser, from the beginning of the navigation. `settled` is the end of its last long task, by when the
+charts stand as well. `cold` is a browser that has never been here, `warm` one that opens the page again.
+Requests and kilobytes are those that crossed the network, headers included, until the page has settled.
+
+The second table counts the requests a second of pages that follow 20 running trainings.
 """
 
 import argparse
@@ -11,27 +14,22 @@ import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from rich.console import Console
 from rich.progress import track
-from rich.table import Column, Table
-from sqlalchemy import Connection, create_engine, insert, select
 
-from core.store.repositories import ids
-from core.store.tables import Evaluation, Job, JobIteration, Model, ModelAlias
+from benchmarks.dashboard_records import Numbers, multiply, one_of_everything, running_trainings
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
 
 TARGET_SECONDS = 1.0
-VERSIONS = 10
-FAILED_SHARE = 50
-ITERATIONS = 100
+FOLLOWED_SECONDS = 10
 _SETTLE_MILLISECONDS = 700
-_CHUNK = 500
 
 # Resolves when nothing in the page is busy any more and the thread has drawn a frame and is free.
 _WATCH = """
@@ -56,11 +54,49 @@ _WATCH = """
 
 
 @dataclass(frozen=True)
-class Times:
-    """Milliseconds from the beginning of a navigation until a page can be used, and until it has settled."""
+class Visit:
+    """One opening of a page.
+
+    Attributes:
+        usable: Milliseconds from the beginning of the navigation until it can be used.
+        settled: Milliseconds until its last long task has ended.
+        requests: Requests that crossed the network.
+        received_bytes: Bytes that came back, headers included.
+    """
 
     usable: float
     settled: float
+    requests: int
+    received_bytes: int
+
+
+@dataclass
+class Traffic:
+    """What a page asks of the service, told by the browser."""
+
+    received_bytes: int = 0
+    sent: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, page: Page) -> "Traffic":
+        """Count from now on."""
+        traffic = cls()
+        session = page.context.new_cdp_session(page)
+        session.send("Network.enable")
+        session.on("Network.requestWillBeSent", lambda event: traffic.sent.add(event["requestId"]))
+        session.on("Network.requestServedFromCache", lambda event: traffic.sent.discard(event["requestId"]))
+        session.on("Network.responseReceived", traffic.respond)
+        session.on("Network.loadingFinished", traffic.finish)
+        return traffic
+
+    def respond(self, event: dict[str, Any]) -> None:
+        """Leave out what comes from the browser's own disk."""
+        if event["response"].get("fromDiskCache"):
+            self.sent.discard(event["requestId"])
+
+    def finish(self, event: dict[str, Any]) -> None:
+        """Count the bytes of a response."""
+        self.received_bytes += int(event["encodedDataLength"])
 
 
 def main() -> None:
@@ -70,25 +106,37 @@ def main() -> None:
     )
     parser.add_argument("--jobs", type=int, default=10_000)
     parser.add_argument("--models", type=int, default=1_000)
+    parser.add_argument("--running", type=int, default=20, help="trainings that run in the second table")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--chromium", default=shutil.which("chromium"), help="the browser's program")
     arguments = parser.parse_args()
-    console = Console()
+    console = Console(stderr=True)
     with (
         tempfile.TemporaryDirectory(prefix="rankery-bench-") as name,
         EmbeddedStack(Path(name)) as stack,
         Client(stack.url) as client,
         chromium(arguments.chromium) as browser,
     ):
-        with console.status("making one of everything"):
+        with console.status("making one record of each kind"):
             pages = one_of_everything(client)
         with console.status("making very many of them"):
-            multiply(stack.data_dir / "rankery.db", arguments.jobs, arguments.models)
+            multiply(stack.data_dir / "rankery.db", Numbers(arguments.jobs, arguments.models))
         measured = {
             page: measure(browser, stack.url + path, arguments.rounds)
             for page, path in track(pages.items(), "opening pages", console=console)
         }
-        console.print(table(measured))
+        print(page_table(measured))
+        with running_trainings(stack.data_dir, arguments.running) as job_ids:
+            followed = {
+                "overview": "/",
+                "jobs": "/jobs?status=running",
+                "compare trainings": "/jobs/compare?" + urlencode([("job", each) for each in job_ids]),
+            }
+            rates = {
+                page: requests_a_second(browser, stack.url + path)
+                for page, path in track(followed.items(), "following trainings", console=console)
+            }
+        print(f"\n{rate_table(rates, arguments.running)}")
 
 
 @contextmanager
@@ -102,122 +150,22 @@ def chromium(program: str | None) -> Iterator[Browser]:
         browser.close()
 
 
-def one_of_everything(client: Client) -> dict[str, str]:
-    """Have the service make what there are pages of; returns the path of each page."""
-    train, test = (
-        client.synthetic_dataset(300, seed=seed, name=name).wait(progress=False)
-        for seed, name in enumerate(("train", "test"))
-    )
-    trainings = [
-        client.train(
-            "web", train, loss, validation=0.2, test=test, hyperparameters={"num_iterations": ITERATIONS}
-        ).wait(progress=False)
-        for loss in ("lambdarank", "ndcg-loss2++")
-    ]
-    lambdarank, lambdaloss = (job.model() for job in trainings)
-    others = [
-        client.compare(test, [lambdarank, lambdaloss], metrics=["ndcg@10"]),
-        client.rank_dataset(lambdaloss, test),
-        client.inspect(lambdaloss, test),
-    ]
-    compared, ranked, _ = (job.wait(progress=False) for job in others)
-    client.set_alias("web", "champion", 1)
-    query = next(iter(test.queries())).query_id
-    return {
-        "overview": "/",
-        "jobs": "/jobs",
-        "jobs by metric": "/jobs?sort=metric",
-        "jobs by name": "/jobs?text=ranker-7",
-        "job": f"/jobs/{trainings[1].id}",
-        "datasets": "/datasets",
-        "dataset": f"/datasets/{test.id}",
-        "query": f"/datasets/{test.id}/queries/{query}",
-        "new training": "/train",
-        "models": "/models",
-        "model": "/models/web:2",
-        "evaluations": "/evaluations",
-        "evaluation": f"/evaluations/{trainings[1].evaluation().id}",
-        "comparisons": "/comparisons",
-        "comparison": f"/comparisons/{compared.comparison().id}",
-        "rankings": "/rankings",
-        "ranking": f"/rankings/{ranked.ranking().id}",
-    }
-
-
-def multiply(database: Path, n_jobs: int, n_models: int) -> None:
-    """Repeat a finished training until there are so many jobs and models; a part of the jobs have failed."""
-    engine = create_engine(f"sqlite:///{database}")
-    with engine.begin() as connection:
-        job = _first(connection, Job, Job.kind == "train")
-        model = _first(connection, Model)
-        evaluation = _first(connection, Evaluation)
-        points = connection.execute(
-            select(*JobIteration.__table__.columns).where(JobIteration.job_id == job["id"])
-        )
-        curve = [row._asdict() for row in points]
-        jobs = [_job(job, number) for number in range(n_jobs)]
-        _insert(connection, Job, jobs)
-        _insert(
-            connection, JobIteration, [point | {"job_id": each["id"]} for each in jobs for point in curve]
-        )
-        models = [_model(model, jobs[number]["id"], number) for number in range(n_models)]
-        _insert(connection, Model, models)
-        first = [one for one in models if one["version"] == 1]
-        champions = [{"name": one["name"], "alias": "champion", "model_id": one["id"]} for one in first]
-        _insert(connection, ModelAlias, champions)
-        evaluations = [
-            evaluation | {"id": ids.new_id(ids.EVALUATION), "job_id": one["job_id"], "model_id": one["id"]}
-            for one in models
-        ]
-        _insert(connection, Evaluation, evaluations)
-    engine.dispose()
-
-
-def _first(connection: Connection, table: Any, *conditions: Any) -> dict[str, Any]:
-    rows = select(*table.__table__.columns).where(*conditions).order_by(table.id).limit(1)
-    return connection.execute(rows).one()._asdict()
-
-
-def _job(job: dict[str, Any], number: int) -> dict[str, Any]:
-    copied = job | {
-        "id": ids.new_id(ids.JOB),
-        "spec": job["spec"] | {"model_name": f"ranker {number // VERSIONS}"},
-    }
-    if number % FAILED_SHARE:
-        return copied
-    problem = {"title": "Training stopped", "detail": "The loss is not finite from iteration 7 on."}
-    return copied | {"status": "failed", "problem": problem, "result": None}
-
-
-def _model(model: dict[str, Any], job_id: str, number: int) -> dict[str, Any]:
-    return model | {
-        "id": ids.new_id(ids.MODEL),
-        "job_id": job_id,
-        "name": f"ranker-{number // VERSIONS}",
-        "version": number % VERSIONS + 1,
-    }
-
-
-def _insert(connection: Connection, table: Any, rows: Sequence[dict[str, Any]]) -> None:
-    for start in range(0, len(rows), _CHUNK):
-        connection.execute(insert(table), rows[start : start + _CHUNK])
-
-
-def measure(browser: Browser, address: str, rounds: int) -> dict[str, list[Times]]:
+def measure(browser: Browser, address: str, rounds: int) -> dict[str, list[Visit]]:
     """Open a page several times with a browser that is new to the service, and again with each."""
-    times: dict[str, list[Times]] = {"new": [], "known": []}
+    visits: dict[str, list[Visit]] = {"cold": [], "warm": []}
     for _ in range(rounds):
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         context.add_init_script(_WATCH)
-        for visitor in times:
-            times[visitor].append(visit(context, address))
+        for visitor in visits:
+            visits[visitor].append(visit(context, address))
         context.close()
-    return times
+    return visits
 
 
-def visit(context: BrowserContext, address: str) -> Times:
+def visit(context: BrowserContext, address: str) -> Visit:
     """Open a page once."""
     page = context.new_page()
+    traffic = Traffic.of(page)
     answer = page.goto(address)
     if answer is None or not answer.ok:
         raise SystemExit(f"{address} answers {answer and answer.status}")
@@ -225,30 +173,65 @@ def visit(context: BrowserContext, address: str) -> Times:
     page.wait_for_timeout(_SETTLE_MILLISECONDS)
     settled = max([usable, *page.evaluate("window.longTasks")])
     page.close()
-    return Times(usable, settled)
+    return Visit(usable, settled, len(traffic.sent), traffic.received_bytes)
 
 
-def table(measured: dict[str, dict[str, list[Times]]]) -> Table:
-    """Lay out medians in seconds, and the worst."""
-    shown = Table(
-        Column("page", no_wrap=True),
-        "new: usable",
-        "worst",
-        "settled",
-        "known: usable",
-        "worst",
-        "settled",
-        "under 1 s",
-    )
-    for page, times in measured.items():
-        cells = []
-        for visits in times.values():
-            usable = [one.usable / 1000 for one in visits]
-            settled = statistics.median(one.settled / 1000 for one in visits)
-            cells += [f"{statistics.median(usable):.2f}", f"{max(usable):.2f}", f"{settled:.2f}"]
-        met = all(max(one.usable for one in visits) < 1000 * TARGET_SECONDS for visits in times.values())
-        shown.add_row(page, *cells, "yes" if met else "NO")
-    return shown
+def requests_a_second(browser: Browser, address: str) -> float:
+    """Count what an open page asks of the service while it follows jobs."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.add_init_script(_WATCH)
+    page = context.new_page()
+    page.goto(address)
+    page.evaluate("window.usable")
+    page.wait_for_timeout(_SETTLE_MILLISECONDS)
+    traffic = Traffic.of(page)
+    page.wait_for_timeout(1000 * FOLLOWED_SECONDS)
+    requests = len(traffic.sent)
+    context.close()
+    return requests / FOLLOWED_SECONDS
+
+
+def page_table(measured: dict[str, dict[str, list[Visit]]]) -> str:
+    """Lay out medians as Markdown, with the worst time of each page."""
+    heads = [f"{visitor}: {what}" for visitor in ("cold", "warm") for what in _COLUMNS]
+    rows = [
+        [
+            page,
+            *(cell for each in visits.values() for cell in _cells(each)),
+            "yes" if _meets_target(visits) else "NO",
+        ]
+        for page, visits in measured.items()
+    ]
+    return _markdown(["page", *heads, "under 1 s"], rows)
+
+
+_COLUMNS = ("usable, s", "worst", "settled", "requests", "kB")
+
+
+def _cells(visits: Sequence[Visit]) -> list[str]:
+    usable = [each.usable / 1000 for each in visits]
+    return [
+        f"{statistics.median(usable):.2f}",
+        f"{max(usable):.2f}",
+        f"{statistics.median(each.settled / 1000 for each in visits):.2f}",
+        f"{statistics.median_high([each.requests for each in visits])}",
+        f"{statistics.median(each.received_bytes for each in visits) / 1000:,.0f}",
+    ]
+
+
+def _meets_target(visits: dict[str, list[Visit]]) -> bool:
+    return all(max(one.usable for one in each) < 1000 * TARGET_SECONDS for each in visits.values())
+
+
+def rate_table(rates: dict[str, float], running: int) -> str:
+    """Lay out requests a second as Markdown."""
+    heads = ["page", f"requests a second, {running} trainings running"]
+    return _markdown(heads, [[page, f"{rate:.1f}"] for page, rate in rates.items()])
+
+
+def _markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    ruler = ["---", *("---:" for _ in heads[1:])]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (heads, ruler, *rows))
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ from rich.table import Table
 from benchmarks.loads import LOADS, Load
 from core.jit import use_threads
 from core.losses import LOSSES, make_loss
-from core.training import warm_up
 from core.types import Float64Array
+from core.warm_up import warm_up
 
 Options = dict[str, Any]
 STRATEGIES = ("static", "random", "all", "all-static", "all-random")

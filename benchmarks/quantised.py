@@ -24,8 +24,9 @@ from core.data.fitting import fit_features
 from core.evaluation.randomisation import randomisation_p_values
 from core.metrics import parse_metric
 from core.scoring import Forest
-from core.training import train, training_spec, warm_up
+from core.training import train, training_spec
 from core.types import Float64Array
+from core.warm_up import warm_up
 
 EXACT = "exact gradients"
 WAYS: dict[str, dict[str, Any]] = {

@@ -1,5 +1,10 @@
-"""A LETOR file in the proportions of MSLR-WEB30K, of any size."""
+"""A LETOR file in the proportions of MSLR-WEB30K, of any size, and folders of folds of such files.
 
+`python -m benchmarks.web30k FOLDER --megabytes 50` writes FOLDER/MSLR-WEB30K/Fold1 to Fold5.
+"""
+
+import argparse
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +16,65 @@ N_FEATURES = 136
 _ROWS = 10_000
 _LABEL_SHARES = (0.515, 0.325, 0.134, 0.018, 0.008)
 _DOCUMENTS_PER_QUERY = (40, 200)
+_FOLDS = 5
+_QUERIES_OF_A_PART = 1_000_000  # more than any part has, so that ids differ
 
 
-def write_web30k_like(path: Path, megabytes: float, seed: int = 0) -> int:
+def main() -> None:
+    """Write folds; a fold has about the megabytes asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--megabytes", type=float, default=10.0)
+    arguments = parser.parse_args()
+    write_folds(arguments.folder / "MSLR-WEB30K", arguments.megabytes)
+
+
+def write_folds(folder: Path, megabytes: float) -> None:
+    """Write five folds in the shape of MSLR-WEB30K.
+
+    Of five parts of the queries three train in each fold, the next validates and the last one tests; the next
+    fold begins one part later.
+
+    Args:
+        folder: Gets Fold1 to Fold5, each with train.txt, vali.txt and test.txt.
+        megabytes: Size of a fold, about.
+    """
+    folder.mkdir(parents=True)
+    parts = [folder / f"part-{number}" for number in range(_FOLDS)]
+    for number, part in enumerate(parts):
+        write_web30k_like(part, megabytes / _FOLDS, seed=number, first_query=1 + number * _QUERIES_OF_A_PART)
+    for fold in range(_FOLDS):
+        place = folder / f"Fold{fold + 1}"
+        place.mkdir()
+        turned = parts[fold:] + parts[:fold]
+        for name, used in (("train.txt", turned[:3]), ("vali.txt", turned[3:4]), ("test.txt", turned[4:])):
+            with (place / name).open("wb") as file:
+                for part in used:
+                    with part.open("rb") as content:
+                        shutil.copyfileobj(content, file)
+    for part in parts:
+        part.unlink()
+
+
+def write_web30k_like(path: Path, megabytes: float, seed: int = 0, first_query: int = 1) -> int:
     """Write about so many megabytes of text: labels 0 to 4, counts, and numbers of six digits.
+
+    Args:
+        path: The file.
+        megabytes: Its size; of smaller ones at least 10 kB.
+        seed: Of all numbers.
+        first_query: The id of its first query.
 
     Returns:
         The number of documents.
     """
     generator = np.random.default_rng(seed)
-    n_documents, first_query = 0, 1
+    n_documents = 0
+    n_rows = max(_DOCUMENTS_PER_QUERY[1], min(_ROWS, int(1_000 * megabytes)))
     with path.open("wb") as file:
         while file.tell() < megabytes * 1e6:
-            lengths = generator.integers(*_DOCUMENTS_PER_QUERY, _ROWS)
-            lengths = lengths[: int(np.searchsorted(np.cumsum(lengths), _ROWS))]
+            lengths = generator.integers(*_DOCUMENTS_PER_QUERY, n_rows)
+            lengths = lengths[: int(np.searchsorted(np.cumsum(lengths), n_rows))]
             queries = np.repeat(np.arange(first_query, first_query + len(lengths)), lengths)
             first_query += len(lengths)
             labels = generator.choice(len(_LABEL_SHARES), len(queries), p=_LABEL_SHARES)
@@ -59,3 +109,7 @@ def _join(name: str, values: Any) -> Any:
 
 def _texts(values: Any) -> Any:
     return pc.cast(pa.array(values), pa.string())
+
+
+if __name__ == "__main__":
+    main()

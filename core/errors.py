@@ -79,17 +79,46 @@ class DatasetProblem:
         return f"{place}: {self.detail}" if place else self.detail
 
 
+@dataclass(frozen=True)
+class ProblemCause:
+    """All problems of a table that have one cause and one column.
+
+    Attributes:
+        cause: `not_a_number`, `decimal_comma`, …
+        title: The cause in words.
+        column: Name of the column, or None where rows or the header are meant.
+        count: How many there are.
+        at_least: Whether there may be more, because reading stopped.
+        lines: Lines of the first few.
+        texts: Offending texts among those of the first few, shortened, all different.
+        can_ignore: Whether the file may be read without the column.
+    """
+
+    cause: str
+    title: str
+    column: str | None
+    count: int
+    at_least: bool
+    lines: tuple[int, ...]
+    texts: tuple[str, ...]
+    can_ignore: bool
+
+
 class DatasetError(RankeryError):
     """A judged dataset cannot be read.
 
     Attributes:
         problems: What is wrong, in file order; the first 100 of them where there are more.
         more: Whether there are more than these.
+        causes: All problems of a table by cause and column, the most frequent first; empty for other formats.
     """
 
-    def __init__(self, *problems: DatasetProblem, more: bool = False) -> None:
+    def __init__(
+        self, *problems: DatasetProblem, more: bool = False, causes: tuple[ProblemCause, ...] = ()
+    ) -> None:
         self.problems = problems
         self.more = more
+        self.causes = causes
         others = len(problems) - 1
         rest = f" (and {'at least ' if more else ''}{others} more)" if others else ""
         super().__init__(f"{problems[0]}{rest}")
@@ -103,9 +132,10 @@ class DatasetError(RankeryError):
         line: int | None = None,
         column: int | str | None = None,
         text: str | None = None,
+        causes: tuple[ProblemCause, ...] = (),
     ) -> "DatasetError":
         """Build the error for a single place."""
-        return cls(DatasetProblem(detail, file, line, column, text))
+        return cls(DatasetProblem(detail, file, line, column, text), causes=causes)
 
 
 class RunError(DatasetError):

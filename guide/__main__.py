@@ -10,7 +10,8 @@ from guide.pages import write_pages
 _ROOT = Path(__file__).parents[1]
 # With mkdocs.yml, all that depends on the site generator.
 _PAGES = _ROOT / "build" / "guide"
-_SITE_GENERATOR = ("mkdocs", "build", "--quiet", "--strict")
+# Not --quiet: it hides warnings from --strict, such as a link to an anchor that is not there.
+_SITE_GENERATOR = ("mkdocs", "build", "--strict")
 _WITHOUT_ADVERTISEMENT = {"NO_MKDOCS_2_WARNING": "1"}
 
 
@@ -19,7 +20,12 @@ def main(arguments: list[str]) -> int:
     write_pages(_PAGES)
     command = [sys.executable, "-m", *_SITE_GENERATOR, *arguments]
     environment = os.environ | _WITHOUT_ADVERTISEMENT
-    return subprocess.run(command, cwd=_ROOT, env=environment, check=False).returncode  # noqa: S603 - our own command
+    built = subprocess.run(  # noqa: S603 - our own command
+        command, cwd=_ROOT, env=environment, check=False, stderr=subprocess.PIPE, text=True
+    )
+    if built.returncode:
+        sys.stderr.write(built.stderr)
+    return built.returncode
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What pages say of losses, metrics, contracts and formats, from their registries."""
+"""Formulas and tables of losses, metrics, contracts and formats, from their registries."""
 
 from dataclasses import fields
 from html import escape
@@ -10,34 +10,39 @@ from core.losses.options import NdcgWeightedLoss, PairwiseLoss
 from core.metrics import METRICS, PRESETS, ir_measures_spelling, trec_eval_spelling
 from core.parameters import Parameter, parameters_of
 from guide.fields import cell
+from guide.formulas import declared, display, in_cell
 
 
 def loss(name: str) -> str:
-    """Tell a loss's formula, its source and what it alone takes."""
+    """Return a loss's formula, its source and its own hyperparameters."""
     cls = LOSSES[name]
     bases = [base for base in (PairwiseLoss, NdcgWeightedLoss) if issubclass(cls, base)]
     shared = {field.name for base in bases for field in fields(base)}
     own = [p for p in parameters_of(cls) if p.name not in shared]
-    return (
-        f'<p class="formula">{escape(cls.formula)}</p>\n'
-        f'<p class="source">{escape(cls.source)}</p>\n\n' + _table(own)
-    )
+    return f'{display(declared(cls.formula))}\n<p class="source">{escape(cls.source)}</p>\n\n' + _table(own)
 
 
 def options() -> str:
-    """Tell the hyperparameters that all pairwise losses share, and those that weigh by gains."""
+    """List the hyperparameters of all pairwise losses, and those of losses that weigh by gains."""
     return _table(parameters_of(NdcgWeightedLoss))
 
 
 def metrics() -> str:
     """List the metrics."""
     rows = [
-        f"| `{name}` | {cell(metric.summary)} | {cell(metric.formula)} | {_code(trec_eval_spelling(name))}"
-        f" | {_code(ir_measures_spelling(name))} |\n"
+        f"| `{name}` | {cell(metric.summary)} | {in_cell(declared(metric.formula))} |\n"
         for name, metric in METRICS.items()
     ]
-    head = "| metric | what it says | formula | trec_eval's spelling | ir_measures' |\n"
-    return head + "| --- | --- | --- | --- | --- |\n" + "".join(rows)
+    return "| metric | definition | formula |\n| --- | --- | --- |\n" + "".join(rows)
+
+
+def spellings() -> str:
+    """List the names of the metrics in other tools."""
+    rows = [
+        f"| `{name}` | {_code(trec_eval_spelling(name))} | {_code(ir_measures_spelling(name))} |\n"
+        for name in METRICS
+    ]
+    return "| metric | trec_eval | ir_measures |\n| --- | --- | --- |\n" + "".join(rows)
 
 
 def _code(spelling: str | None) -> str:
@@ -60,14 +65,14 @@ def formats() -> str:
         f"| `{name}` | {cell(target.summary)} | {cell(target.reader)} | {cell('; '.join(target.limits))} |\n"
         for name, target in FORMATS.items()
     ]
-    return "| format | what it is | read by | limits |\n| --- | --- | --- | --- |\n" + "".join(rows)
+    return "| format | description | read by | limits |\n| --- | --- | --- | --- |\n" + "".join(rows)
 
 
 def _table(listed: tuple[Parameter, ...] | list[Parameter]) -> str:
     if not listed:
         return ""
     rows = [f"| `{p.name}` | {_value(p.default)} | {_range(p)} | {cell(p.description)} |\n" for p in listed]
-    return "| parameter | default | range | what it is |\n| --- | --- | --- | --- |\n" + "".join(rows) + "\n"
+    return "| parameter | default | range | description |\n| --- | --- | --- | --- |\n" + "".join(rows) + "\n"
 
 
 def _range(p: Parameter) -> str:

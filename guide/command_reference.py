@@ -12,22 +12,21 @@ _FOLDER = "reference/commands"
 _INTRODUCTION = """\
 # Command line
 
-What holds for every command; each has a page of its own.
+Rules for all commands; each command has a page.
 
-**Which service.** The one at `--url` (`RANKERY_URL`); else the one that has the data folder (`--data-dir`,
-`RANKERY_DATA_DIR`), as a running `rankery serve` does; else the command starts a service on that folder for
-its own time and says so. What it makes stays in the folder for the next command. Where the service has keys,
-set `RANKERY_API_KEY`. The reasons are in [ADR 23](../../adr/0023-commands-bring-their-own-service.md).
+**Service.** A command uses the service at `--url` (`RANKERY_URL`). Without one, it uses the running service
+of the data folder (`--data-dir`, `RANKERY_DATA_DIR`), such as `rankery serve`. Otherwise it starts a service
+on that folder, prints a message, and stops the service at its end. Results stay in the folder. If the service
+has keys, set `RANKERY_API_KEY`. See [decision 23](../../adr/0023-commands-bring-their-own-service.md).
 
-**For programs.** With `--json` standard output holds JSON and nothing else; progress and warnings go to
-standard error. Exit codes: 0 done; 1 refused or failed, told in one sentence; 2 the command line is not
-understood; 130 interrupted.
+**Programs.** With `--json` standard output is JSON only; progress and warnings go to standard error. Exit
+codes: 0 success; 1 refused or failed, with one sentence; 2 invalid command line; 130 interrupted.
 
-**Completion.** `rankery --install-completion` teaches it to the shell it is called from (bash, zsh, fish or
-PowerShell): commands, options, losses, metrics and formats, and the names of datasets, jobs and models that
-a running service has.
+**Completion.** `rankery --install-completion` installs completion for the current shell (bash, zsh, fish or
+PowerShell): commands, options, losses, metrics and formats, and the names of datasets, jobs and models of a
+running service.
 
-| command | what it does |
+| command | description |
 | --- | --- |
 """
 

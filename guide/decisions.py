@@ -9,9 +9,9 @@ _DECISION = re.compile(r"\*\*Decision\.\*\* (?P<sentence>.+?[.:])(?:\s|$)", re.D
 _INTRODUCTION = """\
 # Decisions
 
-What someone could reverse by accident, with what else was thought of and why it was not taken.
+Decisions that someone could reverse by accident, with the alternatives and the reasons.
 
-| | decision | in a sentence |
+| number | title | decision |
 | --- | --- | --- |
 """
 

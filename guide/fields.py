@@ -56,7 +56,7 @@ def kind(schema: Schema) -> str:
 
 
 def bounds(schema: Schema) -> str:
-    """Tell what a value must keep to, and what it is when left out."""
+    """Describe the limits of a value and its default."""
     told = list(dict.fromkeys(_limits(schema)))
     if schema.get("default") is not None:
         told.append(f"default `{json.dumps(schema['default'], ensure_ascii=False)}`")
@@ -81,7 +81,7 @@ def table(schema: Schema) -> str:
     ]
     if not rows:
         return ""
-    return "| field | type | what it is |\n| --- | --- | --- |\n" + "".join(rows) + "\n"
+    return "| field | type | description |\n| --- | --- | --- |\n" + "".join(rows) + "\n"
 
 
 def parameters(listed: list[Schema]) -> str:
@@ -94,7 +94,7 @@ def parameters(listed: list[Schema]) -> str:
         f"| {cell(_told({**parameter['schema'], 'description': parameter.get('description', '')}))} |\n"
         for parameter in listed
     ]
-    return "| parameter | in | type | what it is |\n| --- | --- | --- | --- |\n" + "".join(rows) + "\n"
+    return "| parameter | in | type | description |\n| --- | --- | --- | --- |\n" + "".join(rows) + "\n"
 
 
 def _told(field: Schema) -> str:

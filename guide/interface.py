@@ -26,11 +26,16 @@ def pages() -> dict[str, str]:
 def _index(document: dict[str, Any], tags: dict[str, str]) -> str:
     lines = ["# HTTP interface\n", document["info"]["description"], ""]
     lines.append(
-        "Every operation of the running service can be tried at [`/docs`](/docs); `/openapi.json` is the"
-        " document that these pages are made from.\n"
+        "Try every operation of the running service at [`/docs`](/docs). These pages are generated from"
+        " `/openapi.json`.\n"
     )
     for tag, told in tags.items():
-        lines += [f"## [{tag.capitalize()}]({tag}.md)\n", f"{told}.\n", "| | |", "| --- | --- |"]
+        lines += [
+            f"## [{tag.capitalize()}]({tag}.md)\n",
+            f"{told}.\n",
+            "| operation | summary |",
+            "| --- | --- |",
+        ]
         lines += [
             f"| `{method.upper()} {path}` | [{operation['summary']}]({tag}.md#{_anchor(operation)}) |"
             for method, path, operation in _operations(document, tag)
@@ -106,11 +111,11 @@ def _answers(responses: dict[str, Any]) -> str:
         f"| `{status}` | {_when(status, response)} | {_answer(response)} |"
         for status, response in sorted(responses.items())
     ]
-    return "| answer | when | what |\n| --- | --- | --- |\n" + "\n".join(rows) + "\n"
+    return "| status | meaning | body |\n| --- | --- | --- |\n" + "\n".join(rows) + "\n"
 
 
 def _when(status: str, response: Schema) -> str:
-    """Say when an operation answers so; of a success the framework says nothing worth repeating."""
+    """Return the meaning of a status; for a success the framework has no description."""
     phrase = HTTPStatus(int(status)).phrase
     return phrase if response["description"] == "Successful Response" else cell(response["description"])
 
@@ -124,7 +129,7 @@ def _answer(response: dict[str, Any]) -> str:
 
 
 def _objects(schemas: dict[str, Any]) -> str:
-    lines = ["# Objects\n", "What the operations take and answer. A star marks what must be there.\n"]
+    lines = ["# Objects\n", "The bodies of requests and answers. A star marks required fields.\n"]
     for name in sorted(schemas, key=str.lower):
         schema = schemas[name]
         lines += [f"## {name} {{ #{name.lower()} }}\n", schema.get("description", ""), "", table(schema)]

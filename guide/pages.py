@@ -2,23 +2,28 @@
 
 import re
 import shutil
+import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 from guide import catalogue, command_reference, decisions, interface, palette, python_reference
+from guide.formulas import replace_formulas
 from guide.pictures import PICTURES
+from guide.screenshots import figures as screenshots
 
 _WRITTEN = Path(__file__).parents[1] / "docs"
 
-# A line `!loss lambdarank` of a page is replaced by what the code says of that loss.
+# A line `!loss lambdarank` of a page is replaced by the formula and the parameters of that loss.
 _PLACEHOLDER = re.compile(r"^!(?P<kind>[a-z]+)(?: (?P<name>\S+))?$", re.MULTILINE)
+_SCREENSHOT = re.compile(r"^(?P<indent> *)!screenshot (?P<name>\S+)$", re.MULTILINE)
 _REPLACEMENTS: Mapping[str, Callable[..., str]] = MappingProxyType(
     {
         "picture": lambda name: PICTURES[name](),
         "loss": catalogue.loss,
         "options": catalogue.options,
         "metrics": catalogue.metrics,
+        "spellings": catalogue.spellings,
         "contracts": catalogue.contracts,
         "formats": catalogue.formats,
     }
@@ -29,12 +34,23 @@ def write_pages(folder: Path) -> None:
     """Write the pages of `docs/`, with their placeholders replaced, and those made from the code."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(_WRITTEN, folder)
+    if screenshots.FOLDER.is_dir():
+        shutil.copytree(screenshots.FOLDER, folder / screenshots.PLACE)
     for page in folder.rglob("*.md"):
-        page.write_text(_PLACEHOLDER.sub(_replacement, page.read_text()))
+        page.write_text(_completed(page.read_text(), depth=len(page.relative_to(folder).parts) - 1))
     for place, content in _generated_files().items():
         target = folder / place
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(content)
+
+
+def _completed(text: str, depth: int) -> str:
+    """Return a page, so many folders below the first, with its placeholders and formulas replaced."""
+
+    def screenshot(found: re.Match[str]) -> str:
+        return textwrap.indent(screenshots.figure(found["name"], depth), found["indent"])
+
+    return replace_formulas(_PLACEHOLDER.sub(_replacement, _SCREENSHOT.sub(screenshot, text)))
 
 
 def _generated_files() -> dict[str, str]:

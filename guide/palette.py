@@ -12,12 +12,12 @@ _SCHEMES = ('[data-md-color-scheme="default"]', '[data-md-color-scheme="slate"]'
 
 
 def stylesheet() -> str:
-    """Return the tokens of the dashboard, the light ones and the dark ones under the theme's schemes."""
-    found = _RULE.findall((_STATIC / "styles" / "tokens.css").read_text())
-    light, dark = (re.sub(r"color-scheme:[^;]*;\s*", "", declarations) for declarations in found)
+    """Return the tokens of the dashboard, pairs of light and dark, and which of a pair each scheme takes."""
+    [declarations] = _RULE.findall((_STATIC / "styles" / "tokens.css").read_text())
+    declarations = re.sub(r"color-scheme:[^;]*;\s*", "", declarations)
     return "".join(
         f"{selector} {{\n  color-scheme: {word};\n{declarations.rstrip()}\n}}\n"
-        for selector, word, declarations in zip(_SCHEMES, ("light", "dark"), (light, dark), strict=True)
+        for selector, word in zip(_SCHEMES, ("light", "dark"), strict=True)
     )
 
 

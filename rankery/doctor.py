@@ -1,13 +1,13 @@
 """Check judged files locally without a service, using core."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from rankery.keys import open_store
-from rankery.local import one_sentence, query_sizes_beside
+from rankery.local import FilesUnusable, one_sentence, query_sizes_beside
 from rankery.server_package import require_server_package
 
 Finding = dict[str, Any]
@@ -49,10 +49,17 @@ class ExaminedPair:
 
 @dataclass(frozen=True)
 class Examination:
-    """The findings of several files."""
+    """The findings of several files.
+
+    Attributes:
+        files: Each of them.
+        pairs: Those that were held against each other.
+        corpus: Which public corpus the parts of a folder are, in a sentence; None of single files.
+    """
 
     files: list[ExaminedFile]
     pairs: list[ExaminedPair]
+    corpus: str | None = None
 
     def worst(self) -> str | None:
         """Return the gravest severity among all findings; None where there is none."""
@@ -94,6 +101,36 @@ def examine_storage(data_dir: Path) -> ExaminedStorage:
 
     with open_store(data_dir) as store:
         return ExaminedStorage(**asdict(take_inventory(store)))
+
+
+def examine_folder(folder: Path, options: Mapping[str, Any] | None = None) -> Examination:
+    """Check the training, validation and test files of a folder, recognised by their names.
+
+    The training file is held against the others. Their counts are compared with those of public corpora.
+
+    Args:
+        folder: In the shape of MSLR-WEB10K and 30K, Yahoo, Istella, or LETOR 3.0 and 4.0.
+        options: How to read its files, as an upload's.
+
+    Raises:
+        FilesUnusable: In one sentence; also when it has no such file.
+    """
+    require_server_package()
+    from core.data.folders import DataRoots
+    from core.doctor.corpora import Counts, recognise
+
+    with one_sentence(str(folder)):
+        found = DataRoots([folder]).look(".")
+    if not found.parts:
+        below = f"; folders in it: {', '.join(found.folders[:10])}" if found.folders else ""
+        raise FilesUnusable(f"{folder} holds no file called train, vali or test{below}")
+    first, *others = (folder / name for name in found.parts.values())
+    examination = examine_files([first], others, options)
+    parts = {}
+    for part, file in zip(found.parts, examination.files, strict=True):
+        statistics, largest = file.statistics, file.statistics["label_range"]["maximum"]
+        parts[part] = Counts(statistics["queries"], statistics["documents"], statistics["features"], largest)
+    return replace(examination, corpus=recognise(parts, str(folder.absolute())).sentence)
 
 
 def examine_files(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankery.client.schemas.answers import Job
+    from rankery.client.schemas.answers import Experiment, Job, Study
 
 
 class UserError(Exception):
@@ -104,6 +104,23 @@ class KeyRefused(RankeryApiError):
 
 
 @dataclass
+class StudyFailed(UserError):
+    """A study that was waited for failed or was cancelled.
+
+    Attributes:
+        study: The study as it ended, with its `problem`.
+    """
+
+    study: "Study"
+
+    def __str__(self) -> str:
+        """Return why, in one sentence."""
+        problem = self.study.problem
+        reason = (problem.detail or problem.title) if problem else "no reason was given"
+        return f"the study {self.study.id} {self.study.status}: {reason}"
+
+
+@dataclass
 class JobFailed(UserError):
     """A job that was waited for failed or was cancelled.
 
@@ -118,3 +135,20 @@ class JobFailed(UserError):
         problem = self.job.problem
         reason = (problem.detail or problem.title) if problem else "no reason was given"
         return f"the {self.job.kind} job {self.job.id} {self.job.status}: {reason}"
+
+
+@dataclass
+class ExperimentFailed(UserError):
+    """An experiment that was waited for failed or was cancelled.
+
+    Attributes:
+        experiment: The experiment as it ended, with its `problem`.
+    """
+
+    experiment: "Experiment"
+
+    def __str__(self) -> str:
+        """Return why, in one sentence."""
+        problem = self.experiment.problem
+        reason = (problem.detail or problem.title) if problem else "its trainings that run are being stopped"
+        return f"the experiment {self.experiment.id} {self.experiment.status}: {reason}"

@@ -9,7 +9,6 @@ from rankery.embedded.ports import reachable_host
 from rankery.errors import NotHealthy
 from rankery.server_package import require_server_package
 
-LANES = ("training", "quick")
 _TIMEOUT_SECONDS = 5.0
 
 

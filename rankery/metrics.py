@@ -10,7 +10,7 @@ from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import MetricSummary
 from rankery.errors import InvalidArgument
 from rankery.invalid_arguments import invalid_arguments
-from rankery.query_groups import QueryGroups, group_by_ids
+from rankery.query_groups import QueryGroups, check_one_a_document, group_by_ids
 from rankery.server_package import require_server_package
 
 if TYPE_CHECKING:
@@ -136,6 +136,5 @@ def _texts(document_ids: Any, groups: QueryGroups) -> list[str]:
     import numpy as np
 
     names, n_documents = np.asarray(document_ids), int(groups.boundaries[-1])
-    if names.shape != (n_documents,):
-        raise InvalidArgument(f"document_ids: is of shape {names.shape}; there are {n_documents:,} documents")
+    check_one_a_document("document_ids", names, n_documents)
     return [str(name) for name in groups.gather(names).tolist()]

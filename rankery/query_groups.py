@@ -64,8 +64,7 @@ def group_by_ids(query_ids: Any, n_documents: int, argument: str = "query_ids") 
     from core.data.grouping import group_rows
 
     given = np.asarray(query_ids)
-    if given.shape != (n_documents,):
-        raise InvalidArgument(f"{argument}: is of shape {given.shape}; there are {n_documents:,} documents")
+    check_one_a_document(argument, given, n_documents)
     missing = given != given
     if given.dtype == object:
         missing = missing | np.fromiter((one is None for one in given), bool, n_documents)
@@ -76,6 +75,21 @@ def group_by_ids(query_ids: Any, n_documents: int, argument: str = "query_ids") 
     starts: Int64Array = np.flatnonzero(np.concatenate(([True], given[1:] != given[:-1])))
     found = group_rows([str(one) for one in given[starts].tolist()], starts, n_documents)
     return QueryGroups(found.query_ids, found.query_boundaries, found.order)
+
+
+def check_one_a_document(argument: str, values: "NDArray[Any]", n_documents: int) -> None:
+    """Check that an argument has one value a document.
+
+    Args:
+        argument: What the caller calls it.
+        values: An array of any shape.
+        n_documents: How many there are.
+
+    Raises:
+        InvalidArgument: Its shape is not (n_documents,).
+    """
+    if values.shape != (n_documents,):
+        raise InvalidArgument(f"{argument}: is of shape {values.shape}; there are {n_documents:,} documents")
 
 
 def query_sizes(group: Any, n_documents: int) -> "Int64Array":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rankery.errors import InvalidArgument, PackageMissing
 from rankery.invalid_arguments import invalid_arguments
-from rankery.query_groups import QueryGroups, group_by_ids, group_by_sizes
+from rankery.query_groups import QueryGroups, check_one_a_document, group_by_ids, group_by_sizes
 from rankery.server_package import require_server_package
 
 try:
@@ -340,10 +340,7 @@ def _weights(given: Any, n_documents: int) -> "Float64Array":
     import numpy as np
 
     weights = np.asarray(given, np.float64)
-    if weights.shape != (n_documents,):
-        raise InvalidArgument(
-            f"sample_weight: is of shape {weights.shape}; there are {n_documents:,} documents"
-        )
+    check_one_a_document("sample_weight", weights, n_documents)
     if not weights.any():
         raise InvalidArgument("sample_weight: is zero for every document, so there is nothing to learn")
     return weights

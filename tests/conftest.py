@@ -1,6 +1,7 @@
 """Fixtures that tests of several packages share."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,19 @@ def built_guide() -> Path:
             pytest.fail(NOT_BUILT)
         pytest.skip(NOT_BUILT)
     return SITE
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """Find Chromium; without it these tests skip, or fail where RANKERY_TEST_REQUIRE_ALL is set."""
+    wanted = os.environ.get("RANKERY_TEST_CHROMIUM", "/usr/bin/chromium")
+    found = shutil.which(wanted)
+    if found is None:
+        reason = f"no Chromium at {wanted}; install it or set RANKERY_TEST_CHROMIUM"
+        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
 
 
 @pytest.fixture(autouse=True)

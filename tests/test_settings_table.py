@@ -19,7 +19,7 @@ def rows() -> list[str]:
     for process, settings in PROCESSES.items():
         for name, field in settings.model_fields.items():
             who = "all" if name in StoreSettings.model_fields else process
-            default = "" if field.default in (None, PydanticUndefined) else f"`{field.default}`"
+            default = "" if field.default in (None, "", PydanticUndefined) else f"`{field.default}`"
             row = found.setdefault(f"RANKERY_{name}".upper(), [who, default, str(field.description)])
             row[0] = who if row[0] == who else "all"
     return [f"| `{name}` | {' | '.join(cells)} |" for name, cells in sorted(found.items())]

@@ -60,9 +60,7 @@ Document = dict[str, Any]
 
 def generated() -> dict[Path, str]:
     """Return every generated file's text by its path."""
-    with tempfile.TemporaryDirectory() as folder:
-        settings = ApiSettings(data_dir=Path(folder), broker_url="redis://127.0.0.1:1/0")
-        document = create_app(settings).openapi()
+    document = openapi_document()
     answers = _bundle(document, "answers")
     requests = _bundle(document, "requests")
     files = {
@@ -81,6 +79,13 @@ def generated() -> dict[Path, str]:
     files[JOB_NAMES] = _job_names(document)
     files.update(_synchronous())
     return files
+
+
+def openapi_document() -> Document:
+    """Return the OpenAPI document of a service that need not run."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = ApiSettings(data_dir=Path(folder), broker_url="redis://127.0.0.1:1/0")
+        return create_app(settings).openapi()
 
 
 def _job_names(document: Document) -> str:

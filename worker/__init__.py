@@ -1,8 +1,8 @@
 """The Celery worker, whose one task claims a job from the store and runs it."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rankery.lazy_names import lazy_names
 from rankery.server_package import require_server_package
 
 # Another package named `core` would be found first, and lack what is imported from it.
@@ -14,15 +14,12 @@ if TYPE_CHECKING:
     from worker.settings import WorkerSettings
 
 __all__ = ["WorkerSettings", "make_celery", "run"]
-_PLACES = {
-    "make_celery": "worker.application",
-    "run": "worker.process.lanes",
-    "WorkerSettings": "worker.settings",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Its settings are read by processes that have no use for the rest.
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_PLACES[name]), name)
+# Settings are read by processes that need nothing else of the package.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "make_celery": "worker.application",
+        "run": "worker.process.lanes",
+        "WorkerSettings": "worker.settings",
+    },
+)

@@ -20,71 +20,65 @@ class WorkerSettings(StoreSettings):
     """
 
     storage_patience_seconds: float = Field(
-        30.0, ge=0, description="How long an artifact storage on the network that fails is asked again"
+        30.0, ge=0, description="Seconds of retries when a remote artifact storage fails"
     )
     worker_concurrency: int = Field(1, ge=1, le=256, description="Trainings that run at the same time")
     quick_concurrency: int = Field(
-        1, ge=1, le=256, description="Jobs of other kinds, which do not wait for trainings, at the same time"
+        1, ge=1, le=256, description="Jobs of other kinds that run at the same time, in a separate lane"
     )
     threads: int | None = Field(
         None,
         ge=1,
-        description="Threads of a job; the machine's or container's cores shared among trainings where unset",
+        description="Threads of a job; unset: the cores of the machine or container, divided among trainings",
     )
-    lease_seconds: float = Field(
-        8.0, gt=0, description="How long a job stays with a worker that has stopped answering"
+    lease_seconds: float = Field(8.0, gt=0, description="Seconds until the lease of a silent worker expires")
+    heartbeat_seconds: float = Field(
+        2.0, gt=0, description="Interval of the renewal of a running job's lease"
     )
-    heartbeat_seconds: float = Field(2.0, gt=0, description="How often a running job's lease is renewed")
-    sweep_seconds: float = Field(
-        2.0, gt=0, description="How often jobs of lost workers are returned to the queue"
-    )
+    sweep_seconds: float = Field(2.0, gt=0, description="Interval of the search for jobs of lost workers")
     wake_seconds: float = Field(
-        15.0, gt=0, description="After how long a job that still waits is announced to the workers again"
+        15.0, gt=0, description="Seconds until workers are notified again of a waiting job"
     )
-    attempts: int = Field(3, ge=1, description="How often a job is started before a lost worker fails it")
+    attempts: int = Field(3, ge=1, description="Most attempts of a job whose workers are lost")
     retry_seconds: float = Field(
         5.0,
         ge=0,
-        description="How long a worker waits while its store is full or away; doubled with each attempt",
+        description="First wait of a worker when its store is full or unavailable; doubled with each attempt",
     )
-    checkpoint_seconds: float = Field(
-        30.0, ge=0, description="Time from one checkpoint of a training to the next"
-    )
+    checkpoint_seconds: float = Field(30.0, ge=0, description="Interval of a training's checkpoints")
     cancel_grace_seconds: float = Field(
-        0.6, ge=0, description="How long a job that is to end may take to do so before its process is ended"
+        0.6, ge=0, description="Seconds for a job to end before its process is killed"
     )
     stop_grace_seconds: float = Field(
-        4.0, ge=0, description="How long a job may take to keep a checkpoint when the worker shuts down"
+        4.0, ge=0, description="Seconds for a job to save a checkpoint when the worker stops"
     )
-    job_seconds: float | None = Field(
-        None, gt=0, description="Longest time that a job may run; without a bound where unset"
-    )
+    job_seconds: float | None = Field(None, gt=0, description="Time limit of a job; unset: none")
     job_memory_bytes: int | None = Field(
         None,
         ge=1,
-        description="Most memory of a job; 85% of the machine's or container's where unset, shared by lane",
+        description="Memory limit of a job; unset: 85% of the machine's or container's, divided by lane",
     )
-    report_seconds: float = Field(0.5, ge=0, description="Shortest time between two reports of progress")
+    report_seconds: float = Field(0.5, ge=0, description="Shortest interval between two reports of progress")
     array_cache_bytes: int = Field(
-        16 * GIBIBYTE, ge=0, description="Disk for datasets kept at hand as arrays; 0 keeps none"
+        16 * GIBIBYTE, ge=0, description="Disk space for datasets cached as arrays; 0 for no cache"
     )
     binned_cache_bytes: int = Field(
-        8 * GIBIBYTE, ge=0, description="Disk for datasets kept at hand in LightGBM's bins; 0 keeps none"
+        8 * GIBIBYTE, ge=0, description="Disk space for datasets cached in LightGBM's bins; 0 for no cache"
     )
     max_unpacked_bytes: int = Field(
-        MAX_BYTES, ge=1, description="Largest size that a compressed dataset file may unpack to"
+        MAX_BYTES, ge=1, description="Largest unpacked size of a compressed dataset file"
     )
     max_unpacked_ratio: int = Field(
         MAX_RATIO,
         ge=1,
-        description="Times its size that a file may unpack to beyond 64 MiB, or take in memory beyond 1 GiB",
+        description="Largest growth of a file: unpacked beyond 64 MiB, or in memory beyond 1 GiB",
     )
     max_documents: int = Field(MAX_DOCUMENTS, ge=1, description="Most documents of a dataset")
     max_features: int = Field(MAX_FEATURES, ge=1, description="Most features of a dataset")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Least severe message that is logged"
+        "info", description="Lowest severity of logged messages"
     )
-    log_format: Literal["console", "json"] = Field("console", description="How log lines are written")
+    log_format: Literal["console", "json"] = Field("console", description="Format of log lines")
 
     @property
     def threads_per_job(self) -> int:

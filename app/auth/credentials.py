@@ -45,19 +45,27 @@ def session_of(request: Request) -> Credential | None:
     return None if token is None else Credential("session", secret_sha256(token))
 
 
-def set_session(response: Response, token: str, lifetime: timedelta, *, https: bool) -> None:
-    """Set the session cookie, which scripts and other sites cannot read."""
+def set_session(response: Response, token: str, lifetime: timedelta, *, path: str, https: bool) -> None:
+    """Set the session cookie, which scripts and other sites cannot read.
+
+    Args:
+        response: Gets the cookie.
+        token: Of the session.
+        lifetime: For which the browser keeps it.
+        path: Below which the browser sends it.
+        https: Whether it is sent over HTTPS alone.
+    """
     response.set_cookie(
         SESSION_COOKIE,
         token,
         max_age=int(lifetime.total_seconds()),
-        path="/",
+        path=path,
         secure=https,
         httponly=True,
         samesite="strict",
     )
 
 
-def clear_session(response: Response, *, https: bool) -> None:
+def clear_session(response: Response, *, path: str, https: bool) -> None:
     """Delete the session cookie."""
-    response.delete_cookie(SESSION_COOKIE, path="/", secure=https, httponly=True, samesite="strict")
+    response.delete_cookie(SESSION_COOKIE, path=path, secure=https, httponly=True, samesite="strict")

@@ -51,7 +51,7 @@ class AuthMiddleware(HttpMiddleware):
         try:
             return await self._admit(request, authenticator)
         except Refusal as refusal:
-            wants_page = refusal.kind is refusals.UNAUTHENTICATED and _is_page(request)
+            wants_page = refusal.kind is refusals.UNAUTHENTICATED and expects_page(request)
             return _to_sign_in(request) if wants_page else refusal.answer()
         except StoreUnavailable:
             if _is_known_monitor(request, authenticator):
@@ -88,9 +88,11 @@ async def _identified(request: Request, authenticator: Authenticator) -> Caller:
 
 
 def _owner(request: Request) -> Caller:
-    """Accept callers on the loopback address as the owner."""
+    """Accept callers on the loopback address as the owner, but not those of a proxy on it."""
     address = (request.scope.get("server") or ("", None))[0]
-    if not is_loopback(address):
+    forwarded = ",".join(request.headers.getlist("x-forwarded-for"))
+    clients = [client.strip() for client in forwarded.split(",") if client.strip()]
+    if not all(map(is_loopback, [address, *clients])):
         raise refusals.unauthenticated(refusals.NO_KEY_YET)
     return OWNER
 
@@ -106,11 +108,11 @@ def _is_known_monitor(request: Request, authenticator: Authenticator) -> bool:
     )
 
 
-def _is_page(request: Request) -> bool:
+def expects_page(request: Request) -> bool:
     """Return whether the request comes from a browser that expects a page."""
     return (
         request.method in ("GET", "HEAD")
-        and not request.scope["path"].startswith("/v1/")
+        and not request.scope["path"].startswith(("/v1/", "/v2/"))
         and "text/html" in request.headers.get("accept", "")
     )
 

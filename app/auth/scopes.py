@@ -26,7 +26,8 @@ SIGN_OUT = "/sign-out"
 # All that the page to sign in loads.
 SIGN_IN_FILES = (
     "/static/favicon.svg",
-    "/static/pages/sign_in.js",
+    "/static/page/theme.js",
+    "/static/views/sign_in.js",
     "/static/styles/tokens.css",
     "/static/styles/controls.css",
     "/static/styles/forms.css",
@@ -61,7 +62,7 @@ def _rule(paths: Sequence[str], *, reading: str | None, writing: str | None) -> 
 
 RULES = (
     _rule([*sorted(HEALTH), SIGN_IN, SIGN_OUT, *SIGN_IN_FILES], reading=None, writing=None),
-    _rule(["/v1/keys", "/v1/keys/{below:path}", "/v1/audit"], reading=ADMIN, writing=ADMIN),
+    _rule(["/v1/keys", "/v1/keys/{below:path}", "/v1/audit", "/v1/settings"], reading=ADMIN, writing=ADMIN),
     _rule(list(SCORING), reading=READ, writing=SCORE),
     # POST only because names of features are too many for an address.
     _rule(
@@ -85,10 +86,17 @@ RULES = (
             "/models/{ref}",
             "/evaluations",
             "/evaluations/{evaluation_id}",
+            "/studies",
+            "/studies/{study_id}",
+            "/experiments",
+            "/experiments/{experiment_id}",
             "/comparisons",
             "/comparisons/{comparison_id}",
             "/rankings",
             "/rankings/{ranking_id}",
+            "/settings",
+            "/settings/keys",
+            "/settings/audit",
             "/guide",
             "/guide/{path:path}",
         ],

@@ -8,6 +8,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +19,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
 from app.dashboard.own_files import FOLDER, FOR_GOOD, files_url, own_file
+from app.http.root_path import root_path_of
 
 if TYPE_CHECKING:
     import os
@@ -63,8 +67,27 @@ def mount_static(app: Starlette) -> None:
 
 @cache
 def templates() -> Jinja2Templates:
-    """The Jinja templates of the pages."""
-    return Jinja2Templates(directory=Path(__file__).parent / "templates")
+    """The Jinja templates of the pages, with `url` for paths and `help` for links to the guide."""
+    made = Jinja2Templates(directory=Path(__file__).parent / "templates", context_processors=[_root_path])
+    made.env.globals |= {"url": _url, "help": _help}
+    return made
+
+
+def _root_path(request: Request) -> dict[str, Any]:
+    return {"root_path": root_path_of(request.scope)}
+
+
+@pass_context
+def _help(context: Context, page: str, label: str) -> Markup:
+    """Link a question mark to a page of the guide."""
+    words = f"{label} in the guide"
+    link = Markup('<a class="help" href="{}" title="{}" aria-label="{}">?</a>')
+    return link.format(_url(context, f"/guide/{page}"), words, words)
+
+
+@pass_context
+def _url(context: Context, path: str) -> str:
+    return f"{context['root_path']}{path}"
 
 
 def plotly_url() -> str:

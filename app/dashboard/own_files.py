@@ -20,18 +20,8 @@ STYLES = "styles.css"
 _IMPORT = re.compile(r'^(?:import|export)\b[^"]*?"(\.[^"]+)";', re.MULTILINE)
 # In this order: what comes first is refined by what follows.
 _SHEETS = (
-    *("tokens", "layout", "controls", "forms", "content", "tables", "jobs", "curve", "datasets", "findings"),
-    *(
-        "queries",
-        "whiskers",
-        "comparisons",
-        "models",
-        "overview",
-        "registry",
-        "exports",
-        "scoring",
-        "rankings",
-    ),
+    *("tokens", "layout", "controls", "forms", "text", "tables", "figures"),
+    *("jobs", "datasets", "models", "rankings", "studies", "phones"),
 )
 
 
@@ -58,16 +48,17 @@ def files_url() -> str:
 
 @cache
 def modules_of(page: str) -> tuple[str, ...]:
-    """Return all scripts that a page's script imports, so that a browser can preload them.
+    """Return all scripts that those of a page and of its header import, so that a browser can preload them.
 
     Args:
-        page: Its name, `jobs` for `pages/jobs.js`.
+        page: Its name, `jobs` for `views/jobs.js`.
 
     Returns:
-        Paths below `files_url()`, such as `parts/page/dom.js`.
+        Paths below `files_url()`, such as `page/dom.js`.
     """
     found: set[Path] = set()
-    waiting = [FOLDER / "pages" / f"{page}.js"]
+    scripts = (FOLDER / "page" / "header.js", FOLDER / "views" / f"{page}.js")
+    waiting = [script for script in scripts if script.is_file()]  # the page of unknown addresses has no view
     while waiting:
         script = waiting.pop()
         imported = {(script.parent / target).resolve() for target in _IMPORT.findall(script.read_text())}

@@ -1,15 +1,53 @@
 """The dashboard's pages. Each is a template whose script fetches its content from `/v1`."""
 
+from collections.abc import Mapping
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import get_args
+
 from fastapi.responses import HTMLResponse
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from app.dashboard.assets import plotly_url, templates
 from app.dashboard.own_files import files_url, modules_of
+from app.experiments.schemas import Status as ExperimentStatus
 from app.http.caller import caller_in
 from app.http.path_parameters import any_text
 from app.http.route import Router
+from app.studies.schemas import StudyStatus
+from core.experiments import PAPERS
 from core.jobs import JobKind, JobStatus
+
+# Where the guide explains a page; others lead to its beginning.
+GUIDE_PAGES: Mapping[str, str] = MappingProxyType(
+    {
+        "overview": "quick-start/",
+        "jobs": "how-to/troubleshooting/",
+        "job": "how-to/troubleshooting/",
+        "compare_jobs": "how-to/tuning/",
+        "train": "how-to/tuning/",
+        "datasets": "how-to/own-data/",
+        "dataset": "concepts/doctor/",
+        "query": "concepts/labels/",
+        "models": "concepts/models/",
+        "model": "concepts/models/",
+        "evaluations": "concepts/metrics/",
+        "evaluation": "concepts/metrics/",
+        "comparisons": "concepts/comparisons/",
+        "comparison": "concepts/comparisons/",
+        "rankings": "how-to/present-system/",
+        "ranking": "how-to/present-system/",
+        "studies": "how-to/studies/",
+        "study": "how-to/studies/",
+        "new_study": "how-to/studies/",
+        "experiments": "how-to/papers/",
+        "experiment": "how-to/papers/",
+        "settings": "settings/",
+        "keys": "how-to/production/#keys",
+        "audit": "how-to/production/#keys",
+    }
+)
 
 router = Router(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -19,119 +57,188 @@ def overview_page(request: Request) -> Response:
     """Show the overview; redirect old URLs of the list of jobs."""
     if "kind" in request.query_params:
         return RedirectResponse(f"/jobs?{request.url.query}")
-    return _page(request, "overview", "Overview")
+    return page(request, "overview", "Overview")
 
 
 @router.get("/jobs")
 def jobs_page(request: Request) -> Response:
     """List the jobs with their progress, learning curves and metrics."""
-    return _page(request, "jobs", "Jobs", kinds=JobKind, statuses=JobStatus)
+    return page(request, "jobs", "Jobs", kinds=JobKind, statuses=JobStatus)
 
 
 @router.get("/jobs/compare")
 def compare_jobs_page(request: Request) -> Response:
     """Compare the trainings named in the URL."""
-    return _page(request, "compare_jobs", "Trainings compared", section="jobs")
+    return page(request, "compare_jobs", "Trainings compared", section="jobs")
 
 
 @router.get("/jobs/{job_id}")
 def job_page(request: Request, job_id: str) -> Response:
     """Show one job; the script handles a job that does not exist."""
-    return _page(request, "job", job_id, section="jobs")
+    return page(request, "job", job_id, section="jobs")
 
 
 @router.get("/datasets")
 def datasets_page(request: Request) -> Response:
     """List the datasets, with a form to upload."""
-    return _page(request, "datasets", "Datasets")
+    return page(request, "datasets", "Datasets")
 
 
 @router.get("/datasets/{dataset_id}")
 def dataset_page(request: Request, dataset_id: str) -> Response:
     """Show one dataset: its findings, statistics, features and queries, or why it cannot be read."""
-    return _page(request, "dataset", dataset_id, section="datasets")
+    return page(request, "dataset", dataset_id, section="datasets")
 
 
 @router.get("/datasets/{dataset_id}/queries/" + any_text("query_id"))
 def query_page(request: Request, dataset_id: str, query_id: str) -> Response:
     """Show one query's documents with labels and features."""
-    return _page(request, "query", f"{query_id} · {dataset_id}", section="datasets")
+    return page(request, "query", f"{query_id} · {dataset_id}", section="datasets")
 
 
 @router.get("/train")
 def train_page(request: Request) -> Response:
     """Offer the form that submits a training job."""
-    return _page(request, "train", "New training")
+    return page(request, "train", "New training")
 
 
 @router.get("/models")
 def models_page(request: Request) -> Response:
     """List the trained models with their metrics."""
-    return _page(request, "models", "Models")
+    return page(request, "models", "Models")
 
 
 @router.get("/models/{ref}")
 def model_page(request: Request, ref: str) -> Response:
     """Show one model: description, lineage, feature importance and exports."""
-    return _page(request, "model", ref, section="models")
+    return page(request, "model", ref, section="models")
 
 
 @router.get("/evaluations")
 def evaluations_page(request: Request) -> Response:
     """List the evaluations, with a form to start one."""
-    return _page(request, "evaluations", "Evaluations")
+    return page(request, "evaluations", "Evaluations")
 
 
 @router.get("/evaluations/{evaluation_id}")
 def evaluation_page(request: Request, evaluation_id: str) -> Response:
     """Show the metrics of a model or a ranking, with baselines, segments and queries."""
-    return _page(request, "evaluation", evaluation_id, section="evaluations")
+    return page(request, "evaluation", evaluation_id, section="evaluations")
 
 
 @router.get("/comparisons")
 def comparisons_page(request: Request) -> Response:
     """List the comparisons, with a form to start one."""
-    return _page(request, "comparisons", "Comparisons")
+    return page(request, "comparisons", "Comparisons")
 
 
 @router.get("/comparisons/{comparison_id}")
 def comparison_page(request: Request, comparison_id: str) -> Response:
     """Show which systems are better, on which queries, and which documents moved."""
-    return _page(request, "comparison", comparison_id, section="comparisons")
+    return page(request, "comparison", comparison_id, section="comparisons")
 
 
 @router.get("/rankings")
 def rankings_page(request: Request) -> Response:
     """List the rankings of models and of uploaded runs, with a form to upload."""
-    return _page(request, "rankings", "Rankings")
+    return page(request, "rankings", "Rankings")
 
 
 @router.get("/rankings/{ranking_id}")
 def ranking_page(request: Request, ranking_id: str) -> Response:
     """Show one ranking: its queries, and the documents of each with labels and features."""
-    return _page(request, "ranking", ranking_id, section="rankings")
+    return page(request, "ranking", ranking_id, section="rankings")
+
+
+@router.get("/studies")
+def studies_page(request: Request) -> Response:
+    """List the studies with their progress and conclusions."""
+    return page(request, "studies", "Studies", statuses=get_args(StudyStatus))
+
+
+@router.get("/studies/new")
+def new_study_page(request: Request) -> Response:
+    """Offer the form that submits a study."""
+    return page(request, "new_study", "New study", section="studies")
+
+
+@router.get("/studies/{study_id}")
+def study_page(request: Request, study_id: str) -> Response:
+    """Show one study: its trials, what decides them, and its conclusion."""
+    return page(request, "study", study_id, section="studies")
+
+
+@router.get("/experiments")
+def experiments_page(request: Request) -> Response:
+    """List the experiments of papers and offer the form that runs one."""
+    statuses = get_args(ExperimentStatus)
+    return page(request, "experiments", "Experiments", statuses=statuses, papers=list(PAPERS))
+
+
+@router.get("/experiments/{experiment_id}")
+def experiment_page(request: Request, experiment_id: str) -> Response:
+    """Show one experiment: its trainings, and its report or estimate."""
+    return page(request, "experiment", experiment_id, section="experiments")
+
+
+@router.get("/settings")
+def settings_page(request: Request) -> Response:
+    """List the settings of the service."""
+    return page(request, "settings", "Settings")
+
+
+@router.get("/settings/keys")
+def keys_page(request: Request) -> Response:
+    """List the API keys, with a form to create one."""
+    return page(request, "keys", "API keys", section="settings")
+
+
+@router.get("/settings/audit")
+def audit_page(request: Request) -> Response:
+    """List the audit log."""
+    return page(request, "audit", "Audit log", section="settings")
 
 
 @router.get("/docs")
 def documentation_page(request: Request) -> Response:
     """Show the documentation of the interface, drawn by Swagger UI from an installed package."""
-    return _page(request, "docs", "Interface")
+    return page(request, "docs", "Interface")
 
 
-def _page(request: Request, page: str, title: str, section: str | None = None, **context: object) -> Response:
+def page(
+    request: Request,
+    name: str,
+    title: str,
+    section: str | None = None,
+    *,
+    status: int = HTTPStatus.OK,
+    **context: object,
+) -> Response:
+    """Return a page whose script fetches its content.
+
+    Args:
+        request: That asks for it.
+        name: Of its template and its script.
+        title: Of the window.
+        section: The name of the list that it belongs to.
+        status: HTTP status.
+        context: More for the template.
+    """
     caller = caller_in(request.scope)
     return templates().TemplateResponse(
         request,
-        f"{page}.html",
+        f"{name}.html",
         {
-            "page": page,
+            "page": name,
             "title": title,
             "section": section,
             "files_url": files_url(),
-            "modules": modules_of(page),
+            "modules": modules_of(name),
             "plotly_url": plotly_url(),
+            "guide_page": GUIDE_PAGES.get(name, ""),
             "signed_in_with": caller.name if caller.session_sha256 else None,
             **context,
         },
+        status_code=status,
         headers={"cache-control": "no-cache"},
     )

@@ -17,6 +17,7 @@ from app.auth.scopes import SIGN_IN, SIGN_OUT
 from app.dashboard.assets import templates
 from app.http.bodies import too_large
 from app.http.caller import READ, Caller, caller_of, let_in
+from app.http.root_path import root_path_of
 from app.http.route import Router
 from app.services import Services, UseServices
 
@@ -61,7 +62,7 @@ async def sign_out(request: Request, services: UseServices) -> Response:
             let_in(request.scope, await services.authenticator.identify(session, caller_of(request.scope)))
             await run_in_threadpool(_end_session, services, session)
     answer = RedirectResponse(SIGN_IN, HTTPStatus.SEE_OTHER)
-    clear_session(answer, https=request.url.scheme == "https")
+    clear_session(answer, path=_cookie_path(request), https=request.url.scheme == "https")
     return answer
 
 
@@ -90,8 +91,13 @@ def _begin_session(request: Request, services: Services, caller: Caller, wanted:
     if earlier is not None:
         services.authenticator.key_cache.session_ended(earlier)
     answer = _go_to(wanted)
-    set_session(answer, token, lifetime, https=request.url.scheme == "https")
+    https = request.url.scheme == "https"
+    set_session(answer, token, lifetime, path=_cookie_path(request), https=https)
     return answer
+
+
+def _cookie_path(request: Request) -> str:
+    return root_path_of(request.scope) or "/"
 
 
 def _end_session(services: Services, session: Credential) -> None:

@@ -3,13 +3,16 @@
 import functools
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from app.datasets.schemas import FeatureProfiles, JudgedDocument, JudgedQuery, QueryEntry, QueryPage, Value
 from app.http.parquet_pages import row_cursor
 from core.data import RankingDataset
+from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, TEXT_ROLES
 from core.data.parquet import read_judgments, read_rows
+from core.data.query_index import QueryEntry as IndexedQuery
 from core.data.query_index import QueryIndex
 from core.data.trec import write_qrels
 from core.errors import WrongState
@@ -40,14 +43,14 @@ class DatasetFiles:
         Raises:
             InvalidInput: The cursor is not one that a page carried.
         """
-        index = _index(self._store, self._data_key)
+        index = query_index(self._store, self._data_key)
         if prefix:
             index = index.with_prefix(prefix)
         first = row_cursor(cursor, len(index))
         entries = index.entries(first, limit)
         stop = first + len(entries)
         return QueryPage(
-            items=[QueryEntry.model_validate(entry) for entry in entries],
+            items=[_entry(entry) for entry in entries],
             next_cursor=str(stop) if stop < len(index) else None,
         )
 
@@ -57,7 +60,7 @@ class DatasetFiles:
         Raises:
             NotFound: There is no query of this id.
         """
-        entry = _index(self._store, self._data_key).find(query_id)
+        entry = query_index(self._store, self._data_key).find(query_id)
         features: int = (self._dataset.statistics or {}).get("features", 1)
         limit = max(1, min(limit, MAX_CELLS // max(features, 1)))
         first = entry.first_row + min(offset, entry.documents)
@@ -68,7 +71,8 @@ class DatasetFiles:
         return JudgedQuery(
             query_id=query_id,
             weight=None if rows.query_weights is None else float(rows.query_weights[0]),
-            columns=dict(entry.columns),
+            query_text=entry.columns.get(QUERY_TEXT) or None,
+            columns=_other_columns(entry.columns),
             total=entry.documents,
             offset=first - entry.first_row,
             feature_names=list(rows.feature_names),
@@ -80,7 +84,7 @@ class DatasetFiles:
 
         Of a first query that has more, its first documents.
         """
-        entries = _index(self._store, self._data_key).entries(0, limit)
+        entries = query_index(self._store, self._data_key).entries(0, limit)
         ends = [entry.first_row + entry.documents for entry in entries]
         last = max((end for end in ends if end <= limit), default=limit)
         return read_rows_of(self._store, self._data_key, 0, last)
@@ -109,7 +113,8 @@ def _qrels(store: Store, data_key: str) -> Iterator[str]:
 
 
 @functools.lru_cache(_INDEXES_KEPT)
-def _index(store: Store, data_key: str) -> QueryIndex:
+def query_index(store: Store, data_key: str) -> QueryIndex:
+    """Read the index of a stored dataset's queries, or take it from memory."""
     with store.verified.open(queries_key(data_key)) as file:
         return QueryIndex.read(file)
 
@@ -120,12 +125,29 @@ def _data_key(dataset: Dataset) -> str:
     return dataset.data_key
 
 
+def _entry(entry: IndexedQuery) -> QueryEntry:
+    return QueryEntry.model_validate(
+        {
+            **asdict(entry),
+            "query_text": entry.columns.get(QUERY_TEXT) or None,
+            "columns": _other_columns(entry.columns),
+        }
+    )
+
+
+def _other_columns(columns: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in columns.items() if name not in TEXT_ROLES}
+
+
 def _document(rows: RankingDataset, row: int) -> JudgedDocument:
+    known = {name: column[row] for name, column in rows.document_columns.items() if column[row]}
     return JudgedDocument(
         document_id=rows.document_ids[row],
         label=_number(rows.labels[row]),
         weight=None if rows.document_weights is None else float(rows.document_weights[row]),
-        columns={name: column[row] for name, column in rows.document_columns.items() if column[row]},
+        document_title=known.get(DOCUMENT_TITLE),
+        document_url=known.get(DOCUMENT_URL),
+        columns=_other_columns(known),
         features=[_number(value) for value in rows.features[row]],
     )
 

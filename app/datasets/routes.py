@@ -7,30 +7,45 @@ from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from starlette.responses import Response
 
 from app.datasets.browsing import DatasetFiles
+from app.datasets.corpus import corpus_of
+from app.datasets.fits import DatasetFits
+from app.datasets.folders import FolderDatasets
+from app.datasets.ingestion import queue_ingestion
 from app.datasets.schemas import (
+    Corpus,
+    DataFolder,
     Dataset,
+    DatasetColumn,
     DatasetPage,
+    DatasetSelection,
+    DeletedDataset,
+    DeletedDatasets,
     FeatureProfiles,
+    FolderDatasetRequest,
+    FolderPart,
     JudgedQuery,
     QueryPage,
+    ReadAgainRequest,
+    SelectedDatasets,
     SyntheticDatasetRequest,
 )
-from app.datasets.uploads import FILE, FILES, PARTS, TEXTS, DatasetUpload, Places
+from app.datasets.uploads import FILE, FILES, PARTS, TEXTS, DatasetUpload, Places, options_ignoring
 from app.http.caller import UseCaller
 from app.http.expensive_reads import Download
 from app.http.idempotency import BodySha256, IdempotencyKey, UseIdempotencyKey
+from app.http.lists import Direction, Fields, Prefix, check_fields, selected
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.path_parameters import any_text
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import QUERY_ID, JsonRoute, Router
-from app.http.schemas import Cursor, DatasetName, Limit
+from app.http.schemas import Cursor, DatasetName, Limit, ModelReference
 from app.http.uploads import receive_upload, receiving, refuse_declared_size
 from app.services import Services, UseServices
+from core.data.folders import MAX_FOLDER_LENGTH, DataRoots
 from core.data.options import FORMATS
-from core.jobs.ingest import IngestJob
-from core.store import Dataset as DatasetRow
-from core.store import Job, Transaction
+from core.errors import NotFound, WrongState
 from core.store.artifacts.artifacts import Artifacts
+from core.store.artifacts.keys import upload_key
 
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
 
@@ -66,9 +81,10 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
     },
     "columns": {
         "type": "string",
-        "description": "JSON: the columns of a table, `label`, `query`, `document`, `query_weight` and"
-        " `document_weight` by name; `query_columns`, `features`, `categorical_features` (texts or whole"
-        " numbers) and `ignore` as lists. Told by the usual names when left out",
+        "description": "JSON: the columns of a table by name: `label`, `query`, `document`, `query_weight`,"
+        " `document_weight`, `query_text`, `document_title` and `document_url`; as lists `query_columns`,"
+        " `features`, `categorical_features` (texts or whole numbers) and `ignore`. Told by the usual names"
+        " when left out",
     },
     "feature_names": {
         "type": "string",
@@ -92,6 +108,14 @@ _UPLOAD_BODY: dict[str, Any] = {
                         "columns": '{"label": "grade", "query": "search"}',
                     },
                 },
+                "texts": {
+                    "summary": "A table with the texts of queries and the titles of documents",
+                    "value": {
+                        "file": "label,query_id,search,document_id,title,link,bm25\\n"
+                        "2,q1,red shoes,d1,Shoe A,https://shop.example/a,12.5\\n",
+                        "columns": '{"query_text": "search", "document_url": "link"}',
+                    },
+                },
                 "categories": {
                     "summary": "A table with a feature whose values are texts",
                     "value": {
@@ -109,11 +133,45 @@ _QRELS_RESPONSE: dict[int | str, dict[str, Any]] = {
         "content": {"text/plain": {"schema": {"type": "string"}, "example": "10032 0 GX029-35-5894638 2\n"}},
     }
 }
+_READ_AGAIN_EXAMPLES: Any = {"column": {"summary": "Without a column", "value": {"ignore": ["price"]}}}
+_SELECTION_EXAMPLES: Any = {
+    "two": {
+        "summary": "Two datasets",
+        "value": {"ids": ["ds_01k9x2m4q7c8v5n3b6r1", "ds_01k9x2m4q7c8v5n3b6r2"]},
+    }
+}
 _SYNTHETIC_EXAMPLES: Any = {
     "train": {"summary": "A thousand queries", "value": {"name": "toy train", "queries": 1000, "seed": 1}},
     "test": {
         "summary": "Fresh queries of the same hidden function",
         "value": {"name": "toy test", "queries": 200, "seed": 2, "polynomial_seed": 0},
+    },
+    "noisy": {
+        "summary": "Other lists, with noise and the gains of 2006 as labels",
+        "value": {
+            "queries": 100,
+            "documents_per_query": 20,
+            "features": 30,
+            "noise": 0.5,
+            "gains": [0, 3, 7, 15, 31],
+        },
+    },
+    "sparse": {
+        "summary": "Long lists with few relevant documents",
+        "value": {
+            "name": "sparse train",
+            "generator": "sparse",
+            "queries": 100,
+            "documents_per_query": 1000,
+            "relevant_per_query": 20,
+        },
+    },
+}
+_FOLDER_EXAMPLES: Any = {
+    "fold": {"summary": "All parts of a fold", "value": {"folder": "MSLR-WEB30K/Fold1"}},
+    "part": {
+        "summary": "One part of Yahoo's first set",
+        "value": {"folder": "Yahoo/set1", "part": "train", "name": "yahoo 1"},
     },
 }
 
@@ -157,7 +215,7 @@ def _register(
             tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, upload.size_bytes)
             tx.quotas.allow_jobs(key_id, settings.max_active_jobs, len(upload.parts))
             datasets = upload.add(tx, places, key_id)
-            jobs = [_queue_ingestion(tx, dataset, key_id) for dataset in datasets]
+            jobs = [queue_ingestion(tx, dataset, key_id) for dataset in datasets]
             first = datasets[0]
             created = accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}")
             idempotency.keep(tx, upload.sha256(), created)
@@ -184,26 +242,78 @@ def create_synthetic_dataset(
     idempotency: UseIdempotencyKey,
     body_sha256: BodySha256,
 ) -> Response:
-    """Queue a job that draws queries whose labels follow a random cubic polynomial of 50 features.
+    """Queue a job that draws queries whose labels follow a random cubic polynomial.
 
-    Datasets that share `polynomial_seed` and differ in `seed` are samples of one problem: train on one,
-    test on another.
+    Datasets that differ in `seed` and `queries` only are samples of one problem: train on one, test on
+    another.
     """
-    source = {"kind": "synthetic", **body.model_dump(exclude={"name"})}
+    source = body.source()
     with services.store.begin() as tx:
         if answer := idempotency.replay(tx, body_sha256):
             return answer
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
-        name = body.name or f"synthetic, {body.queries} queries, seed {body.seed}"
+        kind = "sparse" if body.generator == "sparse" else "synthetic"
+        name = body.name or f"{kind}, {body.queries} queries, seed {body.seed}"
         dataset = tx.datasets.add(name, source, key_id=caller.key_id)
-        job = _queue_ingestion(tx, dataset, caller.key_id)
+        job = queue_ingestion(tx, dataset, caller.key_id)
         created = accepted(Dataset.model_validate(dataset), f"/v1/datasets/{dataset.id}")
         idempotency.keep(tx, body_sha256, created)
     services.submitted(job)
     return created
 
 
-@router.get("", summary="List datasets", responses={**NOT_MODIFIED, **problems(422)})
+@router.get("/folders", summary="Show a folder", responses={**NOT_MODIFIED, **problems(422)})
+def get_folder(
+    services: UseServices,
+    folder: Annotated[
+        str, Query(max_length=MAX_FOLDER_LENGTH, description="Its path below a root; `.` is the root")
+    ] = ".",
+) -> DataFolder:
+    """Show which training, validation and test files a folder below `RANKERY_DATA_ROOTS` has.
+
+    They are recognised by their names: those of MSLR-WEB10K and 30K, Yahoo, Istella and LETOR 3.0 and 4.0.
+    """
+    found = DataRoots(services.settings.data_roots).look(folder)
+    parts = {part: FolderPart(file=name, size_bytes=found.sizes[part]) for part, name in found.parts.items()}
+    return DataFolder(folder=found.folder, parts=parts, folders=list(found.folders))
+
+
+@router.post(
+    "/folders",
+    summary="Read a folder",
+    status_code=ACCEPTED,
+    response_model=Dataset,
+    responses=problems(409, *BODY_PROBLEMS),
+)
+def create_folder_datasets(
+    body: Annotated[FolderDatasetRequest, Body(openapi_examples=_FOLDER_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    idempotency: UseIdempotencyKey,
+    body_sha256: BodySha256,
+) -> Response:
+    """Make datasets of the training, validation and test files in a folder, which a worker reads in place.
+
+    The folder is below `RANKERY_DATA_ROOTS` on the disks of the API and of the workers. The first part's
+    dataset is returned; `parts` names them all.
+    """
+    settings = services.settings
+    with services.store.begin() as tx:
+        if answer := idempotency.replay(tx, body_sha256):
+            return answer
+        asked = FolderDatasets(DataRoots(settings.data_roots), body)
+        asked.allow(tx, settings, caller.key_id)
+        datasets = asked.add(tx, caller.key_id)
+        jobs = [queue_ingestion(tx, dataset, caller.key_id) for dataset in datasets]
+        first = datasets[0]
+        created = accepted(Dataset.model_validate(first), f"/v1/datasets/{first.id}")
+        idempotency.keep(tx, body_sha256, created)
+    for job in jobs:
+        services.submitted(job)
+    return created
+
+
+@router.get("", summary="List datasets", responses={**NOT_MODIFIED, **problems(404, 422)})
 def list_datasets(
     services: UseServices,
     status: Annotated[Literal["pending", "ready", "invalid"] | None, Query(description="Only these")] = None,
@@ -212,13 +322,69 @@ def list_datasets(
         str | None,
         Query(pattern="^[0-9a-f]{64}$", description="Only those whose bytes, as sent, hash to this"),
     ] = None,
+    prefix: Prefix = None,
+    sort: Annotated[DatasetColumn, Query(description="What to sort by")] = "created",
+    order: Direction = None,
+    fields: Fields = None,
+    measured: Annotated[
+        list[ModelReference],
+        Query(
+            alias="for",
+            max_length=20,
+            description="References of models and ids of rankings: say of each dataset whether they can be"
+            " measured on it",
+        ),
+    ] = [],  # noqa: B006 - FastAPI copies it
     cursor: Cursor = None,
     limit: Limit = 50,
-) -> DatasetPage:
-    """List datasets, newest first."""
+) -> DatasetPage | SelectedDatasets:
+    """List datasets, newest first by default.
+
+    A form that measures systems asks with `for`, offers what fits, and proposes `default_id`.
+    """
+    check_fields(Dataset, fields)
     with services.store.read() as tx:
-        page = tx.datasets.page(cursor, limit, status=status, name=name, sha256=sha256)
-    return DatasetPage.model_validate(page)
+        page = tx.datasets.page(
+            cursor,
+            limit,
+            status=status,
+            name=name,
+            sha256=sha256,
+            prefix=prefix,
+            sort=sort,
+            direction=order,
+        )
+        shown = DatasetPage.model_validate(page)
+        if measured:
+            fits = DatasetFits(services, tx, measured)
+            names = tx.datasets.feature_names_of([dataset.id for dataset in page.items])
+            for item, dataset in zip(shown.items, page.items, strict=True):
+                item.fit = fits.of(dataset, names[dataset.id])
+            shown.default_id = fits.default_id(tx)
+    if fields is None:
+        return shown
+    chosen = selected(shown.items, page.next_cursor, fields)
+    return SelectedDatasets(**dict(chosen), default_id=shown.default_id)
+
+
+@router.post("/delete", summary="Delete several datasets", responses=problems(*BODY_PROBLEMS))
+def delete_datasets(
+    body: Annotated[DatasetSelection, Body(openapi_examples=_SELECTION_EXAMPLES)], services: UseServices
+) -> DeletedDatasets:
+    """Delete several datasets and their files, and say of each what became of it.
+
+    One that is in use stays, with the reason; the request may be sent again.
+    """
+    items = []
+    for dataset_id in dict.fromkeys(body.ids):
+        try:
+            delete_dataset(dataset_id, services)
+            items.append(DeletedDataset(id=dataset_id, outcome="deleted"))
+        except NotFound:
+            items.append(DeletedDataset(id=dataset_id, outcome="missing"))
+        except WrongState as used:
+            items.append(DeletedDataset(id=dataset_id, outcome="in_use", detail=used.detail))
+    return DeletedDatasets(items=items)
 
 
 @router.get("/{dataset_id}", summary="Show a dataset", responses={**NOT_MODIFIED, **problems(404)})
@@ -235,6 +401,20 @@ def get_dataset(dataset_id: str, services: UseServices) -> Dataset:
 def get_features(dataset_id: str, services: UseServices) -> FeatureProfiles:
     """Show each feature's range, missing values, and how well it ranks alone."""
     return DatasetFiles(services.store, dataset_id).features()
+
+
+@router.get(
+    "/{dataset_id}/corpus",
+    summary="Recognise a public corpus",
+    responses={**NOT_MODIFIED, **problems(404, 409)},
+)
+def get_corpus(dataset_id: str, services: UseServices) -> Corpus:
+    """Compare the counts of a dataset with those that papers print for public corpora.
+
+    The other parts of its upload or folder are looked at together with it, once all of them are ready.
+    """
+    with services.store.read() as tx:
+        return corpus_of(tx, dataset_id)
 
 
 @router.get(
@@ -285,6 +465,43 @@ def download_qrels(dataset_id: str, services: UseServices) -> Response:
     return Download(lines, None, "text/plain; charset=utf-8", f"{dataset_id}.qrels")
 
 
+@router.post(
+    "/{dataset_id}/read-again",
+    summary="Read an invalid upload again",
+    status_code=ACCEPTED,
+    response_model=Dataset,
+    responses=problems(404, 409, *BODY_PROBLEMS),
+)
+def read_again(
+    dataset_id: str,
+    body: Annotated[ReadAgainRequest, Body(openapi_examples=_READ_AGAIN_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    idempotency: UseIdempotencyKey,
+    body_sha256: BodySha256,
+) -> Response:
+    """Read the bytes that were uploaded once more, without some columns.
+
+    The bytes of a table are kept where one of its `causes` says `can_ignore`, until it is read or deleted.
+    """
+    settings = services.settings
+    with services.store.begin() as tx:
+        if answer := idempotency.replay(tx, body_sha256):
+            return answer
+        dataset = tx.datasets.get(dataset_id)
+        options = options_ignoring(dataset, body.ignore)
+        dataset = tx.datasets.read_again(dataset_id, options)
+        in_place = dataset.source["kind"] == "folder"
+        if not in_place and not services.store.artifacts.exists(upload_key(dataset_id)):
+            raise WrongState("dataset", dataset_id, "invalid", "its bytes are gone; upload the file again")
+        tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs)
+        job = queue_ingestion(tx, dataset, caller.key_id)
+        created = accepted(Dataset.model_validate(dataset), f"/v1/datasets/{dataset_id}")
+        idempotency.keep(tx, body_sha256, created)
+    services.submitted(job)
+    return created
+
+
 @router.delete("/{dataset_id}", summary="Delete a dataset", status_code=204, responses=problems(404, 409))
 def delete_dataset(dataset_id: str, services: UseServices) -> None:
     """Delete a dataset and its files; models and results made from it stay."""
@@ -296,9 +513,3 @@ def delete_dataset(dataset_id: str, services: UseServices) -> None:
 def _remove(artifacts: Artifacts, folders: list[str]) -> None:
     for folder in folders:
         artifacts.delete(folder)
-
-
-def _queue_ingestion(tx: Transaction, dataset: DatasetRow, key_id: str | None) -> Job:
-    job = tx.enqueue(IngestJob(dataset_id=dataset.id, name=dataset.name), key_id)
-    tx.datasets.attach_job(dataset.id, job.id)
-    return job

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -140,6 +140,29 @@ class DatasetUpload:
             parts=together,
             key_id=key_id,
         )
+
+
+def options_ignoring(dataset: Dataset, ignore: Sequence[str]) -> dict[str, Any]:
+    """Return the reading options of an upload, with more columns left out.
+
+    Raises:
+        InvalidInput: They contradict the other options.
+    """
+    options = dict(dataset.source.get("options") or {})
+    left_out = set(ignore)
+    columns: dict[str, Any] = {}
+    for role, named in (options.get("columns") or {}).items():
+        if isinstance(named, str):
+            columns |= {} if named in left_out else {role: named}
+        elif named is not None:
+            columns[role] = [name for name in named if name not in left_out]
+    columns["ignore"] = [*columns.get("ignore", ()), *dict.fromkeys(ignore)]
+    names = options.get("feature_names")
+    if isinstance(names, dict):
+        options["feature_names"] = {name: value for name, value in names.items() if name not in left_out}
+    options["columns"] = columns
+    reading_options(options)
+    return options
 
 
 def _contradictions(files: Mapping[str, ReceivedFile]) -> list[InputProblem]:

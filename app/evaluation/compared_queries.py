@@ -1,23 +1,52 @@
 """Read the stored queries of a comparison."""
 
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
 import numpy as np
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from app.datasets.texts import NO_TEXTS, DatasetTexts, DocumentTexts
 from app.evaluation.comparison_schemas import (
     ComparedQuery,
     ComparedQueryPage,
+    Comparison,
     Differences,
     QueryRankings,
     SystemRanking,
 )
+from app.evaluation.query_selection import (
+    Selection,
+    ValuesOf,
+    known_metric,
+    read_segments,
+    select_rows,
+)
 from app.evaluation.ranking_schemas import RankedDocument
-from app.http.parquet_pages import read_query, read_rows
+from app.http.parquet_pages import read_query
 from core.errors import InvalidInput, NotFound
 from core.store import Store
-from core.store.artifacts.keys import comparison_key, ranking_key
+from core.store.artifacts.keys import comparison_key, comparison_segments_key, ranking_key
 
 MOST_DIFFERENCES = 501
+
+
+@dataclass(frozen=True)
+class SelectedPair:
+    """The pair of systems by which queries are sorted and filtered.
+
+    Attributes:
+        a: Place of A.
+        b: Place of B.
+        metric: The metric, the first one where it is None.
+        sort: `a` and `b` for the values of one system, else their difference.
+    """
+
+    a: int = 0
+    b: int = 1
+    metric: str | None = None
+    sort: Literal["difference", "a", "b"] | None = None
 
 
 class ComparedQueries:
@@ -30,19 +59,48 @@ class ComparedQueries:
     def __init__(self, store: Store, comparison_id: str) -> None:
         with store.read() as tx:
             self._comparison = tx.comparisons.get(comparison_id)
+            self._asked = tx.jobs.get(self._comparison.job_id).spec
         self._artifacts = store.verified
+        self._texts = DatasetTexts(store, self._comparison.dataset_id)
         self._key = comparison_key(comparison_id)
 
-    def page(self, cursor: str | None, limit: int) -> ComparedQueryPage:
-        """List queries in the dataset's order.
+    def comparison(self) -> Comparison:
+        """Return the conclusions, with the texts of the queries that change most."""
+        shown = Comparison.model_validate(self._comparison)
+        shown.reference = self._asked.get("reference")
+        shown.correction = self._asked.get("correction") or "holm"
+        shown.pool_folds = bool(self._asked.get("pool_folds"))
+        changed = [query for pair in shown.pairs for query in (*pair.most_improved, *pair.most_harmed)]
+        texts = self._texts.of_queries([query.query_id for query in changed])
+        for query in changed:
+            query.query_text = texts.get(query.query_id)
+        return shown
+
+    def page(
+        self, selection: Selection, pair: "SelectedPair", cursor: str | None, limit: int
+    ) -> ComparedQueryPage:
+        """List the selected queries.
 
         Raises:
-            InvalidInput: The cursor is not one that a page carried.
+            InvalidInput: There is no such system, metric or segment, or the cursor is of another selection.
         """
+        metric = known_metric(pair.metric, self._comparison.metrics, "/metric")
+        self._check_systems(pair.a, pair.b)
+        system, minus = {"a": (pair.a, None), "b": (pair.b, None)}.get(pair.sort or "", (pair.b, pair.a))
+        names = [system["name"] for system in self._comparison.systems]
+        name = f"{metric} {names[system]}" + (f" − {names[minus]}" if minus is not None else "")
         with self._artifacts.open(self._key) as file:
-            rows, next_cursor = read_rows(file, cursor, limit)
-        items = [ComparedQuery(query_id=row.pop("query_id"), values=row) for row in rows]
-        return ComparedQueryPage(items=items, next_cursor=next_cursor)
+            segments = read_segments(self._artifacts, comparison_segments_key(self._comparison.id))
+            selected = select_rows(
+                file, segments, selection, ValuesOf(name, metric, system, minus), cursor, limit
+            )
+        texts = self._texts.of_queries([row["query_id"] for row in selected.rows])
+        items = [
+            ComparedQuery(query_id=query_id, query_text=texts.get(query_id), values=row)
+            for row in selected.rows
+            for query_id in (row.pop("query_id"),)
+        ]
+        return ComparedQueryPage(items=items, next_cursor=selected.next_cursor, summary=selected.summary)
 
     def differences(self, a: int, b: int, metric: str | None) -> Differences:
         """Return B − A in ascending order.
@@ -50,21 +108,19 @@ class ComparedQueries:
         Raises:
             InvalidInput: There is no such system or metric.
         """
-        metrics, n_systems = self._comparison.metrics, len(self._comparison.systems)
-        metric = metric or metrics[0]
-        if metric not in metrics:
-            raise InvalidInput.at("/metric", f"is none of the comparison's: {', '.join(metrics)}")
-        for name, place in (("a", a), ("b", b)):
-            if place >= n_systems:
-                raise InvalidInput.at(f"/{name}", f"must be below {n_systems}, the number of systems")
+        metric = known_metric(metric, self._comparison.metrics, "/metric")
+        self._check_systems(a, b)
         with self._artifacts.open(self._key) as file:
-            column = pq.read_table(file, columns=[metric]).column(metric)
-        flat = pc.list_flatten(column).to_numpy()
-        values = flat.reshape(-1, n_systems)
-        difference = values[:, b] - values[:, a]
+            difference = ValuesOf("", metric, b, a).read(pq.read_table(file, columns=[metric]))
         ordered = np.sort(difference[~np.isnan(difference)])
         picked = np.unique(np.linspace(0, max(len(ordered) - 1, 0), MOST_DIFFERENCES).astype(np.int64))
         return Differences(queries=len(ordered), differences=ordered[picked].tolist() if len(ordered) else [])
+
+    def _check_systems(self, a: int, b: int) -> None:
+        n_systems = len(self._comparison.systems)
+        for name, place in (("a", a), ("b", b)):
+            if place >= n_systems:
+                raise InvalidInput.at(f"/{name}", f"must be below {n_systems}, the number of systems")
 
     def rankings(self, query_id: str, top: int) -> QueryRankings:
         """Return the top of every system's ranking of one query.
@@ -77,6 +133,7 @@ class ComparedQueries:
         if not rows:
             raise NotFound("query", query_id)
         values = rows[0]
+        texts = self._texts.of_documents([query_id]).get(query_id, {})
         found = []
         for place, system in enumerate(self._comparison.systems):
             with self._artifacts.open(ranking_key(system["ranking_id"])) as file:
@@ -86,7 +143,18 @@ class ComparedQueries:
                     name=system["name"],
                     values={metric: values[metric][place] for metric in self._comparison.metrics},
                     documents=len(documents),
-                    ranking=[RankedDocument.model_validate(row) for row in documents[:top]],
+                    ranking=ranked_documents(documents[:top], texts),
                 )
             )
-        return QueryRankings(query_id=query_id, systems=found)
+        query_text = self._texts.of_queries([query_id]).get(query_id)
+        return QueryRankings(query_id=query_id, query_text=query_text, systems=found)
+
+
+def ranked_documents(
+    rows: Iterable[Mapping[str, Any]], texts: Mapping[str, DocumentTexts]
+) -> list[RankedDocument]:
+    """Show the documents of a query's ranking with their texts by document id."""
+    return [
+        RankedDocument.model_validate({**row, **asdict(texts.get(row["document_id"], NO_TEXTS))})
+        for row in rows
+    ]

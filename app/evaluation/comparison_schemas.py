@@ -7,8 +7,8 @@ from pydantic import ConfigDict, Field
 
 from app.datasets.schemas import Finding
 from app.evaluation.ranking_schemas import RankedDocument
-from app.evaluation.schemas import CONTRACT_EXAMPLE, SUMMARY_EXAMPLE, MetricSummary
-from app.http.schemas import NextCursor, ResponseModel
+from app.evaluation.schemas import CONTRACT_EXAMPLE, SUMMARY_EXAMPLE, MetricSummary, QuerySummary
+from app.http.schemas import NextCursor, ResponseModel, optional_text
 from app.jobs.contract_schemas import NamedConventions
 
 Verdict = Literal["better", "worse", "no evidence"]
@@ -38,7 +38,9 @@ class MetricDifference(ResponseModel):
         description="Paired t-test, two-sided; null where all differences are equal"
     )
     randomisation_p: float = Field(description="Fisher's randomisation test, two-sided")
-    adjusted_p: float = Field(description="The same after Holm's correction over all pairs and metrics")
+    adjusted_p: float = Field(
+        description="The same after the `correction` of the comparison over all pairs and metrics"
+    )
     verdict: Verdict = Field(description="Of B against A, at 0.05 by the adjusted value")
     wins: int = Field(description="Queries on which B has the larger value")
     ties: int
@@ -55,6 +57,7 @@ class ChangedQuery(ResponseModel):
     """A query on which two systems differ, by the first metric."""
 
     query_id: str
+    query_text: str | None = optional_text("What the user searched for", "red shoes")
     a: float
     b: float
     difference: float
@@ -149,6 +152,13 @@ class Comparison(ResponseModel):
     contract: NamedConventions
     permutations: int
     seed: int
+    reference: int | None = Field(
+        None, description="Place of the system that is A of all pairs; null where all pairs are compared"
+    )
+    correction: Literal["holm", "none"] = Field("holm", description="Of the p-values for their number")
+    pool_folds: bool = Field(
+        False, description="Whether models stand for the models of their cross-validations' folds"
+    )
     systems: list[ComparedSystem]
     pairs: list[Pair]
     created_at: datetime
@@ -160,13 +170,19 @@ class ComparisonEntry(ResponseModel):
     id: str
     job_id: str
     dataset_id: str
+    dataset_name: str | None = Field(
+        None, description="Its name; null where it was deleted", examples=["web30k fold 1"]
+    )
     sentence: str
     systems: list[str] = Field(description="Names", examples=[["web:3", "web:4"]])
+    verdict: Verdict | None = Field(
+        None, description="Of the second system against the first; null where there are more than two"
+    )
     created_at: datetime
 
 
 class ComparisonPage(ResponseModel):
-    """A page of comparisons, newest first."""
+    """A page of comparisons, in the order asked for."""
 
     items: list[ComparisonEntry]
     next_cursor: NextCursor
@@ -176,14 +192,16 @@ class ComparedQuery(ResponseModel):
     """One query: a value a system for each metric, null where it is undefined."""
 
     query_id: str = Field(examples=["10032"])
+    query_text: str | None = optional_text("What the user searched for", "red shoes")
     values: dict[str, list[float | None]] = Field(examples=[{"ndcg@10": [0.2, 0.9]}])
 
 
 class ComparedQueryPage(ResponseModel):
-    """A page of queries, in the dataset's order."""
+    """A page of queries, in the order asked for."""
 
     items: list[ComparedQuery]
     next_cursor: NextCursor
+    summary: QuerySummary | None = Field(None, description="With the first page alone")
 
 
 class Differences(ResponseModel):
@@ -209,4 +227,5 @@ class QueryRankings(ResponseModel):
     """One query as every system ranks it."""
 
     query_id: str
+    query_text: str | None = optional_text("What the user searched for", "red shoes")
     systems: list[SystemRanking]

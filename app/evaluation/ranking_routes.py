@@ -7,11 +7,14 @@ from fastapi import Query, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from app.evaluation.ranking_schemas import RankedDocument, Ranking, RankingItem, RankingPage
+from app.datasets.texts import DatasetTexts
+from app.evaluation.compared_queries import ranked_documents
+from app.evaluation.ranking_schemas import Ranking, RankingColumn, RankingEntry, RankingItem, RankingPage
 from app.evaluation.run_uploads import RUN_BODY, RUN_TEXTS, RunUpload, register_run
 from app.http.caller import UseCaller
 from app.http.expensive_reads import Download
 from app.http.idempotency import UseIdempotencyKey
+from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
 from app.http.openapi import NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.parquet_pages import ranking_batches, read_queries, read_query
 from app.http.responses import ACCEPTED
@@ -79,13 +82,30 @@ def list_rankings(
     uploaded: Annotated[
         bool | None, Query(description="Only runs from elsewhere, or only the rankings of models")
     ] = None,
+    prefix: Prefix = None,
+    sort: Annotated[RankingColumn, Query(description="What to sort by")] = "created",
+    order: Direction = None,
+    fields: Fields = None,
     cursor: Cursor = None,
     limit: Limit = 50,
-) -> RankingPage:
-    """List the rankings of models and of uploaded runs, newest first."""
+) -> RankingPage | SelectedFields:
+    """List the rankings of models and of uploaded runs, newest first by default."""
+    check_fields(RankingEntry, fields)
     with services.store.read() as tx:
-        page = tx.rankings.page(cursor, limit, dataset_id=dataset_id, uploaded=uploaded)
-    return RankingPage.model_validate(page)
+        page = tx.rankings.page(
+            cursor,
+            limit,
+            dataset_id=dataset_id,
+            uploaded=uploaded,
+            prefix=prefix,
+            sort=sort,
+            direction=order,
+        )
+        names = tx.datasets.names(row.dataset_id for row in page.items)
+    items = [RankingEntry.of(row, names.get(row.dataset_id)) for row in page.items]
+    if fields is not None:
+        return selected(items, page.next_cursor, fields)
+    return RankingPage(items=items, next_cursor=page.next_cursor)
 
 
 @router.get(
@@ -120,7 +140,7 @@ def get_ranking(
             queries, next_cursor = (
                 read_queries(file, cursor, limit) if query_id is None else (_only(file, query_id), None)
             )
-        return _shown(ranking, queries, next_cursor)
+        return _shown(ranking, queries, next_cursor, DatasetTexts(services.store, ranking.dataset_id))
     services.store.verified.check(key)
     file = services.store.artifacts.open(key)
     if format == "trec":
@@ -143,7 +163,11 @@ def _only(file: BinaryIO, query_id: str) -> list[list[dict[str, Any]]]:
     return [documents]
 
 
-def _shown(ranking: RankingRow, queries: list[list[dict[str, Any]]], next_cursor: str | None) -> Ranking:
+def _shown(
+    ranking: RankingRow, queries: list[list[dict[str, Any]]], next_cursor: str | None, texts: DatasetTexts
+) -> Ranking:
+    query_ids = [rows[0]["query_id"] for rows in queries]
+    texts_of_queries, texts_of_documents = texts.of_queries(query_ids), texts.of_documents(query_ids)
     return Ranking(
         id=ranking.id,
         system=ranking.system,
@@ -152,9 +176,11 @@ def _shown(ranking: RankingRow, queries: list[list[dict[str, Any]]], next_cursor
         findings=ranking.findings,
         items=[
             RankingItem(
-                query_id=rows[0]["query_id"], documents=[RankedDocument.model_validate(row) for row in rows]
+                query_id=query_id,
+                query_text=texts_of_queries.get(query_id),
+                documents=ranked_documents(rows, texts_of_documents.get(query_id, {})),
             )
-            for rows in queries
+            for query_id, rows in zip(query_ids, queries, strict=True)
         ],
         next_cursor=next_cursor,
     )

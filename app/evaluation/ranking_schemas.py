@@ -1,11 +1,13 @@
 """Stored rankings."""
 
 from datetime import datetime
+from typing import Literal
 
 from pydantic import Field
 
 from app.datasets.schemas import Finding
-from app.http.schemas import NextCursor, ResponseModel
+from app.http.schemas import NextCursor, ResponseModel, optional_text
+from core.store import Ranking as RankingRow
 
 
 class RankingEntry(ResponseModel):
@@ -18,13 +20,24 @@ class RankingEntry(ResponseModel):
         description="Null for a run from elsewhere", examples=["mdl_01k9x3a7d5f8g2h4j6k9"]
     )
     dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
+    dataset_name: str | None = Field(
+        None, description="Its name; null where it was deleted", examples=["web30k fold 1"]
+    )
     queries: int = Field(examples=[6099])
     documents: int = Field(description="Over all queries", examples=[731880])
     created_at: datetime
 
+    @classmethod
+    def of(cls, row: RankingRow, dataset_name: str | None) -> "RankingEntry":
+        """Return the entry of a stored ranking, with the name of its dataset."""
+        return cls.model_validate(row).model_copy(update={"dataset_name": dataset_name})
+
+
+RankingColumn = Literal["created", "system", "dataset", "queries", "documents"]
+
 
 class RankingPage(ResponseModel):
-    """A page of rankings, newest first."""
+    """A page of rankings, in the order asked for."""
 
     items: list[RankingEntry]
     next_cursor: NextCursor
@@ -34,6 +47,10 @@ class RankedDocument(ResponseModel):
     """A document of a stored ranking."""
 
     document_id: str = Field(examples=["GX029-35-5894638"])
+    document_title: str | None = optional_text("Its title", "Red running shoe")
+    document_url: str | None = optional_text(
+        "Its address as uploaded; it may be of any scheme", "https://shop.example/sku-1"
+    )
     rank: int = Field(examples=[1])
     score: float = Field(examples=[2.31])
     label: float | None = Field(description="Its judged relevance", examples=[2.0])
@@ -43,6 +60,7 @@ class RankingItem(ResponseModel):
     """A query of a stored ranking."""
 
     query_id: str = Field(examples=["10032"])
+    query_text: str | None = optional_text("What the user searched for", "red shoes")
     documents: list[RankedDocument]
 
 

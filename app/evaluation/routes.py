@@ -1,11 +1,12 @@
 """Evaluations and comparisons that jobs made."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Query
 from pydantic import Field
 
-from app.evaluation.compared_queries import ComparedQueries
+from app.datasets.texts import DatasetTexts
+from app.evaluation.compared_queries import ComparedQueries, SelectedPair
 from app.evaluation.comparison_schemas import (
     ComparedQueryPage,
     Comparison,
@@ -14,34 +15,88 @@ from app.evaluation.comparison_schemas import (
     Differences,
     QueryRankings,
 )
-from app.evaluation.schemas import Evaluation, EvaluationPage, QueryValues, QueryValuesPage
+from app.evaluation.query_selection import (
+    InSegment,
+    Least,
+    Most,
+    Order,
+    Selection,
+    ValuesOf,
+    known_metric,
+    read_segments,
+    select_rows,
+)
+from app.evaluation.schemas import (
+    Evaluation,
+    EvaluationEntry,
+    EvaluationMetrics,
+    EvaluationMetricsList,
+    EvaluationPage,
+    QueryValues,
+    QueryValuesPage,
+)
+from app.evaluation.training_ranking import rank_trainings
+from app.evaluation.training_schemas import TrainingRanking
+from app.http.lists import (
+    Direction,
+    Fields,
+    Prefix,
+    SelectedFields,
+    check_fields,
+    check_metric,
+    selected,
+)
 from app.http.openapi import NOT_MODIFIED, problems
-from app.http.parquet_pages import read_rows
-from app.http.route import JsonRoute, Router
-from app.http.schemas import PRINTABLE, Cursor, Limit
-from app.jobs.requests import MetricName
+from app.http.route import JsonRoute, PolledRoute, Router
+from app.http.schemas import PRINTABLE, Cursor, Id, Limit
+from app.jobs.requests import MOST_JOBS_AT_ONCE, MetricName
 from app.services import UseServices
-from core.store.artifacts.keys import evaluation_key
+from core.store.artifacts.keys import evaluation_key, evaluation_segments_key
+
+Wanted = Annotated[str | None, Field(max_length=64, pattern=PRINTABLE)]
 
 comparisons_router = Router(prefix="/v1/comparisons", tags=["results"], route_class=JsonRoute)
 
+PlaceOfA = Annotated[int, Query(ge=0, le=19, description="Place of A in `systems`, from 0")]
+PlaceOfB = Annotated[int, Query(ge=0, le=19, description="Place of B")]
+ComparedMetric = Annotated[
+    MetricName | None, Query(description="A metric of the comparison; the first when left out")
+]
+
 
 @comparisons_router.get("", summary="List comparisons", responses={**NOT_MODIFIED, **problems(422)})
-def list_comparisons(services: UseServices, cursor: Cursor = None, limit: Limit = 50) -> ComparisonPage:
-    """List comparisons with their conclusions, newest first."""
+def list_comparisons(
+    services: UseServices,
+    dataset_id: Annotated[Wanted, Query(description="Only those on its queries")] = None,
+    prefix: Prefix = None,
+    sort: Annotated[Literal["created", "dataset"], Query(description="What to sort by")] = "created",
+    order: Direction = None,
+    fields: Fields = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> ComparisonPage | SelectedFields:
+    """List comparisons with their conclusions, newest first by default."""
+    check_fields(ComparisonEntry, fields)
     with services.store.read() as tx:
-        page = tx.comparisons.page(cursor, limit)
+        page = tx.comparisons.page(
+            cursor, limit, dataset_id=dataset_id, prefix=prefix, sort=sort, direction=order
+        )
+        names = tx.datasets.names(row.dataset_id for row in page.items)
     items = [
         ComparisonEntry(
             id=row.id,
             job_id=row.job_id,
             dataset_id=row.dataset_id,
+            dataset_name=names.get(row.dataset_id),
             sentence=row.sentence,
             systems=[system["name"] for system in row.systems],
+            verdict=row.pairs[0]["verdict"] if len(row.pairs) == 1 else None,
             created_at=row.created_at,
         )
         for row in page.items
     ]
+    if fields is not None:
+        return selected(items, page.next_cursor, fields)
     return ComparisonPage(items=items, next_cursor=page.next_cursor)
 
 
@@ -50,9 +105,7 @@ def list_comparisons(services: UseServices, cursor: Cursor = None, limit: Limit 
 )
 def get_comparison(comparison_id: str, services: UseServices) -> Comparison:
     """Show the conclusion for every pair of systems, and the tests behind it."""
-    with services.store.read() as tx:
-        comparison = tx.comparisons.get(comparison_id)
-    return Comparison.model_validate(comparison)
+    return ComparedQueries(services.store, comparison_id).comparison()
 
 
 @comparisons_router.get(
@@ -61,10 +114,29 @@ def get_comparison(comparison_id: str, services: UseServices) -> Comparison:
     responses={**NOT_MODIFIED, **problems(404, 422)},
 )
 def list_compared_queries(
-    comparison_id: str, services: UseServices, cursor: Cursor = None, limit: Limit = 100
+    comparison_id: str,
+    services: UseServices,
+    sort: Annotated[
+        Literal["difference", "a", "b"] | None,
+        Query(description="By `difference`, B − A, or the value of one system; else the dataset's order"),
+    ] = None,
+    order: Order = "asc",
+    minimum: Least = None,
+    maximum: Most = None,
+    segment: InSegment = None,
+    a: PlaceOfA = 0,
+    b: PlaceOfB = 1,
+    metric: ComparedMetric = None,
+    cursor: Cursor = None,
+    limit: Limit = 100,
 ) -> ComparedQueryPage:
-    """List each query's metrics for all systems, in the dataset's order."""
-    return ComparedQueries(services.store, comparison_id).page(cursor, limit)
+    """List each query's metrics for all systems, sorted and filtered by the difference of a pair.
+
+    `min`, `max` and the histogram are of what `sort` names, of the difference when it is left out.
+    """
+    selection = Selection(sort is not None, order, minimum, maximum, segment)
+    pair = SelectedPair(a, b, metric, sort)
+    return ComparedQueries(services.store, comparison_id).page(selection, pair, cursor, limit)
 
 
 @comparisons_router.get(
@@ -75,11 +147,9 @@ def list_compared_queries(
 def get_differences(
     comparison_id: str,
     services: UseServices,
-    a: Annotated[int, Query(ge=0, le=19, description="Place of A in `systems`, from 0")] = 0,
-    b: Annotated[int, Query(ge=0, le=19, description="Place of B")] = 1,
-    metric: Annotated[
-        MetricName | None, Query(description="A metric of the comparison; the first when left out")
-    ] = None,
+    a: PlaceOfA = 0,
+    b: PlaceOfB = 1,
+    metric: ComparedMetric = None,
 ) -> Differences:
     """Show B − A over the queries in ascending order, for a plot."""
     return ComparedQueries(services.store, comparison_id).differences(a, b, metric)
@@ -102,9 +172,34 @@ def get_query_rankings(
     return ComparedQueries(services.store, comparison_id).rankings(query_id, top)
 
 
-router = Router(prefix="/v1/evaluations", tags=["results"], route_class=JsonRoute)
+trainings_router = Router(prefix="/v1/trainings", tags=["jobs"], route_class=PolledRoute)
 
-Wanted = Annotated[str | None, Field(max_length=64, pattern=PRINTABLE)]
+
+@trainings_router.get("", summary="Rank trainings", responses={**NOT_MODIFIED, **problems(422)})
+def list_ranked_trainings(
+    services: UseServices,
+    job: Annotated[
+        list[Id],
+        Query(
+            min_length=1,
+            max_length=MOST_JOBS_AT_ONCE,
+            description="Trainings, such as those of a grid",
+            examples=[["job_01k9x2z4q7c8v5n3b6r1", "job_01k9x2z4q7c8v5n3b6r2"]],
+        ),
+    ],
+    metric: Annotated[
+        MetricName | None,
+        Query(description="What to rank by; the main metric of most of them when left out"),
+    ] = None,
+) -> TrainingRanking:
+    """Rank trainings by their validation data, and name those that cannot be told from the best one.
+
+    Nobody needs the test data to choose among them; its means are shown as a final look.
+    """
+    return rank_trainings(services.store, list(dict.fromkeys(job)), metric)
+
+
+router = Router(prefix="/v1/evaluations", tags=["results"], route_class=JsonRoute)
 
 
 @router.get("", summary="List evaluations", responses={**NOT_MODIFIED, **problems(422)})
@@ -113,15 +208,67 @@ def list_evaluations(
     dataset_id: Annotated[Wanted, Query(description="Only those on its queries")] = None,
     model_id: Annotated[Wanted, Query(description="Only those of this version of a model")] = None,
     ranking_id: Annotated[Wanted, Query(description="Only those of this ranking")] = None,
+    prefix: Prefix = None,
+    sort: Annotated[
+        Literal["created", "system", "dataset", "metric"],
+        Query(description="What to sort by; `metric` is the mean of `metric`"),
+    ] = "created",
+    metric: Annotated[MetricName | None, Query(description="The metric that `sort=metric` sorts by")] = None,
+    order: Direction = None,
+    fields: Fields = None,
     cursor: Cursor = None,
     limit: Limit = 50,
-) -> EvaluationPage:
-    """List evaluations of models and of rankings with their means, newest first."""
+) -> EvaluationPage | SelectedFields:
+    """List evaluations of models and of rankings with their means, newest first by default."""
+    check_fields(EvaluationEntry, fields)
+    by_metric = check_metric(sort, metric)
     with services.store.read() as tx:
         page = tx.evaluations.page(
-            cursor, limit, dataset_id=dataset_id, model_id=model_id, ranking_id=ranking_id
+            cursor,
+            limit,
+            dataset_id=dataset_id,
+            model_id=model_id,
+            ranking_id=ranking_id,
+            prefix=prefix,
+            sort=sort,
+            metric=by_metric,
+            direction=order,
         )
-    return EvaluationPage.model_validate(page)
+        names = tx.datasets.names(row.dataset_id for row in page.items)
+    items = [EvaluationEntry.of(row, names.get(row.dataset_id)) for row in page.items]
+    if fields is not None:
+        return selected(items, page.next_cursor, fields)
+    return EvaluationPage(items=items, next_cursor=page.next_cursor)
+
+
+# Before the route of one evaluation, which would take its name for an id.
+@router.get(
+    "/metrics", summary="Show metrics of several evaluations", responses={**NOT_MODIFIED, **problems(422)}
+)
+def get_evaluation_metrics(
+    services: UseServices,
+    evaluation: Annotated[
+        list[Id],
+        Query(
+            min_length=1,
+            max_length=MOST_JOBS_AT_ONCE,
+            description="Evaluations, such as the tests of trainings",
+            examples=[["evl_01k9x3b1d5f8g2h4j6k9", "evl_01k9x3b1d5f8g2h4j6ka"]],
+        ),
+    ],
+) -> EvaluationMetricsList:
+    """Show the means of several evaluations with their 95 % intervals, such as a metric by cutoff.
+
+    The systems were measured apart: overlapping intervals decide nothing. A comparison tests pairs by query.
+    """
+    ids = list(dict.fromkeys(evaluation))
+    with services.store.read() as tx:
+        found = {row.id: row for row in tx.evaluations.several(ids)}
+    items = [
+        EvaluationMetrics(id=row.id, system=row.system, dataset_id=row.dataset_id, metrics=row.summaries)
+        for row in (found[each] for each in ids if each in found)
+    ]
+    return EvaluationMetricsList(items=items, missing=[each for each in ids if each not in found])
 
 
 @router.get("/{evaluation_id}", summary="Show an evaluation", responses={**NOT_MODIFIED, **problems(404)})
@@ -141,12 +288,35 @@ def get_evaluation(evaluation_id: str, services: UseServices) -> Evaluation:
     responses={**NOT_MODIFIED, **problems(404, 422)},
 )
 def list_evaluation_queries(
-    evaluation_id: str, services: UseServices, cursor: Cursor = None, limit: Limit = 100
+    evaluation_id: str,
+    services: UseServices,
+    sort: Annotated[
+        MetricName | None,
+        Query(description="By this metric of the evaluation; the dataset's order when left out"),
+    ] = None,
+    order: Order = "asc",
+    minimum: Least = None,
+    maximum: Most = None,
+    segment: InSegment = None,
+    cursor: Cursor = None,
+    limit: Limit = 100,
 ) -> QueryValuesPage:
-    """List each query's metrics, in the dataset's order."""
+    """List each query's metrics, sorted and filtered by one of them.
+
+    `min`, `max` and the histogram are of the metric in `sort`, of the first metric when it is left out.
+    """
     with services.store.read() as tx:
         evaluation = tx.evaluations.get(evaluation_id)
-    with services.store.verified.open(evaluation_key(evaluation.id)) as file:
-        rows, next_cursor = read_rows(file, cursor, limit)
-    items = [QueryValues(query_id=row.pop("query_id"), values=row) for row in rows]
-    return QueryValuesPage(items=items, next_cursor=next_cursor)
+    selection = Selection(sort is not None, order, minimum, maximum, segment)
+    metric = known_metric(sort, evaluation.summaries, "/sort")
+    artifacts = services.store.verified
+    with artifacts.open(evaluation_key(evaluation.id)) as file:
+        segments = read_segments(artifacts, evaluation_segments_key(evaluation.id))
+        selected = select_rows(file, segments, selection, ValuesOf(metric, metric), cursor, limit)
+    query_ids = [row.pop("query_id") for row in selected.rows]
+    texts = DatasetTexts(services.store, evaluation.dataset_id).of_queries(query_ids)
+    items = [
+        QueryValues(query_id=query_id, query_text=texts.get(query_id), values=row)
+        for query_id, row in zip(query_ids, selected.rows, strict=True)
+    ]
+    return QueryValuesPage(items=items, next_cursor=selected.next_cursor, summary=selected.summary)

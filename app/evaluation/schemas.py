@@ -3,11 +3,13 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, field_validator
 
 from app.datasets.schemas import Finding
-from app.http.schemas import Json, NextCursor, ResponseModel
+from app.http.schemas import Json, NextCursor, ResponseModel, optional_text
 from app.jobs.contract_schemas import NamedConventions
+from core.evaluation import LEAST_QUERIES
+from core.store import Evaluation as EvaluationRow
 
 
 class Interval(ResponseModel):
@@ -125,12 +127,43 @@ class Evaluation(ResponseModel):
     contract: NamedConventions | None = Field(description="Conventions asked for; null before they were kept")
     metrics: dict[str, MetricSummary] = Field(validation_alias="summaries")
     baselines: list[Baseline] | None
-    slices: list[Slice] | None = Field(description="All slices of one kind stand together, in order")
+    slices: list[Slice] | None = Field(
+        description="Segments of at least 5 queries; all of one kind stand together, in order"
+    )
     diagnostics: LossDiagnostics | None
     findings: list[Finding] | None = Field(
         None, description="What to know of the model on this dataset; null where there is nothing"
     )
     created_at: datetime
+
+    @field_validator("slices")
+    @classmethod
+    def _large_enough(cls, slices: list[Slice] | None) -> list[Slice] | None:
+        """Leave out the smaller segments that evaluations of earlier releases stored."""
+        return slices and [part for part in slices if part.queries >= LEAST_QUERIES]
+
+
+class EvaluationMetrics(ResponseModel):
+    """The metrics of one of several evaluations."""
+
+    id: str = Field(examples=["evl_01k9x3b1d5f8g2h4j6k9"])
+    system: str = Field(description="What ranks, as in the evaluation", examples=["web:3"])
+    dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
+    metrics: dict[str, Interval] = Field(
+        examples=[
+            {
+                "ndcg@1": {"mean": 0.4012, "lower": 0.3931, "upper": 0.4095},
+                "ndcg@10": {"mean": 0.4512, "lower": 0.4467, "upper": 0.4559},
+            }
+        ]
+    )
+
+
+class EvaluationMetricsList(ResponseModel):
+    """The metrics of several evaluations."""
+
+    items: list[EvaluationMetrics] = Field(description="In the order in which they were asked for")
+    missing: list[str] = Field(description="Those asked for that do not exist", examples=[[]])
 
 
 class EvaluationEntry(ResponseModel):
@@ -146,6 +179,9 @@ class EvaluationEntry(ResponseModel):
         description="The ranking that was measured, null for a model", examples=[None]
     )
     dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
+    dataset_name: str | None = Field(
+        None, description="Its name; null where it was deleted", examples=["web30k fold 1"]
+    )
     metrics: dict[str, Interval] = Field(
         description="In the order in which they were asked for",
         validation_alias="summaries",
@@ -153,23 +189,63 @@ class EvaluationEntry(ResponseModel):
     )
     created_at: datetime
 
+    @classmethod
+    def of(cls, row: EvaluationRow, dataset_name: str | None) -> "EvaluationEntry":
+        """Return the entry of a stored evaluation, with the name of its dataset."""
+        return cls.model_validate(row).model_copy(update={"dataset_name": dataset_name})
+
 
 class EvaluationPage(ResponseModel):
-    """A page of evaluations, newest first."""
+    """A page of evaluations, in the order asked for."""
 
     items: list[EvaluationEntry]
     next_cursor: NextCursor
+
+
+class QuerySegment(ResponseModel):
+    """A segment of the queries of a result, of at least 5 queries."""
+
+    name: str = Field(description="What `segment` takes", examples=["market: de"])
+    by: str = Field(description="What they have in common", examples=["market"])
+    value: str = Field(description="Its value", examples=["de"])
+    queries: int = Field(examples=[412])
+
+
+class Histogram(ResponseModel):
+    """Counts of queries by value."""
+
+    of: str = Field(description="What is counted", examples=["ndcg@10"])
+    edges: list[float] = Field(
+        description="Limits of the bins, one more than bins; only the last bin includes its upper limit",
+        examples=[[0.0, 0.5, 1.0]],
+    )
+    counts: list[int] = Field(description="Queries in each bin", examples=[[3, 7]])
+    undefined: int = Field(description="Queries without a value", examples=[1])
+
+
+class QuerySummary(ResponseModel):
+    """What the selected queries have in common."""
+
+    total: int = Field(description="Queries selected, over all pages", examples=[6099])
+    histogram: Histogram = Field(
+        description="Values by which queries are sorted and filtered, of all queries of the segment"
+    )
+    segments: list[QuerySegment] = Field(
+        description="Segments to choose from; none for a result from before they were stored"
+    )
 
 
 class QueryValues(ResponseModel):
     """The metrics of one query; null where a metric is undefined for it."""
 
     query_id: str = Field(examples=["10032"])
+    query_text: str | None = optional_text("What the user searched for", "red shoes")
     values: dict[str, float | None] = Field(examples=[{"ndcg@10": 0.3126, "map": None}])
 
 
 class QueryValuesPage(ResponseModel):
-    """A page of queries, in the dataset's order."""
+    """A page of queries, in the order asked for."""
 
     items: list[QueryValues]
     next_cursor: NextCursor
+    summary: QuerySummary | None = Field(None, description="With the first page alone")

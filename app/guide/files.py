@@ -1,14 +1,18 @@
 """Serve the built guide, or explain how to build it."""
 
+import os
+import re
 from pathlib import Path
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from app.dashboard.assets import ASK_AGAIN, KeptFiles
+from app.http.root_path import root_path_of
 
+_SERVICE_LINK = re.compile(r'\b(href|src)="/(?!/)')
 SITE = Path(__file__).parent / "site"
 NOT_BUILT = "the guide has not been built here: `make guide` builds it"
 
@@ -24,12 +28,30 @@ def mount_guide(application: FastAPI, site: Path = SITE) -> None:
     application.mount("/guide", _Guide(site), name="guide")
 
 
+class _GuideFiles(KeptFiles):
+    """Files whose links to the service are kept below its root path."""
+
+    def file_response(
+        self,
+        full_path: str | os.PathLike[str],
+        stat_result: os.stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
+        """Send a file; links within the guide are relative, and lead where they should anyway."""
+        file, root_path = Path(full_path), root_path_of(scope)
+        if not root_path or file.suffix != ".html":
+            return super().file_response(full_path, stat_result, scope, status_code)
+        text = _SERVICE_LINK.sub(rf'\1="{root_path}/', file.read_text())
+        return HTMLResponse(text, status_code, headers={"cache-control": ASK_AGAIN})
+
+
 class _Guide:
     """The files of the guide, once it is built."""
 
     def __init__(self, site: Path) -> None:
         self._site = site
-        self._files = KeptFiles(site, ASK_AGAIN, html=True, check_dir=False)
+        self._files = _GuideFiles(site, ASK_AGAIN, html=True, check_dir=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI request."""

@@ -17,7 +17,8 @@ def conditional(request: Request, response: Response) -> Response:
     if request.method != "GET" or response.status_code != 200 or not hasattr(response, "body"):
         return response
     etag = f'"{hashlib.sha256(response.body).hexdigest()[:32]}"'
-    headers = {"ETag": etag, "Cache-Control": "no-cache"}
+    # Weak, because the compressed and the plain form share it.
+    headers = {"ETag": f"W/{etag}", "Cache-Control": "no-cache"}
     if matches(request.headers.get("If-None-Match"), etag):
         return Response(status_code=304, headers=headers)
     response.headers.update(headers)

@@ -1,12 +1,18 @@
 """Build the OpenAPI document, with problem responses and operation ids."""
 
+import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
+from app.http.caching import conditional
 from app.http.problems import MEDIA_TYPE
 
 DESCRIPTION = """\
@@ -24,12 +30,14 @@ Errors are `application/problem+json` (RFC 9457), with a JSON pointer to each mi
 TAGS = (
     {"name": "datasets", "description": "Judged query-document data"},
     {"name": "jobs", "description": "Training, evaluation and ranking as work for the workers"},
+    {"name": "studies", "description": "Tuning: trials over a search space, and what they conclude"},
     {"name": "models", "description": "Trained rankers, their versions and aliases; scoring and export"},
     {
         "name": "inference",
         "description": "The Open Inference Protocol, version 2: models as KServe and Triton serve them",
     },
     {"name": "results", "description": "Evaluations and rankings that jobs made"},
+    {"name": "experiments", "description": "Papers, and their tables trained and measured again"},
     {"name": "overview", "description": "Who works, how much there is, which models are in use"},
     {"name": "keys", "description": "What lets callers in, and what they changed"},
     {"name": "catalogue", "description": "What a job may name"},
@@ -207,7 +215,9 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def install(application: FastAPI, describe_access: Callable[[dict[str, Any]], None]) -> None:
+def install(
+    application: FastAPI, describe_access: Callable[[dict[str, Any]], None], root_path: str = ""
+) -> None:
     """Let the application describe itself, with the Problem schema and the scope of each operation."""
 
     def openapi() -> dict[str, Any]:
@@ -219,6 +229,7 @@ def install(application: FastAPI, describe_access: Callable[[dict[str, Any]], No
                 description=application.description,
                 routes=application.routes,
                 tags=application.openapi_tags,
+                servers=[{"url": root_path}] if root_path else None,
             )
             _drop_framework_errors(document)
             describe_access(document)
@@ -227,6 +238,17 @@ def install(application: FastAPI, describe_access: Callable[[dict[str, Any]], No
         return application.openapi_schema
 
     application.openapi = openapi  # type: ignore[method-assign] # FastAPI's documented extension point
+
+    @cache
+    def content() -> bytes:
+        return json.dumps(openapi(), ensure_ascii=False, separators=(",", ":")).encode()
+
+    async def send(request: Request) -> Response:
+        return conditional(request, Response(content(), media_type="application/json"))
+
+    # FastAPI's own route writes the document anew for each request, and without an ETag.
+    own = [route for route in application.routes if getattr(route, "path", None) != application.openapi_url]
+    application.router.routes[:] = [Route(str(application.openapi_url), send, include_in_schema=False), *own]
 
 
 def _drop_framework_errors(document: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from core.names import INVISIBLE, is_visible
 from core.store import MODEL_NAME
+from core.store.repositories.models import MAX_TAGS
 
 MAX_PAGE = 200
 
@@ -24,6 +25,28 @@ class ResponseModel(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
+def optional_text(description: str, example: str) -> Any:
+    """Declare a text that is left out of the response where there is none."""
+    return Field(None, description=description, examples=[example], exclude_if=lambda text: text is None)
+
+
+class ProblemCause(ResponseModel):
+    """All problems of a table that have one cause and one column."""
+
+    model_config = ConfigDict(from_attributes=True, extra="allow")
+
+    cause: str = Field(examples=["not_a_number"])
+    title: str = Field(description="The cause in words", examples=["Not a number"])
+    column: str | None = Field(None, description="Null where rows are meant", examples=["price"])
+    count: int = Field(description="How many there are", examples=[1240])
+    at_least: bool = Field(False, description="Whether there may be more: reading stopped early")
+    lines: list[int] = Field(default_factory=list, description="Of the first few", examples=[[3, 9]])
+    texts: list[str] = Field(default_factory=list, description="Some of what was found", examples=[["n/a"]])
+    can_ignore: bool = Field(
+        False, description="Whether the upload may be read again without the column", examples=[True]
+    )
+
+
 class FailureReason(ResponseModel):
     """Why a job failed or a dataset is invalid."""
 
@@ -35,6 +58,11 @@ class FailureReason(ResponseModel):
         None,
         description="Each mistake, where there are places: `file`, `line`, `column`, `text` and `detail`",
         exclude_if=lambda errors: errors is None,
+    )
+    causes: list[ProblemCause] | None = Field(
+        None,
+        description="Of a table that cannot be read: mistakes by cause and column, the most frequent first",
+        exclude_if=lambda causes: causes is None,
     )
 
 
@@ -67,6 +95,16 @@ ModelName = Annotated[
         json_schema_extra={"pattern": MODEL_NAME},
     ),
     AfterValidator(_model_name),
+]
+
+
+TAG_NAME = r"[a-z0-9][a-z0-9._/-]{0,63}"
+TAG_LINE = rf"[^{INVISIBLE}]*"
+ModelTag = Annotated[str, Field(pattern=f"^{TAG_NAME}$")]
+TagValue = Annotated[str, Field(max_length=256, pattern=f"^{TAG_LINE}$")]
+ModelTags = Annotated[
+    dict[ModelTag, TagValue],
+    Field(max_length=MAX_TAGS, json_schema_extra={"additionalProperties": False}),
 ]
 
 

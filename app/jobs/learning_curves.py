@@ -1,26 +1,76 @@
-"""Learning curves from the recorded iterations of a job."""
+"""Learning curves from the recorded iterations of jobs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from app.jobs.schemas import JobHistory
-from core.store import JobIteration
+from app.jobs.schemas import Curves, JobCurves, JobHistories, JobHistory
+from core.store import Job, JobIteration, Model, Transaction
 
 
 def learning_curves(
     job_id: str, best_iteration: int | None, iterations: Sequence[JobIteration]
 ) -> JobHistory:
     """Turn one row an iteration into one list a metric and part of its time, null where it is unknown."""
-    names = {
-        (data, metric): None for row in iterations for data, values in row.values.items() for metric in values
-    }
-    curves: dict[str, dict[str, list[float | None]]] = {}
-    for data, metric in names:
-        curves.setdefault(data, {})[metric] = [row.values.get(data, {}).get(metric) for row in iterations]
-    parts = dict.fromkeys(part for row in iterations for part in row.milliseconds or ())
     return JobHistory(
         job_id=job_id,
         best_iteration=best_iteration,
         iterations=[row.iteration for row in iterations],
-        curves=curves,
-        milliseconds={part: [(row.milliseconds or {}).get(part) for row in iterations] for part in parts},
+        curves=_curves([row.values for row in iterations]),
+        milliseconds=_times([row.milliseconds or {} for row in iterations]),
     )
+
+
+def best_iteration_of(model: Model) -> int:
+    """Return the iteration of the last tree, without those of a model that it went on from."""
+    base = (model.lineage or {}).get("init_model")
+    return model.best_iteration - (base["trees"] if base else 0)
+
+
+def histories(tx: Transaction, after: Mapping[str, int], *, times: bool = False) -> JobHistories:
+    """Return the learning curves of several jobs, each above an iteration of its own.
+
+    Args:
+        tx: Where they are recorded.
+        after: Ids of jobs, each with the iteration above which its curves are wanted.
+        times: Whether the times of the iterations are wanted, too.
+    """
+    jobs = tx.jobs.several(list(after))
+    wanted = {job.id: after[job.id] for job in jobs}
+    values = tx.jobs.values_by_iteration(wanted) if jobs else {}
+    milliseconds = tx.jobs.milliseconds_by_iteration(wanted) if jobs and times else {}
+    models = tx.models.several(_model_ids(jobs))
+    items = [
+        JobCurves(
+            job_id=job.id,
+            attempt=job.attempt,
+            status=job.status,
+            best_iteration=best_iteration_of(model) if (model := models.get(_model_id(job))) else None,
+            iterations=list(values[job.id]),
+            curves=_curves(list(values[job.id].values())),
+            milliseconds=_times(list(milliseconds[job.id].values())) if times else {},
+        )
+        for job in jobs
+    ]
+    there = {job.id for job in jobs}
+    return JobHistories(items=items, missing=[job_id for job_id in after if job_id not in there])
+
+
+def _model_id(job: Job) -> str:
+    return str((job.result or {}).get("model_id") or "")
+
+
+def _model_ids(jobs: Sequence[Job]) -> list[str]:
+    return [model_id for job in jobs if (model_id := _model_id(job))]
+
+
+def _times(rows: Sequence[Mapping[str, float]]) -> dict[str, list[float | None]]:
+    parts = dict.fromkeys(part for row in rows for part in row)
+    return {part: [row.get(part) for row in rows] for part in parts}
+
+
+def _curves(rows: Sequence[Mapping[str, Any]]) -> Curves:
+    names = {(data, metric): None for row in rows for data, values in row.items() for metric in values}
+    curves: Curves = {}
+    for data, metric in names:
+        curves.setdefault(data, {})[metric] = [row.get(data, {}).get(metric) for row in rows]
+    return curves

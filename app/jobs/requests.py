@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from app.datasets.schemas import HoldOut, LabelMap, Validation
-from app.http.schemas import Id, ModelName, ModelReference, RequestModel
+from app.http.schemas import Id, ModelName, ModelReference, ModelTags, RequestModel
 from app.jobs.contract_schemas import Contract
 from app.jobs.parameter_schemas import FeatureName, LossRequest, request_model
 from core.errors import InvalidInput
@@ -17,8 +17,29 @@ MAX_METRICS = 32
 MAX_ROUNDS = 100_000
 
 HyperparametersRequest: Any = request_model(
-    "Hyperparameters", Hyperparameters, "How trees are grown, under LightGBM's own names."
+    "Hyperparameters",
+    Hyperparameters,
+    "How trees are grown, under LightGBM's own names.",
+    auto=(
+        bool,
+        Field(
+            False,
+            exclude=True,  # what is chosen is stored instead
+            description="Choose num_leaves, min_data_in_leaf, learning_rate and num_iterations by the size of"
+            " the training dataset, where they are not given here",
+        ),
+    ),
 )
+
+
+def _spelled_out(value: Any) -> Any:
+    return {"auto": True} if value == "auto" else value
+
+
+HyperparametersOrAuto = Annotated[
+    HyperparametersRequest,
+    BeforeValidator(_spelled_out, json_schema_input_type=HyperparametersRequest | Literal["auto"]),
+]
 
 
 def _stored_name(metric: str) -> str:
@@ -126,8 +147,17 @@ class TrainRequest(QueuedRequest):
 
     kind: Literal["train"]
     model_name: ModelName
+    tags: ModelTags = Field(
+        default_factory=dict,
+        description="Tags of the model that is made, such as what a grid varies",
+        examples=[{"learning_rate": "0.05", "grid": "2026-01-05 10:02"}],
+    )
     dataset_id: Id = Field(description="A ready dataset to learn from")
-    validation: Validation | None = Field(None, description="What picks the best iteration; none when null")
+    validation: Validation | None = Field(
+        None,
+        description="What picks the best iteration; none when null. Folds are held out one after the other,"
+        " and the model is then trained on all of them",
+    )
     test_dataset_id: Id | None = Field(None, description="A ready dataset to evaluate and rank at the end")
     test: HoldOut | None = Field(
         None, description="Instead of it, part of the training dataset, taken out before `validation`"
@@ -140,7 +170,10 @@ class TrainRequest(QueuedRequest):
         None, description="A model whose trees come first; training goes on from its scores"
     )
     loss: LossRequest
-    hyperparameters: HyperparametersRequest = Field(default_factory=HyperparametersRequest)
+    hyperparameters: HyperparametersOrAuto = Field(
+        default_factory=HyperparametersRequest,
+        description='`"auto"` is short for `{"auto": true}`',
+    )
     categorical_feature: list[Annotated[str, Field(max_length=1000)]] = Field(
         default_factory=list,
         max_length=100_000,
@@ -154,6 +187,11 @@ class TrainRequest(QueuedRequest):
         None, description="Computed on the training data; their values are curves of the history"
     )
     seed: Seed = 42
+    bootstrap: bool = Field(
+        False,
+        description="Learn from as many training queries drawn with replacement by the seed, so that another"
+        " seed gives another model",
+    )
     metric_interval: int = Field(
         1, ge=1, le=100_000, description="Iterations from one measurement of loss and metrics to the next"
     )
@@ -223,6 +261,22 @@ class CompareRequest(QueuedRequest):
     systems: list[SystemRequest] = Field(
         min_length=2, max_length=20, description="What to compare; each later one against each earlier one"
     )
+    reference: int | None = Field(
+        None,
+        ge=0,
+        le=19,
+        description="Place of the system, from 0, that the others are compared with, instead of all pairs",
+        examples=[0],
+    )
+    correction: Literal["holm", "none"] = Field(
+        "holm",
+        description="Of the p-values for the number of tests; `none` suits a single test that was planned",
+    )
+    pool_folds: bool = Field(
+        False,
+        description="Rank each query by the model of a cross-validation that has not seen it. Models must"
+        " have been cross-validated on this dataset; rankings are compared on the same queries",
+    )
     metrics: MetricNames = Field(
         default_factory=lambda: list(DEFAULT_METRICS), description="The first one decides"
     )
@@ -274,10 +328,31 @@ JobRequest = Annotated[
 MOST_JOBS_AT_ONCE = 256
 
 
+class RepeatsRequest(RequestModel):
+    """Train several times by different seeds, to see how far chance moves a metric."""
+
+    count: int = Field(ge=2, le=MOST_JOBS_AT_ONCE, description="Trainings of each job", examples=[5])
+    by: Literal["bootstrap", "seed"] = Field(
+        "bootstrap",
+        description="`bootstrap` sets `bootstrap`; with `seed` the trainings differ by what they draw anyway,"
+        " such as by `query_fraction`",
+    )
+
+
 class JobBatchRequest(RequestModel):
     """Several jobs, such as the trainings of a grid, queued together or not at all."""
 
     jobs: list[JobRequest] = Field(min_length=1, max_length=MOST_JOBS_AT_ONCE)
+    repeats: RepeatsRequest | None = Field(
+        None,
+        description="Queue each training several times: with its seed, the next one and so on, and with the"
+        " tag `repeat`",
+    )
+
+    @property
+    def size(self) -> int:
+        """How many jobs are queued."""
+        return len(self.jobs) * (self.repeats.count if self.repeats else 1)
 
 
 REQUEST_EXAMPLES: dict[str, Any] = {
@@ -318,6 +393,17 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "loss": {"name": "lambdarank"},
         },
     },
+    "train-folds": {
+        "summary": "Cross-validate by five folds, then train on all of them",
+        "value": {
+            "kind": "train",
+            "model_name": "web",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "validation": {"folds": 5},
+            "loss": {"name": "lambdarank"},
+            "early_stopping": {"metric": "ndcg@5", "rounds": 30},
+        },
+    },
     "train-constrained": {
         "summary": "Train without a feature, with scores that rise with another one",
         "value": {
@@ -331,6 +417,17 @@ REQUEST_EXAMPLES: dict[str, Any] = {
                 "interaction_constraints": [["bm25", "age_days"], ["pagerank"]],
                 "feature_contri": {"pagerank": 0.5},
             },
+        },
+    },
+    "train-auto": {
+        "summary": "Train with sizes chosen for the dataset, but a learning rate of your own",
+        "value": {
+            "kind": "train",
+            "model_name": "web",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "validation": {"fraction": 0.2},
+            "loss": {"name": "lambdarank"},
+            "hyperparameters": {"auto": True, "learning_rate": 0.02},
         },
     },
     "evaluate": {
@@ -362,6 +459,17 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "metrics": ["ndcg@10", "mrr"],
         },
     },
+    "compare-folds": {
+        "summary": "Is any loss better than the first, by the folds of their cross-validations?",
+        "value": {
+            "kind": "compare",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "systems": [{"model": "web:1"}, {"model": "web:2"}, {"model": "web:3"}],
+            "reference": 0,
+            "correction": "holm",
+            "pool_folds": True,
+        },
+    },
     "inspect": {
         "summary": "What does the model look at?",
         "value": {
@@ -384,5 +492,9 @@ BATCH_EXAMPLES: dict[str, Any] = {
     "grid": {
         "summary": "Train with two seeds",
         "value": {"jobs": [{**REQUEST_EXAMPLES["train-split"]["value"], "seed": seed} for seed in (1, 2)]},
+    },
+    "repeats": {
+        "summary": "Train five times on bootstrap samples of the queries",
+        "value": {"jobs": [REQUEST_EXAMPLES["train-split"]["value"]], "repeats": {"count": 5}},
     },
 }

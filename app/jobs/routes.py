@@ -3,20 +3,25 @@
 from typing import Annotated
 
 from fastapi import Body, Query
+from pydantic import Field
 from starlette.responses import Response
 
 from app.http.caller import UseCaller
 from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import Cursor, Id, Limit
-from app.jobs.learning_curves import learning_curves
+from app.jobs.cancellation import SELECTION_EXAMPLES, JobSelection, cancel_all
+from app.jobs.learning_curves import best_iteration_of, histories, learning_curves
 from app.jobs.requests import BATCH_EXAMPLES, REQUEST_EXAMPLES, JobBatchRequest, JobRequest
 from app.jobs.schemas import (
     ORDER_WORDS,
+    CancelledJobs,
     Job,
     JobBatch,
+    JobHistories,
     JobHistory,
     JobOrder,
     JobPage,
@@ -25,10 +30,12 @@ from app.jobs.schemas import (
 from app.jobs.submission import submit, submit_all
 from app.services import UseServices
 from core.jobs import JobKind, JobStatus, orphaned_artifacts
-from core.store import Model
 
 router = Router(prefix="/v1/jobs", tags=["jobs"], route_class=JsonRoute)
 polled_router = Router(prefix="/v1/jobs", tags=["jobs"], route_class=PolledRoute)
+
+MAX_HISTORIES = 100
+_JobAfter = Annotated[str, Field(max_length=80, pattern=r"^[!-9;-~]{1,64}(:[0-9]{1,9})?$")]
 
 
 @router.post(
@@ -82,8 +89,8 @@ def create_jobs(
     with services.store.begin() as tx:
         if answer := idempotency.replay(tx, body_sha256):
             return answer
-        tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs, len(body.jobs))
-        jobs = submit_all(tx, body.jobs, caller.key_id)
+        tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs, body.size)
+        jobs = submit_all(tx, body, caller.key_id)
         created = accepted(JobBatch(jobs=Job.all_of(tx, jobs)), "/v1/jobs")
         idempotency.keep(tx, body_sha256, created)
     for job in jobs:
@@ -106,14 +113,64 @@ def list_jobs(
             description="Only jobs with this in their name, or of this id",
         ),
     ] = None,
-    sort: Annotated[JobOrder, Query(description=ORDER_WORDS)] = "newest",
+    prefix: Prefix = None,
+    id: Annotated[
+        list[Id] | None, Query(min_length=1, max_length=MAX_HISTORIES, description="Only these jobs")
+    ] = None,
+    sort: Annotated[JobOrder, Query(description=ORDER_WORDS)] = "created",
+    order: Direction = None,
+    fields: Fields = None,
     cursor: Cursor = None,
     limit: Limit = 50,
-) -> JobPage:
+) -> JobPage | SelectedFields:
     """List jobs, newest first by default."""
+    check_fields(Job, fields)
     with services.store.read() as tx:
-        page = tx.jobs.page(cursor, limit, status=status, kind=kind, dataset_id=dataset, text=text, sort=sort)
-        return JobPage(items=Job.all_of(tx, page.items), next_cursor=page.next_cursor)
+        page = tx.jobs.page(
+            cursor,
+            limit,
+            status=status,
+            kind=kind,
+            dataset_id=dataset,
+            text=text,
+            prefix=prefix,
+            job_ids=id,
+            sort=sort,
+            direction=order,
+        )
+        items = Job.all_of(tx, page.items)
+    if fields is not None:
+        return selected(items, page.next_cursor, fields)
+    return JobPage(items=items, next_cursor=page.next_cursor)
+
+
+# Before the route of one job, which would take its name for an id.
+@polled_router.get(
+    "/histories", summary="Show curves of several jobs", responses={**NOT_MODIFIED, **problems(422)}
+)
+def get_job_histories(
+    services: UseServices,
+    job: Annotated[
+        list[_JobAfter],
+        Query(
+            min_length=1,
+            max_length=MAX_HISTORIES,
+            description="Ids of jobs; `id:120` asks for the iterations above 120 alone",
+            examples=[["job_01k9x2z4q7c8v5n3b6r1:120", "job_01k9x2z4q7c8v5n3b6r2"]],
+        ),
+    ],
+    times: Annotated[bool, Query(description="Add the times of the iterations, `milliseconds`")] = False,
+) -> JobHistories:
+    """Show the metrics of every iteration of several jobs, so that a page follows many with one request.
+
+    A poller names the last iteration that it knows of each job. Whatever does not exist is `missing`.
+    """
+    after = {}
+    for each in job:
+        job_id, _, iteration = each.partition(":")
+        after[job_id] = int(iteration or 0)
+    with services.store.read() as tx:
+        return histories(tx, after, times=times)
 
 
 @polled_router.get("/{job_id}", summary="Show a job", responses={**NOT_MODIFIED, **problems(404)})
@@ -131,19 +188,31 @@ def get_job_history(
     services: UseServices,
     after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Only iterations above this one")] = 0,
 ) -> JobHistory:
-    """Show the metrics of every iteration so far; with `after`, only what a poller has not seen yet."""
+    """Show the metrics of every iteration so far; with `after`, only what a poller has not seen yet.
+
+    A cross-validation adds the values of each fold to iterations before: leave `after` out to see them.
+    """
     with services.store.read() as tx:
         job = tx.jobs.get(job_id)
         iterations = tx.jobs.iterations(job_id, after=after)
         model_id = (job.result or {}).get("model_id")
-        best_iteration = _best_iteration(tx.models.get(model_id)) if model_id else None
+        best_iteration = best_iteration_of(tx.models.get(model_id)) if model_id else None
     return learning_curves(job_id, best_iteration, iterations)
 
 
-def _best_iteration(model: Model) -> int:
-    """Return the iteration of the last tree, without those of a model that it went on from."""
-    base = (model.lineage or {}).get("init_model")
-    return model.best_iteration - (base["trees"] if base else 0)
+@router.post("/cancel", summary="Cancel several jobs", responses=problems(*BODY_PROBLEMS))
+def cancel_jobs(
+    body: Annotated[JobSelection, Body(openapi_examples=SELECTION_EXAMPLES)], services: UseServices
+) -> CancelledJobs:
+    """Stop several jobs, and say of each what became of it.
+
+    A job that has already ended is left as it is, so that the request may be sent again.
+    """
+    with services.store.begin() as tx:
+        items, left = cancel_all(tx, body.ids)
+    for folder in left:
+        services.store.artifacts.delete(folder)
+    return CancelledJobs(items=items)
 
 
 @router.post(

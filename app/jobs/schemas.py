@@ -12,11 +12,23 @@ from core.jobs import PRIORITIES, JobKind, JobStatus, main_metric_of, title_of
 from core.store import Job as JobRow
 from core.store import Transaction
 
-JobOrder = Literal["newest", "oldest", "longest", "metric"]
+JobOrder = Literal[
+    "created",
+    "name",
+    "kind",
+    "status",
+    "started",
+    "finished",
+    "duration",
+    "metric",
+    "newest",
+    "oldest",
+    "longest",
+]
 ORDER_WORDS = (
-    "`newest` or `oldest`; `longest` begins with what took the longest, among the jobs that have ended;"
-    " `metric` with the greatest latest value of the main metric, on the test data, else on the validation"
-    " data, among the jobs that measured one"
+    "What to sort by. `duration` is the time from the first start to the end; `metric` the latest value of"
+    " the main metric, of trainings on the validation data where there is some. `newest`, `oldest` and"
+    " `longest` are whole orders, which `order` does not change"
 )
 
 
@@ -71,7 +83,10 @@ class MainMetric(ResponseModel):
     """The metric to show first: what early stopping watches, else the first one asked for."""
 
     name: str = Field(examples=["ndcg@10"])
-    data: Literal["test", "validation", "train"] = Field(description="What says most among what is measured")
+    data: Literal["test", "validation", "train"] = Field(
+        description="`validation` for trainings that have such data, so that choosing among them leaves the"
+        " test data unseen; else `test`, else `train`"
+    )
     value: float = Field(description="Latest mean over queries", examples=[0.4310])
 
 
@@ -195,14 +210,16 @@ class JobPage(ResponseModel):
     next_cursor: NextCursor
 
 
-class JobHistory(ResponseModel):
-    """Learning curves: one value an iteration for each metric on each data."""
+Curves = dict[str, dict[str, list[float | None]]]
 
+
+class _LearningCurves(ResponseModel):
     job_id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
     best_iteration: int | None = Field(description="Set once the job has made its model", examples=[2])
     iterations: list[int] = Field(description="1-based, in order", examples=[[1, 2, 3]])
-    curves: dict[str, dict[str, list[float | None]]] = Field(
-        examples=[{"train": {"ndcg@10": [0.31, 0.34, 0.36]}, "validation": {"ndcg@10": [0.30, 0.33, 0.32]}}]
+    curves: Curves = Field(
+        description="By data and metric, a value for each of the iterations",
+        examples=[{"train": {"ndcg@10": [0.31, 0.34, 0.36]}, "validation": {"ndcg@10": [0.30, 0.33, 0.32]}}],
     )
     milliseconds: dict[str, list[float | None]] = Field(
         {},
@@ -211,6 +228,44 @@ class JobHistory(ResponseModel):
         " what was asked of them; null where it was not recorded",
         examples=[{"objective": [14.2, 8.1, 8.0], "tree": [131.0, 92.4, 91.8], "metrics": [6.1, 4.2, 4.1]}],
     )
+
+
+class JobHistory(_LearningCurves):
+    """Learning curves: one value an iteration for each metric on each data."""
+
+
+class JobCurves(_LearningCurves):
+    """The learning curves of one of several jobs; `milliseconds` is empty unless times were asked for."""
+
+    attempt: int = Field(
+        description="Start again without `after` when it is another one: the curves may have begun anew",
+        examples=[1],
+    )
+    status: JobStatus
+
+
+class JobHistories(ResponseModel):
+    """The learning curves of several jobs."""
+
+    items: list[JobCurves] = Field(description="In the order in which they were asked for")
+    missing: list[str] = Field(description="Those asked for that do not exist", examples=[[]])
+
+
+class CancelledJob(ResponseModel):
+    """What a request to cancel did to one job."""
+
+    id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
+    outcome: Literal["cancelled", "stopping", "already_ended", "missing"] = Field(
+        description="`cancelled` where it was queued; `stopping` where it runs, within moments;"
+        " `already_ended` where nothing was left to stop; `missing` where there is no such job"
+    )
+    status: JobStatus | None = Field(description="Its status now; null where it is missing")
+
+
+class CancelledJobs(ResponseModel):
+    """What a request to cancel did to each of several jobs."""
+
+    items: list[CancelledJob] = Field(description="In the order in which they were named")
 
 
 def _columns(row: JobRow) -> Json:

@@ -1,7 +1,5 @@
 """Promotion gates of aliases, and the jobs that apply them."""
 
-from dataclasses import asdict
-
 from app.http.schemas import Json
 from app.jobs.submission.checks import (
     check_dataset_labels,
@@ -13,11 +11,9 @@ from app.jobs.submission.checks import (
 )
 from app.models.alias_schemas import GateRequest
 from core.errors import InputProblem, InvalidInput
-from core.evaluation import GateRule
+from core.jobs import System
 from core.jobs.promote import PromoteJob
 from core.store import AliasGate, Model, ModelAlias, Transaction
-
-_COMPARING = ("contract", "label_map", "permutations", "seed")
 
 
 def gate_rule(tx: Transaction, request: GateRequest) -> Json:
@@ -42,14 +38,5 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
 
 def promotion(row: ModelAlias, challenger: Model, gate: AliasGate) -> PromoteJob:
     """Return the job that moves an alias if the challenger passes its current gate."""
-    rule = GateRule(**{name: value for name, value in gate.rule.items() if name not in _COMPARING})
-    spec = {
-        "model_name": row.name,
-        "alias": row.alias,
-        "systems": [{"model_id": model.id, "system": model.reference} for model in (row.model, challenger)],
-        "dataset_id": gate.dataset_id,
-        "metrics": [rule.metric],
-        "rule": asdict(rule),
-        **{name: gate.rule[name] for name in _COMPARING},
-    }
-    return PromoteJob.from_json(spec)
+    systems = System(row.model.reference, row.model.id), System(challenger.reference, challenger.id)
+    return PromoteJob.by_gate(row.name, row.alias, systems, gate.dataset_id, gate.rule)

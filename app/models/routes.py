@@ -10,22 +10,34 @@ from starlette.responses import Response
 
 from app.http.caller import UseCaller
 from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.lists import (
+    Direction,
+    Fields,
+    Prefix,
+    SelectedFields,
+    check_fields,
+    check_metric,
+    selected,
+)
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, UPLOAD_PROBLEMS, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, Router
-from app.http.schemas import PRINTABLE, Cursor, Limit
+from app.http.schemas import PRINTABLE, TAG_LINE, TAG_NAME, Cursor, Limit
 from app.jobs.file_uploads import receive_file
+from app.jobs.requests import MetricName
 from app.jobs.schemas import Job
 from app.models.reproduction import reproduction
 from app.models.schemas import (
-    TAG_LINE,
-    TAG_NAME,
     LatestVersion,
+    ListedModel,
     Model,
     ModelChanges,
+    ModelColumn,
+    ModelList,
     ModelPage,
     NamedModel,
     NamedModelPage,
+    TaggedModels,
 )
 from app.models.uploads import (
     MAX_MODEL_BYTES,
@@ -58,6 +70,15 @@ _CHANGE_EXAMPLES: Any = {
         },
     }
 }
+_TAG_EXAMPLES: Any = {
+    "two": {
+        "summary": "Tag two versions",
+        "value": {
+            "ids": ["mdl_01k9x3a7d5f8g2h4j6k9", "mdl_01k9x3a7d5f8g2h4j6m2"],
+            "tags": {"team": "search"},
+        },
+    }
+}
 _WantedTag = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
 WantedTags = Annotated[
     list[_WantedTag],
@@ -72,15 +93,60 @@ def list_models(
         str | None, Query(max_length=100, pattern=PRINTABLE, description="Only versions of this name")
     ] = None,
     tag: WantedTags = [],  # noqa: B006 - FastAPI copies it
+    latest: Annotated[bool, Query(description="Only the latest version of each name")] = False,
+    prefix: Prefix = None,
+    sort: Annotated[
+        ModelColumn, Query(description="What to sort by; `metric` is the mean of `metric`")
+    ] = "created",
+    metric: Annotated[MetricName | None, Query(description="The metric that `sort=metric` sorts by")] = None,
+    order: Direction = None,
+    fields: Fields = None,
     cursor: Cursor = None,
     limit: Limit = 50,
-) -> ModelPage:
-    """List model versions, newest first, filtered by tags that must all match."""
+) -> ModelPage | SelectedFields:
+    """List model versions, newest first by default, filtered by tags that must all match."""
+    check_fields(ListedModel, fields)
+    by_metric = check_metric(sort, metric)
     with services.store.read() as tx:
-        page = tx.models.page(cursor, limit, name=name, tags=_wanted(tag))
-        aliases = tx.models.aliases_of(model.id for model in page.items)
-    items = [Model.of(model, aliases[model.id]) for model in page.items]
+        page = tx.models.page(
+            cursor,
+            limit,
+            name,
+            _wanted(tag),
+            prefix=prefix,
+            latest=latest,
+            sort=sort,
+            metric=by_metric,
+            direction=order,
+        )
+        own = tx.models.aliases_of(model.id for model in page.items)
+        all_aliases = tx.models.aliases_of_names({model.name for model in page.items})
+        datasets = tx.datasets.names(model.dataset_id for model in page.items)
+    items = [
+        ListedModel(
+            **dict(Model.of(model, own[model.id])),
+            name_aliases=all_aliases[model.name],
+            dataset_name=datasets.get(model.dataset_id or ""),
+        )
+        for model in page.items
+    ]
+    if fields is not None:
+        return selected(items, page.next_cursor, fields)
     return ModelPage(items=items, next_cursor=page.next_cursor)
+
+
+@router.post("/tags", summary="Tag several models", responses=problems(404, *BODY_PROBLEMS))
+def tag_models(
+    body: Annotated[TaggedModels, Body(openapi_examples=_TAG_EXAMPLES)], services: UseServices
+) -> ModelList:
+    """Set and remove tags of several models; all of them, or none where one is not there."""
+    with services.store.begin() as tx:
+        # In one order everywhere, so that no two requests wait for each other's locks.
+        for model_id in sorted(set(body.ids)):
+            tx.models.tag(model_id, body.tags)
+        models = tx.models.several(body.ids)
+        aliases = tx.models.aliases_of(models)
+    return ModelList(items=[Model.of(models[each], aliases[each]) for each in dict.fromkeys(body.ids)])
 
 
 @names_router.get("/model-names", summary="List names of models", responses={**NOT_MODIFIED, **problems(422)})

@@ -5,20 +5,25 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from app.http.schemas import Json, ModelName, NextCursor, RequestModel, ResponseModel
+from app.http.schemas import (
+    Id,
+    Json,
+    ModelName,
+    ModelTag,
+    ModelTags,
+    NextCursor,
+    RequestModel,
+    ResponseModel,
+    TagValue,
+)
 from core.names import INVISIBLE
 from core.store import Model as ModelRow
 from core.store.repositories.models import MAX_TAGS
-
-TAG_NAME = r"[a-z0-9][a-z0-9._/-]{0,63}"
-TAG_LINE = rf"[^{INVISIBLE}]*"
 
 DESCRIPTION = rf"^([^{INVISIBLE}]|[\t\n\r])*$"
 MAX_DESCRIPTION = 4000
 
 Description = Annotated[str, Field(max_length=MAX_DESCRIPTION, pattern=DESCRIPTION)]
-Tag = Annotated[str, Field(pattern=f"^{TAG_NAME}$")]
-TagValue = Annotated[str, Field(max_length=256, pattern=f"^{TAG_LINE}$")]
 _Tags = BeforeValidator(lambda value: {} if value is None else value)
 _OTHER_TAGS: Any = {"additionalProperties": False}  # which the patterns of names alone do not say
 
@@ -146,10 +151,25 @@ class Model(ResponseModel):
         return cls(**columns, aliases=aliases)
 
 
-class ModelPage(ResponseModel):
-    """A page of models, newest first."""
+ModelColumn = Literal["created", "name", "metric", "trees", "size"]
 
-    items: list[Model]
+
+class ListedModel(Model):
+    """One version of a ranker in a list."""
+
+    name_aliases: dict[str, int] = Field(
+        description="The versions that all aliases of its name point at", examples=[{"champion": 2}]
+    )
+    dataset_name: str | None = Field(
+        description="Name of the dataset it was trained on; null where there is none any more",
+        examples=["web30k fold 1"],
+    )
+
+
+class ModelPage(ResponseModel):
+    """A page of models, in the order asked for."""
+
+    items: list[ListedModel]
     next_cursor: NextCursor
 
 
@@ -196,7 +216,7 @@ class ModelChanges(RequestModel):
     description: Description | None = Field(
         None, description="In the place of the one that it has; null for none", examples=["The spring model"]
     )
-    tags: dict[Tag, TagValue | None] = Field(
+    tags: dict[ModelTag, TagValue | None] = Field(
         default_factory=dict,
         max_length=MAX_TAGS,
         json_schema_extra=_OTHER_TAGS,
@@ -205,9 +225,30 @@ class ModelChanges(RequestModel):
     )
 
 
+class TaggedModels(RequestModel):
+    """Tags for several models; their other tags stay."""
+
+    ids: list[Id] = Field(
+        min_length=1, max_length=200, description="Ids of models", examples=[["mdl_01k9x3a7d5f8g2h4j6k9"]]
+    )
+    tags: dict[ModelTag, TagValue | None] = Field(
+        min_length=1,
+        max_length=MAX_TAGS,
+        json_schema_extra=_OTHER_TAGS,
+        description="Tags to set; those that are null go",
+        examples=[{"team": "search", "draft": None}],
+    )
+
+
+class ModelList(ResponseModel):
+    """Several models."""
+
+    items: list[Model] = Field(description="In the order in which they were named")
+
+
 class ImportedModel(RequestModel):
     """The description of an imported model."""
 
     name: ModelName
     description: Description | None = None
-    tags: dict[Tag, TagValue] = Field(default_factory=dict, max_length=MAX_TAGS)
+    tags: ModelTags = Field(default_factory=dict)

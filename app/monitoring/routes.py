@@ -13,9 +13,20 @@ from app.http.problems import MEDIA_TYPE, not_ready
 from app.http.route import JsonRoute, PolledRoute, Router
 from app.http.schemas import Limit, ResponseModel
 from app.monitoring.readiness import Findings, Purpose
-from app.monitoring.schemas import AliasedModel, AliasedModels, Counts, WorkerAtWork, WorkerList
+from app.monitoring.schemas import (
+    AliasedModel,
+    AliasedModels,
+    Counts,
+    SearchHit,
+    SearchHits,
+    WorkerAtWork,
+    WorkerList,
+)
 from app.services import UseServices
+from core.jobs import JobStatus, Lane, lane_of
 from core.store import MODEL_NAME
+
+MOST_IN_TREND = 20
 
 health_router = Router(tags=["health"])
 
@@ -151,7 +162,16 @@ def list_workers(services: UseServices) -> WorkerList:
 def get_counts(services: UseServices) -> Counts:
     """Count jobs by status, and datasets, models and results."""
     with services.store.read() as tx:
-        return Counts(jobs=tx.figures.jobs(), **tx.figures.kept())
+        waiting = dict.fromkeys(Lane, 0)
+        for group in tx.figures.active_jobs():
+            if group.status == JobStatus.QUEUED:
+                waiting[lane_of(group.kind)] += group.number
+        return Counts(
+            jobs=tx.figures.jobs(),
+            waiting=waiting,
+            refused_promotions=tx.figures.refused_promotions(),
+            **tx.figures.kept(),
+        )
 
 
 @polled_overview_router.get(
@@ -165,4 +185,28 @@ def list_aliased_models(
     """List the targets of an alias across model names, last moved first, with metrics."""
     with services.store.read() as tx:
         rows, gated = tx.aliases.everywhere(alias, limit), tx.gates.names_of(alias)
-    return AliasedModels(items=[AliasedModel.of(row, row.name in gated) for row in rows])
+        tested = [tx.models.tested(row.name, MOST_IN_TREND) for row in rows]
+    items = [
+        AliasedModel.among(row, row.name in gated, models) for row, models in zip(rows, tested, strict=True)
+    ]
+    return AliasedModels(items=items)
+
+
+@overview_router.get("/search", summary="Search everything", responses={**NOT_MODIFIED, **problems(422)})
+def search_everything(
+    services: UseServices,
+    text: Annotated[
+        str,
+        Query(
+            min_length=1,
+            max_length=200,
+            pattern=r"^[^\x00-\x1f\x7f]+$",
+            description="Beginning of an id, part of a name, or reference of a model",
+            examples=["web"],
+        ),
+    ],
+    limit: Annotated[int, Query(ge=1, le=50, description="Items of each kind")] = 5,
+) -> SearchHits:
+    """Find jobs, models, datasets, evaluations, comparisons and rankings, the newest of each kind first."""
+    with services.store.read() as tx:
+        return SearchHits(items=[SearchHit.model_validate(hit) for hit in tx.search.find(text, limit)])

@@ -1,5 +1,6 @@
 """Responses of the overview: workers, counts and models in use."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -8,7 +9,7 @@ from pydantic import ConfigDict, Field
 from app.http.schemas import ResponseModel
 from app.models.alias_schemas import Alias
 from core.jobs import JobKind, JobStatus
-from core.store import Job, ModelAlias, Worker
+from core.store import Job, Model, ModelAlias, Worker
 
 
 class RunningJob(ResponseModel):
@@ -94,11 +95,48 @@ class Counts(ResponseModel):
         description="By status",
         examples=[{"queued": 2, "running": 1, "succeeded": 40, "failed": 1, "cancelled": 0}],
     )
+    waiting: dict[Literal["training", "quick"], int] = Field(
+        description="Queued jobs by the lane of the workers that run them",
+        examples=[{"training": 2, "quick": 0}],
+    )
+    refused_promotions: int = Field(
+        description="Promotions that a gate refused: among the failed jobs, though nothing went wrong",
+        examples=[1],
+    )
     datasets: int = Field(examples=[6])
     models: int = Field(description="All versions", examples=[31])
     evaluations: int = Field(examples=[12])
     comparisons: int = Field(examples=[4])
     rankings: int = Field(examples=[9])
+
+
+class MetricTrend(ResponseModel):
+    """A metric over the versions of a name that were tested on the same dataset."""
+
+    metric: str = Field(examples=["ndcg@10"])
+    versions: list[int] = Field(description="Oldest first", examples=[[1, 2, 3]])
+    values: list[float] = Field(description="Means on the test data", examples=[[0.4102, 0.4267, 0.4310]])
+
+    @classmethod
+    def of(cls, champion: Model, tested: Sequence[Model]) -> "MetricTrend | None":
+        """Return the main metric of the versions tested as one was, None where there are not two."""
+        dataset_id, metrics = _test_dataset(champion), champion.metrics or {}
+        metric = next(iter(metrics), None)
+        points = [
+            (model.version, model.metrics[metric])
+            for model in tested
+            if metric and model.metrics and model.metrics.get(metric) is not None
+            if _test_dataset(model) == dataset_id
+        ]
+        if metric is None or dataset_id is None or len(points) < 2:
+            return None
+        versions, values = zip(*points, strict=True)
+        return cls(metric=metric, versions=versions, values=values)
+
+
+def _test_dataset(model: Model) -> str | None:
+    datasets = (model.lineage or {}).get("datasets") or {}
+    return (datasets.get("test") or {}).get("id")
 
 
 class AliasedModel(Alias):
@@ -108,14 +146,37 @@ class AliasedModel(Alias):
         description="Means on the test data of its training; null where it was not tested",
         examples=[{"ndcg@10": 0.4310}],
     )
+    trend: MetricTrend | None = Field(
+        description="The first of these metrics over the latest versions that were tested on the same"
+        " dataset; null where there are not two"
+    )
 
     @classmethod
-    def of(cls, row: ModelAlias, gated: bool) -> "AliasedModel":
-        """Return the response of an alias with the metrics of its model."""
-        return cls(**dict(Alias.of(row, gated)), metrics=row.model.metrics)
+    def among(cls, row: ModelAlias, gated: bool, tested: Sequence[Model]) -> "AliasedModel":
+        """Return the response of an alias with the metrics of its model and of the versions around it."""
+        own = dict(Alias.of(row, gated))
+        return cls(**own, metrics=row.model.metrics, trend=MetricTrend.of(row.model, tested))
 
 
 class AliasedModels(ResponseModel):
     """The targets of one alias across model names, last moved first."""
 
     items: list[AliasedModel]
+
+
+class SearchHit(ResponseModel):
+    """An object that a search found."""
+
+    kind: Literal["job", "model", "dataset", "evaluation", "comparison", "ranking"]
+    id: str = Field(examples=["mdl_01k9x2z4q7c8v5n3b6r1"])
+    name: str = Field(description="The title of a job, the reference of a model", examples=["web:3"])
+    detail: str | None = Field(
+        description="The status of a dataset, the kind and status of a job; null for others", examples=[None]
+    )
+    created_at: datetime
+
+
+class SearchHits(ResponseModel):
+    """What a search found, by kind."""
+
+    items: list[SearchHit]

@@ -7,7 +7,7 @@ from core.data.parquet import read_parquet, write_parquet
 from core.data.reading import read_dataset
 from core.data.splits import split_queries
 from core.data.statistics import dataset_statistics
-from core.data.synthetic import synthetic_dataset
+from core.data.synthetic import sparse_dataset, synthetic_dataset
 
 __all__ = [
     "FORMATS",
@@ -15,6 +15,7 @@ __all__ = [
     "dataset_statistics",
     "read_dataset",
     "read_parquet",
+    "sparse_dataset",
     "split_queries",
     "synthetic_dataset",
     "write_letor",

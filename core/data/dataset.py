@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from core.data.categories import Categories, categories_of
 from core.data.features import Features, select_rows
+from core.data.options import QUERY_TEXT
 from core.data.texts import Texts, row_numbers
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
@@ -34,9 +35,10 @@ class RankingDataset:
         feature_names: One a column.
         query_weights: float64 (n_queries,), finite and >= 0, or None where all queries count the same.
         document_weights: float64 (n_documents,), finite and >= 0, or None; inverse propensities, say.
-        query_columns: What else is known of each query, as text by name of the column: a market, a split.
+        query_columns: What else is known of each query, as text by name of the column: a market, a split. The
+            column `query_text` is what the user searched for.
         document_columns: What else is known of each document, (n_documents,) texts by name of the column, an
-            empty one where nothing is.
+            empty one where nothing is. The columns `document_title` and `document_url` are shown to people.
         categories: The values of the features that are categories, by name of the feature; their columns hold
             codes, and NaN where a value is missing.
     """
@@ -183,6 +185,11 @@ class RankingDataset:
             ),
             categories=self.categories,
         )
+
+    @property
+    def segment_columns(self) -> Mapping[str, tuple[str, ...]]:
+        """The query columns that divide the queries: all but the text of the query."""
+        return {name: values for name, values in self.query_columns.items() if name != QUERY_TEXT}
 
     @property
     def categorical_columns(self) -> tuple[int, ...]:

@@ -36,8 +36,13 @@ class AbsentFeatures:
     @classmethod
     def of(cls, dataset: RankingDataset, used: Sequence[str]) -> "AbsentFeatures":
         """Look for features in a dataset. One that is constant is there."""
-        there = set(dataset.feature_names)
-        return cls(tuple(name for name in used if name not in there), len(used))
+        return cls.among(dataset.feature_names, used)
+
+    @classmethod
+    def among(cls, there: Sequence[str], used: Sequence[str]) -> "AbsentFeatures":
+        """Look for features among the names of those that are there."""
+        names = set(there)
+        return cls(tuple(name for name in used if name not in names), len(used))
 
     @property
     def are_most(self) -> bool:

@@ -16,7 +16,10 @@ CHOICES = MappingProxyType(
         "repeated_features": ("last", "reject"),
     }
 )
-ROLES = ("label", "query", "document", "query_weight", "document_weight")
+QUERY_TEXT, DOCUMENT_TITLE, DOCUMENT_URL = "query_text", "document_title", "document_url"
+# Also the names under which a dataset stores them among its query and document columns.
+TEXT_ROLES = (QUERY_TEXT, DOCUMENT_TITLE, DOCUMENT_URL)
+ROLES = ("label", "query", "document", "query_weight", "document_weight", *TEXT_ROLES)
 COLUMN_LISTS = ("query_columns", "features", "categorical_features", "ignore")
 MAX_BYTES = 2**35  # 32 GiB of text, eight times MSLR-WEB30K
 MAX_RATIO = 200  # LETOR text packs four to ten times, columns of few values fifty times
@@ -38,6 +41,9 @@ class Columns:
         document: What the document is called; may be absent.
         query_weight: How much its query counts; one value a query; may be absent.
         document_weight: How much the document counts in the loss; may be absent.
+        query_text: What the user searched for, shown beside the query's id; one value a query; may be absent.
+        document_title: Shown beside the document's id; may be absent.
+        document_url: The address that the title links to; may be absent.
         query_columns: Kept as text a query, one value a query; text columns are kept so by themselves.
         features: The features in their order; every other column of numbers where None.
         categorical_features: The features whose values are categories, texts or whole numbers; behind those
@@ -50,6 +56,9 @@ class Columns:
     document: str | None = None
     query_weight: str | None = None
     document_weight: str | None = None
+    query_text: str | None = None
+    document_title: str | None = None
+    document_url: str | None = None
     query_columns: tuple[str, ...] = ()
     features: tuple[str, ...] | None = None
     categorical_features: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Datasets at rest: one Parquet row a document, in the columns of `core.data.parquet_layout`."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any, BinaryIO, cast
@@ -78,6 +78,41 @@ def read_judgments(file: BinaryIO | str | PathLike[str]) -> Iterator[pa.RecordBa
     """
     with _opened(file) as parquet:
         yield from parquet.iter_batches(_BLOCK_ROWS, columns=["query_id", "document_id", "label"])
+
+
+def read_document_texts(
+    file: BinaryIO | str | PathLike[str], spans: Sequence[tuple[int, int]], names: Collection[str]
+) -> list[pa.Table]:
+    """Read the ids of documents and some of their texts, and only the row groups that hold them.
+
+    Args:
+        file: What `write_parquet` wrote.
+        spans: First row and the row after the last, one span a table.
+        names: Document columns; those that the file lacks are left out.
+
+    Returns:
+        A table a span: `document_id` and a column for each name.
+
+    Raises:
+        DatasetError: When the file is damaged.
+        OSError: When the file cannot be opened.
+    """
+    with _opened(file) as parquet:
+        columns = Layout.in_schema(parquet.schema_arrow).document_text_columns
+        wanted = {column: name for column, name in columns.items() if name in names}
+        parts: list[list[pa.Table]] = [[] for _ in spans]
+        start = 0
+        for group in range(parquet.num_row_groups):
+            stop = start + parquet.metadata.row_group(group).num_rows
+            touched = [place for place, (first, last) in enumerate(spans) if first < stop and last > start]
+            if touched:
+                table = parquet.read_row_group(group, columns=["document_id", *wanted])
+                table = table.rename_columns([wanted.get(name, name) for name in table.column_names])
+            for place in touched:
+                first, last = spans[place]
+                parts[place].append(table.slice(max(first - start, 0), min(last, stop) - max(first, start)))
+            start = stop
+        return [pa.concat_tables(tables) for tables in parts]
 
 
 class _Writer:

@@ -1,6 +1,6 @@
 """The index of a stored dataset's queries: for each, where its rows are and what its labels are like."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, BinaryIO, cast
@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from core.data.dataset import RankingDataset
 from core.data.labels import label_text
+from core.data.options import QUERY_TEXT
 from core.errors import NotFound
 from core.types import Float32Array
 
@@ -77,6 +78,22 @@ class QueryIndex:
         if position < 0:
             raise NotFound("query", query_id)
         return self.entries(position, 1)[0]
+
+    def texts(self, query_ids: Sequence[str]) -> dict[str, str]:
+        """Return what the user searched for, by query id; queries without a text are left out."""
+        column = next((column for column, name in self._columns.items() if name == QUERY_TEXT), None)
+        if column is None:
+            return {}
+        found = self._table.select(["query_id", column]).filter(self._is_among(query_ids))
+        texts = zip(*(found[name].to_pylist() for name in ("query_id", column)), strict=True)
+        return {query_id: text for query_id, text in texts if text}
+
+    def among(self, query_ids: Sequence[str]) -> list[QueryEntry]:
+        """Return the queries of these ids that there are, in the dataset's order."""
+        return [self._entry(values) for values in self._table.filter(self._is_among(query_ids)).to_pylist()]
+
+    def _is_among(self, query_ids: Sequence[str]) -> Any:
+        return pc.is_in(self._table["query_id"], pa.array(query_ids, pa.string()))
 
     def with_prefix(self, prefix: str) -> "QueryIndex":
         """Return the index of only those queries whose id starts so."""

@@ -1,4 +1,4 @@
-"""Setting queries aside, always whole ones.
+"""Setting queries aside and drawing them with replacement, always whole ones.
 
 By fraction and by folds, both sides have queries of every length, and with and without a relevant document (a
 label above 0), in the same shares: queries are put in order by these two, the order is cut into runs of
@@ -7,6 +7,7 @@ share says, give or take those of a few queries.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -67,17 +68,35 @@ def fold_queries(dataset: RankingDataset, folds: int, fold: int, seed: int) -> S
     Raises:
         InvalidInput: When there are too few queries, or folds, fold or seed are out of bounds.
     """
+    fold_of = fold_numbers(dataset, folds, seed)
+    if not 1 <= fold <= folds:
+        raise InvalidInput.at("/fold", f"must be 1 to {folds}, the number of folds; found {fold}")
+    return _parted(dataset, fold_of == fold)
+
+
+def fold_numbers(dataset: RankingDataset, folds: int, seed: int) -> Int64Array:
+    """Assign each query to one of k folds.
+
+    Args:
+        dataset: At least as many queries as folds.
+        folds: How many folds, at least 2. Their numbers of queries differ by at most one.
+        seed: The same seed makes the same folds of the same dataset.
+
+    Returns:
+        (n_queries,) numbers from 1 to `folds`.
+
+    Raises:
+        InvalidInput: When there are too few queries, or folds or seed are out of bounds.
+    """
     n_queries = dataset.n_queries
     if not 2 <= folds <= n_queries:
         raise InvalidInput.at("/folds", f"must be 2 to {n_queries}, the number of queries; found {folds}")
-    if not 1 <= fold <= folds:
-        raise InvalidInput.at("/fold", f"must be 1 to {folds}, the number of folds; found {fold}")
     generator = _generator(seed)
     order = _neighbours(dataset, generator)
     runs = np.tile(np.arange(1, folds + 1), (-(-n_queries // folds), 1))
     fold_of = np.empty(n_queries, np.int64)
     fold_of[order] = generator.permuted(runs, axis=1).ravel()[:n_queries]
-    return _parted(dataset, fold_of == fold)
+    return fold_of
 
 
 def column_queries(dataset: RankingDataset, column: str, values: Sequence[str]) -> Split:
@@ -89,10 +108,7 @@ def column_queries(dataset: RankingDataset, column: str, values: Sequence[str]) 
     Raises:
         InvalidInput: When there is no such column or value, or all queries have such a value.
     """
-    if column not in dataset.query_columns:
-        there = _listed(sorted(dataset.query_columns)) or "none"
-        raise InvalidInput.at("/column", f"must be a column of the queries ({there}); found {column!r}")
-    found = dataset.query_columns[column]
+    found = query_column(dataset, column, "/column")
     for i, value in enumerate(values):
         if value not in found:
             raise InvalidInput.at(
@@ -106,6 +122,41 @@ def column_queries(dataset: RankingDataset, column: str, values: Sequence[str]) 
             "/values", f"must name some of the values in {column}, but neither none nor all"
         )
     return _parted(dataset, held_out)
+
+
+def bootstrap_queries(dataset: RankingDataset, seed: int) -> RankingDataset:
+    """Draw as many queries as there are, with replacement.
+
+    The sample is expressed by weights: a query that is drawn n times counts n times, others have weight 0.
+    Features and their bins stay as they are.
+
+    Args:
+        dataset: At least one query with a weight above 0.
+        seed: The same seed draws the same sample of the same number of queries.
+
+    Returns:
+        The dataset with each query's weight multiplied by the number of times that it was drawn. Queries of
+        weight 0 alone are never the whole sample: it is then drawn again.
+    """
+    generator = _generator(seed)
+    given = np.ones(dataset.n_queries) if dataset.query_weights is None else dataset.query_weights
+    weights = np.zeros(dataset.n_queries)
+    while not weights.any() and given.any():
+        drawn = generator.integers(0, dataset.n_queries, dataset.n_queries)
+        weights = given * np.bincount(drawn, minlength=dataset.n_queries)
+    return replace(dataset, query_weights=weights)
+
+
+def query_column(dataset: RankingDataset, column: str, pointer: str) -> tuple[str, ...]:
+    """Return the values of a column of the queries.
+
+    Raises:
+        InvalidInput: There is no such column.
+    """
+    if column not in dataset.query_columns:
+        there = _listed(sorted(dataset.query_columns)) or "none"
+        raise InvalidInput.at(pointer, f"must be a column of the queries ({there}); found {column!r}")
+    return dataset.query_columns[column]
 
 
 def _generator(seed: int) -> np.random.Generator:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from core.data.dataset import RankingDataset
 from core.data.labels import LabelRange
+from core.data.options import TEXT_ROLES
 from core.types import Float32Array, Int64Array
 
 MOST_LABELS = 100
@@ -66,8 +67,9 @@ def dataset_statistics(dataset: RankingDataset) -> dict[str, Any]:
           of neighbouring ranges, ends included;
         - `queries_without_relevant`, that have no label above 0;
         - `queries_with_one_label`, which teach a ranker nothing;
-        - `query_columns`, the queries of each value of each column, of the 20 commonest values where there
-          are more.
+        - `texts`, which texts to show it has: `query_text`, `document_title` and `document_url`;
+        - `query_columns`, the queries of each value of each column but the text of the query, of the 20
+          commonest values where there are more.
     """
     lengths = np.diff(dataset.query_boundaries)
     labels = QueryLabels.of(dataset)
@@ -90,7 +92,8 @@ def dataset_statistics(dataset: RankingDataset) -> dict[str, Any]:
         },
         "queries_without_relevant": int(np.count_nonzero(labels.relevant == 0)),
         "queries_with_one_label": int(np.count_nonzero(labels.single)),
-        "query_columns": {name: _value_counts(values) for name, values in dataset.query_columns.items()},
+        "texts": [role for role in TEXT_ROLES if role in (*dataset.query_columns, *dataset.document_columns)],
+        "query_columns": {name: _value_counts(values) for name, values in dataset.segment_columns.items()},
     }
 
 

@@ -1,23 +1,21 @@
 """Artificial ranking data whose relevance is a known cubic polynomial of the features."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from core.data.dataset import RankingDataset, numbered_features
 from core.data.features import new_matrix
+from core.data.polynomial import GRADES, CubicPolynomial, random_stream
 from core.data.texts import row_numbers
 from core.errors import InputProblem, InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
 
 # Shares of the labels 0 to 4 in judged web search data, which the paper imitates without printing its own.
 LABEL_SHARES = (0.515, 0.325, 0.134, 0.018, 0.008)
-
-_DEGREES = (1, 2, 3)
-_TERMS_PER_FEATURE = 2  # of degree 2 and of degree 3
-_REFERENCE_DOCUMENTS = 100_000  # holds the rarest label's share to 0.03 percentage points
-_BLOCK_DOCUMENTS = 16_384  # a block of 50 features in float64 is 6.5 MB
-_POLYNOMIAL, _REFERENCE, _FEATURES, _NOISE = range(4)  # independent random streams
+GAINS_2006 = (0.0, 3.0, 7.0, 15.0, 31.0)  # of the labels 0 to 4, as printed
+ISTELLA_X_DOCUMENTS = 2_679  # a query's on average, as printed
+ISTELLA_X_RELEVANT_SHARE = 0.0017  # of the documents; 99.83% have the label 0, as printed
 
 
 def synthetic_dataset(
@@ -27,6 +25,7 @@ def synthetic_dataset(
     documents_per_query: int = 50,
     n_features: int = 50,
     noise: float = 0.0,
+    gains: Sequence[float] | None = None,
 ) -> RankingDataset:
     """Draw queries whose labels follow a random cubic polynomial.
 
@@ -47,6 +46,8 @@ def synthetic_dataset(
         documents_per_query: At least 1.
         n_features: At least 1.
         noise: Standard deviation of normal noise on the value, in standard deviations of the polynomial.
+        gains: Five increasing numbers that replace the labels 0 to 4, such as `GAINS_2006`; they are the
+            gains of a metric or loss whose gain is linear. The labels 0 to 4 if None.
 
     Raises:
         InvalidInput: When an argument is out of bounds.
@@ -55,120 +56,136 @@ def synthetic_dataset(
         >>> synthetic_dataset(3, seed=0).features.shape
         (150, 50)
     """
-    _check(n_queries, seed, polynomial_seed, documents_per_query, n_features, noise)
-    polynomial = _Polynomial.draw(polynomial_seed, n_features)
-    cuts = polynomial.label_cuts(polynomial_seed, noise)
-    n_documents = n_queries * documents_per_query
-    features = new_matrix(n_documents, n_features)
-    labels = np.empty(n_documents, np.float32)
-    feature_stream, noise_stream = _stream(_FEATURES, seed), _stream(_NOISE, seed)
-    for first in range(0, n_documents, _BLOCK_DOCUMENTS):
-        block = features[first : first + _BLOCK_DOCUMENTS]
-        _draw_features(feature_stream, block)
-        value = polynomial.value(block) + noise * noise_stream.standard_normal(len(block))
-        labels[first : first + len(block)] = np.searchsorted(cuts, value, side="right")
+    _check(_counts(n_queries, seed, polynomial_seed, documents_per_query, n_features), noise, gains)
+    polynomial = CubicPolynomial.draw(polynomial_seed, n_features)
+    cuts = polynomial.cuts(polynomial_seed, noise, LABEL_SHARES)
+    features = new_matrix(n_queries * documents_per_query, n_features)
+    grades = np.empty(len(features), np.int64)
+    for rows, value in polynomial.drawn(features, seed, noise):
+        grades[rows] = np.searchsorted(cuts, value, side="right")
+    return _dataset(features, grades, documents_per_query, gains)
+
+
+def sparse_dataset(
+    n_queries: int,
+    seed: int,
+    polynomial_seed: int = 0,
+    documents_per_query: int = ISTELLA_X_DOCUMENTS,
+    n_features: int = 50,
+    noise: float = 0.0,
+    gains: Sequence[float] | None = None,
+    relevant_per_query: float | None = None,
+) -> RankingDataset:
+    """Draw queries with long lists of which nearly all documents have the label 0.
+
+    The documents of a query with the highest values of the polynomial of `synthetic_dataset` are relevant,
+    and higher values have higher labels. The labels 1 to 4 have the proportions of `LABEL_SHARES`. With the
+    defaults the share of the label 0 is that of Istella-X (Marcuzzi, Lucchese and Orlando 2023, table 3);
+    its features and the proportions of its other labels are not imitated.
+
+    The losses of that paper differ only on queries with more relevant documents than the cutoff: ask for
+    them with `relevant_per_query`.
+
+    Args:
+        n_queries: At least 1.
+        seed: Of the features, the noise and the labels.
+        polynomial_seed: Of the polynomial.
+        documents_per_query: At least 1.
+        n_features: At least 1.
+        noise: Standard deviation of normal noise on the value, in standard deviations of the polynomial.
+        gains: Five increasing numbers that replace the labels 0 to 4.
+        relevant_per_query: Relevant documents of a query, from 1 to `documents_per_query`. A fraction is
+            the probability of one more: 4.5 gives 4 or 5. 0.17% of the documents, at least 1, if None.
+
+    Raises:
+        InvalidInput: When an argument is out of bounds.
+
+    Example:
+        >>> dataset = sparse_dataset(2, seed=0, documents_per_query=100, relevant_per_query=8)
+        >>> int((dataset.labels > 0).sum())
+        16
+    """
+    bounds = _counts(n_queries, seed, polynomial_seed, documents_per_query, n_features)
+    if relevant_per_query is not None:
+        bounds["relevant_per_query"] = (relevant_per_query, 1, documents_per_query)
+    _check(bounds, noise, gains)
+    if relevant_per_query is None:
+        relevant_per_query = max(1.0, ISTELLA_X_RELEVANT_SHARE * documents_per_query)
+    polynomial = CubicPolynomial.draw(polynomial_seed, n_features)
+    features = new_matrix(n_queries * documents_per_query, n_features)
+    values = np.empty(len(features))
+    for rows, value in polynomial.drawn(features, seed, noise):
+        values[rows] = value
+    lists = values.reshape(n_queries, documents_per_query)
+    grades = _sparse_grades(lists, random_stream(GRADES, seed), relevant_per_query)
+    return _dataset(features, grades.ravel(), documents_per_query, gains)
+
+
+def _sparse_grades(
+    values: Float64Array, stream: np.random.Generator, relevant_per_query: float
+) -> Int64Array:
+    """Return the grades (n_queries, documents_per_query) of documents of these values."""
+    grades = np.zeros(values.shape, np.int64)
+    cuts = np.cumsum(LABEL_SHARES[1:]) / sum(LABEL_SHARES[1:])
+    for query, value in enumerate(values):
+        draws = stream.random(1 + values.shape[1])
+        n_relevant = int(relevant_per_query) + (draws[0] < relevant_per_query % 1)
+        best = np.argsort(-value, kind="stable")[:n_relevant]
+        drawn = 1 + np.searchsorted(cuts[:-1], draws[1 : 1 + n_relevant], side="right")
+        grades[query, best] = np.sort(drawn)[::-1]
+    return grades
+
+
+def _dataset(
+    features: Float32Array, grades: Int64Array, documents_per_query: int, gains: Sequence[float] | None
+) -> RankingDataset:
+    n_queries = len(features) // documents_per_query
     boundaries = np.arange(n_queries + 1, dtype=np.int64) * documents_per_query
+    values = np.arange(len(LABEL_SHARES)) if gains is None else np.asarray(gains)
     return RankingDataset(
         features=features,
-        labels=labels,
+        labels=values.astype(np.float32)[grades],
         query_boundaries=boundaries,
         query_ids=tuple(str(number) for number in range(1, n_queries + 1)),
         document_ids=row_numbers(boundaries),
-        feature_names=numbered_features(n_features),
+        feature_names=numbered_features(features.shape[1]),
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Polynomial:
-    """Per degree, the features and coefficient of each term; and the mean and scale of each degree's part."""
-
-    factors: tuple[Int64Array, ...]
-    coefficients: tuple[Float64Array, ...]
-    means: Float64Array
-    scales: Float64Array
-    reference: Float32Array
-
-    @classmethod
-    def draw(cls, polynomial_seed: int, n_features: int) -> "_Polynomial":
-        stream = _stream(_POLYNOMIAL, polynomial_seed)
-        n_terms = _TERMS_PER_FEATURE * n_features
-        factors = (
-            np.arange(n_features, dtype=np.int64)[:, None],
-            stream.integers(0, n_features, (n_terms, 2)),
-            stream.integers(0, n_features, (n_terms, 3)),
-        )
-        coefficients = tuple(stream.standard_normal(len(terms)) for terms in factors)
-        reference = np.empty((_REFERENCE_DOCUMENTS, n_features), np.float32)
-        _draw_features(_stream(_REFERENCE, polynomial_seed), reference)
-        raw = cls(factors, coefficients, np.zeros(3), np.ones(3), reference)
-        parts = raw.parts(reference)
-        scales = parts.std(axis=1) * np.sqrt(len(_DEGREES))
-        return cls(factors, coefficients, parts.mean(axis=1), scales, reference)
-
-    def parts(self, features: Float32Array) -> Float64Array:
-        """The linear, quadratic and cubic part of each document, (3, n_documents)."""
-        parts = np.empty((len(_DEGREES), len(features)))
-        for first in range(0, len(features), _BLOCK_DOCUMENTS):
-            columns = features[first : first + _BLOCK_DOCUMENTS].T.astype(np.float64)
-            for degree, (factors, coefficients) in enumerate(
-                zip(self.factors, self.coefficients, strict=True)
-            ):
-                parts[degree, first : first + _BLOCK_DOCUMENTS] = _sum_of_terms(
-                    columns, factors, coefficients
-                )
-        return parts
-
-    def value(self, features: Float32Array) -> Float64Array:
-        """The polynomial of each document, with mean 0 and variance near 1."""
-        linear, quadratic, cubic = (self.parts(features) - self.means[:, None]) / self.scales[:, None]
-        value: Float64Array = linear + quadratic + cubic
-        return value
-
-    def label_cuts(self, polynomial_seed: int, noise: float) -> Float64Array:
-        """The values at which the labels 1, 2, 3 and 4 begin."""
-        noise_stream = _stream(_NOISE, polynomial_seed, _REFERENCE)
-        value = self.value(self.reference) + noise * noise_stream.standard_normal(len(self.reference))
-        cuts: Float64Array = np.quantile(value, np.cumsum(LABEL_SHARES[:-1]))
-        return cuts
-
-
-def _sum_of_terms(columns: Float64Array, factors: Int64Array, coefficients: Float64Array) -> Float64Array:
-    # Elementwise in a fixed order, not a matrix product, whose sums differ between machines.
-    total = np.zeros(columns.shape[1])
-    term = np.empty_like(total)
-    for features, coefficient in zip(factors.tolist(), coefficients.tolist(), strict=True):
-        np.multiply(columns[features[0]], coefficient, out=term)
-        for feature in features[1:]:
-            term *= columns[feature]
-        total += term
-    return total
-
-
-def _draw_features(stream: np.random.Generator, features: Float32Array) -> None:
-    stream.random(out=features, dtype=np.float32)
-    features *= 2
-    features -= 1
-
-
-def _stream(*key: int) -> np.random.Generator:
-    return np.random.default_rng(key)
+def _counts(
+    n_queries: int, seed: int, polynomial_seed: int, documents_per_query: int, n_features: int
+) -> dict[str, tuple[float, float, float]]:
+    """Return value, least and greatest of the arguments that both kinds of data share."""
+    return {
+        "n_queries": (n_queries, 1, np.inf),
+        "seed": (seed, 0, np.inf),
+        "polynomial_seed": (polynomial_seed, 0, np.inf),
+        "documents_per_query": (documents_per_query, 1, np.inf),
+        "n_features": (n_features, 1, np.inf),
+    }
 
 
 def _check(
-    n_queries: int, seed: int, polynomial_seed: int, documents_per_query: int, n_features: int, noise: float
+    bounds: Mapping[str, tuple[float, float, float]], noise: float, gains: Sequence[float] | None
 ) -> None:
-    bounds = {
-        "n_queries": (n_queries, 1),
-        "seed": (seed, 0),
-        "polynomial_seed": (polynomial_seed, 0),
-        "documents_per_query": (documents_per_query, 1),
-        "n_features": (n_features, 1),
-        "noise": (noise, 0),
-    }
     problems = [
-        InputProblem(f"/{name}", f"must be at least {least}; found {value}")
-        for name, (value, least) in bounds.items()
-        if not least <= value < float("inf")
+        InputProblem(f"/{name}", f"must be at least {least}{_at_most(greatest)}; found {value}")
+        for name, (value, least, greatest) in {**bounds, "noise": (noise, 0, np.inf)}.items()
+        if not (least <= value <= greatest and value < np.inf)
     ]
+    if gains is not None and not _are_gains(gains):
+        expected = f"must be {len(LABEL_SHARES)} increasing numbers, at least 0 and finite"
+        problems.append(InputProblem("/gains", f"{expected}; found {list(gains)}"))
     if problems:
         raise InvalidInput(*problems)
+
+
+def _at_most(greatest: float) -> str:
+    return f" and at most {greatest}" if greatest < np.inf else ""
+
+
+def _are_gains(gains: Sequence[float]) -> bool:
+    values = np.asarray(gains, np.float32)
+    return values.shape == (len(LABEL_SHARES),) and bool(
+        np.isfinite(values).all() and values[0] >= 0 and (np.diff(values) > 0).all()
+    )

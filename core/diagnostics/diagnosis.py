@@ -7,8 +7,8 @@ import numpy as np
 
 from core.diagnostics.bounds import BOUNDS
 from core.diagnostics.coherency import incoherent_queries, strictly_incoherent_queries
-from core.diagnostics.jacobian import LONGEST, asymmetric_share, asymmetries
-from core.diagnostics.ranked_query import RankedQuery
+from core.diagnostics.jacobian import LONGEST, asymmetric_share, indefinite_share, jacobians
+from core.diagnostics.ranked_query import BoundTerms, RankedQuery
 from core.losses import Loss
 from core.types import FloatArray, Int64Array
 
@@ -47,7 +47,8 @@ def diagnose(
     """Compute everything that `DIAGNOSTICS` names.
 
     Coherency is looked at on all queries, the bounds on a sample of those that hold a relevant document, the
-    Jacobian on an eighth as many of at most 100 documents.
+    Jacobian on an eighth as many of at most 100 documents. Bounds are written in the gain, discount, σ and μ
+    of the loss, as far as it has them.
 
     Args:
         loss: Whose gradient it is.
@@ -69,10 +70,12 @@ def diagnose(
     incoherent = incoherent_queries(gradient, *judged)
     strictly = strictly_incoherent_queries(gradient, *judged, cutoff)
     sample = _rows(query_boundaries, _sample(labels, query_boundaries, queries, seed, None))
+    terms = BoundTerms.of(loss)
+    ranked = [RankedQuery.of(scores[rows], labels[rows], terms) for rows in sample]
     return {
         "incoherent-queries": float(incoherent.mean()),
         "strictly-incoherent-queries": float(strictly.mean()),
-        **_bounds([RankedQuery.of(scores[rows], labels[rows]) for rows in sample]),
+        **_bounds([query for query in ranked if query.max_dcg > 0.0]),
         **_symmetry(loss, *judged, iteration, seed, queries // 8),
     }
 
@@ -102,17 +105,19 @@ def _symmetry(
 ) -> Values:
     sample = _rows(query_boundaries, _sample(labels, query_boundaries, queries, seed, LONGEST))
     if not sample:
-        return {"asymmetric-jacobians": None, "asymmetric-across-ranks": None}
+        return dict.fromkeys(("asymmetric-jacobians", "asymmetric-across-ranks", "indefinite-jacobians"))
     boundaries = np.cumsum([0, *(rows.stop - rows.start for rows in sample)])
     judged = (
         np.concatenate([scores[rows] for rows in sample]),
         np.concatenate([labels[rows] for rows in sample]),
         boundaries,
     )
-    frozen, across = (
-        asymmetric_share(asymmetries(loss, *judged, iteration, across_ranks=swap)) for swap in (False, True)
-    )
-    return {"asymmetric-jacobians": frozen, "asymmetric-across-ranks": across}
+    frozen, across = (jacobians(loss, *judged, iteration, across_ranks=swap) for swap in (False, True))
+    return {
+        "asymmetric-jacobians": asymmetric_share(frozen),
+        "asymmetric-across-ranks": asymmetric_share(across),
+        "indefinite-jacobians": indefinite_share(frozen),
+    }
 
 
 def _sample(

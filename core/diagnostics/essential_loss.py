@@ -106,7 +106,7 @@ def listmle_bounds_its_weighted_form(query: RankedQuery) -> Sides:
 def weighted_pairwise_loss(query: RankedQuery, phi: Phi) -> float:
     """Σ G_i D(1 + #{k: y_k > y_i}) φ(f_i − f_j)/N over the pairs with y_i > y_j (section 4)."""
     above = query.preferred.sum(axis=0)  # documents of larger label
-    weights = query.gains / np.log2(2.0 + above)
+    weights = query.gains / query.discounts[above.astype(np.int64)]
     return float((weights[query.pairs[0]] * phi(query.pair_differences)).sum())
 
 

@@ -1,5 +1,10 @@
-"""Whether a λ function is the gradient of any cost: its Jacobian is symmetric (Burges et al. 2006, eq. 5)."""
+"""Whether a λ function is the gradient of any cost, and of a convex one (Burges et al. 2006, section 4).
 
+It is that of a cost where its Jacobian is symmetric (equation 5), and of a convex one where that is positive
+semi-definite as well.
+"""
+
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +18,7 @@ _NEAREST, _FARTHEST = 1e-9, 0.02  # gaps of two scores that a step can tell apar
 _TOLERANCE = 1e-3  # of the largest entry; differences of float64 gradients are good to about 1e-6
 
 
-def asymmetries(
+def jacobians(
     loss: Loss,
     scores: FloatArray,
     labels: FloatArray,
@@ -21,8 +26,8 @@ def asymmetries(
     iteration: int = 0,
     *,
     across_ranks: bool = False,
-) -> Float64Array:
-    """Measure max |J − Jᵀ| / max |J| of each query's Jacobian J_jk = ∂λ_j/∂s_k, by central differences.
+) -> list[Float64Array | None]:
+    """Return each query's Jacobian J_kj = ∂²C/∂s_j∂s_k = −∂λ_j/∂s_k, by central differences.
 
     With the ranks frozen a step is shorter than half the least gap of two scores: what is seen is the
     Jacobian within the region of one ranking. There the weights of pairs are constant, and most λ functions
@@ -38,27 +43,60 @@ def asymmetries(
         across_ranks: Whether a step swaps ranks.
 
     Returns:
-        (n_queries,) asymmetry; NaN where a query has one document, more than 100, or tied scores, and across
-        ranks where all gaps exceed 0.02, for which differences would not be derivatives any more.
+        (n, n) of each query; None where it has one document, more than 100, or tied scores, and across ranks
+        where all gaps exceed 0.02, for which differences would not be derivatives any more.
     """
     values = np.asarray(scores, np.float64)
     spans = list(pairwise(query_boundaries.tolist()))
     steps = np.array([_step(values[start:stop], across_ranks) for start, stop in spans])
     columns = _columns(loss.prepare(labels, query_boundaries), values, query_boundaries, steps, iteration)
-    return np.array(
-        [
-            _asymmetry(np.array([column[start:stop] for column in columns[: stop - start]]) / (2.0 * step))
-            if step > 0.0
-            else np.nan
-            for (start, stop), step in zip(spans, steps, strict=True)
-        ]
-    )
+    return [
+        np.array([column[start:stop] for column in columns[: stop - start]]) / (2.0 * step)
+        if step > 0.0
+        else None
+        for (start, stop), step in zip(spans, steps, strict=True)
+    ]
 
 
-def asymmetric_share(found: Float64Array) -> float | None:
-    """Return the share of queries whose Jacobian is not symmetric, None where none could be looked at."""
-    seen = found[~np.isnan(found)]
-    return float((seen > _TOLERANCE).mean()) if seen.size else None
+def asymmetric_share(found: Sequence[Float64Array | None]) -> float | None:
+    """Return the share of Jacobians that are not symmetric, None where there is none."""
+    return _share_above(_TOLERANCE, (asymmetry(jacobian) for jacobian in found if jacobian is not None))
+
+
+def indefinite_share(found: Sequence[Float64Array | None]) -> float | None:
+    """Return the share of Jacobians that are not positive semi-definite, None where there is none."""
+    return _share_above(_TOLERANCE, (-curvature(jacobian) for jacobian in found if jacobian is not None))
+
+
+def asymmetry(jacobian: Float64Array) -> float:
+    """Return max |J − Jᵀ| / max |J|, 0 where J is 0.
+
+    Example:
+        >>> asymmetry(np.array([[2.0, 1.0], [0.0, 2.0]]))
+        0.5
+    """
+    largest = float(np.abs(jacobian).max(initial=0.0))
+    return float(np.abs(jacobian - jacobian.T).max() / largest) if largest > 0.0 else 0.0
+
+
+def curvature(jacobian: Float64Array) -> float:
+    """Return the least eigenvalue of (J + Jᵀ)/2 over max |J|, 0 where J is 0.
+
+    It is below 0 where some direction of scores curves the cost downwards.
+
+    Example:
+        >>> curvature(np.array([[1.0, 0.0], [0.0, -2.0]]))
+        -1.0
+    """
+    largest = float(np.abs(jacobian).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    return float(np.linalg.eigvalsh((jacobian + jacobian.T) / 2.0)[0] / largest)
+
+
+def _share_above(bound: float, values: Iterable[float]) -> float | None:
+    seen = np.fromiter(values, np.float64)
+    return float((seen > bound).mean()) if seen.size else None
 
 
 def _columns(
@@ -87,8 +125,3 @@ def _step(scores: Float64Array, across_ranks: bool) -> float:
     if across_ranks:
         return 2.0 * gap if _NEAREST < gap < _FARTHEST else 0.0
     return min(_STEP, gap / 4.0) if gap > _NEAREST else 0.0
-
-
-def _asymmetry(jacobian: Float64Array) -> float:
-    largest = float(np.abs(jacobian).max(initial=0.0))
-    return float(np.abs(jacobian - jacobian.T).max() / largest) if largest > 0.0 else 0.0

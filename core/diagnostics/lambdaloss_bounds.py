@@ -10,7 +10,6 @@ from core.diagnostics.ranked_query import RankedQuery
 from core.types import Float64Array
 
 Sides = tuple[float, float]
-_MU = 5.0
 
 
 def ndcg_cost(query: RankedQuery) -> float:
@@ -53,7 +52,7 @@ def ndcg_loss2_bounds_ndcg_cost(query: RankedQuery) -> Sides:
     C2 and C3 depend on the ranking alone and are constant in the M-step, but they belong to the bound: of two
     documents of the same label NDCG-Loss2 is 0 and NDCGcost is not.
     """
-    return ndcg_cost(query), _loss2(query, query.gains, _delta(len(query)))
+    return ndcg_cost(query), _loss2(query, query.gains, _delta(query))
 
 
 def lambdarank_loss_bounds_its_metric(query: RankedQuery) -> Sides:
@@ -62,9 +61,10 @@ def lambdarank_loss_bounds_its_metric(query: RankedQuery) -> Sides:
 
 
 def ndcg_loss2pp_bounds_both_metrics(query: RankedQuery) -> Sides:
-    """Metric_LambdaRank + μ NDCGcost ≤ NDCG-Loss2++ + C2 + C3 (equation 19), for the paper's μ = 5."""
-    lower = lambdarank_metric(query) + _MU * ndcg_cost(query)
-    return lower, _loss2(query, query.gains, _rho(query) + _MU * _delta(len(query)))
+    """Metric_LambdaRank + μ NDCGcost ≤ NDCG-Loss2++ + C2 + C3 (equation 19)."""
+    mu = query.terms.mu
+    lower = lambdarank_metric(query) + mu * ndcg_cost(query)
+    return lower, _loss2(query, query.gains, _rho(query) + mu * _delta(query))
 
 
 def lambdarank_metric_bounds_ndcg_cost(query: RankedQuery) -> Sides:
@@ -92,7 +92,7 @@ def _rho(query: RankedQuery) -> Float64Array:
     return np.asarray(np.abs(inverse[:, None] - inverse[None, :]))
 
 
-def _delta(n: int) -> Float64Array:
-    inverse = 1.0 / np.log2(1.0 + np.arange(1, n + 1))
+def _delta(query: RankedQuery) -> Float64Array:
+    n, inverse = len(query), 1.0 / query.discounts
     by_distance = np.concatenate(([0.0], inverse[:-1] - inverse[1:]))
     return np.asarray(by_distance[np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])])

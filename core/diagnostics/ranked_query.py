@@ -1,30 +1,65 @@
 """One query in rank order, with what the bounds of the papers are written in."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from core.gains import Gain, gains, inverse_discounts
+from core.losses import Loss
 from core.types import Float64Array, FloatArray, Int64Array
+
+
+@dataclass(frozen=True)
+class BoundTerms:
+    """What the bounds are written in, beside scores and labels.
+
+    Attributes:
+        sigma: Slope σ; scores are multiplied by it.
+        gain: g(y).
+        discount: D(r).
+        mu: Weight μ of NDCG-Loss2 in NDCG-Loss2++.
+    """
+
+    sigma: float = 1.0
+    gain: Gain = "exp2"
+    discount: str = "log2"
+    mu: float = 5.0
+
+    @classmethod
+    def of(cls, loss: Loss) -> "BoundTerms":
+        """Return a loss's own terms; those that it does not have are the papers'.
+
+        Example:
+            >>> from core.losses import make_loss
+            >>> BoundTerms.of(make_loss("ndcg-loss2++", mu=2.0, gain="linear"))
+            BoundTerms(sigma=1.0, gain='linear', discount='log2', mu=2.0)
+        """
+        names = ("sigma", "gain", "discount", "mu")
+        return cls(**{name: getattr(loss, name) for name in names if hasattr(loss, name)})
 
 
 @dataclass(frozen=True, eq=False)
 class RankedQuery:
-    """The documents of a query by descending score; N = maxDCG, G = (2^y − 1)/N, D(r) = log2(1 + r).
+    """The documents of a query by descending score; N = maxDCG, G = g(y)/N, D(r) the discount of rank r.
 
     Attributes:
-        scores: (n,) scores in rank order, ties in input order.
+        scores: (n,) scores times σ in rank order, ties in input order.
         labels: (n,) labels >= 0 in rank order.
+        terms: g, D, σ and μ.
     """
 
     scores: Float64Array
     labels: Float64Array
+    terms: BoundTerms = field(default_factory=BoundTerms)
 
     @classmethod
-    def of(cls, scores: FloatArray, labels: FloatArray) -> "RankedQuery":
+    def of(cls, scores: FloatArray, labels: FloatArray, terms: BoundTerms | None = None) -> "RankedQuery":
         """Rank a query's documents, (n,) each."""
+        terms = terms or BoundTerms()
         order = np.argsort(-np.asarray(scores, np.float64), kind="stable")
-        return cls(np.asarray(scores, np.float64)[order], np.asarray(labels, np.float64)[order])
+        ranked = terms.sigma * np.asarray(scores, np.float64)[order]
+        return cls(ranked, np.asarray(labels, np.float64)[order], terms)
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -32,17 +67,26 @@ class RankedQuery:
     @cached_property
     def discounts(self) -> Float64Array:
         """(n,) D(r) of each rank."""
-        return np.asarray(np.log2(1.0 + np.arange(1, len(self) + 1)))
+        if self.terms.discount == "log2":
+            return np.asarray(np.log2(1.0 + np.arange(1, len(self) + 1)))
+        return np.asarray(1.0 / inverse_discounts(self.terms.discount, len(self)))
+
+    @cached_property
+    def _unscaled_gains(self) -> Float64Array:
+        """(n,) g(y); 2^y − 1 for labels of any size, which are no gains of a loss."""
+        if self.terms.gain == "exp2":
+            return np.asarray(np.exp2(self.labels) - 1.0)
+        return gains(self.terms.gain, self.labels)
 
     @cached_property
     def max_dcg(self) -> float:
-        """N, above 0 where a document is relevant."""
-        return float(((np.exp2(np.sort(self.labels)[::-1]) - 1.0) / self.discounts).sum())
+        """N, above 0 where a document has a gain."""
+        return float((np.sort(self._unscaled_gains)[::-1] / self.discounts).sum())
 
     @cached_property
     def gains(self) -> Float64Array:
         """(n,) G of each document."""
-        return np.asarray((np.exp2(self.labels) - 1.0) / self.max_dcg)
+        return np.asarray(self._unscaled_gains / self.max_dcg)
 
     @cached_property
     def ndcg(self) -> float:
@@ -88,6 +132,6 @@ class RankedQuery:
 
 
 def log2_logistic(differences: Float64Array) -> Float64Array:
-    """Return log2(1 + e^−z), which is at least 1 where z <= 0 (Wang et al. 2018, equation 12, σ = 1)."""
+    """Return log2(1 + e^−z), which is at least 1 where z <= 0 (Wang et al. 2018, equation 12)."""
     logistic = np.log1p(np.exp(-np.abs(differences))) - np.minimum(differences, 0.0)
     return np.asarray(logistic / np.log(2.0))

@@ -127,6 +127,14 @@ DIAGNOSTICS: Mapping[str, Diagnostic] = MappingProxyType(
                 "share",
             ),
             Diagnostic(
+                "indefinite-jacobians",
+                "Indefinite Jacobians",
+                "Share of sampled queries where the gradient is that of no convex cost, even while ranks"
+                f" stay; of queries of at most {LONGEST} documents",
+                "Burges et al. 2006, section 4",
+                "share",
+            ),
+            Diagnostic(
                 "asymmetric-across-ranks",
                 "Asymmetric across ranks",
                 "Share of sampled queries where the gradient is that of no cost once two documents swap"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from core.data import RankingDataset
 from core.data.statistics import QueryLabels
 from core.doctor.columns import measure_columns
+from core.doctor.corpora import corpus_findings
 from core.doctor.documents import document_findings
 from core.doctor.features import feature_findings
 from core.doctor.labels import label_findings
@@ -56,5 +57,6 @@ def examine(
         *findings,
         *document_findings(dataset, columns),
         *feature_findings(dataset, columns, single),
+        *corpus_findings(dataset),
     )
     return Report(by_severity(findings), profile_features(dataset, columns, single))

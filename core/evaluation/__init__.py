@@ -2,12 +2,23 @@
 
 from core.evaluation.baselines import Baseline, baselines, random_order
 from core.evaluation.comparison import Comparison, Pair, compare_systems
-from core.evaluation.evaluation import Evaluation, Judgments, evaluate, measure, rank_documents
+from core.evaluation.evaluation import (
+    Evaluation,
+    Judgments,
+    evaluate,
+    measure,
+    rank_documents,
+    write_query_values,
+)
 from core.evaluation.gate import GateDecision, GateRule, decide
-from core.evaluation.slices import Slice, slices
+from core.evaluation.segments import Segment, StoredSegments, segment_name, write_segments
+from core.evaluation.selection import AgainstBest, against_best
+from core.evaluation.slices import LEAST_QUERIES, Slice, slices
 from core.evaluation.summary import Summary, summarise, summarise_all
 
 __all__ = [
+    "LEAST_QUERIES",
+    "AgainstBest",
     "Baseline",
     "Comparison",
     "Evaluation",
@@ -15,8 +26,11 @@ __all__ = [
     "GateRule",
     "Judgments",
     "Pair",
+    "Segment",
     "Slice",
+    "StoredSegments",
     "Summary",
+    "against_best",
     "baselines",
     "compare_systems",
     "decide",
@@ -24,7 +38,10 @@ __all__ = [
     "measure",
     "random_order",
     "rank_documents",
+    "segment_name",
     "slices",
     "summarise",
     "summarise_all",
+    "write_query_values",
+    "write_segments",
 ]

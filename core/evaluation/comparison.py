@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from core.evaluation.paired import (
 from core.types import Float64Array
 
 MOST_CHANGED = 10
+Correction = Literal["holm", "none"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class MetricDifference:
 
     Attributes:
         paired: The difference and its tests.
-        adjusted_p: p-value of the randomisation test after Holm's correction over all pairs and metrics.
+        adjusted_p: p-value of the randomisation test after the correction over all pairs and metrics.
         verdict: What may be said of B against A.
     """
 
@@ -95,10 +96,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All pairs of systems.
+    """Pairs of systems.
 
     Attributes:
-        pairs: Each pair once, A before B.
+        pairs: Each pair once, A before B; with a reference, that is A of all pairs.
         sentence: What may be said of all of them.
     """
 
@@ -111,11 +112,13 @@ def compare_systems(
     values: Mapping[str, Float64Array],
     higher_is_better: Mapping[str, bool],
     *,
+    reference: int | None = None,
+    correction: Correction = "holm",
     permutations: int = 100_000,
     seed: int = 0,
     threads: int = 1,
 ) -> Comparison:
-    """Compare every pair of systems by every metric.
+    """Compare pairs of systems by every metric.
 
     Whether a difference is evidence is judged by Fisher's randomisation test, after Holm's correction over
     all pairs and metrics, at 0.05.
@@ -124,6 +127,8 @@ def compare_systems(
         names: The systems.
         values: (n_queries, n_systems) values of each metric, NaN where undefined. The first metric decides.
         higher_is_better: The direction of each metric.
+        reference: Number of the system that every other one is held against; None for all pairs.
+        correction: `none` to hold each p-value against 0.05 by itself, as one planned test may be.
         permutations: Random assignments of each randomisation test.
         seed: Seed of the resampling.
         threads: Threads to use.
@@ -134,10 +139,11 @@ def compare_systems(
         (a, b): paired_differences(
             table[:, :, a].T, table[:, :, b].T, permutations=permutations, seed=seed, threads=threads
         )
-        for a, b in combinations(range(len(names)), 2)
+        for a, b in _numbers(len(names), reference)
     }
     tested = [found for pair in differences.values() for found in pair if found is not None]
-    adjusted = iter(holm([found.randomisation_p for found in tested]))
+    p_values = [found.randomisation_p for found in tested]
+    adjusted = iter(holm(p_values) if correction == "holm" else p_values)
     upwards = [higher_is_better[name] for name in metrics]
     pairs = []
     for (a, b), found in differences.items():
@@ -147,7 +153,14 @@ def compare_systems(
         }
         improved, harmed = _most_changed(table[0, :, a], table[0, :, b], upwards[0])
         pairs.append(Pair(a, b, judged, improved, harmed, _pair_sentence(names[a], names[b], judged)))
-    return Comparison(pairs, _sentence(names, pairs))
+    sentence = _sentence(names, pairs) if reference is None else _reference_sentence(names, pairs)
+    return Comparison(pairs, sentence)
+
+
+def _numbers(systems: int, reference: int | None) -> list[tuple[int, int]]:
+    if reference is None:
+        return list(combinations(range(systems), 2))
+    return [(reference, system) for system in range(systems) if system != reference]
 
 
 def _judged(paired: PairedDifference, adjusted_p: float, higher_is_better: bool) -> MetricDifference:
@@ -232,6 +245,27 @@ def _sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
     among = "" if len(unbeaten) == 1 else ", and there is no evidence that these differ"
     best = f"No system is better than {_listed(unbeaten, 'or')} by {metric}{among}"
     return f"{best}; {told} of {len(pairs)} pairs do."
+
+
+def _reference_sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
+    """Say which systems are better than the reference, which worse, and which neither."""
+    if len(pairs) == 1:
+        return pairs[0].sentence
+    metric, reference = next(iter(pairs[0].metrics)), names[pairs[0].a]
+    told = {
+        answer: [names[pair.b] for pair in pairs if pair.verdict == answer]
+        for answer in ("better", "worse", "no evidence")
+    }
+    parts = [
+        f"{_listed(told[answer])} {'is' if len(told[answer]) == 1 else 'are'} {answer} than {reference}"
+        for answer in ("better", "worse")
+        if told[answer]
+    ]
+    if told["no evidence"]:
+        parts.append(
+            f"there is no evidence that {_listed(told['no evidence'], 'or')} differs from {reference}"
+        )
+    return f"By {metric}, {'; '.join(parts)}."
 
 
 def _listed(names: Sequence[str], joint: str = "and") -> str:

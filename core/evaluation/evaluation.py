@@ -67,8 +67,7 @@ class Evaluation:
 
     def to_parquet(self, file: BinaryIO, query_ids: Sequence[str]) -> None:
         """Write the values as Parquet: `query_id` and a column a metric, null where undefined."""
-        columns = {name: pa.array(values, from_pandas=True) for name, values in self.per_query.items()}
-        pq.write_table(pa.table({"query_id": list(query_ids), **columns}), file)
+        write_query_values(file, query_ids, self.per_query)
 
     def as_json(self) -> dict[str, dict[str, Any]]:
         """Return each metric's summary together with its direction and its contract."""
@@ -80,6 +79,14 @@ class Evaluation:
             }
             for name, metric in self.metrics.items()
         }
+
+
+def write_query_values(
+    file: BinaryIO, query_ids: Sequence[str], per_query: Mapping[str, Float64Array]
+) -> None:
+    """Write values as Parquet: `query_id` and a column a metric, null where undefined."""
+    columns = {name: pa.array(values, from_pandas=True) for name, values in per_query.items()}
+    pq.write_table(pa.table({"query_id": list(query_ids), **columns}), file)
 
 
 def measure(

@@ -125,7 +125,10 @@ def queries_needed(difference: float, deviation: float) -> int | None:
     return max(2, math.ceil(float(quantiles * deviation / difference) ** 2))
 
 
-def _t_test_p(mean: float, deviation: float, n: int) -> float:
+def t_test_p(mean: float, deviation: float, n: int) -> float:
+    """Return the two-sided p-value of the paired t-test (Student 1908); 0 without any deviation."""
+    if deviation == 0.0:
+        return 0.0
     # Not scipy.stats, whose import takes every process of the service half a second.
     return 2.0 * float(special.stdtr(n - 1, -abs(mean) / deviation * math.sqrt(n)))
 
@@ -151,7 +154,7 @@ class _Tests:
             difference=mean,
             lower=float(self._lower[metric]),
             upper=float(self._upper[metric]),
-            t_test_p=_t_test_p(mean, deviation, len(differences)) if varies else None,
+            t_test_p=t_test_p(mean, deviation, len(differences)) if varies else None,
             randomisation_p=float(self._p[metric]),
             wins=int(np.count_nonzero(differences > 0.0)),
             ties=int(np.count_nonzero(differences == 0.0)),

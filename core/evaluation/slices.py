@@ -13,6 +13,7 @@ from core.evaluation.evaluation import Judgments
 from core.types import Int64Array
 
 MOST_VALUES = 20  # of a query column; the rarer ones are one slice together
+LEAST_QUERIES = 5  # a mean over fewer says nothing
 _EDGES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 
 
@@ -31,16 +32,23 @@ class Slice:
     queries: Int64Array
 
 
-def slices(judgments: Judgments, dataset: RankingDataset, relevance_threshold: float = 0.0) -> list[Slice]:
+def slices(
+    judgments: Judgments,
+    dataset: RankingDataset,
+    relevance_threshold: float = 0.0,
+    *,
+    least_queries: int = LEAST_QUERIES,
+) -> list[Slice]:
     """Part the queries by their documents, by their relevant documents, and by each column of the dataset.
 
-    A column with more than 20 values keeps the 20 most frequent. What would put all queries into one slice is
-    left out.
+    A column keeps its 20 most frequent values; the other values, and those of too few queries, are one slice
+    together. What would put all queries into one slice is left out, and so are slices of too few queries.
 
     Args:
         judgments: What is measured.
         dataset: Whose query columns are used; its queries are those of the judgments.
         relevance_threshold: A document is relevant where its label is above it.
+        least_queries: The fewest queries of a slice.
     """
     starts = judgments.query_boundaries[:-1]
     relevant = np.concatenate((np.asarray(judgments.labels) > relevance_threshold, [False]))
@@ -50,9 +58,11 @@ def slices(judgments: Judgments, dataset: RankingDataset, relevance_threshold: f
     parted = [
         list(_by_size("documents a query", sizes)),
         list(_by_size("relevant documents", counts)),
-        *(list(_by_value(name, values)) for name, values in dataset.query_columns.items()),
+        *(list(_by_value(name, values, least_queries)) for name, values in dataset.segment_columns.items()),
     ]
-    return [part for parts in parted if len(parts) > 1 for part in parts]
+    return [
+        part for parts in parted if len(parts) > 1 for part in parts if len(part.queries) >= least_queries
+    ]
 
 
 def _by_size(by: str, sizes: Int64Array) -> Iterator[Slice]:
@@ -68,9 +78,10 @@ def _words(least: int, most: float) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,.0f}"
 
 
-def _by_value(by: str, values: Sequence[str]) -> Iterator[Slice]:
+def _by_value(by: str, values: Sequence[str], least_queries: int) -> Iterator[Slice]:
     names, places, counts = np.unique(np.array(values, object), return_inverse=True, return_counts=True)
     frequent: npt.NDArray[np.int64] = np.argsort(-counts, kind="stable")[:MOST_VALUES]
+    frequent = frequent[counts[frequent] >= least_queries]
     for place in np.sort(frequent):
         yield Slice(by, str(names[place]), np.flatnonzero(places == place))
     rest = len(names) - len(frequent)

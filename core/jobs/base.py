@@ -9,8 +9,6 @@ from typing import Any, ClassVar, Protocol, Self
 
 from core.jobs.stored import JobLimits, Json, Stored, first_named, required
 
-# What metrics are measured on, the most telling first.
-_DATA = ("test", "validation", "train")
 # It is kept among the metrics of the training data and is none.
 _LOSS = "loss"
 # Numbers in the queue by word; higher ones start first.
@@ -72,6 +70,7 @@ class JobSpec(ABC):
         titled_by: Entries of the specification that name what it is about, best first.
         lane: Which workers run it.
         makes_dataset: Whether its dataset becomes invalid when it fails.
+        main_data: What its main metric is measured on, the first that there is.
     """
 
     kind: ClassVar[str]
@@ -79,6 +78,7 @@ class JobSpec(ABC):
     titled_by: ClassVar[tuple[str, ...]] = ()
     lane: ClassVar[Lane] = Lane.QUICK
     makes_dataset: ClassVar[bool] = False
+    main_data: ClassVar[tuple[str, ...]] = ("test", "validation", "train")
 
     @classmethod
     @abstractmethod
@@ -131,7 +131,7 @@ class JobSpec(ABC):
             stored: The stored specification.
             metrics: Latest means by data and metric, `{"validation": {"ndcg@10": 0.4}}`.
         """
-        measured = {data: values for data in _DATA if (values := (metrics or {}).get(data))}
+        measured = {data: values for data in cls.main_data if (values := (metrics or {}).get(data))}
         known = [name for values in measured.values() for name in values if name != _LOSS]
         name = next((name for name in (*cls.deciding_metrics(stored), *known) if name in known), None)
         return next(

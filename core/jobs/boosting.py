@@ -12,8 +12,10 @@ from core.jobs.stored import Json, Stored
 
 if TYPE_CHECKING:
     from core.data.feature_choice import FeatureChoice
+    from core.data.folds import Folds
     from core.data.hold_out import HoldOut
     from core.training import TrainingSpec
+    from core.training.automatic import AutomaticChoice
 
 
 @dataclass(frozen=True)
@@ -29,22 +31,28 @@ class BoostingJob(SubmittedJob):
 
     Attributes:
         dataset_id: What it learns from.
-        validation: What picks the best iteration, or None.
+        validation: What picks the best iteration, or None; folds are held out one after the other.
         test: Part of the dataset that is taken out before `validation`, or None.
         label_map: Labels to replace, as they were asked for.
         features: The features that the model has, or None for all of the training data.
         init_model: Model whose trees come first, `web:3`, or None.
         training: Everything else that decides the model.
+        automatic: Which hyperparameters were chosen by the size of the dataset, or None.
+        bootstrap: Whether it learns from as many training queries drawn with replacement.
     """
 
     lane: ClassVar[Lane] = Lane.TRAINING
+    # Whoever picks the best of many by the test data has no test data left.
+    main_data: ClassVar[tuple[str, ...]] = ("validation", "test", "train")
 
-    validation: "HeldOutDataset | HoldOut | None" = None
+    validation: "HeldOutDataset | HoldOut | Folds | None" = None
     test: "HoldOut | None" = None
     label_map: Mapping[str, float]
     features: "FeatureChoice | None" = None
     init_model: str | None = None
     training: "TrainingSpec"
+    automatic: "AutomaticChoice | None" = None
+    bootstrap: bool = False
 
     @property
     def measures(self) -> Measures:
@@ -60,10 +68,17 @@ class BoostingJob(SubmittedJob):
         return {"train": self.dataset_id, **other}
 
     @property
+    def folds(self) -> "Folds | None":
+        """Return the folds of a cross-validation, or None."""
+        from core.data.folds import FoldColumn, RandomFolds
+
+        return self.validation if isinstance(self.validation, RandomFolds | FoldColumn) else None
+
+    @property
     def parts_are_random(self) -> bool:
-        """Return whether the queries to validate or test on are drawn."""
+        """Return whether the queries to learn from, to validate or to test on are drawn."""
         parts = (part for part in (self.validation, self.test) if not isinstance(part, HeldOutDataset))
-        return any(part.is_random for part in parts if part is not None)
+        return self.bootstrap or any(part.is_random for part in parts if part is not None)
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
@@ -79,14 +94,17 @@ class BoostingJob(SubmittedJob):
     @classmethod
     def _shared(cls, stored: Stored) -> dict[str, Any]:
         from core.training import training_spec
+        from core.training.automatic import AutomaticChoice
 
         return SubmittedJob._shared(stored) | {
-            "validation": _part(stored, "validation"),
-            "test": _part(stored, "test"),
+            "validation": _validation(stored),
+            "test": _hold_out(stored, "test"),
             "label_map": dict(stored.get("label_map") or {}),
             "features": _features(stored),
             "init_model": stored.get("init_model"),
             "training": training_spec(stored, stored=True),
+            "automatic": AutomaticChoice.from_json(stored.get("automatic")),
+            "bootstrap": bool(stored.get("bootstrap")),
         }
 
     def _shared_json(self) -> Json:
@@ -94,6 +112,8 @@ class BoostingJob(SubmittedJob):
         from core.parameters import values_of
 
         spec = self.training
+        # Without them the JSON is that of releases that did not have them.
+        later = {"automatic": self.automatic and self.automatic.as_json(), "bootstrap": self.bootstrap}
         return super()._shared_json() | {
             "validation": self.validation and asdict(self.validation),
             "test": self.test and asdict(self.test),
@@ -109,6 +129,7 @@ class BoostingJob(SubmittedJob):
             "seed": spec.seed,
             "metric_interval": spec.metric_interval,
             "categorical_feature": list(spec.categorical_feature),
+            **{name: value for name, value in later.items() if value},
         }
 
 
@@ -121,14 +142,25 @@ def _features(stored: Stored) -> "FeatureChoice | None":
         raise invalid.below("/features") from invalid
 
 
-def _part(stored: Stored, role: str) -> "HeldOutDataset | HoldOut | None":
+def _validation(stored: Stored) -> "HeldOutDataset | HoldOut | Folds | None":
+    from core.data.folds import folds_of
+
+    asked = stored.get("validation") or {}
+    if "dataset_id" in asked:
+        return HeldOutDataset(asked["dataset_id"])
+    try:
+        folds = folds_of(asked)
+    except InvalidInput as invalid:
+        raise invalid.below("/validation") from invalid
+    return folds or _hold_out(stored, "validation")
+
+
+def _hold_out(stored: Stored, role: str) -> "HoldOut | None":
     from core.data.hold_out import hold_out
 
     asked = stored.get(role)
     if asked is None:
         return None
-    if "dataset_id" in asked:
-        return HeldOutDataset(asked["dataset_id"])
     try:
         return hold_out(asked)
     except InvalidInput as invalid:

@@ -14,10 +14,13 @@ class CompareJob(SubmittedJob):
     """Compare models and rankings on one dataset.
 
     Attributes:
-        systems: What is compared; each later one against each earlier one.
+        systems: What is compared; each later one against each earlier one, unless there is a reference.
         dataset_id: What they rank.
         measures: How they are measured.
         permutations: Random assignments of Fisher's randomisation test.
+        reference: Place of the system that every other one is held against; None for all pairs.
+        correction: `holm` over all pairs and metrics, or `none`.
+        pool_folds: Whether models stand for their rankings by folds; only queries that all rank count.
     """
 
     kind: ClassVar[str] = "compare"
@@ -26,6 +29,9 @@ class CompareJob(SubmittedJob):
     systems: tuple[System, ...]
     measures: Measures
     permutations: int
+    reference: int | None = None
+    correction: str = "holm"
+    pool_folds: bool = False
 
     @classmethod
     def from_json(cls, stored: Stored) -> "CompareJob":
@@ -34,6 +40,9 @@ class CompareJob(SubmittedJob):
             systems=tuple(map(System.from_json, required(stored, "systems"))),
             measures=Measures.from_json(stored),
             permutations=required(stored, "permutations"),
+            reference=stored.get("reference"),
+            correction=stored.get("correction") or "holm",
+            pool_folds=bool(stored.get("pool_folds")),
             **cls._shared(stored),
         )
 
@@ -44,7 +53,17 @@ class CompareJob(SubmittedJob):
             "systems": [system.to_json() for system in self.systems],
             **self.measures.to_json(),
             "permutations": self.permutations,
+            **self._later_json(),
         }
+
+    def _later_json(self) -> Json:
+        """Return what earlier releases do not have, where it is not the default."""
+        given = {
+            "reference": (self.reference, None),
+            "correction": (self.correction, "holm"),
+            "pool_folds": (self.pool_folds, False),
+        }
+        return {name: value for name, (value, default) in given.items() if value != default}
 
     @classmethod
     def title_of(cls, stored: Stored) -> str | None:

@@ -11,6 +11,9 @@ from core.jobs.systems import System, system_name
 if TYPE_CHECKING:
     from core.evaluation import GateRule
 
+# What the rule of a gate holds beside its requirement.
+_COMPARING = ("contract", "label_map", "permutations", "seed")
+
 
 @dataclass(frozen=True, kw_only=True)
 class PromoteJob(DatasetJob):
@@ -53,6 +56,31 @@ class PromoteJob(DatasetJob):
             rule=GateRule(**required(stored, "rule")),
             measures=Measures.from_json(stored),
             permutations=required(stored, "permutations"),
+        )
+
+    @classmethod
+    def by_gate(
+        cls, name: str, alias: str, systems: tuple[System, System], dataset_id: str, rule: Stored
+    ) -> "PromoteJob":
+        """Return the job that moves an alias if a challenger passes its gate.
+
+        Args:
+            name: The name that has the alias.
+            alias: The alias.
+            systems: Champion and challenger.
+            dataset_id: What the gate compares them on.
+            rule: The stored rule of the gate, with contract, label map, permutations and seed.
+        """
+        return cls.from_json(
+            {
+                "model_name": name,
+                "alias": alias,
+                "systems": [system.to_json() for system in systems],
+                "dataset_id": dataset_id,
+                "metrics": [rule["metric"]],
+                "rule": {each: value for each, value in rule.items() if each not in _COMPARING},
+                **{each: rule[each] for each in _COMPARING},
+            }
         )
 
     def to_json(self) -> Json:

@@ -7,6 +7,7 @@ from typing import Self
 
 from core.jobs.base import JobSpec, Lane, MainMetric, UnfinishedJob
 from core.jobs.compare import CompareJob
+from core.jobs.conclude import ConcludeJob
 from core.jobs.evaluate import EvaluateJob
 from core.jobs.import_model import ImportModelJob
 from core.jobs.import_run import ImportRunJob
@@ -14,9 +15,11 @@ from core.jobs.ingest import IngestJob
 from core.jobs.inspect import InspectJob
 from core.jobs.promote import PromoteJob
 from core.jobs.rank import RankJob
+from core.jobs.report import ReportJob
 from core.jobs.reproduce import ReproduceJob
 from core.jobs.stored import Stored
 from core.jobs.train import TrainJob
+from core.jobs.trial import TrialJob
 
 MAX_TITLE = 255
 
@@ -36,11 +39,14 @@ class JobKind(StrEnum):
 
     TRAIN = TrainJob.kind, TrainJob
     REPRODUCE = ReproduceJob.kind, ReproduceJob
+    TRIAL = TrialJob.kind, TrialJob
+    CONCLUDE = ConcludeJob.kind, ConcludeJob
     EVALUATE = EvaluateJob.kind, EvaluateJob
     COMPARE = CompareJob.kind, CompareJob
     PROMOTE = PromoteJob.kind, PromoteJob
     INSPECT = InspectJob.kind, InspectJob
     RANK = RankJob.kind, RankJob
+    REPORT = ReportJob.kind, ReportJob
     INGEST = IngestJob.kind, IngestJob
     IMPORT = ImportRunJob.kind, ImportRunJob
     IMPORT_MODEL = ImportModelJob.kind, ImportModelJob

@@ -8,7 +8,7 @@ from core.jobs.stored import Json, Stored, required
 from core.jobs.systems import SYSTEM
 
 # What decides how a training was queued and what was measured beside it, but not the model.
-_ASIDE = frozenset({"diagnostics", "limits", "priority"})
+_ASIDE = frozenset({"diagnostics", "limits", "priority", "tags"})
 
 
 @dataclass(frozen=True, kw_only=True)

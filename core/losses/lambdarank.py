@@ -23,6 +23,7 @@ _WEIGHTINGS = {
 _TAKEN_BY = {
     "gain": ("ndcg", "err", "rbp"),
     "discount": ("ndcg",),
+    "ideal_cutoff": ("ndcg",),
     "max_label": ("err", "rbp"),
     "persistence": ("rbp",),
 }

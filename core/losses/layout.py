@@ -23,7 +23,7 @@ from core.losses.plan import (
     MRR_TARGET,
     PairwisePlan,
 )
-from core.losses.randomness import fill_normal, mix
+from core.losses.randomness import fill_gumbel, fill_normal, mix
 from core.losses.rows import BLOCK
 from core.losses.selection import TOP, select
 from core.sorting import SORT_PADDING, rank_descending, sort_counters
@@ -332,7 +332,10 @@ def _draw_rankings(
     noisy, first = scratch.noisy, np.uint64(start)
     for sample in range(plan.samples):
         drawn = mix(mix(key, _RANKING_KEY), sample)
-        fill_normal(drawn, n, noisy, scratch.spare_order)
+        if plan.by_plackett_luce:
+            fill_gumbel(drawn, n, noisy)
+        else:
+            fill_normal(drawn, n, noisy, scratch.spare_order)
         for i in range(np.uint64(n)):
             noisy[i] = scores[first + i] + plan.noise * noisy[i]
         _rank(noisy, np.int64(0), n, scratch)  # a literal would be compiled once more

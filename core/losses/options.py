@@ -13,7 +13,7 @@ from core.losses.pairwise import PairwiseObjective
 from core.losses.plan import BY_LABELS, BY_ROW, LOGISTIC, UNTRUNCATED, pairwise_plan
 from core.losses.randomness import seed_parameter
 from core.losses.ranks import ideal_dcg
-from core.losses.selection import PAIR_SELECTIONS, RANDOM_SELECTIONS
+from core.losses.selection import BY_SET, PAIR_SELECTIONS, RANDOM_SELECTIONS
 from core.parameters import check, parameter
 from core.types import Float64Array, FloatArray, Int64Array
 
@@ -24,14 +24,16 @@ class PairwiseLoss(Loss):
 
     With a truncation level τ the pairs with min(π_i, π_j) <= τ are kept; with a pair selection also those
     of the documents that it adds to the top τ (Marcuzzi et al. 2023, section 4). With the soft assignment a
-    pair's weight is its mean over rankings of the scores with normal noise (Wang et al. 2018, equation 9).
+    pair's weight is its mean over rankings of the scores with normal noise (Wang et al. 2018, equation 9), or
+    over rankings of the Plackett–Luce model (section 3, ListNet's).
 
     A document's weight multiplies the pairs in which it is i, the document that should be ahead: with inverse
     propensities of clicks the sum is unbiased (Joachims et al. 2017, section 5).
 
     `normalization="lightgbm"` divides each weight by 0.01 + |s_i − s_j|, unless all scores of the query are
-    equal, and multiplies the query by log2(1 + S) / S with S twice the sum of the pairs' pulls, as LightGBM
-    does.
+    equal, and multiplies the query by log2(1 + S) / S with S twice the sum of the pairs' gradients, as
+    LightGBM does. `normalization="score-gap"` is the first of the two alone. The LightGBM of Wang et al. 2018
+    always did that, with σ = 2 and a hessian of twice the second derivative: `sigma=2, hessian_factor=2`.
     """
 
     sigma: float = parameter(
@@ -50,7 +52,17 @@ class PairwiseLoss(Loss):
         choices=tuple(name for name in PAIR_SELECTIONS if name is not None),
     )
     normalization: str = parameter(
-        "none", "Per-pair and per-query scaling.", choices=("none", "lightgbm"), aliases="lambdarank_norm"
+        "none",
+        "Scaling of pairs by the gap of their scores, and of queries by their gradients: both, one or none.",
+        choices=("none", "lightgbm", "score-gap"),
+        aliases="lambdarank_norm",
+    )
+    hessian_factor: float = parameter(
+        1.0,
+        "Factor of the second derivative; 2 with sigma 2 for experiments of 2018.",
+        minimum=0.0,
+        above=True,
+        maximum=1000.0,
     )
     assignment: str = parameter(
         "hard", "Weights from the present ranks, or averaged over noisy rankings.", choices=("hard", "soft")
@@ -60,6 +72,18 @@ class PairwiseLoss(Loss):
         1.0, "Standard deviation of the soft assignment's noise on scores.", minimum=0.0, maximum=1e6
     )
     seed: int | None = seed_parameter("Seed of random selections and rankings")
+    missed_labels: str = parameter(
+        "multiset",
+        "Lambda-eX: a label is missed while the top τ holds fewer of it than the ideal top τ, as in the"
+        " authors' code, or wherever the ideal top τ holds it (set), as printed.",
+        choices=("multiset", "set"),
+    )
+    ranking_model: str = parameter(
+        "gaussian",
+        "Soft assignment's rankings: of scores with normal noise, or drawn from the Plackett–Luce model of"
+        " the scores over `noise`.",
+        choices=("gaussian", "plackett-luce"),
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -76,6 +100,11 @@ class PairwiseLoss(Loss):
         return PAIR_SELECTIONS[self.pair_selection] in RANDOM_SELECTIONS
 
     @property
+    def _selection(self) -> int:
+        by_set = self.pair_selection is not None and self.missed_labels == "set"
+        return PAIR_SELECTIONS[self.pair_selection] + (BY_SET if by_set else 0)
+
+    @property
     def _averages(self) -> bool:
         return self.assignment == "soft" and self._follows_ranks
 
@@ -88,11 +117,16 @@ class PairwiseLoss(Loss):
         """What the soft assignment and random choices take, where ranks or chance decide nothing."""
         idle: dict[str, str] = {}
         if not self._follows_ranks:
-            idle |= dict.fromkeys(("assignment", "samples", "noise"), "truncation_level is set")
+            drawn = ("assignment", "samples", "noise", "ranking_model")
+            idle |= dict.fromkeys(drawn, "truncation_level is set")
         elif self.noise == 0.0 and not self._shuffles:
             idle |= dict.fromkeys(("assignment", "samples"), "noise is above 0")
+        if self.noise == 0.0:
+            idle.setdefault("ranking_model", "noise is above 0")
         if self.assignment == "hard":
-            idle |= dict.fromkeys(("samples", "noise"), "assignment is soft")
+            idle |= dict.fromkeys(("samples", "noise", "ranking_model"), "assignment is soft")
+        if self.pair_selection is None:
+            idle["missed_labels"] = "pair_selection is set"
         if not self.is_random:
             idle["seed"] = "pair_selection is random or all-random, or assignment is soft"
         return idle
@@ -117,11 +151,14 @@ class PairwiseLoss(Loss):
             discounts=discounts,
             distance_weights=distance_weights(discounts),
             sigma=self.sigma,
-            selection=PAIR_SELECTIONS[self.pair_selection],
+            selection=self._selection,
             truncation_level=UNTRUNCATED if self.truncation_level is None else self.truncation_level,
-            normalized=self.normalization == "lightgbm",
+            by_score_gap=self.normalization in ("lightgbm", "score-gap"),
+            by_strength=self.normalization == "lightgbm",
+            hessian_factor=self.hessian_factor,
             samples=self.samples if self.assignment == "soft" else 0,
             noise=self.noise,
+            by_plackett_luce=self.ranking_model == "plackett-luce",
             seed=self.seed or 0,
             **parts,
         )
@@ -144,7 +181,10 @@ class PairwiseLoss(Loss):
 
 @dataclass(frozen=True)
 class NdcgWeightedLoss(PairwiseLoss):
-    """A pairwise loss weighted by normalised gains G = g(y) / maxDCG, of the top τ where truncated."""
+    """A pairwise loss weighted by normalised gains G = g(y) / maxDCG.
+
+    maxDCG counts the top `ideal_cutoff`, else the top τ where truncated, else all documents.
+    """
 
     gain: Gain = parameter(
         "exp2",
@@ -153,6 +193,9 @@ class NdcgWeightedLoss(PairwiseLoss):
         aliases="label_gain",
     )
     discount: str = parameter("log2", "Discount D(r): log2(1 + r), or r itself.", choices=tuple(DISCOUNTS))
+    ideal_cutoff: int | None = parameter(
+        None, "Documents that maxDCG counts; truncation_level when null.", minimum=1, maximum=1_000_000
+    )
 
     def check_labels(self, labels: FloatArray) -> None:
         """Each label must have a gain."""
@@ -167,7 +210,8 @@ class NdcgWeightedLoss(PairwiseLoss):
     ) -> Float64Array:
         """G of each document; 0 in a query without gain."""
         gained = gains(self.gain, labels)
-        ideal = ideal_dcg(gained, query_boundaries, discounts, self.truncation_level)
+        cutoff = self.truncation_level if self.ideal_cutoff is None else self.ideal_cutoff
+        ideal = ideal_dcg(gained, query_boundaries, discounts, cutoff)
         inverse = np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0.0)
         values: Float64Array = gained * np.repeat(inverse, np.diff(query_boundaries))
         return values

@@ -290,9 +290,9 @@ def visit_pairs(
     near = highest - lowest <= _WIDEST_SPREAD
     smooth = link == LOGISTIC or (link == EXPONENTIAL and highest - lowest <= rows.STEEPEST)
     quick = smooth and near and not exact
-    gapped = plan.normalized and highest > lowest
+    gapped = plan.by_score_gap and highest > lowest
     weighted = len(plan.document_weights) > 0
-    plain = not (soft or weighted or plan.normalized or exact)
+    plain = not (soft or weighted or plan.by_score_gap or exact)
     if plain and near and link == LOGISTIC and kind == BY_RANKS:
         by_two = highest - lowest <= _WIDEST_SPREAD_OF_TWO
         return 0.0, _visit_pairs_by_rank(inside, n, n_levels, by_two, scratch, with_value)
@@ -335,7 +335,7 @@ def _pairwise_query(
     inside = lay_out(query, plan, scores, iteration, scratch)
     gradients, total = visit_pairs(query, plan, inside, n, scratch, with_value, exact)
     strength = 2.0 * plan.sigma * gradients
-    factor = np.log2(1.0 + strength) / strength if plan.normalized and strength > 0.0 else 1.0
+    factor = np.log2(1.0 + strength) / strength if plan.by_strength and strength > 0.0 else 1.0
     return factor, factor * total
 
 
@@ -391,7 +391,8 @@ def _pairwise_terms(plan: PairwisePlan, scores: Float64Array, iteration: int, ou
             factor, total = _pairwise_query(query, plan, scores, iteration, scratch, with_value, output.exact)
             _write_value(query, plan.query_weights[query] * total, output)
             slope = factor * plan.query_weights[query] * plan.sigma
-            _write_back(start, stop, slope, slope * plan.sigma, scratch, output)
+            curvature = slope * plan.sigma * plan.hessian_factor
+            _write_back(start, stop, slope, curvature, scratch, output)
 
 
 class PairwiseObjective:

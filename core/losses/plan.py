@@ -43,9 +43,12 @@ class PairwisePlan(NamedTuple):
         sigma: Slope σ.
         selection: Strategy that selects documents below τ.
         truncation_level: τ.
-        normalized: Whether LightGBM's two normalisations apply.
+        by_score_gap: Whether a pair's weight is divided by 0.01 + |s_i − s_j|.
+        by_strength: Whether a query is multiplied by log2(1 + S) / S, S twice its pairs' gradients.
+        hessian_factor: Factor of the hessian alone.
         samples: Rankings drawn for a soft assignment; 0 for the hard one.
-        noise: Standard deviation of the noise on scores in a drawn ranking.
+        noise: Scale of the noise on scores in a drawn ranking.
+        by_plackett_luce: Whether the noise is Gumbel's, which draws from the Plackett–Luce model, or normal.
         seed: Seed of all random numbers.
     """
 
@@ -71,9 +74,12 @@ class PairwisePlan(NamedTuple):
     sigma: float
     selection: int
     truncation_level: int
-    normalized: bool
+    by_score_gap: bool
+    by_strength: bool
+    hessian_factor: float
     samples: int
     noise: float
+    by_plackett_luce: bool
     seed: int
 
 

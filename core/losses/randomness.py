@@ -105,6 +105,21 @@ def fill_normal(key: int, n: int, result: Float64Array, bits: Int64Array) -> Non
         result[half + i] = mantissas[i]
 
 
+@exact
+def fill_gumbel(key: int, n: int, result: Float64Array) -> None:
+    """Draw from the standard Gumbel distribution, −ln(−ln u).
+
+    Scores with such noise, ranked, are a draw from their Plackett–Luce model (Yellott 1977, theorem 5).
+
+    Args:
+        key: Key of the random numbers.
+        n: How many.
+        result: Filled.
+    """
+    for i in range(np.uint64(n)):
+        result[i] = -np.log(-np.log(uniform(key, i)))
+
+
 @bare
 def shuffle(values: Int64Array, key: int) -> None:
     """Put values into an order drawn from all of them (Fisher and Yates 1938)."""

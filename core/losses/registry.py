@@ -11,7 +11,14 @@ from core.losses.lambdarank import LambdaRank
 from core.losses.listmle import ListMle, WeightedListMle
 from core.losses.ndcg import NdcgLoss1, NdcgLoss2, NdcgLoss2PlusPlus
 from core.losses.pointwise import MeanSquaredError
-from core.losses.ranknet import RankBoost, RankNet, RankSvm, WeightedRankNet
+from core.losses.ranknet import (
+    RankBoost,
+    RankNet,
+    RankSvm,
+    WeightedRankBoost,
+    WeightedRankNet,
+    WeightedRankSvm,
+)
 from core.losses.softmax import ListNet, XeNdcg
 from core.parameters import build, parameters_of, stored_values, values_of
 
@@ -23,7 +30,9 @@ LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
             RankNet,
             WeightedRankNet,
             RankSvm,
+            WeightedRankSvm,
             RankBoost,
+            WeightedRankBoost,
             LambdaRank,
             ArpLoss1,
             ArpLoss2,

@@ -7,7 +7,12 @@ down the ranking and takes a document while its label's deficit lasts, `random` 
 `all` takes every document whose label has a deficit. `all-static` and `all-random` fall back from `all`
 when it would take every relevant document.
 
-Source: Marcuzzi et al. 2023, section 4; label multisets as in the authors' code.
+By the printed rule, labels are sets: every document below τ whose label the ideal top τ holds is missed,
+however many of the label the present top τ has. `static` and `random` take h of them, h the documents of the
+top τ whose label the ideal top τ does not hold.
+
+Source: Marcuzzi et al. 2023, section 4: label multisets as in the authors' code, sets as printed in sections
+4.1 and 4.2.
 """
 
 from collections.abc import Mapping
@@ -19,6 +24,7 @@ from core.types import Int32Array, Int64Array
 
 TOP, STATIC, RANDOM, ALL, ALL_STATIC, ALL_RANDOM = range(6)
 RANDOM_SELECTIONS = (RANDOM, ALL_RANDOM)
+BY_SET = 5  # added to a strategy: labels as sets
 
 PAIR_SELECTIONS: Mapping[str | None, int] = MappingProxyType(
     {
@@ -81,6 +87,38 @@ def _take_while_short(
 
 
 @bare
+def _count_false(
+    order: Int64Array, levels: Int32Array, start: int, n: int, n_positive: int, cutoff: int, lowest: int
+) -> int:
+    """Count the documents of the top k whose label the ideal top k does not hold."""
+    relevant, false = 0, 0
+    for rank in range(n):
+        relevant += int(levels[start + order[rank]] < n_positive)
+    if relevant < cutoff:  # the ideal top k holds every label
+        return 0
+    for rank in range(cutoff):
+        false += int(levels[start + order[rank]] > lowest)
+    return false
+
+
+@bare
+def _take_missed(
+    walk: Int64Array,
+    order: Int64Array,
+    levels: Int32Array,
+    start: int,
+    highest_level: int,
+    count: int,
+    selected: Int64Array,
+) -> None:
+    """Select up to `count` documents along `walk` whose label the ideal top k holds."""
+    for rank in walk:
+        if count > 0 and levels[start + order[rank]] <= highest_level:
+            count -= 1
+            selected[rank] = 1
+
+
+@bare
 def select(
     strategy: int,
     cutoff: int,
@@ -97,7 +135,7 @@ def select(
     """Fill selected[rank] with 1 for the documents whose pairs are kept, else 0.
 
     Args:
-        strategy: One of the constants of this module.
+        strategy: One of the constants of this module, with `BY_SET` added for labels as sets.
         cutoff: τ.
         order: Document offset at each 0-based rank.
         levels: Level of each document's label in its query, 0 the highest.
@@ -114,12 +152,17 @@ def select(
     selected[top:n] = 0
     if top == n:
         return
+    by_set = strategy > ALL_RANDOM
+    if by_set:
+        strategy -= BY_SET
     lowest = _fill_deficits(order, levels, start, n, n_positive, top, deficit)
+    if n_positive == 0:
+        return
     everything = strategy == ALL or (strategy >= ALL_STATIC and lowest != n_positive - 1)
     if everything:
         for rank in range(top, n):
             level = levels[start + order[rank]]
-            if level < n_positive and deficit[level] > 0:
+            if level < n_positive and (level <= lowest if by_set else deficit[level] > 0):
                 selected[rank] = 1
         return
     steps = walk[: n - top]
@@ -127,4 +170,8 @@ def select(
         steps[i] = top + i
     if strategy in RANDOM_SELECTIONS:
         shuffle(steps, key)
-    _take_while_short(steps, order, levels, start, n_positive, deficit, selected)
+    if by_set:
+        false = _count_false(order, levels, start, n, n_positive, top, lowest)
+        _take_missed(steps, order, levels, start, lowest, false, selected)
+    else:
+        _take_while_short(steps, order, levels, start, n_positive, deficit, selected)

@@ -1,10 +1,10 @@
 """Settings of the database, artifacts and broker."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 DEFAULT_BROKER_URL = "redis://127.0.0.1:6379/0"
 
@@ -26,7 +26,8 @@ class StoreSettings(BaseSettings):
         storage_url: Any URL that fsspec knows, `file://…` or `s3://bucket/prefix`; a folder in `data_dir`
             if unset. Credentials, region and endpoint of S3 are read where every AWS library reads them.
         storage_patience_seconds: How long a storage on the network that fails is asked again.
-        broker_url: The Valkey or Redis that carries wake-up messages.
+        broker_url: The Valkey or Redis for notifications.
+        data_roots: Folders on the disks of the API and of the workers, of which all judged files may be read.
     """
 
     model_config = SettingsConfigDict(env_prefix="RANKERY_", env_ignore_empty=True, extra="ignore")
@@ -40,11 +41,21 @@ class StoreSettings(BaseSettings):
     )
     storage_url: str = Field(
         default_factory=_storage_url,
-        description="Artifact storage, a URL fsspec knows; unset: artifacts in the data folder",
+        description="URL of the artifact storage, for fsspec; unset: artifacts in the data folder",
     )
     storage_patience_seconds: float = Field(
-        default=5.0, ge=0, description="How long an artifact storage on the network that fails is asked again"
+        default=5.0, ge=0, description="Seconds of retries when a remote artifact storage fails"
     )
-    broker_url: str = Field(
-        default=DEFAULT_BROKER_URL, description="Valkey or Redis that carries wake-up messages"
+    broker_url: str = Field(default=DEFAULT_BROKER_URL, description="Valkey or Redis for notifications")
+    data_roots: Annotated[list[Path], NoDecode] = Field(
+        default=[],
+        description="Folders below which datasets are read in place, without an upload, separated by commas",
     )
+
+    @field_validator("data_roots", mode="before")
+    @classmethod
+    def _paths(cls, value: Any) -> Any:
+        """Split a comma-separated environment variable."""
+        if not isinstance(value, str):
+            return value
+        return [part.strip() for part in value.split(",") if part.strip()]

@@ -25,6 +25,7 @@ from core.store.repositories.audit import Audit
 from core.store.repositories.comparisons import Comparisons
 from core.store.repositories.datasets import Datasets
 from core.store.repositories.evaluations import Evaluations
+from core.store.repositories.experiments import Experiments
 from core.store.repositories.figures import Figures
 from core.store.repositories.gates import Gates
 from core.store.repositories.idempotency import Idempotency
@@ -34,7 +35,9 @@ from core.store.repositories.models import Models
 from core.store.repositories.quotas import Quotas
 from core.store.repositories.rankings import Rankings
 from core.store.repositories.revisions import Revisions
+from core.store.repositories.search import Search
 from core.store.repositories.sessions import Sessions
+from core.store.repositories.studies import Studies
 from core.store.repositories.tallies import Tallies
 from core.store.repositories.workers import Workers
 from core.store.settings import StoreSettings
@@ -55,6 +58,8 @@ class Transaction:
         rankings: The rankings.
         comparisons: The comparisons.
         inspections: The inspections.
+        studies: The studies and their trials.
+        experiments: The experiments and their trainings.
         idempotency: The answers kept for repeated requests.
         quotas: What a key may have at a time.
         api_keys: What lets callers in.
@@ -63,6 +68,7 @@ class Transaction:
         tallies: What is counted for good.
         attempts: The attempts at jobs.
         figures: How much there is of everything.
+        search: Finds anything by id or name.
         workers: Who carries the jobs out.
         digests: The checksums of artifacts.
         needed: The artifacts that rows need.
@@ -80,12 +86,15 @@ class Transaction:
         self.rankings = Rankings(session)
         self.comparisons = Comparisons(session)
         self.inspections = Inspections(session)
+        self.studies = Studies(session, self.jobs)
+        self.experiments = Experiments(session, self.jobs)
         self.idempotency = Idempotency(session)
         self.quotas = Quotas(session)
         self.api_keys = ApiKeys(session)
         self.sessions = Sessions(session)
         self.audit = Audit(session)
         self.figures = Figures(session)
+        self.search = Search(session, self.models)
         self.workers = Workers(session)
         self.digests = ArtifactDigests(session)
         self.needed = NeededArtifacts(session)

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from core.training.boosting import Snapshot, TrainedRanker, train
     from core.training.checkpoint import Checkpoint, CheckpointError
     from core.training.report import IterationReport
-    from core.training.warm_up import warm_up
 
 __all__ = [
     "Checkpoint",
@@ -25,7 +24,6 @@ __all__ = [
     "TrainingSpec",
     "train",
     "training_spec",
-    "warm_up",
 ]
 
 # Who only says what is to be trained, as the API does, need not wait for LightGBM and what it imports.
@@ -34,14 +32,11 @@ _MODULES = {
     "boosting": ["Snapshot", "TrainedRanker", "train"],
     "checkpoint": ["Checkpoint", "CheckpointError"],
     "report": ["IterationReport"],
-    "warm_up": ["warm_up"],
 }
 
 
 def __getattr__(name: str) -> Any:
     for module, names in _MODULES.items():
         if name in names:
-            # Kept, for a module of the same name has just become an attribute, too.
-            globals()[name] = found = getattr(import_module(f"core.training.{module}"), name)
-            return found
+            return getattr(import_module(f"core.training.{module}"), name)
     raise AttributeError(name)

@@ -1,9 +1,11 @@
 """The boosting loop: LightGBM grows the trees, a prepared loss says where they should go."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 import lightgbm
 import numpy as np
@@ -15,7 +17,7 @@ from core.jit import use_threads
 from core.metrics import parse_metric
 from core.scoring.categories import category_lists
 from core.training.bin_edges import CATEGORICAL, OnProgress
-from core.training.binning import Binning, KeptBins
+from core.training.binning import Binning, Bins, KeptBins
 from core.training.by_feature import by_column
 from core.training.checkpoint import Checkpoint, prepend_trees
 from core.training.derivatives import TreeDerivatives
@@ -69,6 +71,7 @@ def train(
     kept_bins: KeptBins | None = None,
     resume: Checkpoint | None = None,
     on_binning: OnProgress | None = None,
+    bins: Bins | None = None,
 ) -> TrainedRanker:
     """Train a ranker.
 
@@ -88,6 +91,7 @@ def train(
             or from a model, `Checkpoint.of_model`.
         on_binning: Told the documents put into bins and those in all, at last that all are; whatever it
             raises ends the training.
+        bins: The same documents in bins, see `bin_features`; made from the datasets where left out.
 
     Raises:
         InvalidInput: When early stopping has no validation data, the datasets' features differ, or LightGBM
@@ -95,11 +99,57 @@ def train(
     """
     _check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)
+    with _refused():
+        bins = bins or _binning(spec, train_dataset, threads, kept_bins, on_binning)
+        return _Training(spec, train_dataset, validation_dataset, threads, bins, resume).run(on_iteration)
+
+
+def bin_features(
+    spec: TrainingSpec,
+    dataset: RankingDataset,
+    threads: int = 1,
+    kept_bins: KeptBins | None = None,
+    on_binning: OnProgress | None = None,
+) -> lightgbm.Dataset:
+    """Bin a dataset's features once, for several trainings with `SharedBins`; arguments as those of `train`.
+
+    Raises:
+        InvalidInput: When LightGBM refuses the data, as where no feature varies.
+    """
+    with _refused():
+        return _binning(spec, dataset, threads, kept_bins, on_binning).datasets(dataset)["train"]
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
     try:
-        training = _Training(spec, train_dataset, validation_dataset, threads, kept_bins, resume, on_binning)
-        return training.run(on_iteration)
+        yield
     except lightgbm.basic.LightGBMError as error:
         raise InvalidInput.at("/dataset_id", _refusal(str(error))) from error
+
+
+def _binning(
+    spec: TrainingSpec,
+    dataset: RankingDataset,
+    threads: int,
+    kept_bins: KeptBins | None,
+    on_binning: OnProgress | None,
+) -> Binning:
+    parameters = _lightgbm_parameters(spec, dataset, threads)
+    return Binning(spec.hyperparameters, parameters, kept_bins, on_binning)
+
+
+def _lightgbm_parameters(spec: TrainingSpec, dataset: RankingDataset, threads: int) -> dict[str, Any]:
+    hyperparameters = spec.hyperparameters
+    parameters = {
+        **hyperparameters.lightgbm(spec.seed, threads),
+        **fixed_seeds(spec.seed),
+        **by_column(hyperparameters, dataset.feature_names, dataset.categories),
+        **({"drop_seed": drop_seed(spec.seed)} if hyperparameters.boosting == "dart" else {}),
+    }
+    if dataset.categories:
+        parameters[CATEGORICAL] = list(dataset.categorical_columns)
+    return parameters
 
 
 class _Training:
@@ -111,13 +161,12 @@ class _Training:
         train_dataset: RankingDataset,
         validation: RankingDataset | None,
         threads: int,
-        kept_bins: KeptBins | None,
+        bins: Bins,
         resume: Checkpoint | None,
-        on_binning: OnProgress | None,
     ) -> None:
         self._spec = spec
         self._threads = threads
-        self._kept_bins = kept_bins
+        self._bins = bins
         self._dataset = train_dataset
         self._objective = spec.loss.prepare(
             train_dataset.labels,
@@ -141,16 +190,8 @@ class _Training:
         self._is_exhausted = False
         self._next_derivatives: tuple[Float32Array, Float32Array] | None = None
         self._stopwatch = Stopwatch()
-        parameters = {
-            **spec.hyperparameters.lightgbm(spec.seed, threads),
-            **fixed_seeds(spec.seed),
-            **by_column(spec.hyperparameters, train_dataset.feature_names, train_dataset.categories),
-            **({"drop_seed": drop_seed(spec.seed)} if self._drops_trees else {}),
-        }
-        if train_dataset.categories:
-            parameters[CATEGORICAL] = list(train_dataset.categorical_columns)
-        binning = Binning(spec.hyperparameters, parameters, kept_bins, on_binning)
-        binned = binning.datasets(train_dataset, validation)
+        parameters = _lightgbm_parameters(spec, train_dataset, threads)
+        binned = bins.datasets(train_dataset, validation)
         if resume is not None:
             for name, data in binned.items():
                 data.set_init_score(resume.scores[name])
@@ -199,7 +240,7 @@ class _Training:
             asked = replace(self._spec.hyperparameters, num_iterations=len(self._history))
             spec = replace(self._spec, hyperparameters=asked, metric_interval=len(self._history))
             return (
-                _Training(spec, self._dataset, None, self._threads, self._kept_bins, self._resume, None)
+                _Training(spec, self._dataset, None, self._threads, self._bins.silent(), self._resume)
                 .run(None)
                 .model_text
             )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core.doctor.report import Finding
+from core.training.automatic import AutomaticChoice
 from core.training.spec import TrainingSpec
 
 ENOUGH = 5  # iterations of improvement, beyond which a training is not suspicious
@@ -55,6 +56,32 @@ def growth_finding(growth: Growth) -> Finding:
     )
 
 
+def automatic_findings(automatic: AutomaticChoice | None) -> Iterator[Finding]:
+    """Report the hyperparameters that were chosen by the size of the dataset.
+
+    Example:
+        >>> from core.training.automatic import DatasetSize
+        >>> choice = AutomaticChoice(DatasetSize(201, 3_005, 300), {"num_leaves": 7, "learning_rate": 0.05})
+        >>> [finding.title for finding in automatic_findings(choice)]
+        ['Chosen for 201 queries, 3,005 documents and 300 features: num_leaves 7, learning_rate 0.05']
+    """
+    if automatic is None or not automatic.chosen:
+        return
+    size = automatic.size
+    values = ", ".join(f"{name} {value:g}" for name, value in automatic.chosen.items())
+    yield Finding(
+        code="automatic-hyperparameters",
+        severity="info",
+        title=f"Chosen for {size.queries:,} queries, {size.documents:,} documents and {size.features:,}"
+        f" features: {values}",
+        advice="A rule of thumb for datasets of this size. A grid or a study around these values may find"
+        " better ones.",
+        count=len(automatic.chosen),
+        total=len(automatic.chosen),
+        unit="hyperparameters",
+    )
+
+
 def resumption_findings(spec: TrainingSpec) -> Iterator[Finding]:
     """Report a training that cannot go on after an interruption.
 
@@ -98,8 +125,8 @@ def seed_findings(spec: TrainingSpec, *, parts_are_random: bool) -> Iterator[Fin
         severity="info",
         title=f"The seed, {spec.seed}, changes nothing: every seed gives the same trees",
         advice="The loss draws nothing, all queries and features are used for each tree, and no queries are"
-        " drawn for validation or test. To see how far chance moves a metric, set query_fraction or"
-        " feature_fraction, or hold out by a fraction or folds.",
+        " drawn for validation or test. To see how far chance moves a metric, repeat the training on"
+        " bootstrap samples of the queries: rankery train --repeats, or bootstrap with several seeds.",
         count=0,
         total=0,
         unit="random choices",

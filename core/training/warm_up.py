@@ -1,20 +1,9 @@
-"""Compile, or load from the disk cache, every kernel a training needs."""
+"""Compile, or load from the disk cache, the kernels of training that are no loss or metric."""
 
 import numpy as np
 
-from core.losses import warm_up as losses
-from core.metrics import warm_up as metrics
 from core.training.derivatives import rounded_at_random
 from core.training.sampling import drawn_queries
-
-
-def warm_up() -> None:
-    """Call each loss and metric once on a tiny query, and draw."""
-    losses.pairwise()
-    losses.others()
-    metrics.binary()
-    metrics.others()
-    draws()
 
 
 def draws() -> None:

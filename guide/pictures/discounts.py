@@ -30,5 +30,5 @@ def discounts() -> str:
         parts,
         "Three falling lines over the ranks 1 to 20: ndcg falls slowly and is still a quarter at rank 20, rbp"
         " is a hundredth there and mrr a twentieth.",
-        "What a relevant document counts by its rank, against the first.",
+        "The weight of a relevant document by its rank, relative to rank 1.",
     )

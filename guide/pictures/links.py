@@ -30,7 +30,7 @@ def links() -> str:
         parts,
         "Three falling lines over the distance of a pair's scores: the logistic and the hinge grow linearly"
         " for pairs in the wrong order, the exponential explodes; the hinge is zero beyond one.",
-        "What one pair costs. The steeper the line, the harder the pair pulls.",
+        "The cost of one pair. A steeper line means a larger gradient.",
     )
 
 

@@ -5,7 +5,7 @@ from guide.pictures.drawing import figure, text
 _BOXES = (
     (20, 20, 200, 56, "browser, curl", "rankery.Client, command line"),
     (20, 130, 200, 56, "API, app/", "answers, never trains"),
-    (300, 130, 140, 56, "Redis", "wakes workers up"),
+    (300, 130, 140, 56, "Redis", "notifies workers"),
     (520, 130, 200, 56, "worker, worker/", "one job a process"),
     (20, 250, 330, 56, "database", "SQLite or PostgreSQL: every row"),
     (390, 250, 330, 56, "artifacts", "a folder or S3: every byte"),
@@ -38,7 +38,7 @@ def processes() -> str:
         740,
         320,
         parts,
-        "Browser, curl, client and command line speak HTTP with the API. The API sends ids of jobs through"
+        "Browser, curl, client and command line call the API over HTTP. The API sends ids of jobs through"
         " Redis to workers. API and workers both read and write the database and the artifacts.",
-        "The database is the truth; what Redis loses is sent again.",
+        "The database is the source of truth; lost Redis messages are sent again.",
     )

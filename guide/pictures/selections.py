@@ -34,13 +34,13 @@ def selections() -> str:
         "Four squares of pairs of twelve ranked documents. Without truncation all pairs of different labels"
         " count. Truncated at three, only those with one of the first three. Lambda-eX adds the pairs of the"
         " documents with labels 3 and 4 that the first three have missed.",
-        f"The pairs that pull, of twelve documents with τ = {_LEVEL}. Truncated, the documents of label 3 and"
-        " 4, at ranks 5 and 9, meet only the first three; Lambda-eX lets them meet everyone.",
+        f"The pairs with a gradient, of twelve documents with τ = {_LEVEL}. With truncation documents with"
+        " labels 3 and 4, at ranks 5 and 9, have pairs with the first three only; Lambda-eX adds the others.",
     )
 
 
 def kept(**options: object) -> Float64Array:
-    """Return 1 for each pair that pulls and 0 for every other: above the diagonal, the rest is NaN."""
+    """Return 1 for each pair with a gradient and 0 for every other: above the diagonal, the rest is NaN."""
     n = len(LABELS)
     pairs = np.full((n, n), np.nan)
     for above in range(n):
@@ -50,7 +50,7 @@ def kept(**options: object) -> Float64Array:
 
 
 def _pulls(above: int, below: int, **options: object) -> bool:
-    """Tell whether two documents pull at each other: a gradient moves when one of the scores does."""
+    """Return whether two documents form a pair: a gradient changes when one of the scores does."""
     n = len(LABELS)
     scores = -np.arange(n, dtype=np.float64)
     moved = scores.copy()

@@ -34,7 +34,7 @@ def weights() -> str:
         "Four squares of pair weights by the two documents' ranks: all alike for ranknet; for lambdarank"
         " large where one of the two is at the top; for ndcg-loss2 large near the diagonal, between"
         " neighbours; for ndcg-loss2++ both.",
-        "The weight of a pair by the ranks of its two documents, each loss against its own largest.",
+        "The weight of a pair by the ranks of its two documents, relative to the largest of each loss.",
     )
 
 

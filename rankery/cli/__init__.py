@@ -15,10 +15,12 @@ from rankery.cli.export import export
 from rankery.cli.jobs import jobs
 from rankery.cli.keys import keys
 from rankery.cli.models import models
+from rankery.cli.papers import papers
 from rankery.cli.probes import health, warm_up
 from rankery.cli.rank import rank
 from rankery.cli.serving import api, serve, worker
 from rankery.cli.train import train
+from rankery.cli.tune import tune
 
 _SERVICE, _DATA, _MODELS = "The service", "Data", "Models"
 
@@ -56,9 +58,10 @@ for _command in (serve, api, worker, demo, warm_up):
     app.command(rich_help_panel=_SERVICE)(_command)
 app.add_typer(health, rich_help_panel=_SERVICE, name="health")
 app.add_typer(keys, rich_help_panel=_SERVICE, name="keys")
-for _command in (train, rank, evaluate, compare, export):
+for _command in (train, tune, rank, evaluate, compare, export):
     app.command(rich_help_panel=_MODELS)(_command)
 app.add_typer(models, rich_help_panel=_MODELS, name="models")
 app.add_typer(jobs, rich_help_panel=_MODELS, name="jobs")
+app.add_typer(papers, rich_help_panel=_MODELS, name="papers")
 app.add_typer(datasets, rich_help_panel=_DATA, name="datasets")
 app.command(rich_help_panel=_DATA)(doctor)

@@ -9,7 +9,10 @@ import typer
 from rankery.cli.texts import json_object
 
 _OPTION = "--columns"
-_ROLES = ("label", "query", "document", "query_weight", "document_weight")
+_ROLES = (
+    *("label", "query", "document", "query_weight", "document_weight"),
+    *("query_text", "document_title", "document_url"),
+)
 _LISTS = ("query_columns", "features", "categorical_features", "ignore")
 # As the reader of tables names the places, and as its errors do.
 _PLACE = re.compile(rf"\bcolumns\.({'|'.join((*_ROLES, *_LISTS))})\b(\.\d+)?")

@@ -1,6 +1,7 @@
 """`rankery compare`: is it better, or luckier?"""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
 _SHOWN_QUERIES = 5
 
 
+class Correction(StrEnum):
+    """Of p-values for how many there are."""
+
+    HOLM = "holm"
+    NONE = "none"
+
+
 @on_service
 def compare(
     session: ServiceConnection,
@@ -43,6 +51,23 @@ def compare(
             autocompletion=of_service("datasets"),
         ),
     ],
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            help="One of the systems: each other one is held against it alone.", show_default="all pairs"
+        ),
+    ] = None,
+    correction: Annotated[
+        Correction, typer.Option(help="Of the p-values for their number; none suits one planned test.")
+    ] = Correction.HOLM,
+    folds: Annotated[
+        bool,
+        typer.Option(
+            "--folds",
+            help="Rank each query by the model of a cross-validation that has not seen it; models must have"
+            " been trained with --folds on the dataset.",
+        ),
+    ] = False,
     columns: ColumnsOption = None,
     metric: Metrics = None,
     preset: Preset = None,
@@ -58,15 +83,22 @@ def compare(
     the queries that lost most.
 
     Example: `rankery compare web:1 web:2 --dataset test.txt --metric ndcg@10`
+
+    Example: `rankery compare web:1 web:2 web:3 --dataset train.txt --folds --reference web:1`
     """
     if len(systems) < 2:
         raise WrongUsage("give two systems at least")
+    if reference is not None and reference not in systems:
+        raise WrongUsage("--reference is one of the systems, written in the same way")
     chosen = columns_of(columns)
     refuse_idle_columns(chosen, dataset)
     judged = data_of(session, dataset, chosen)
     job = session.client.compare(
         judged,
         [_system(session, system, judged) for system in systems],
+        reference=None if reference is None else systems.index(reference),
+        correction=correction.value,
+        pool_folds=folds or None,
         metrics=metric,
         contract=cast("Contract | None", preset),
         permutations=permutations,
@@ -90,7 +122,7 @@ def comparison_tables(comparison: "Comparison") -> list[RenderableType]:
     for pair in comparison.pairs:
         if len(comparison.pairs) > 1:
             shown += ["", plain(pair.sentence)]
-        shown.append(pair_table(pair.model_dump(), names))
+        shown.append(pair_table(pair.model_dump(), names, comparison.correction))
         if pair.most_harmed:
             shown.append(_harmed(pair.most_harmed, (names[pair.a], names[pair.b]), comparison.metrics[0]))
     return shown

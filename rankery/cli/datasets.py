@@ -105,6 +105,54 @@ def upload_datasets(
     )
 
 
+@datasets.command("read")
+@on_service
+def read_folder(
+    session: ServiceConnection,
+    folder: Annotated[
+        str, typer.Argument(help="Below RANKERY_DATA_ROOTS of the service, such as MSLR-WEB30K/Fold1.")
+    ],
+    part: Annotated[
+        Literal["train", "validation", "test"] | None,
+        typer.Option(help="Only this part.", show_default="all there are"),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="What to call them.", show_default="the folder and the part")
+    ] = None,
+) -> None:
+    """Make datasets of the files in a folder of the service, which are read in place, without an upload.
+
+    Folders in the shape of MSLR-WEB10K and 30K, Yahoo, Istella and LETOR 3.0 and 4.0 are recognised by the
+    names of their files.
+
+    Example: `rankery datasets read MSLR-WEB30K/Fold1`
+    """
+    client = session.client
+    first = client.read_folder(folder, part, name)
+    made = [read(session, client.dataset(one)) for one in [*(first.parts or {}).values()] or [first.id]]
+    say(made[0].corpus().sentence)
+    _show_all(session, made)
+
+
+@datasets.command("folders")
+@on_service
+def list_folders(
+    session: ServiceConnection,
+    folder: Annotated[str, typer.Argument(help="Below RANKERY_DATA_ROOTS of the service.")] = ".",
+) -> None:
+    """List the folders that the service reads in place, and the training, validation and test files in one.
+
+    Example: `rankery datasets folders MSLR-WEB30K`
+    """
+    found = session.client.folder(folder)
+    shown = table("name", "part", "bytes", right=("bytes",), wrap=("name",))
+    for name in found.folders:
+        shown.add_row(plain(f"{name}/"), "", "")
+    for part, file in found.parts.items():
+        shown.add_row(plain(file.file), part, plain(file.size_bytes))
+    session.show(found, shown)
+
+
 @datasets.command("synthetic")
 @on_service
 def synthetic_dataset(
@@ -115,13 +163,44 @@ def synthetic_dataset(
         int, typer.Option(min=0, help="Of the function to be learnt; share it between train and test data.")
     ] = 0,
     name: Annotated[str | None, typer.Option(help="What to call it.", show_default="by its seeds")] = None,
+    sparse: Annotated[
+        bool, typer.Option("--sparse", help="Long lists with few relevant documents, as Istella-X.")
+    ] = False,
+    documents_per_query: Annotated[
+        int | None, typer.Option(min=1, help="Documents of a query.", show_default="50; 2,679 of sparse data")
+    ] = None,
+    features: Annotated[int | None, typer.Option(min=1, help="How many features.", show_default="50")] = None,
+    noise: Annotated[
+        float | None,
+        typer.Option(min=0, help="Of the hidden value, in its standard deviations.", show_default="0"),
+    ] = None,
+    gains: Annotated[
+        str | None,
+        typer.Option(help="Labels instead of 0 to 4: 0,3,7,15,31 in the 2006 paper.", show_default=False),
+    ] = None,
+    relevant_per_query: Annotated[
+        float | None,
+        typer.Option(min=1, help="Relevant documents of a query, of sparse data.", show_default="0.17%"),
+    ] = None,
 ) -> None:
     """Make judged data from a random cubic polynomial, as in the 2006 LambdaRank paper.
 
     Example: `rankery datasets synthetic --queries 300 --seed 1 --name train`
+
+    Example: `rankery datasets synthetic --sparse --documents-per-query 1000 --relevant-per-query 20`
     """
-    client = session.client
-    made = client.synthetic_dataset(queries, seed=seed, polynomial_seed=polynomial_seed, name=name)
+    made = session.client.synthetic_dataset(
+        queries,
+        seed=seed,
+        polynomial_seed=polynomial_seed,
+        name=name,
+        generator="sparse" if sparse else None,
+        documents_per_query=documents_per_query,
+        features=features,
+        noise=noise,
+        gains=_numbers(gains),
+        relevant_per_query=relevant_per_query,
+    )
     _show_all(session, [read(session, made)])
 
 
@@ -159,16 +238,33 @@ def list_queries(
         return
     entries = list(islice(found.queries(prefix), limit))
     numbers = ("documents", "relevant", "least label", "greatest label")
-    shown = table("query", *numbers, "columns", right=numbers, wrap=("columns",))
+    texts = ("text",) if any(entry.query_text for entry in entries) else ()
+    shown = table("query", *texts, *numbers, "columns", right=numbers, wrap=(*texts, "columns"))
     for entry in entries:
         shown.add_row(
             plain(entry.query_id),
+            *(plain(entry.query_text or "") for _ in texts),
             plain(entry.documents),
             plain(entry.relevant),
             *("" if label is None else f"{label:g}" for label in (entry.min_label, entry.max_label)),
             plain(", ".join(f"{name}: {value}" for name, value in entry.columns.items())),
         )
     session.show(entries, shown)
+
+
+@datasets.command("read-again")
+@on_service
+def read_again(
+    session: ServiceConnection,
+    dataset: _Reference,
+    ignore: Annotated[list[str], typer.Option(help="A column to leave out; may be repeated.")],
+) -> None:
+    """Read the upload of an invalid dataset again, without some columns.
+
+    Example: `rankery datasets read-again judged.csv --ignore price`
+    """
+    found = dataset_of(session, dataset)
+    _show_all(session, [read(session, found.read_again(ignore))])
 
 
 @datasets.command("delete")
@@ -188,6 +284,13 @@ def delete_datasets(
         dataset.delete()
         say(f"deleted {dataset.id}, {dataset.name}")
     session.show([dataset.id for dataset in found])
+
+
+def _numbers(text: str | None) -> list[float] | None:
+    try:
+        return None if text is None else [float(number) for number in text.split(",")]
+    except ValueError as error:
+        raise WrongUsage(f"--gains takes numbers separated by commas; found {text}") from error
 
 
 def _show_all(session: ServiceConnection, made: "list[Dataset]") -> None:
@@ -236,8 +339,9 @@ def _doctors_word(session: ServiceConnection, dataset: "Dataset") -> str | None:
 
 
 def _documents(judged: Any) -> Table:
-    shown = table("document", "label", *map(plain, judged.feature_names))
-    for column in shown.columns[1:]:
+    titles = ("title",) if any(document.document_title for document in judged.documents) else ()
+    shown = table("document", *titles, "label", *map(plain, judged.feature_names))
+    for column in shown.columns[1 + len(titles) :]:
         column.justify = "right"
     for document in judged.documents:
         label = "" if document.label is None else f"{document.label:g}"
@@ -245,5 +349,6 @@ def _documents(judged: Any) -> Table:
             "" if value is None else f"{value:g}" if isinstance(value, float) else value
             for value in document.features
         )
-        shown.add_row(plain(document.document_id), label, *values)
+        title = (plain(document.document_title or "") for _ in titles)
+        shown.add_row(plain(document.document_id), *title, label, *values)
     return shown

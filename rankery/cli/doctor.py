@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,14 +13,16 @@ from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, FormatOption, Json, Q
 from rankery.cli.printing import plain, show, show_json, table
 
 if TYPE_CHECKING:
-    from rankery.doctor import ExaminedFile
+    from rankery.doctor import Examination, ExaminedFile
 
 
 def doctor(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            exists=True, dir_okay=False, readable=True, help="Judged files, in any format that uploads take."
+            exists=True,
+            readable=True,
+            help="Judged files, in any format that uploads take; or one folder such as MSLR-WEB30K/Fold1.",
         ),
     ] = None,
     test: Annotated[
@@ -42,12 +44,17 @@ def doctor(
     not fit. Without --test, several files are held against each other. The exit code is 1 where a finding is
     an error, so that a script stops before it trains on such data.
 
+    Of a folder the training file is held against the validation and test files, which are recognised by their
+    names. The counts are compared with those that papers print for public corpora.
+
     LightGBM's query file is found beside its data file, as rank.train.query beside rank.train.
 
     With --storage all stored artifacts are compared with their checksums. The exit code is 1 where one is
     damaged or missing; orphaned files, which nothing on record needs, are listed. The service may be running.
 
     Example: `rankery doctor train.txt --test test.txt`
+
+    Example: `rankery doctor MSLR-WEB30K/Fold1`
 
     Example: `rankery doctor --storage --data-dir /srv/rankery`
 
@@ -58,22 +65,39 @@ def doctor(
     if storage or not files:
         _examine_storage(data_dir, json=json)
         return
-    from rankery.doctor import examine_files
-
-    if query_sizes is not None and len(files) > 1:
-        raise WrongUsage("--query-sizes goes with one file; several have theirs beside them, as FILE.query")
-    found = examine_files(files, test or [], {"format": format, "columns": columns_of(columns)}, query_sizes)
+    found = _examine(files, test or [], {"format": format, "columns": columns_of(columns)}, query_sizes)
     if json:
         show_json(asdict(found))
     else:
-        for file in found.files:
-            show(f"[bold]{plain(file.file)}[/bold]: {counts(file.statistics)}, {_format(file)}", "")
-            show(findings_table(file.findings))
-        for pair in found.pairs:
-            show(f"[bold]{plain(pair.train)}[/bold] beside [bold]{plain(pair.test)}[/bold]:", "")
-            show(findings_table(pair.findings))
+        _show(found)
     if found.worst() == "error":
         raise typer.Exit(FAILED)
+
+
+def _examine(
+    files: list[Path], tests: list[Path], options: dict[str, Any], query_sizes: Path | None
+) -> "Examination":
+    from rankery.doctor import examine_files, examine_folder
+
+    if query_sizes is not None and len(files) > 1:
+        raise WrongUsage("--query-sizes goes with one file; several have theirs beside them, as FILE.query")
+    folder = next((file for file in files if file.is_dir()), None)
+    if folder is None:
+        return examine_files(files, tests, options, query_sizes)
+    if len(files) > 1 or tests or query_sizes is not None:
+        raise WrongUsage(f"{folder} is a folder, which is examined alone")
+    return examine_folder(folder, options)
+
+
+def _show(found: "Examination") -> None:
+    for file in found.files:
+        show(f"[bold]{plain(file.file)}[/bold]: {counts(file.statistics)}, {_format(file)}", "")
+        show(findings_table(file.findings))
+    for pair in found.pairs:
+        show(f"[bold]{plain(pair.train)}[/bold] beside [bold]{plain(pair.test)}[/bold]:", "")
+        show(findings_table(pair.findings))
+    if found.corpus is not None:
+        show(plain(found.corpus))
 
 
 def _examine_storage(data_dir: Path, *, json: bool) -> None:

@@ -36,9 +36,12 @@ def baselines_table(baselines: Sequence[Mapping[str, Any]]) -> Group:
     return titled("rankings of the same data that need no training", made)
 
 
-def pair_table(pair: Mapping[str, Any], names: Sequence[str]) -> Group:
+def pair_table(pair: Mapping[str, Any], names: Sequence[str], correction: str = "holm") -> Group:
     """Show the difference of two systems by each metric, with its interval and p-values."""
-    numbers = ("change", "95% interval", "p", "Holm", "t-test", "+ / = / −")
+    p_values = {"p": "randomisation_p", "Holm": "adjusted_p", "t-test": "t_test_p"}
+    if correction == "none":
+        del p_values["Holm"]
+    numbers = ("change", "95% interval", *p_values, "+ / = / −")
     title = plain(f"{names[pair['b']]} − {names[pair['a']]}")
     made = table("metric", *numbers, right=numbers)
     for metric, tests in pair["metrics"].items():
@@ -47,7 +50,7 @@ def pair_table(pair: Mapping[str, Any], names: Sequence[str]) -> Group:
                 metric,
                 number(tests["difference"], signed=True),
                 f"{tests['lower']:+.4f}, {tests['upper']:+.4f}",
-                *(p_value(tests[name]) for name in ("randomisation_p", "adjusted_p", "t_test_p")),
+                *(p_value(tests[name]) for name in p_values.values()),
                 f"{tests['wins']} / {tests['ties']} / {tests['losses']}",
             )
     return titled(title, made)

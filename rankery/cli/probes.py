@@ -73,7 +73,7 @@ def health_of_worker(
 
     Example: `rankery health worker --lane training --live`
     """
-    from rankery.health import LANES, check_worker
+    from rankery.health import check_worker
 
-    check_worker(data_dir, LANES if lane is None else [lane.value], live=live)
+    check_worker(data_dir, list(Lane) if lane is None else [lane], live=live)
     say("the worker is alive" if live else "the worker is ready", err=False)

@@ -1,5 +1,7 @@
 """`rankery train`: from a file to a model, in one command."""
 
+from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +25,15 @@ from rankery.errors import UserError
 
 if TYPE_CHECKING:
     from rankery.client import Job
+    from rankery.client.schemas.requests import RepeatsRequest
+
+
+class RepeatBy(StrEnum):
+    """What the seeds of repeated trainings draw."""
+
+    BOOTSTRAP = "bootstrap"
+    SEED = "seed"
+
 
 _LOSS = "ndcg-loss2++"
 _HELD_OUT = "0.2"
@@ -59,6 +70,15 @@ def train(
             " 'monotone_constraints={\"bm25\": 1}'.",
         ),
     ] = None,
+    auto: Annotated[
+        bool | None,
+        typer.Option(
+            "--auto/--no-auto",
+            help="Choose leaves, documents in a leaf, learning rate and iterations by the size of the data,"
+            " where --set and --grid do not; LightGBM's defaults otherwise.",
+            show_default="--auto",
+        ),
+    ] = None,
     use_feature: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A feature that the model has; it has no others.")
     ] = None,
@@ -79,6 +99,18 @@ def train(
             autocompletion=of_service("datasets"),
             show_default=_HELD_OUT,
         ),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            max=100,
+            help="Cross-validate by so many folds of the queries instead; the model learns from all of them.",
+        ),
+    ] = None,
+    fold_column: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Likewise, by the folds that a column of the queries names."),
     ] = None,
     test: Annotated[
         str | None,
@@ -113,6 +145,19 @@ def train(
             " loss.gain=[0,1,3],[0,1,7].",
         ),
     ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help="Train so many times, by --seed and those after it, and show the mean and the spread.",
+        ),
+    ] = None,
+    repeat_by: Annotated[
+        RepeatBy,
+        typer.Option(
+            help="What the seeds draw: bootstrap samples of the queries, or what the settings draw anyway.",
+        ),
+    ] = RepeatBy.BOOTSTRAP,
     from_json: Annotated[
         Path | None,
         file_option(
@@ -131,17 +176,24 @@ def train(
 
     Example: `rankery train train.txt --loss ndcg-loss2++ --test test.txt --watch`
 
+    With --folds each query is measured by a model that has not seen it; then the model learns from all.
+
     Example: `rankery train train.txt --validation vali.txt --early-stopping 30 --grid num_leaves=31,63`
+
+    Example: `rankery train train.txt --test test.txt --repeats 5`
     """
     options = (
         data,
         loss,
         loss_option,
         set,
+        auto,
         use_feature,
         leave_out_feature,
         init_model,
         validation,
+        folds,
+        fold_column,
         test,
         columns,
         name,
@@ -152,16 +204,19 @@ def train(
     )
     if from_json is not None:
         if any(option is not None for option in options):
-            raise WrongUsage("--from-json holds the whole job: only --grid and --watch go with it")
+            raise WrongUsage("--from-json holds the whole job: only --grid, --repeats and --watch go with it")
         asked, sources = job_of_file(from_json), None
     elif data is not None:
-        sources = Sources(data, validation or _HELD_OUT, test, columns_of(columns))
+        cross_validation = _folds(folds, fold_column, validation)
+        held_out = None if cross_validation else validation or _HELD_OUT
+        sources = Sources(data, held_out, test, columns_of(columns))
         refuse_idle_columns(sources.columns, data, validation, test)
         asked = {
             "kind": "train",
             "model_name": name or model_name_of(data),
             "loss": {"name": loss or _LOSS, **settings(loss_option, "--loss-option")},
-            "hyperparameters": settings(set, "--set"),
+            "hyperparameters": {} if auto is False else {"auto": True},
+            "validation": cross_validation,
             "init_model": init_model,
             "features": _features(use_feature, leave_out_feature),
             "metrics": metric,
@@ -169,9 +224,12 @@ def train(
             "early_stopping": _early_stopping(early_stopping, metric, validation),
             "seed": seed,
         }
+        asked["hyperparameters"] |= settings(set, "--set")
     else:
         raise WrongUsage("give DATA, a judged file or a dataset, or --from-json")
     values = values_of_grid(grid, "--grid")
+    if values:
+        asked["tags"] = {**(asked.get("tags") or {}), "grid": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"}
     bodies = list(points(asked, values))
     check_losses(session, [body["loss"] for body in bodies])
     if not watch and session.is_embedded:
@@ -179,7 +237,19 @@ def train(
             "a service that was started for this command ends with it, and so would the training:"
             " leave --no-watch away, or start `rankery serve` first"
         )
-    _run(session, _submitted(session, bodies, sources), list(values), watch=watch)
+    again: RepeatsRequest | None = None
+    if repeats is not None:
+        again = {"count": repeats, "by": repeat_by.value}
+    jobs = _submitted(session, bodies, sources, again)
+    _run(session, jobs, list(values), watch=watch, repeated=again is not None)
+
+
+def _folds(folds: int | None, column: str | None, validation: str | None) -> dict[str, Any] | None:
+    given = {"folds": folds, "fold_column": column}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if len(chosen) + (validation is not None) > 1:
+        raise WrongUsage("--validation, --folds and --fold-column exclude each other")
+    return chosen or None
 
 
 def _features(use: list[str] | None, leave_out: list[str] | None) -> dict[str, list[str]] | None:
@@ -190,25 +260,31 @@ def _features(use: list[str] | None, leave_out: list[str] | None) -> dict[str, l
 
 
 def _submitted(
-    session: ServiceConnection, bodies: list[dict[str, Any]], sources: Sources | None
+    session: ServiceConnection,
+    bodies: list[dict[str, Any]],
+    sources: Sources | None,
+    repeats: "RepeatsRequest | None",
 ) -> "list[Job]":
     fields = {} if sources is None else sources.fields(session)
     asked = [{name: value for name, value in (body | fields).items() if value is not None} for body in bodies]
     client = session.client
-    jobs = [client.submit(asked[0])] if len(asked) == 1 else client.submit_all(asked)
+    is_one = len(asked) == 1 and repeats is None
+    jobs = [client.submit(asked[0])] if is_one else client.submit_all(asked, repeats=repeats)
     for job in jobs:
         say(f"submitted {job.id}, {job.spec['loss']['name']} for {job.title}")
     return list(jobs)
 
 
-def _run(session: ServiceConnection, jobs: "list[Job]", varied: list[str], *, watch: bool) -> None:
+def _run(
+    session: ServiceConnection, jobs: "list[Job]", varied: list[str], *, watch: bool, repeated: bool
+) -> None:
     if not watch:
         show_submitted(session, jobs)
     elif len(jobs) == 1:
         show_training(session, session.wait(jobs[0]))
     else:
         session.wait_all(jobs)
-        show_grid(session, jobs, varied)
+        show_grid(session, jobs, varied, repeated=repeated)
 
 
 def _early_stopping(

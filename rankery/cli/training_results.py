@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rankery.client import Dataset, Evaluation, Job, Model
 
 _GONE = 404
+_DATA = ("train", "validation", "test")
 
 
 @dataclass(frozen=True)
@@ -79,23 +81,31 @@ def show_training(session: ServiceConnection, job: "Job") -> None:
     session.show(document, *_pictures(session, trained, examined))
 
 
-def show_grid(session: ServiceConnection, jobs: "Sequence[Job]", varied: Sequence[str]) -> None:
+def show_grid(
+    session: ServiceConnection, jobs: "Sequence[Job]", varied: Sequence[str], *, repeated: bool = False
+) -> None:
     """Print the models of a grid side by side and name the best; the exit code is 1 where a training failed.
+
+    Of repeated trainings, means and spreads are printed, and none is named: the best of them is a lucky one.
 
     Args:
         session: Of the service.
         jobs: The trainings, which have ended.
         varied: What the grid goes through.
+        repeated: Whether each point of the grid was trained several times.
     """
     trained = [Trained(job, job.model() if job.status == "succeeded" else None) for job in jobs]
     for one in trained:
         if one.model is None:
             say(ending(one.job))
     metric = _deciding_metric(jobs)
-    winner = _best(session, trained, metric)
+    winner = None if repeated else _best(session, trained, metric)
     examined = _datasets(session, jobs)
-    pictures = [*_findings(examined, jobs), _side_by_side(trained, varied)]
-    if winner is None:
+    shown = [*varied, "seed"] if repeated and "seed" not in varied else varied
+    pictures = [*_findings(examined, jobs), _side_by_side(trained, shown)]
+    if repeated:
+        pictures.append(_spread(trained, varied))
+    elif winner is None:
         pictures.append("Without validation data no model is the best; a test value is no way to choose one.")
     else:
         chosen = ", ".join(f"{name}={winner.settings().get(name)}" for name in varied)
@@ -129,6 +139,8 @@ def _pictures(
     )
     trees = "" if model is None else plain(model.best_iteration)
     yield f"[bold]{plain(trained.reference)}[/bold]: {trees} trees{seconds}"
+    if (job.result or {}).get("cross_validation"):
+        yield _folds((job.result or {})["cross_validation"])
     yield from [_latest(job)] if trained.evaluation is None else evaluation_tables(trained.evaluation)
     yield from _next(session, trained, examined)
 
@@ -198,13 +210,43 @@ def _findings(datasets: "Sequence[Dataset]", jobs: "Sequence[Job]") -> Iterator[
 
 def _latest(job: "Job") -> RenderableType:
     """Show the values of the best iteration, a column for each data."""
-    metrics: Mapping[str, Mapping[str, float | None]] = job.metrics or {}
+    metrics: Mapping[str, Mapping[str, float | None]] = {
+        data: values for data, values in (job.metrics or {}).items() if data in _DATA
+    }
     shown = table("metric", *metrics, right=list(metrics))
     for metric in dict.fromkeys(name for values in metrics.values() for name in values):
         shown.add_row(
             metric, *(number(values[metric]) if metric in values else "" for values in metrics.values())
         )
     return titled("mean over queries, at the best iteration", shown)
+
+
+def _folds(found: Mapping[str, Any]) -> RenderableType:
+    """Show the folds of a cross-validation, with the means over all queries and over the folds."""
+    folds, pooled, over_folds = (
+        found["cross_validation"]["folds"],
+        found["metrics"],
+        found["cross_validation"]["over_folds"],
+    )
+    right = ("queries", "trees", *pooled)
+    shown = table("fold", *right, right=right)
+    for fold in folds:
+        values = (number(fold["metrics"][name]) for name in pooled)
+        shown.add_row(plain(fold["fold"]), f"{fold['queries']:,}", plain(fold["best_iteration"]), *values)
+    trees = plain(found["cross_validation"]["best_iteration"])
+    shown.add_row(
+        "all queries", f"{found['queries']:,}", trees, *map(_interval, pooled.values()), style="bold"
+    )
+    shown.add_row("mean over folds", "", "", *(_interval(over_folds.get(name)) for name in pooled))
+    return titled("cross-validation: each query by a model that has not seen it; 95% intervals", shown)
+
+
+def _interval(summary: Mapping[str, float | None] | None) -> str:
+    if summary is None or summary["mean"] is None:
+        return "–"
+    if summary["lower"] is None:
+        return number(summary["mean"])
+    return f"{number(summary['mean'])} ({number(summary['lower'])} to {number(summary['upper'])})"
 
 
 def _side_by_side(trained: Sequence[Trained], varied: Sequence[str]) -> RenderableType:
@@ -223,6 +265,24 @@ def _side_by_side(trained: Sequence[Trained], varied: Sequence[str]) -> Renderab
         values = (number(one.values(data).get(metric)) for data, metric in judged)
         shown.add_row(plain(one.reference), *settings, plain(one.model.best_iteration), *values)
     return shown
+
+
+def _spread(trained: Sequence[Trained], varied: Sequence[str]) -> RenderableType:
+    """Show the mean, the standard deviation and the range of each metric over the repeats of each setting."""
+    groups: dict[tuple[str, ...], list[Trained]] = {}
+    for one in trained:
+        if one.model is not None:
+            groups.setdefault(tuple(plain(one.settings().get(name, "")) for name in varied), []).append(one)
+    columns = ("trainings", "mean", "standard deviation", "least", "most")
+    shown = table(*varied, "data", "metric", *columns, right=columns)
+    for settings, repeats in groups.items():
+        for data in ("validation", "test"):
+            for metric in dict.fromkeys(name for one in repeats for name in one.values(data)):
+                known = [value for one in repeats if (value := one.values(data).get(metric)) is not None]
+                if len(known) > 1:
+                    found = (fmean(known), stdev(known), min(known), max(known))
+                    shown.add_row(*settings, data, plain(metric), str(len(known)), *map(number, found))
+    return titled("over repeated trainings; smaller differences than these are chance", shown)
 
 
 def _deciding_metric(jobs: "Sequence[Job]") -> str:

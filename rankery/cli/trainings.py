@@ -102,7 +102,7 @@ def model_name_of(data: str) -> str:
 
 
 def points(spec: Mapping[str, Any], grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    """Return a job for each point of a grid.
+    """Return a job for each point of a grid, with its values as tags of the model.
 
     Args:
         spec: The job.
@@ -124,6 +124,12 @@ def points(spec: Mapping[str, Any], grid: Mapping[str, list[Any]]) -> Iterator[d
                 job["seed"] = value
             else:
                 job["hyperparameters"] = {**job.get("hyperparameters", {}), name: value}
+        if grid:
+            varied = {
+                name: value if isinstance(value, str) else json.dumps(value)
+                for name, value in zip(grid, values, strict=True)
+            }
+            job["tags"] = {**(job.get("tags") or {}), **varied}
         yield job
 
 

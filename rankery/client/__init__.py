@@ -5,10 +5,12 @@ from rankery.client.asynchronous.client import AsyncClient
 from rankery.client.asynchronous.comparison import AsyncComparison
 from rankery.client.asynchronous.dataset import AsyncDataset
 from rankery.client.asynchronous.evaluation import AsyncEvaluation
+from rankery.client.asynchronous.experiment import AsyncExperiment
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.model import AsyncModel
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.ranking import AsyncRanking
+from rankery.client.asynchronous.study import AsyncStudy
 from rankery.client.listing import Listing
 from rankery.client.schemas.requests import (
     Contract,
@@ -23,10 +25,12 @@ from rankery.client.synchronous.client import Client
 from rankery.client.synchronous.comparison import Comparison
 from rankery.client.synchronous.dataset import Dataset
 from rankery.client.synchronous.evaluation import Evaluation
+from rankery.client.synchronous.experiment import Experiment
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.model import Model
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.ranking import Ranking
+from rankery.client.synchronous.study import Study
 from rankery.client.views.history import History
 from rankery.client.views.importance import Importance
 from rankery.client.views.inspection import Inspection
@@ -38,10 +42,12 @@ __all__ = [
     "AsyncComparison",
     "AsyncDataset",
     "AsyncEvaluation",
+    "AsyncExperiment",
     "AsyncJob",
     "AsyncModel",
     "AsyncPages",
     "AsyncRanking",
+    "AsyncStudy",
     "CandidateColumns",
     "Client",
     "Columns",
@@ -49,6 +55,7 @@ __all__ = [
     "Contract",
     "Dataset",
     "Evaluation",
+    "Experiment",
     "ExportOptions",
     "GateRequest",
     "History",
@@ -65,5 +72,6 @@ __all__ = [
     "Query",
     "RankedQueries",
     "Ranking",
+    "Study",
     "Validation",
 ]

@@ -5,6 +5,7 @@ from typing import Any, TypedDict
 
 from rankery.client.references import HasId, id_of
 from rankery.client.schemas.requests import EarlyStoppingRequest, HoldOut, Loss, Validation
+from rankery.errors import InvalidArgument
 
 
 class Columns(TypedDict, total=False):
@@ -15,6 +16,9 @@ class Columns(TypedDict, total=False):
     document: str
     query_weight: str
     document_weight: str
+    query_text: str
+    document_title: str
+    document_url: str
     query_columns: Sequence[str]
     features: Sequence[str]
     categorical_features: Sequence[str]
@@ -70,12 +74,59 @@ def spelled_hold_out(held: "str | HasId | float | Validation | HoldOut | None") 
     return {"dataset_id": id_of(held)}
 
 
+def spelled_validation(
+    validation: "str | HasId | float | Validation | None", folds: "int | str | None"
+) -> dict[str, Any] | None:
+    """Return what picks the best iteration: folds by their number or their column, or what is held out.
+
+    Raises:
+        InvalidArgument: Both are given.
+    """
+    if folds is None:
+        return spelled_hold_out(validation)
+    if validation is not None:
+        raise InvalidArgument("folds and validation exclude each other: each fold is held out once")
+    return {"fold_column": folds} if isinstance(folds, str) else {"folds": folds}
+
+
 def spelled_test(test: "str | HasId | float | HoldOut | None") -> dict[str, Any]:
     """Return the fields of a training that say what it is tested on."""
     held = spelled_hold_out(test)
     if held is None:
         return {}
     return {"test_dataset_id": held["dataset_id"]} if "dataset_id" in held else {"test": held}
+
+
+def spelled_space(space: "Mapping[str, Any]") -> dict[str, Any]:
+    """Return a search space with pointers and parameters spelled out.
+
+    Args:
+        space: By pointer, or by the name of a hyperparameter: `(low, high)`, `(low, high, "log")`, a list of
+            choices, or a parameter as the API has it.
+
+    Raises:
+        InvalidArgument: A parameter is none of these.
+
+    Example:
+        >>> spelled_space({"num_leaves": (4, 64, "log")})
+        {'/hyperparameters/num_leaves': {'type': 'int', 'low': 4, 'high': 64, 'log': True}}
+    """
+    return {
+        name if name.startswith("/") else f"/hyperparameters/{name}": _spelled_parameter(name, parameter)
+        for name, parameter in space.items()
+    }
+
+
+def _spelled_parameter(name: str, parameter: Any) -> dict[str, Any]:
+    if isinstance(parameter, Mapping):
+        return dict(parameter)
+    if isinstance(parameter, list):
+        return {"type": "choice", "choices": parameter}
+    match parameter:
+        case (int() | float() as low, int() | float() as high, *rest) if rest in ([], ["log"]):
+            kind = "int" if isinstance(low, int) and isinstance(high, int) else "float"
+            return {"type": kind, "low": low, "high": high, "log": bool(rest)}
+    raise InvalidArgument(f'{name}: must be (low, high), (low, high, "log"), a list of choices, or an object')
 
 
 def spelled_early_stopping(

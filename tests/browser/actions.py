@@ -9,18 +9,18 @@ from tests.browser.visit import Visit
 
 def make_dataset(visit: Visit, name: str, queries: int, seed: int = 0) -> None:
     """Fill in the form for synthetic data and wait until the dataset is ready."""
-    page = visit.open("/datasets")
+    page = visit.open("/datasets#add")
     form = page.locator("#synthetic")
     form.get_by_role("textbox", name="Name").fill(name)
     form.get_by_label("Queries").fill(str(queries))
     form.get_by_label("Seed", exact=True).fill(str(seed))
     form.get_by_role("button", name="Make dataset").click()
-    expect(dataset_card(page, name)).to_have_attribute("data-status", "ready")
+    expect(dataset_row(page, name)).to_have_attribute("data-status", "ready")
 
 
 def upload(visit: Visit, **files: tuple[str, str | bytes]) -> Page:
     """Choose files, name and content by the part of the upload, and send them; their dataset's page opens."""
-    page = visit.open("/datasets")
+    page = visit.open("/datasets#add")
     choose_files(page, **files)
     return send_upload(page)
 
@@ -28,6 +28,8 @@ def upload(visit: Visit, **files: tuple[str, str | bytes]) -> Page:
 def choose_files(page: Page, **files: tuple[str, str | bytes]) -> None:
     """Choose files in the upload form without sending them."""
     form = page.locator("#upload")
+    if not form.is_visible():
+        page.get_by_role("link", name="Add a dataset").first.click()
     if "file" not in files:
         form.get_by_label("train, validation and test").check()
     for part, (name, content) in files.items():
@@ -52,9 +54,9 @@ def wait_until_read(page: Page, status: str = "ready") -> str:
     return page.url.rsplit("/", 1)[1]
 
 
-def dataset_card(page: Page, name: str) -> Locator:
+def dataset_row(page: Page, name: str) -> Locator:
     """Find the dataset in the list."""
-    return page.locator("article.dataset").filter(has=page.get_by_role("link", name=name, exact=True))
+    return page.locator("[data-dataset]").filter(has=page.get_by_role("link", name=name, exact=True))
 
 
 def fill_training(

@@ -1,7 +1,6 @@
 """A real Chromium on a real service: API, worker and Redis under a folder of their own."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -24,19 +23,6 @@ CHROMIUM_FLAGS = [
 ]
 
 
-@pytest.fixture(scope="session")
-def chromium_path() -> str:
-    """Find Chromium; without it these tests skip, or fail where RANKERY_TEST_REQUIRE_ALL is set."""
-    wanted = os.environ.get("RANKERY_CHROMIUM", "/usr/bin/chromium")
-    found = shutil.which(wanted)
-    if found is None:
-        reason = f"no Chromium at {wanted}; install it or set RANKERY_CHROMIUM"
-        if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found
-
-
 # Package scope: playwright's event loop must not be running while other packages' tests start theirs.
 @pytest.fixture(scope="package")
 def browser(chromium_path: str) -> Iterator[Browser]:
@@ -54,16 +40,23 @@ def service_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def service_url(chromium_path: str, service_folder: Path) -> Iterator[str]:
+def data_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder below which the service reads judged files in place."""
+    return tmp_path_factory.mktemp("corpora")
+
+
+@pytest.fixture(scope="package")
+def service_url(chromium_path: str, service_folder: Path, data_root: Path) -> Iterator[str]:
     """Start the service once for all browser tests."""
-    with EmbeddedStack(service_folder, host="127.0.0.1", port=0) as stack:
+    environment = {"RANKERY_DATA_ROOTS": str(data_root)}
+    with EmbeddedStack(service_folder, host="127.0.0.1", port=0, environment=environment) as stack:
         yield stack.url
 
 
 @pytest.fixture(scope="session")
 def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Name the folder for pictures: RANKERY_SCREENSHOTS, else a temporary one."""
-    wanted = os.environ.get("RANKERY_SCREENSHOTS")
+    """Name the folder for pictures: RANKERY_TEST_SCREENSHOTS, else a temporary one."""
+    wanted = os.environ.get("RANKERY_TEST_SCREENSHOTS")
     folder = Path(wanted) if wanted else tmp_path_factory.mktemp("screenshots")
     folder.mkdir(parents=True, exist_ok=True)
     return folder

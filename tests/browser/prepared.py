@@ -116,6 +116,50 @@ class Prepared:
             self.ids[key] = result["inspection_id"]
         return self.ids[key]
 
+    def experiment(self) -> str:
+        """Have two tables of a paper trained on small data and return the experiment's id."""
+        if "experiment" not in self.ids:
+            parts = {
+                "train": self.dataset("learnt from.csv", 1),
+                "validation": self.dataset("held out.csv", 3),
+            }
+            created = self._post(
+                "/v1/experiments",
+                data={
+                    "paper": "lambdaloss-2018",
+                    "tables": ["table-5", "figure-5"],
+                    "dataset_ids": {**parts, "test": self.test_data()},
+                },
+            )
+            self._wait_for_experiment(created["id"])
+            self.ids["experiment"] = created["id"]
+        return self.ids["experiment"]
+
+    def _wait_for_experiment(self, experiment_id: str) -> None:
+        until = time.monotonic() + PATIENCE_MILLISECONDS / 1000
+        while time.monotonic() < until:
+            experiment = self.get(f"/v1/experiments/{experiment_id}")
+            if experiment["status"] not in {"preparing", "running", "reporting"}:
+                assert experiment["status"] == "succeeded", experiment["problem"]
+                return
+            time.sleep(0.2)
+        raise AssertionError(f"{experiment_id} does not end")
+
+    def study(self, name: str, trials: int) -> str:
+        """Return a new study that is under way."""
+        body = {
+            "name": name,
+            "model_name": name,
+            "dataset_id": self.dataset("learnt from.csv", 1),
+            "test": {"fraction": 0.2},
+            "base": {"loss": {"name": "lambdarank"}, "hyperparameters": {"num_iterations": 3}},
+            "search_space": {"/hyperparameters/num_leaves": {"type": "int", "low": 2, "high": 12}},
+            "objective": {"metric": "ndcg@10", "validation": {"folds": 2}},
+            "budget": {"trials": trials},
+            "parallel_trials": 1,
+        }
+        return str(self._post("/v1/studies", data=body)["id"])
+
     def job(self, **request: Any) -> Json:
         """Submit a job and return what it made."""
         return self.result_of(self._post("/v1/jobs", data=request)["id"])

@@ -1,6 +1,6 @@
 """The pages in light and dark, on a desk and on a phone, by pointer and by keyboard.
 
-With RANKERY_SCREENSHOTS, a folder for pictures, each colour scheme is looked at in both widths, else in one.
+With RANKERY_TEST_SCREENSHOTS, a folder for pictures, each colour scheme is shown in both widths, else in one.
 """
 
 import os
@@ -20,32 +20,42 @@ PAGES = {
     "overview": "/",
     "jobs": "/jobs",
     "datasets": "/datasets",
+    "dataset-add": "/datasets#add",
     "train": "/train",
     "models": "/models",
     "evaluations": "/evaluations",
     "rankings": "/rankings",
-    "comparisons": "/comparisons?system=compared:1&system=compared:2",
+    "studies": "/studies",
+    "new-study": "/studies/new",
+    "experiments": "/experiments",
+    "run-experiment": "/experiments#run",
+    "evaluate": "/evaluations#evaluate",
+    "comparisons": "/comparisons",
+    "compare-form": "/comparisons?system=compared:1&system=compared:2#compare",
 }
 # What stands on a page only after the page itself: it is waited for.
 PARTS_TO_SEE = {
-    "jobs": [".plot .main-svg"],
     "job": [".plot .main-svg"],
     "compare": [".plot .main-svg"],
     "dataset-features": ["tbody tr:visible"],
     "dataset-queries": ["tbody tr:visible"],
     "dataset-query": ["tbody tr:visible"],
     "model": ["#dependence .plot .main-svg", ".tree .leaf"],
+    "run-experiment": ["#run-form:not([aria-busy])"],
+    "new-study": ["#new-study:not([aria-busy])"],
+    "experiment": [".plot .main-svg"],
     "comparison": [".two-rankings"],
     "comparison-of-three": [".two-rankings"],
-    "comparisons": ["#compare-form:not([aria-busy])"],
+    "evaluate": ["#evaluate-form:not([aria-busy])"],
+    "compare-form": ["#compare-form:not([aria-busy])"],
     "model-exports": ["#exports form"],
     "model-try": ["#try .candidates tbody tr"],
     "ranking": [".ranked tbody tr"],
 }
 DARK_LUMINANCE = 0.2
-DESK, PHONE = 1280, 390
+DESK, PHONE = 1440, 390
 LOOKS: dict[str, tuple[int, ...]] = {"light": (DESK,), "dark": (PHONE,)}
-if os.environ.get("RANKERY_SCREENSHOTS"):
+if os.environ.get("RANKERY_TEST_SCREENSHOTS"):
     LOOKS = dict.fromkeys(LOOKS, (DESK, PHONE))
 
 
@@ -101,11 +111,13 @@ def result_pages(prepared: Prepared) -> dict[str, str]:
         diagnostics={"loss": {"name": "lambdarank"}, "cutoff": 5},
     )
     of_two = prepared.comparison("of two", systems=systems, metrics=metrics)
+    experiment = prepared.experiment()
     three = [{"ranking_id": prepared.run()}, *systems]
     prepared.inspection(prepared.model(2))
     of_three = prepared.comparison("of three", systems=three, metrics=metrics)
     return {
         "evaluation": f"/evaluations/{evaluation}",
+        "experiment": f"/experiments/{experiment}",
         "comparison": f"/comparisons/{of_two}#query=q5",
         "model": "/models/compared:2#by=permutation&tree=2",
         "model-about": "/models/compared:2",
@@ -156,17 +168,19 @@ def _luminance(visit: Visit) -> float:
     return (red + green + blue) / (3 * 255)
 
 
-def test_a_card_opens_by_keyboard(visit: Visit, job_page: str) -> None:
-    """A focused job opens with Enter and shows its curve."""
+def test_a_row_opens_by_keyboard(visit: Visit, job_page: str) -> None:
+    """The button of a job opens its row with Enter, which shows its curve, and closes it again."""
     job_id = job_page.rsplit("/", 1)[1]
     page = visit.open("/jobs")
-    card = page.locator(f'details[data-job="{job_id}"]')
-    expect(card, "the newest training is open at first").to_have_attribute("open", "")
-    card.locator("summary").focus()
+    row = page.locator(f'[data-job="{job_id}"]')
+    button = row.get_by_role("button", name="Details of looks")
+    button.focus()
     page.keyboard.press("Enter")
-    expect(card).not_to_have_attribute("open", "")
+    expect(button).to_have_attribute("aria-expanded", "true")
+    expect(row.locator(".plot .main-svg").first).to_be_visible()
     page.keyboard.press("Enter")
-    expect(card.locator(".plot .main-svg").first).to_be_visible()
+    expect(button).to_have_attribute("aria-expanded", "false")
+    expect(row.locator(".plot")).to_be_hidden()
 
 
 def test_the_first_tab_stop_skips_to_the_content(visit: Visit) -> None:

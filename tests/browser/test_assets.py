@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -31,6 +32,11 @@ PAGES = [
     "/comparisons/cmp_1",
     "/rankings",
     "/rankings/rnk_1",
+    "/studies",
+    "/studies/new",
+    "/studies/std_1",
+    "/experiments",
+    "/experiments/exp_1",
 ]
 
 
@@ -108,19 +114,46 @@ def test_the_pages_have_every_style_sheet(client: Pages) -> None:
     assert plain.text == answer.text
 
 
+def test_no_two_style_rules_have_the_same_declarations() -> None:
+    """Selectors that share two or more declarations share a rule, in each media query."""
+    selectors: dict[tuple[tuple[str, ...], frozenset[str]], list[str]] = {}
+    for sheet in (FOLDER / "static/styles").glob("*.css"):
+        for queries, selector, declarations in _style_rules(sheet.read_text()):
+            selectors.setdefault((queries, declarations), []).append(f"{sheet.name}: {selector}")
+    assert len(selectors) > 300
+    repeated = {names for names in selectors if len(names[1]) > 1 and len(selectors[names]) > 1}
+    assert [selectors[names] for names in repeated] == []
+
+
+def _style_rules(sheet: str) -> Iterator[tuple[tuple[str, ...], str, frozenset[str]]]:
+    """Yield the enclosing at-rules, the selector and the declarations of every rule of a formatted sheet."""
+    opened: list[str] = []
+    declarations: list[str] = []
+    for line in map(str.strip, sheet.splitlines()):
+        if line.endswith("{"):
+            opened.append(line.removesuffix("{"))
+        elif line == "}":
+            selector = opened.pop()
+            if declarations:
+                yield tuple(opened), selector, frozenset(declarations)
+            declarations = []
+        elif line.endswith(";"):
+            declarations.append(line)
+
+
 def test_pages_name_files_of_their_version(client: Pages) -> None:
     """What a page loads may be kept for good, as its address changes with any of the files."""
     named = re.findall(r'(?:src|href)="(/static/[^"]+)"', client.get("/models").text)
     assert {name.split("/")[2] for name in named} == {own_files.files_url().split("/")[2]}
     for name in named:
         assert "immutable" in client.get(name).headers["cache-control"]
-    assert client.get(f"/static/{'0' * 16}/parts/page/api.js").status_code == 404
+    assert client.get(f"/static/{'0' * 16}/page/api.js").status_code == 404
 
 
-@pytest.mark.parametrize("page", sorted(path.stem for path in (FOLDER / "static/pages").glob("*.js")))
+@pytest.mark.parametrize("page", sorted(path.stem for path in (FOLDER / "static/views").glob("*.js")))
 def test_pages_name_every_script_beforehand(page: str) -> None:
     """A browser need not read a script to learn of the next: all that are imported are named in the frame."""
-    found, waiting = set(), [FOLDER / f"static/pages/{page}.js"]
+    found, waiting = set(), [FOLDER / "static/page/header.js", FOLDER / f"static/views/{page}.js"]
     while waiting:
         script = waiting.pop()
         for target in re.findall(r'from "(\.[^"]+)"', script.read_text()):
@@ -133,9 +166,9 @@ def test_pages_name_every_script_beforehand(page: str) -> None:
 
 def test_plain_names_are_asked_for_again(client: Pages) -> None:
     """Under its plain name a script is revalidated each time, so that an upgrade never mixes versions."""
-    first = client.get("/static/parts/page/api.js")
+    first = client.get("/static/page/api.js")
     assert first.headers["cache-control"] == "no-cache"
-    again = client.get("/static/parts/page/api.js", headers={"if-none-match": first.headers["etag"]})
+    again = client.get("/static/page/api.js", headers={"if-none-match": first.headers["etag"]})
     assert again.status_code == 304
 
 

@@ -20,34 +20,38 @@ def test_ticked_models_are_compared(visit: Visit, prepared: Prepared) -> None:
     dataset_id = prepared.test_data()
     prepared.model(2)
     page = visit.open("/models")
-    compare = page.locator("#compare")
-    expect(compare).to_have_attribute("aria-disabled", "true")
-    row = page.locator('.model[data-name="compared"]')
-    row.locator("summary").click()
-    row.locator(".versions").get_by_label("Compare compared:2").check()
-    row.locator(".versions").get_by_label("Compare compared:1").check()
+    page.get_by_label("Select compared:2").check()
+    expect(page.get_by_role("link", name=re.compile("^Compare "))).to_have_count(0)
+    page.get_by_label("Select compared:1").check()
     visit.photograph("models-ticked")
     page.get_by_role("link", name="Compare 2 models").click()
 
     form = page.locator("#compare-form:not([aria-busy])")
     expect(form.locator(".chosen .name"), "the older first").to_have_text(["compared:1", "compared:2"])
     form.get_by_label("On the queries of").select_option(dataset_id)
-    form.get_by_label("Metrics").fill("map, mrr")
+    form.get_by_label("Metrics").fill("map, mrr, ndcg@1, ndcg@5")
     form.get_by_label("Conventions").select_option("letor")
     expect(page.locator("#contract-words")).to_contain_text("none at ranks 1 and 2")
+    form.get_by_text("More", exact=True).click()
+    form.get_by_label("Pairs to test").select_option("each against the first chosen")
+    form.get_by_label("Correction of p-values").select_option("none")
     visit.photograph("compare-form")
     form.get_by_role("button", name="Compare", exact=True).click()
 
     page.wait_for_url(re.compile(r"/comparisons/cmp_"))
+    expect(page.get_by_text("at 0.05 without correction for the number of tests")).to_be_visible()
     comparison = prepared.get(f"/v1/comparisons/{page.url.split('/')[-1].split('#')[0]}")
-    assert comparison["metrics"] == ["map", "mrr"]
+    assert comparison["metrics"] == ["map", "mrr", "ndcg@1", "ndcg@5"]
     assert comparison["contract"]["preset"] == "letor"
+    assert (comparison["reference"], comparison["correction"], comparison["pool_folds"]) == (0, "none", False)
     assert [system["name"] for system in comparison["systems"]] == ["compared:1", "compared:2"]
+    curves = page.get_by_role("img", name=re.compile("^ndcg against the cutoff: compared:1 .*; compared:2 "))
+    expect(curves).to_have_attribute("data-cutoffs", "2")
+    expect(curves).to_have_attribute("data-lines", "2")
 
     page = visit.open("/comparisons")
-    newest = page.locator(".comparison-card").first
-    expect(newest.get_by_role("heading")).to_have_text(comparison["sentence"])
-    newest.get_by_role("link").click()
+    newest = page.locator("[data-comparison]").first
+    newest.get_by_role("link", name=comparison["sentence"]).click()
     expect(page.locator(".sentence").first).to_have_text(comparison["sentence"])
 
 
@@ -55,9 +59,8 @@ def test_an_uploaded_run_is_compared(visit: Visit, prepared: Prepared) -> None:
     """A run from elsewhere is uploaded, it leads to the form, and there it is chosen already."""
     dataset_id = prepared.test_data()
     reference = prepared.model(1)
-    page = visit.open("/comparisons")
-    run = page.locator("#run")
-    page.locator("#compare-form:not([aria-busy])").wait_for()
+    page = visit.open("/comparisons#run")
+    run = page.locator("#run-form")
     run.get_by_label("Ranks the queries of").select_option(dataset_id)
     content = run_text(judged_table(2)).encode()
     run.locator('input[type="file"]').set_input_files(
@@ -88,7 +91,7 @@ def test_too_few_systems_are_refused_at_their_field(visit: Visit, prepared: Prep
     """What the server refuses of the systems and the metrics is said where they are chosen."""
     visit.refusals_expected = True
     reference = prepared.model(1)
-    page = visit.open(f"/comparisons?system={reference}")
+    page = visit.open(f"/comparisons?system={reference}#compare")
     form = page.locator("#compare-form:not([aria-busy])")
     expect(form.locator(".chosen .name")).to_have_text([reference])
     form.get_by_label("Metrics").fill("fame")
@@ -108,7 +111,7 @@ def test_labels_that_no_metric_can_use_are_replaced(visit: Visit, prepared: Prep
     content = table_text().encode()
     dataset_id = prepared.upload("unusable.csv", content)
     runs = [prepared.upload_run(name, dataset_id, "q1 Q0 d0 1 1.0 x\n") for name in ("one", "other")]
-    page = visit.open(f"/comparisons?system={runs[0]}&system={runs[1]}&dataset={dataset_id}")
+    page = visit.open(f"/comparisons?system={runs[0]}&system={runs[1]}&dataset={dataset_id}#compare")
     form = page.locator("#compare-form:not([aria-busy])")
     form.get_by_label("Label -1").fill("1")
     form.get_by_label("Metrics").fill("mrr")
@@ -120,8 +123,8 @@ def test_labels_that_no_metric_can_use_are_replaced(visit: Visit, prepared: Prep
 
 
 def test_a_training_keeps_to_a_contract_and_is_diagnosed(visit: Visit, prepared: Prepared) -> None:
-    """Conventions and diagnostics chosen in the form reach the job, and what was found is drawn."""
-    prepared.dataset("learnt from.csv", 1)
+    """Conventions and diagnostics of the form reach the job, and what was found is drawn, overlaid, too."""
+    prepared.model(1)
     page = fill_training(visit, dataset="learnt from.csv", model="diagnosed", iterations=20)
     page.get_by_label("Conventions").select_option("lightgbm")
     page.locator("summary").filter(has_text="Diagnostics").click()
@@ -146,3 +149,31 @@ def test_a_training_keeps_to_a_contract_and_is_diagnosed(visit: Visit, prepared:
     expect(page.locator(".curve").first.get_by_role("button", name="loss")).to_be_visible()
     assert page.locator(".curve").first.get_by_role("button", name="incoherent").count() == 0
     expect(page.locator("section.panel", has_text="Specification")).to_contain_text("lightgbm")
+
+    (other,) = page.request.get(f"{visit.url}/v1/jobs?prefix=compared&kind=train&limit=1").json()["items"]
+    page = visit.open(f"/jobs/compare?job={job_id}&job={other['id']}")
+    overlay = page.get_by_role("region", name="Diagnostics")
+    expect(overlay.locator(".plot")).to_have_attribute("data-lines", "1")
+    expect(overlay).to_contain_text("1 of the trainings did not record it")
+    times = page.get_by_role("region", name="Time of an iteration")
+    times.get_by_role("button", name="tree").click()
+    expect(times.locator(".plot")).to_have_attribute("data-lines", "2")
+    expect(times.get_by_role("img", name=re.compile("^tree of 2 trainings.* ms"))).to_be_visible()
+    visit.photograph("overlays")
+
+
+def test_sizes_are_chosen_and_repeats_have_a_spread(visit: Visit, prepared: Prepared) -> None:
+    """The form asks for automatic sizes first; repeats become trainings whose spread is shown."""
+    prepared.model(1)
+    page = fill_training(visit, dataset="learnt from.csv", model="repeated", iterations=4)
+    sizes = page.get_by_role("group", name="Sizes")
+    expect(sizes.get_by_label("chosen for this dataset")).to_be_checked()
+    expect(page.get_by_label("Leaves per tree", exact=True)).to_have_attribute("placeholder", "chosen")
+    page.get_by_label("Repeats").fill("2")
+    page.get_by_role("button", name="Start training").click()
+    panel = page.locator("section", has=page.get_by_role("heading", name="Repeats"))
+    expect(panel.get_by_role("row").nth(1)).to_contain_text("repeated")
+    expect(panel.get_by_role("row").nth(1).get_by_role("cell").nth(1)).to_have_text("2")
+    jobs = page.request.get(f"{visit.url}/v1/jobs?prefix=repeated&kind=train").json()["items"]
+    assert sorted((job["spec"]["seed"], job["spec"]["bootstrap"]) for job in jobs) == [(42, True), (43, True)]
+    assert set(jobs[0]["spec"]["automatic"]["chosen"]) == {"num_leaves", "min_data_in_leaf", "learning_rate"}

@@ -216,7 +216,7 @@ def test_what_there_is_not_is_told(visit: Visit, letor: str) -> None:
     page = visit.open("/datasets/ds_00000000000000000000")
     expect(page.get_by_role("heading", name="There is no such dataset")).to_be_visible()
     page.get_by_role("link", name="All datasets").click()
-    expect(page.locator("#upload")).to_be_visible()
+    expect(page.get_by_role("link", name="Add a dataset")).to_be_visible()
     page = visit.open(f"/datasets/{letor}/queries/61")
     expect(page.get_by_role("heading", name="There is no such query")).to_be_visible()
     page.get_by_role("link", name="All queries of the dataset").click()

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from core.losses import LOSSES
 from core.parameters import parameters_of
-from tests.browser.actions import dataset_card, fill_training, make_dataset
+from tests.browser.actions import dataset_row, fill_training, make_dataset
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
@@ -83,17 +83,5 @@ def test_markup_in_names_is_text(visit: Visit) -> None:
     """A name that looks like markup is shown letter by letter and never becomes an element."""
     name = "<img src=x onerror=alert(1)>"
     make_dataset(visit, name, queries=5)
-    expect(dataset_card(visit.page, name)).to_be_visible()
+    expect(dataset_row(visit.page, name)).to_be_visible()
     assert visit.page.locator("main img").count() == 0
-
-
-def test_a_dataset_is_deleted_after_asking(visit: Visit) -> None:
-    """Deleting asks first; keeping changes nothing, confirming removes the card."""
-    make_dataset(visit, "short-lived", queries=5)
-    card = dataset_card(visit.page, "short-lived")
-    card.get_by_role("button", name="Delete").click()
-    visit.page.get_by_role("button", name="Keep it").click()
-    expect(card).to_be_visible()
-    card.get_by_role("button", name="Delete").click()
-    visit.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    expect(card).to_have_count(0)

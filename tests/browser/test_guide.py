@@ -1,6 +1,7 @@
 """The guide in a browser, under the service's content security policy."""
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -10,8 +11,13 @@ from tests.browser.visit import Visit
 # A page of each kind: cards, tabs of code, formulas with pictures, tables, and what is made from the code.
 PAGES = (
     "",
+    "why/",
     "quick-start/",
+    "tutorial/",
+    "glossary/",
     "concepts/losses/",
+    "concepts/metrics/",
+    "how-to/judgments/",
     "how-to/troubleshooting/",
     "reference/http/jobs/",
     "reference/client/",
@@ -34,6 +40,40 @@ def test_the_guide_is_for_everybody(visit: Visit, look: tuple[str, int]) -> None
         visit.photograph(f"guide-{path.strip('/').replace('/', '-') or 'start'}-{scheme}-{width}")
         barriers[path] = visit.barriers()
     assert {path: found for path, found in barriers.items() if found} == {}
+
+
+@pytest.mark.timeout(1200)  # some sixty pages
+def test_no_page_of_the_guide_has_a_barrier(visit: Visit, built_guide: Path) -> None:
+    """Axe finds nothing serious in the text of any page; one decision stands for all.
+
+    What surrounds the text is the same everywhere: it is looked at with a page of each kind.
+    """
+    folders = (page.parent.relative_to(built_guide) for page in built_guide.rglob("index.html"))
+    pages = {f"{folder}/".removeprefix("./") for folder in folders}
+    decisions = sorted(page for page in pages if page.startswith("adr/0"))
+    assert set(PAGES) <= pages
+    barriers: dict[str, list[str]] = {}
+    for path in sorted(pages - set(decisions[1:]) - set(PAGES)):
+        visit.open("/guide/" + path)
+        barriers[path] = visit.barriers(within="article")
+    assert {path: found for path, found in barriers.items() if found} == {}
+
+
+@LOOKS
+def test_formulas_are_drawn_within_the_page(visit: Visit, look: tuple[str, int]) -> None:
+    """The browser lays out MathML: fractions are high, and no formula is wider than the page."""
+    page = visit.open("/guide/concepts/losses/")
+    formulas = page.locator(".formula")
+    expect(formulas.first).to_be_visible()
+    for box in (formulas.nth(i).bounding_box() for i in range(formulas.count())):
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= look[1]
+    fraction = page.locator(".formula mfrac").first.bounding_box()
+    plain = page.locator(".formula mi").first.bounding_box()
+    assert fraction is not None
+    assert plain is not None
+    assert fraction["height"] > 1.5 * plain["height"]
 
 
 @LOOKS

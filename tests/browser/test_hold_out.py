@@ -81,6 +81,25 @@ def test_folds_are_submitted(visit: Visit) -> None:
     expect(page.locator("td.tested").first).to_be_visible()
 
 
+def test_every_fold_is_held_out_and_shown(visit: Visit) -> None:
+    """A cross-validation is chosen on the form; the page of the job has a row a fold and the pooled means."""
+    make_dataset(visit, "crossed", queries=30)
+    page = fill_training(visit, dataset="crossed", model="crossed", iterations=3)
+    validation = page.get_by_role("group", name="Validate on")
+    expect(validation.get_by_label("every fold of a column once")).to_be_hidden()
+    validation.get_by_label("every fold once").check()
+    validation.get_by_label("Folds", exact=True).fill("3")
+    spec = _submitted(visit, page)
+    assert spec["validation"] == {"folds": 3}
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+    folds = page.get_by_role("region", name="Folds")
+    expect(folds.locator("tbody th")).to_have_text(["1", "2", "3"])
+    expect(folds.locator("tfoot th")).to_have_text(["All queries", "Mean over folds"])
+    visit.photograph("job-folds")
+    folds.get_by_role("link", name="Ranking by folds").click()
+    expect(page.get_by_text("crossed:1 by folds").first).to_be_visible()
+
+
 def test_a_column_parts_the_queries_and_labels_are_replaced(visit: Visit) -> None:
     """Values of a column are ticked and unusable labels replaced; both reach the job, which runs."""
     upload_page = upload(visit, file=("columns.csv", table_text()))

@@ -42,14 +42,21 @@ def test_a_model_is_described_and_found_by_its_tag(visit: Visit, prepared: Prepa
     assert prepared.get(f"/v1/models/{latest['id']}")["tags"] == {"team": "search", "draft": ""}
     said.get_by_role("link", name="team: search").click()
     page.wait_for_url(f"{visit.url}/models?tag=team%3Asearch")
-    expect(page.locator('.model[data-name="compared"]')).to_contain_text("for the start page")
-    page.get_by_label("Find a model by its name").fill("no such")
+    expect(page.locator("[data-model]")).to_have_count(1)
+    expect(page.locator("[data-model]")).to_contain_text("draft")
+    page.locator("summary", has_text="Columns").click()
+    page.get_by_role("checkbox", name="Description").check()
+    expect(page.locator("[data-model]")).to_contain_text("for the start page")
+    page.get_by_label("Filter by tag").fill("")
+    page.get_by_label("Search by name").fill("no such")
     expect(page.get_by_role("heading", name="No such models")).to_be_visible()
-    assert "contains=no+such" in page.url
-    page.get_by_label("Find a model by its name").fill("ompar")
-    expect(page.locator('.model[data-name="compared"]')).to_be_visible()
-    page.locator('.model[data-name="compared"] summary').click()
-    expect(page.locator(".versions tbody tr")).to_have_count(latest["version"])
+    assert "prefix=no+such" in page.url
+    page.get_by_label("Search by name").fill("Compared:2")
+    expect(page.locator("[data-model] th")).to_have_text("compared:2")
+    page.get_by_label("Search by name").fill("Compared")
+    expect(page.locator("[data-model]")).not_to_have_count(1)
+    page.get_by_label("Filter by version").select_option("true")
+    expect(page.locator("[data-model]")).to_have_count(1)
 
 
 def test_a_model_is_made_again(visit: Visit, prepared: Prepared) -> None:
@@ -107,6 +114,8 @@ def test_an_export_is_proven_before_it_is_taken(visit: Visit, prepared: Prepared
     reference = prepared.model(1)
     page = visit.open(f"/models/{reference}#view=exports&format=solr")
     form = page.locator("#exports form")
+    expect(form.locator(".export-words")).not_to_be_empty()
+    assert "`" not in form.locator(".export-words").inner_text()
     form.get_by_label("What the engine calls features").fill("nothing = x")
     form.get_by_role("button", name="Export and compare").click()
     expect(form.locator(".field-error")).to_contain_text("not a feature of this model")
@@ -207,7 +216,7 @@ def test_the_bars_of_an_explanation_share_one_scale(visit: Visit, prepared: Prep
 def test_a_model_is_imported(visit: Visit, prepared: Prepared) -> None:
     """What is no model is refused with the reason and the form stays; a model's page opens."""
     text = visit.page.request.get(f"{visit.url}/v1/models/{prepared.model(1)}/export").body()
-    page = visit.open("/models")
+    page = visit.open("/models#import")
     form = page.locator("#import-form")
     for content, name in ((b"no trees", "brought"), (text, "brought")):
         form.get_by_role("textbox", name="Name").fill(name)

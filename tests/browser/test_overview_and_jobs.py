@@ -24,8 +24,7 @@ FEW_ITERATIONS = 12
 
 def _filters(page: Page, **chosen: str) -> None:
     for name, words in chosen.items():
-        with page.expect_navigation():
-            page.locator(f'#filters [name="{name}"]').select_option(label=words)
+        page.locator(f'#filters [data-filter="{name}"]').select_option(label=words)
 
 
 def _answering(answer: Any) -> Callable[[Route], None]:
@@ -34,7 +33,7 @@ def _answering(answer: Any) -> Callable[[Route], None]:
 
 def _names(page: Page) -> list[str]:
     page.locator("#jobs:not([aria-busy])").wait_for()
-    return page.locator(".job-row .job-title").all_inner_texts()
+    return page.locator("[data-job] th").all_inner_texts()
 
 
 def test_the_overview_tells_what_goes_on(visit: Visit, prepared: Prepared) -> None:
@@ -73,11 +72,14 @@ def test_a_newcomer_is_told_the_first_steps(visit: Visit) -> None:
     empty = {
         "counts": {
             "jobs": dict.fromkeys(("queued", "running", "succeeded", "failed", "cancelled"), 0),
+            "waiting": {"training": 1, "quick": 0},
+            "refused_promotions": 0,
             **dict.fromkeys(("datasets", "models", "evaluations", "comparisons", "rankings"), 0),
         },
         "jobs": {"items": [], "next_cursor": None},
         "workers": {"items": []},
         "aliases": {"items": []},
+        "comparisons": {"items": [], "next_cursor": None},
     }
     for name, answer in empty.items():
         visit.page.route(re.compile(rf"/v1/{name}\b"), _answering(answer))
@@ -86,6 +88,8 @@ def test_a_newcomer_is_told_the_first_steps(visit: Visit) -> None:
     expect(steps).to_have_count(3)
     expect(steps.first.get_by_role("link")).to_have_attribute("href", "/datasets#add")
     expect(page.locator("#workers")).to_contain_text("No worker is there")
+    expect(page.locator("#banner")).to_contain_text("No training worker, 1 job waits")
+    expect(page.locator("#banner code")).to_have_text("rankery worker --lane training")
     expect(page.locator("#overview .skeleton")).to_have_count(0)
     visit.photograph("overview-empty")
 
@@ -106,45 +110,55 @@ def test_jobs_are_found_sorted_and_laid_side_by_side(visit: Visit) -> None:
     page.get_by_role("button", name="Start 4 trainings").click()
     page.wait_for_url(re.compile(r"/jobs/compare\?job="))
     ids = parse_qs(urlsplit(page.url).query)["job"]
-    specs = [page.request.get(f"{visit.url}/v1/jobs/{job_id}").json()["spec"] for job_id in ids]
+    jobs = [page.request.get(f"{visit.url}/v1/jobs/{job_id}").json() for job_id in ids]
+    specs, titles = [job["spec"] for job in jobs], [job["title"] for job in jobs]
+    assert titles[3] == "beside (learning_rate 0.2, loss listnet)"
     assert [(spec["loss"]["name"], spec["hyperparameters"]["learning_rate"]) for spec in specs] == [
         ("lambdarank", 0.05), ("lambdarank", 0.2), ("listnet", 0.05), ("listnet", 0.2)
     ]  # fmt: skip
-    assert specs[3]["model_name"] == "beside-listnet-0.2"
+    assert {spec["model_name"] for spec in specs} == {"beside"}
+    assert {name: specs[3]["tags"][name] for name in ("learning_rate", "loss")} == {
+        "learning_rate": "0.2", "loss": "listnet"
+    }  # fmt: skip
+    assert len({spec["tags"]["grid"] for spec in specs}) == 1
 
     rows = page.locator(".compared tbody tr")
     expect(rows.locator('[data-status="succeeded"]')).to_have_count(4)
-    expect(page.locator(".plot")).to_have_attribute("data-lines", "4")
+    expect(page.locator(".plot").first).to_have_attribute("data-lines", "4")
     head = page.locator(".compared thead th").all_inner_texts()
-    assert {"loss", "learning rate", "ndcg@5", "Status"} <= set(head)
+    assert {"loss", "learning rate", "validation ndcg@5", "Status"} <= set(head)
     assert not {"num leaves", "seed"} & set(head), "only what differs"
     best = page.locator(".compared .best").first
     values = [float(row.locator("td").first.inner_text().split()[0]) for row in rows.all()]
     assert float(best.inner_text()) == max(values)
-    page.locator(".compared").get_by_role("button", name="ndcg@5").click()
+    page.locator(".compared").get_by_role("button", name="validation ndcg@5").click()
     page.get_by_role("group", name="Metric of the curves").get_by_role("button", name="ndcg@10").click()
     page.reload()
-    expect(page.locator('[aria-sort="descending"]')).to_contain_text("ndcg@5")
+    expect(page.locator('[aria-sort="descending"]')).to_contain_text("validation ndcg@10")
     expect(page.get_by_role("button", name="ndcg@10", pressed=True)).to_be_visible()
     visit.photograph("trainings-compared")
     expect(page.get_by_role("link", name="Compare query by query")).to_have_attribute(
-        "href", re.compile(r"/comparisons\?system=mdl_.*system=mdl_")
+        "href", re.compile(r"/comparisons\?system=beside.*system=beside")
     )
 
     page = visit.open("/jobs?kind=train")
-    page.get_by_label("Name or id").fill("BESIDE-l")
-    with page.expect_navigation():
-        page.keyboard.press("Enter")
-    assert _names(page) == [spec["model_name"] for spec in reversed(specs)]
-    _filters(page, dataset="side by side", sort="greatest metric first", status="succeeded")
+    page.get_by_label("Search by name").fill("BESIDE (l")
+    expect(page.locator("[data-job]")).to_have_count(4)
+    assert _names(page) == titles[::-1]
+    _filters(page, dataset="side by side", status="succeeded")
+    with page.expect_response(re.compile(r"/v1/jobs\?.*sort=metric")):
+        page.get_by_role("button", name="Metric").click()
+    expect(page.locator('[aria-sort="descending"]')).to_have_text("Metric")
+    assert "sort=metric&order=desc" in page.url
+    page.reload()
     found = _names(page)
-    assert sorted(found) == sorted(spec["model_name"] for spec in specs)
-    figures = [float(text) for text in page.locator(".job-figure strong").all_inner_texts()]
+    assert sorted(found) == sorted(titles)
+    figures = [float(text) for text in page.locator('[data-column="metric"] strong').all_inner_texts()]
     assert figures == sorted(figures, reverse=True)
     visit.photograph("jobs-found")
-    page.get_by_label(f"Compare {found[0]}, ").check()
-    expect(page.get_by_role("link", name=re.compile("^Compare"))).to_have_count(0)
-    page.get_by_label(f"Compare {found[3]}, ").check()
+    page.get_by_label(f"Select {found[0]}, ").check()
+    expect(page.get_by_role("link", name=re.compile("^Compare "))).to_have_count(0)
+    page.get_by_label(f"Select {found[3]}, ").check()
     page.reload()
     page.get_by_role("link", name="Compare 2").click()
     expect(rows).to_have_count(2)
@@ -188,21 +202,23 @@ def test_a_training_is_submitted_again(visit: Visit) -> None:
     start_training(page)
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
     jobs = page.request.get(f"{visit.url}/v1/jobs?kind=train&text=again").json()["items"]
-    assert [job["spec"] for job in jobs] == [_spec(visit, first)] * 4
+    spec = _spec(visit, first)
+    assert spec.pop("automatic")  # the numbers that were chosen for the dataset are asked for again
+    assert [job["spec"] for job in jobs] == [*[spec] * 3, _spec(visit, first)]
 
 
 def test_a_new_hyperparameter_has_its_field(visit: Visit) -> None:
-    """What the OpenAPI document declares is asked for, with its meaning and bounds."""
+    """What the schemas of jobs declare is asked for, with its meaning and bounds."""
 
     def declare(route: Route) -> None:
         document = route.fetch().json()
-        document["components"]["schemas"]["Hyperparameters"]["properties"]["line_leaves"] = {
+        document["schemas"]["Hyperparameters"]["properties"]["line_leaves"] = {
             "type": "boolean", "default": False, "description": "Fit a line in each leaf."
         }  # fmt: skip
         route.fulfill(json=document)
 
     make_dataset(visit, "declared", queries=5)
-    visit.page.route("**/openapi.json", declare)
+    visit.page.route("**/v1/job-schemas", declare)
     page = visit.open("/train")
     page.locator("#train:not([aria-busy])").wait_for()
     page.get_by_role("group", name="Boosting").get_by_text("More", exact=True).click()

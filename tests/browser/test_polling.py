@@ -15,7 +15,7 @@ def test_an_unchanged_list_costs_a_304(visit: Visit) -> None:
     """The list is asked for with If-None-Match, so that nothing is sent when nothing has changed."""
     make_dataset(visit, "unchanged", queries=5)
     page = visit.open("/jobs")
-    page.locator("details.job").first.wait_for()
+    page.locator("[data-job]").first.wait_for()
     with page.expect_response(_is_unmodified_list) as answer:
         pass
     assert "if-none-match" in answer.value.request.headers
@@ -50,11 +50,11 @@ def test_an_absent_api_is_told_and_its_return_noticed(visit: Visit) -> None:
     visit.refusals_expected = True
     make_dataset(visit, "present", queries=5)
     page = visit.open("/jobs")
-    page.locator("details.job").first.wait_for()
+    page.locator("[data-job]").first.wait_for()
     page.route("**/v1/**", lambda route: route.abort())
     notice = page.get_by_role("status").filter(has_text="does not answer")
     expect(notice).to_be_visible()
-    expect(page.locator("details.job").first).to_be_visible()
+    expect(page.locator("[data-job]").first).to_be_visible()
     visit.photograph("away")
     with page.expect_request("**/v1/**"):
         notice.get_by_role("button", name="Try now").click()

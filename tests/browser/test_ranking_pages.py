@@ -17,7 +17,9 @@ def test_a_model_is_evaluated_and_its_metric_drawn_against_the_cutoff(
 ) -> None:
     """The form asks for many cutoffs by itself; the curve has a point for each, the table all numbers."""
     reference, dataset_id = prepared.model(1), prepared.test_data()
-    page = visit.open("/evaluations")
+    # No other test evaluates on it: trainings elsewhere may hold out queries of theirs.
+    unmeasured = prepared.dataset("never measured.csv", 4)
+    page = visit.open("/evaluations#evaluate")
     form = page.locator("#evaluate-form:not([aria-busy])")
     form.get_by_label("What ranks").fill(reference)
     form.get_by_label("On the queries of").select_option(dataset_id)
@@ -27,16 +29,19 @@ def test_a_model_is_evaluated_and_its_metric_drawn_against_the_cutoff(
     curve = page.locator(".cutoffs")
     expect(curve.get_by_role("heading")).to_have_text("NDCG@k against k")
     expect(curve.locator(".plot")).to_have_attribute("data-cutoffs", "12")
+    line = curve.locator(".scatterlayer .js-line").evaluate_all("all => all.at(-1).style.stroke")
+    band = curve.locator(".scatterlayer .js-fill").first.evaluate("fill => fill.style.fill")
+    assert band == line, "the band is of the colour of its line, and less opaque"
     curve.locator("summary").click()
     expect(curve.locator("tbody tr")).to_have_count(12)
     mean = evaluation["metrics"]["ndcg@20"]["mean"]
     expect(curve.locator("tbody tr").last).to_contain_text(f"{mean:.4f}")
 
     page = visit.open(f"/evaluations?dataset_id={dataset_id}")
-    newest = page.locator("#evaluations tbody tr").first
+    newest = page.locator("[data-evaluation]").first
     expect(newest).to_contain_text(f"{evaluation['metrics']['ndcg@10']['mean']:.4f}")
-    expect(page.get_by_label("Only those on a dataset")).to_have_value(dataset_id)
-    page.get_by_label("Only those on a dataset").select_option(prepared.dataset("learnt from.csv", 1))
+    expect(page.get_by_label("Filter by dataset")).to_have_value(dataset_id)
+    page.get_by_label("Filter by dataset").select_option(unmeasured)
     expect(page.get_by_role("heading", name="No such evaluations")).to_be_visible()
 
 
@@ -75,8 +80,8 @@ def test_a_dataset_is_ranked_by_a_model(visit: Visit, prepared: Prepared) -> Non
     """The form leads to the ranking that the job makes; what does not exist is told at its field."""
     visit.refusals_expected = True
     reference, dataset_id = prepared.model(1), prepared.test_data()
-    page = visit.open("/rankings")
-    form = page.locator("#rank")
+    page = visit.open("/rankings#rank")
+    form = page.locator("#rank-form")
     form.get_by_label("Ranks the queries of").select_option(dataset_id)
     form.get_by_label("Model").fill("nothing:9")
     form.get_by_role("button", name="Rank").click()

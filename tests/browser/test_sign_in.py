@@ -101,11 +101,12 @@ def test_a_form_works_by_cookie(visit: Visit, admin_key: str) -> None:
     page = visit.open("/datasets")
     sign_in(page, admin_key)
     page.wait_for_url(f"{visit.url}/datasets", wait_until="load")
+    page.get_by_role("link", name="Add a dataset").first.click()
     form = page.locator("#synthetic")
     form.get_by_role("textbox", name="Name").fill("by cookie")
     form.get_by_label("Queries").fill("3")
     form.get_by_role("button", name="Make dataset").click()
-    expect(page.locator("article.dataset")).to_contain_text("by cookie")
+    expect(page.locator("#datasets")).to_contain_text("by cookie")
 
 
 def test_a_page_whose_session_ended_asks_to_sign_in(visit: Visit, data_dir: Path, admin_key: str) -> None:

@@ -5,22 +5,23 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.actions import choose_files, send_upload, start_training, wait_until_read
+from tests.browser.actions import choose_files, send_upload, start_training, upload, wait_until_read
 from tests.browser.prepared import judged_table
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
 
 ITERATIONS = 120
+GRID = 60
 
 
 def test_the_whole_story(visit: Visit) -> None:
     """Upload, doctor, train and watch, clone and train, compare, verdict, promote, try, export."""
     page = visit.open("/")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Datasets").click()
-    _upload_and_read_the_doctor(visit, page)
+    upload_and_read_the_doctor(visit, page)
     page.get_by_role("link", name="Train on it").click()
-    _train_and_watch(visit, page)
+    train_and_watch(visit, page)
     _train_again_with_another_loss(visit, page)
     _compare(visit, page)
     _promote(visit, page)
@@ -32,7 +33,8 @@ def test_the_whole_story(visit: Visit) -> None:
     visit.photograph("story-9-overview")
 
 
-def _upload_and_read_the_doctor(visit: Visit, page: Page) -> None:
+def upload_and_read_the_doctor(visit: Visit, page: Page) -> None:
+    """Upload judgments from the page of datasets, and wait for the findings."""
     parts = enumerate(("train", "test"), start=11)
     choose_files(page, **{part: (f"story {part}.csv", judged_table(seed)) for seed, part in parts})
     visit.photograph("story-1-upload")
@@ -43,7 +45,8 @@ def _upload_and_read_the_doctor(visit: Visit, page: Page) -> None:
     visit.photograph("story-2-doctor")
 
 
-def _train_and_watch(visit: Visit, page: Page) -> None:
+def train_and_watch(visit: Visit, page: Page) -> None:
+    """Train from the form that the dataset's page leads to, and watch until the job has ended."""
     page.locator("#train:not([aria-busy])").wait_for()
     expect(page.get_by_label("Train on").locator("option:checked")).to_contain_text("story train")
     page.get_by_label("Model name").fill("story")
@@ -73,10 +76,8 @@ def _train_again_with_another_loss(visit: Visit, page: Page) -> None:
 
 def _compare(visit: Visit, page: Page) -> None:
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Models").click()
-    page.locator('.model[data-name="story"] summary').click()
-    versions = page.get_by_role("region", name="Versions of story")
     for version in (1, 2):
-        versions.get_by_label(f"Compare story:{version}").check()
+        page.get_by_label(f"Select story:{version}").check()
     page.get_by_role("link", name="Compare 2 models").click()
     form = page.locator("#compare-form:not([aria-busy])")
     expect(form.locator(".chosen .name")).to_have_text(["story:1", "story:2"])
@@ -93,8 +94,7 @@ def _compare(visit: Visit, page: Page) -> None:
 
 def _promote(visit: Visit, page: Page) -> None:
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Models").click()
-    page.locator('.model[data-name="story"] summary').click()
-    page.get_by_role("region", name="Versions of story").get_by_role("link", name="story:1").click()
+    page.locator("#models").get_by_role("link", name="story:1", exact=True).click()
     page.locator("#views").get_by_role("link", name="Aliases").click()
     champion = page.locator('.alias[data-alias="champion"]')
     if not champion.count():
@@ -124,7 +124,120 @@ def _export(visit: Visit, page: Page) -> None:
     assert archive.value.path().read_bytes()[:2] == b"PK"
 
 
+def test_the_story_goes_on(visit: Visit) -> None:
+    """A grid judged by validation, its worst queries, a refused promotion, the search, a bulk cancel."""
+    page = upload(visit, file=("team.csv", judged_table(21)))
+    wait_until_read(page)
+    page.get_by_role("link", name="Train on it").click()
+    _train_a_grid(visit, page)
+    best = _judge_by_validation(visit, page)
+    _find_the_worst_queries(visit, page, best)
+    _be_refused(visit, page, best)
+    _cancel_the_rest(visit, page)
+
+
+def _train_a_grid(visit: Visit, page: Page) -> None:
+    page.locator("#train:not([aria-busy])").wait_for()
+    page.get_by_label("Model name").fill("team")
+    page.get_by_role("group", name="Validate on").get_by_label("held-out queries").check()
+    page.get_by_role("group", name="Test on").get_by_label("held-out queries").check()
+    page.get_by_label("Iterations", exact=True).fill("4")
+    page.get_by_label("Learning rate").fill("0.02, 0.05, 0.1, 0.2, 0.3")
+    page.get_by_label("Leaves per tree", exact=True).fill("4, 7, 15, 31")
+    page.get_by_label("Documents per leaf", exact=True).fill("5, 20, 50")
+    page.get_by_role("button", name="Start 60 trainings").click()
+    page.wait_for_url(re.compile(r"/jobs/compare\?"))
+    expect(page.locator(".compared tbody .status", has_text="succeeded")).to_have_count(GRID)
+
+
+def _judge_by_validation(visit: Visit, page: Page) -> str:
+    rows = page.locator(".compared tbody tr")
+    expect(rows.first).to_have_attribute("data-best", "")
+    expect(page.get_by_text("20 of 60 are drawn: the best by validation.")).to_be_visible()
+    expect(page.get_by_text("The test is a final look, not what to choose by.")).to_be_visible()
+    visit.settle()
+    visit.photograph("story-10-grid")
+    best = re.search(r"team:\d+", rows.first.inner_text())
+    assert best is not None
+    return best[0]
+
+
+def _find_the_worst_queries(visit: Visit, page: Page, best: str) -> None:
+    _search(page, best)
+    page.wait_for_url(f"**/models/{best}*")
+    page.get_by_role("link", name="Evaluations", exact=True).first.click()
+    page.locator("#evaluations tbody").first.get_by_role("link").first.click()
+    worst = page.locator(".query-values tbody tr")
+    worst.first.wait_for()
+    values = [float(row.locator("td").first.inner_text()) for row in worst.all()[:3]]
+    assert values == sorted(values), "the worst first"
+    visit.settle()
+    visit.photograph("story-11-worst-queries")
+    worst.first.get_by_role("link").first.click()
+    expect(page.locator("tbody tr").first).to_be_visible()
+
+
+def _be_refused(visit: Visit, page: Page, best: str) -> None:
+    """The champion's gate compares on data that lacks what a newer version reads."""
+    _search(page, best)
+    page.locator("#views").get_by_role("link", name="Aliases").click()
+    page.locator(".alias-form").get_by_role("textbox", name="Name").fill("champion")
+    page.get_by_role("button", name=re.compile("^Promote version")).first.click()
+    champion = page.locator('.alias[data-alias="champion"]')
+    champion.get_by_role("button", name="Set a gate").click()
+    _choose(page, "Compared on the queries of", "team.csv")
+    champion.get_by_role("button", name="Set gate").click()
+    expect(champion.locator(".gate")).to_contain_text("not shown to be worse")
+    other_names = re.sub(r"\bf(\d)", r"g\1", judged_table(22))
+    upload(visit, file=("renamed.csv", other_names))
+    wait_until_read(page)
+    page.get_by_role("link", name="Train on it").click()
+    page.locator("#train:not([aria-busy])").wait_for()
+    page.get_by_label("Model name").fill("team")
+    page.get_by_label("Iterations", exact=True).fill("4")
+    start_training(page)
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+    page.get_by_role("link", name="Model", exact=True).click()
+    page.locator("#views").get_by_role("link", name="Aliases").click()
+    champion.get_by_role("button", name=re.compile("^Promote version")).click()
+    refused = champion.locator('[data-kind="refused"]')
+    expect(refused).to_contain_text(re.compile(r"features"))
+    visit.photograph("story-12-refused")
+
+
+def _cancel_the_rest(visit: Visit, page: Page) -> None:
+    page = visit.open("/train")
+    page.locator("#train:not([aria-busy])").wait_for()
+    _choose(page, "Train on", "team.csv")
+    page.get_by_label("Model name").fill("regretted")
+    page.get_by_label("Iterations", exact=True).fill("5000")
+    page.get_by_label("Patience").fill("5000")
+    page.get_by_label("Learning rate").fill("0.01, 0.02, 0.03")
+    page.get_by_label("Leaves per tree", exact=True).fill("15, 31")
+    page.get_by_role("button", name="Start 6 trainings").click()
+    page.wait_for_url(re.compile(r"/jobs/compare\?"))
+    page = visit.open("/jobs?prefix=regretted")
+    page.get_by_label("Select all on this page").check()
+    bar = page.get_by_role("region", name="Selected jobs")
+    bar.get_by_role("button", name="Cancel 6 jobs").click()
+    expect(page.locator(".list .status", has_text=re.compile("^cancelled$"))).to_have_count(6)
+    visit.photograph("story-13-cancelled")
+
+
+def _search(page: Page, text: str) -> None:
+    """Open what is called so by keyboard."""
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search").fill(text)
+    found = page.get_by_role("group", name="Models").get_by_role("option", name=text).first
+    expect(found).to_be_visible()
+    while found.get_attribute("aria-selected") != "true":
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/models/{text}*")
+
+
 def _choose(page: Page, label: str, dataset: str) -> None:
-    """Choose a dataset, whose option also tells the number of queries."""
-    options = page.get_by_label(label).locator("option").all_inner_texts()
-    page.get_by_label(label).select_option(label=next(text for text in options if text.startswith(dataset)))
+    """Choose a dataset, whose option also tells the number of queries, as soon as it is offered."""
+    option = page.get_by_label(label).locator("option", has_text=re.compile(f"^{re.escape(dataset)}")).first
+    option.wait_for(state="attached")
+    page.get_by_label(label).select_option(value=option.get_attribute("value"))

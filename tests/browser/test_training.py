@@ -11,7 +11,7 @@ from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
 
-ITERATIONS = 400
+ITERATIONS = 1500
 SHORT_ITERATIONS = 40
 METRIC_INTERVAL = 2
 TRUNCATION_LEVEL = 5
@@ -26,10 +26,10 @@ def test_a_training_is_watched_from_the_form_to_its_metrics(visit: Visit) -> Non
     job_id = start_training(page)
 
     page.goto(f"{visit.url}/jobs")
-    job = page.locator(f'details[data-job="{job_id}"]')
-    expect(job, "the newest running job is open").to_have_attribute("open", "")
+    job = page.locator(f'[data-job="{job_id}"]')
     seen = _distinct_bar_values(page, job_id, 3)
     assert seen == sorted(seen)
+    job.get_by_role("button", name="Details of watched").click()
     plot = job.locator(".plot[data-points]")
     plot.wait_for()
     before = int(plot.get_attribute("data-points") or 0)
@@ -39,7 +39,7 @@ def test_a_training_is_watched_from_the_form_to_its_metrics(visit: Visit) -> Non
     )
     visit.photograph("running")
 
-    expect(job.locator("summary .status")).to_have_text("succeeded")
+    expect(job.locator(".status").first).to_have_text("succeeded")
     expect(job.locator("[data-points]")).to_have_attribute("data-points", str(ITERATIONS))
     expect(job.get_by_text("best, iteration")).to_be_visible()
     tested = job.locator("td.tested").first
@@ -92,7 +92,7 @@ def test_a_loss_is_set_up_in_detail_and_its_curve_seen(visit: Visit) -> None:
         page.wait_for_timeout(300)  # the chart follows both
         visit.photograph(f"loss-curve-{scheme}-{width}")
     page.goto(f"{visit.url}/jobs")
-    expect(page.locator(f'[data-job="{job_id}"] .job-figure')).to_contain_text("ndcg@5")
+    expect(page.locator(f'[data-job="{job_id}"] [data-column="metric"]')).to_contain_text("ndcg@5")
 
 
 def _distinct_bar_values(page: Page, job_id: str, wanted: int) -> list[int]:

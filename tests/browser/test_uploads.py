@@ -1,11 +1,12 @@
 """Uploading judged data, and what is said of a file that cannot be read."""
 
 import gzip
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.actions import choose_files, send_upload, upload, wait_until_read
+from tests.browser.actions import choose_files, dataset_row, send_upload, upload, wait_until_read
 from tests.browser.judged_files import broken_text, letor_text, table_text
 from tests.browser.visit import Visit
 
@@ -57,15 +58,15 @@ def test_of_very_many_mistakes_the_first_are_told(visit: Visit) -> None:
     dataset_id = wait_until_read(page, "invalid")
     expect(page.locator(".faults tbody tr")).to_have_count(MOST_FAULTS)
     expect(page.locator(".more-faults")).to_contain_text("there are more")
-    card = visit.open("/datasets").locator(f'[data-dataset="{dataset_id}"]')
-    expect(card.locator(".problem")).to_contain_text("line 2")
-    card.get_by_role("link", name="All 100 problems").click()
+    row = visit.open("/datasets?status=invalid").locator(f'[data-dataset="{dataset_id}"]')
+    expect(row.locator(".status")).to_have_text("invalid")
+    row.locator('[data-column="status"]').get_by_role("link").click()
     expect(page.locator(".faults tbody tr")).to_have_count(MOST_FAULTS)
 
 
 def test_parts_of_a_split_come_in_one_upload(visit: Visit) -> None:
     """Three files become three datasets, whose pages lead to each other."""
-    page = visit.open("/datasets")
+    page = visit.open("/datasets#add")
     choose_files(
         page,
         train=("tr.txt", letor_text(9, seed=1)),
@@ -86,7 +87,7 @@ def test_parts_of_a_split_come_in_one_upload(visit: Visit) -> None:
 
 def test_dropped_files_go_where_their_names_say(visit: Visit) -> None:
     """Files dropped together are parted by their names, LightGBM's query files included, and can be sent."""
-    page = visit.open("/datasets")
+    page = visit.open("/datasets#add")
     rows = "1 0:0.5 1:2\n0 0:0.25 1:3\n"
     dropped = {"rank.test": rows, "rank.train.query": "1\n1\n", "rank.train": rows, "rank.test.query": "2\n"}
     assert page.evaluate(DROP, [list(dropped.items())]) == {
@@ -103,7 +104,7 @@ def test_dropped_files_go_where_their_names_say(visit: Visit) -> None:
 
 def test_options_of_reading_are_sent(visit: Visit) -> None:
     """Format, treatment of scattered queries and the meaning of columns reach the reader."""
-    page = visit.open("/datasets")
+    page = visit.open("/datasets#add")
     table = table_text().replace("label", "verdict", 1).replace("query_id", "asked", 1)
     choose_files(page, file=("odd names.csv", table))
     page.get_by_text("How to read it").click()
@@ -112,7 +113,8 @@ def test_options_of_reading_are_sent(visit: Visit) -> None:
     page.get_by_text("Table columns").click()
     page.get_by_label("Label", exact=True).fill("verdict")
     page.get_by_label("Query", exact=True).fill("asked")
-    page.get_by_label("Leave out").fill("country, f2")
+    page.get_by_label("Query text").fill("country")
+    page.get_by_label("Leave out").fill("f1, f2")
     visit.photograph("upload-options")
     send_upload(page)
     dataset_id = wait_until_read(page)
@@ -120,7 +122,12 @@ def test_options_of_reading_are_sent(visit: Visit) -> None:
     assert source["format"] == "csv"
     assert source["options"] == {
         "non_contiguous_queries": "error",
-        "columns": {"label": "verdict", "query": "asked", "ignore": ["country", "f2"]},
+        "columns": {
+            "label": "verdict",
+            "query": "asked",
+            "query_text": "country",
+            "ignore": ["f1", "f2"],
+        },
     }
     expect(page.get_by_role("heading", name="Queries by column")).to_be_visible()
     assert page.locator(".column-values table caption").all_inner_texts() == ["split"]
@@ -129,7 +136,7 @@ def test_options_of_reading_are_sent(visit: Visit) -> None:
 def test_what_the_server_refuses_is_shown_at_the_field(visit: Visit) -> None:
     """A missing file, and one column with two meanings, are each explained at their field."""
     visit.refusals_expected = True
-    page = visit.open("/datasets")
+    page = visit.open("/datasets#add")
     page.get_by_role("button", name="Upload").click()
     expect(page.locator('#upload input[name="file"]')).to_have_attribute("aria-invalid", "true")
     choose_files(page, file=("table.csv", table_text()))
@@ -145,7 +152,7 @@ def test_what_the_server_refuses_is_shown_at_the_field(visit: Visit) -> None:
 
 def test_an_upload_is_stopped(visit: Visit) -> None:
     """An upload shows how far it is, and ends when told to, leaving the form as it was."""
-    page = visit.open("/datasets")
+    page = visit.open("/datasets#add")
     choose_files(page, file=("large.txt", b"0 qid:1 1:0\n" * 400_000))
     page.context.new_cdp_session(page).send(
         "Network.emulateNetworkConditions",
@@ -158,3 +165,22 @@ def test_an_upload_is_stopped(visit: Visit) -> None:
     expect(page.locator(".upload-progress")).to_be_hidden()
     expect(page.locator("#upload").get_by_role("button", name="Upload")).to_be_enabled()
     assert page.locator('#upload input[name="file"]').evaluate("input => input.files[0].name") == "large.txt"
+
+
+def test_a_folder_of_the_service_is_read_in_place(visit: Visit, data_root: Path) -> None:
+    """Its parts become datasets; a folder that may not be read is refused beside the field."""
+    fold = data_root / "web" / "Fold1"
+    fold.mkdir(parents=True)
+    for seed, name in enumerate(("train.txt", "vali.txt")):
+        (fold / name).write_text(letor_text(8, seed))
+    visit.refusals_expected = True
+    page = visit.open("/datasets#add")
+    form = page.locator("#folder")
+    form.get_by_label("Folder").fill("../web")
+    form.get_by_role("button", name="Read folder").click()
+    expect(form).to_contain_text("must be a folder below RANKERY_DATA_ROOTS")
+    visit.photograph("read-a-folder")
+    form.get_by_label("Folder").fill("web/Fold1")
+    form.get_by_role("button", name="Read folder").click()
+    for part in ("train", "validation"):
+        expect(dataset_row(page, f"web/Fold1 {part}")).to_have_attribute("data-status", "ready")

@@ -41,12 +41,17 @@ class Visit:
         self.page.evaluate("scrollTo(0, 0)")
         self.page.screenshot(path=self.screenshots / f"{name}.png", full_page=True)
 
-    def barriers(self) -> list[str]:
-        """List what axe-core finds that keeps people out: the rule, and where it is broken."""
-        found = Axe().run(self.page).response["violations"]
+    def barriers(self, within: str | None = None) -> list[str]:
+        """List what axe-core finds that keeps people out: the rule, and where it is broken.
+
+        Args:
+            within: The selector of the part to look at; the whole page without.
+        """
+        # Axe is asked for nothing else: it looks for the nodes of passed rules as long as for violations.
+        results = Axe().run(self.page, context=within, options={"resultTypes": ["violations"]})
         return [
             f"{rule['id']}: {', '.join(str(node['target']) for node in rule['nodes'])}"
-            for rule in found
+            for rule in results.response["violations"]
             if rule["impact"] in _SERIOUS
         ]
 

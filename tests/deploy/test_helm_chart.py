@@ -26,6 +26,9 @@ EVERYTHING: Manifest = {
     "imagePullSecrets": [{"name": "registry"}],
     "storage": {**STORAGE, "secret": "bucket", "region": "eu-central-1", "endpoint": "http://minio:9000"},
     "environment": [{"name": "TZ", "value": "UTC"}],
+    "settings": {"RANKERY_DATA_ROOTS": "/corpora"},
+    "volumes": [{"name": "corpora", "persistentVolumeClaim": {"claimName": "corpora", "readOnly": True}}],
+    "volumeMounts": [{"name": "corpora", "mountPath": "/corpora", "readOnly": True}],
     "serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/rankery"}},
     "api": {"autoscaling": {"enabled": True}, "podAnnotations": {"a": "b"}, "nodeSelector": {"disk": "fast"}},
     "worker": {
@@ -198,6 +201,17 @@ def test_the_service_answers_to_its_names_in_the_cluster() -> None:
         "ltr-rankery-api.search.svc.cluster.local",
         "ltr.example.org",
     ]
+
+
+@pytest.mark.parametrize(("path", "root_path"), [("/", None), ("/rankery", "/rankery")])
+def test_the_ingress_may_have_a_path(path: str, root_path: str | None) -> None:
+    """The service is told of it."""
+    manifests = rendered({**LEAST, "ingress": {"enabled": True, "path": path}})
+    (rule,) = manifests["Ingress/ltr-rankery"]["spec"]["rules"]
+    assert rule["http"]["paths"][0]["path"] == path
+    (api,) = manifests["Deployment/ltr-rankery-api"]["spec"]["template"]["spec"]["containers"]
+    given = {entry["name"]: entry.get("value") for entry in api["env"]}
+    assert given.get("RANKERY_ROOT_PATH") == root_path
 
 
 def test_settings_stay_as_they_are_written() -> None:

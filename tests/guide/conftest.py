@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.data import synthetic_dataset, write_letor
 from rankery import Client
 from rankery.embedded.stack import EmbeddedStack
 
@@ -17,8 +18,21 @@ COMMANDS = Path(__file__).parent / "commands"
 @pytest.fixture(scope="session")
 def guide_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start the service that the pages talk to, at another port than theirs."""
-    with EmbeddedStack(tmp_path_factory.mktemp("guide"), host="127.0.0.1", port=0) as stack:
+    roots = tmp_path_factory.mktemp("corpora")
+    _make_fold(roots / "MSLR-WEB30K" / "Fold1")
+    environment = {"RANKERY_DATA_ROOTS": str(roots)}
+    folder = tmp_path_factory.mktemp("guide")
+    with EmbeddedStack(folder, host="127.0.0.1", port=0, environment=environment) as stack:
         yield stack.url
+
+
+def _make_fold(folder: Path) -> None:
+    """Write files in the shape of a fold of MSLR-WEB30K."""
+    folder.mkdir(parents=True)
+    for seed, name in enumerate(("train.txt", "vali.txt", "test.txt")):
+        dataset = synthetic_dataset(9, seed=seed, documents_per_query=8, n_features=136)
+        with (folder / name).open("wb") as file:
+            write_letor(dataset, file)
 
 
 @pytest.fixture(scope="session")

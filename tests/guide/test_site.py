@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer import Context
 from typer.main import get_command
 
 from app.auth import refusals
 from app.http.problems import _HTTP_KINDS, KINDS, ProblemKind
 from core.losses import LOSSES
+from guide.__main__ import main
 from guide.pages import write_pages
 from rankery import cli
 from tests.guide.conftest import ROOT
@@ -75,7 +77,7 @@ def test_no_page_waits_for_a_replacement(tmp_path: Path) -> None:
     written = {page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")}
     assert all((tmp_path / "pages" / page).is_file() for page in written)
     for page in (tmp_path / "pages").rglob("*.md"):
-        assert re.findall(r"^![a-z]+(?: \S+)?$", page.read_text(), re.MULTILINE) == [], page
+        assert re.findall(r"^ *![a-z]+(?: \S+)?$", page.read_text(), re.MULTILINE) == [], page
 
 
 def test_every_problem_has_a_way_out() -> None:
@@ -91,3 +93,26 @@ def test_every_loss_is_explained() -> None:
     """Each loss has its formula, and words of its own."""
     page = (ROOT / "docs" / "concepts" / "losses.md").read_text()
     assert sorted(re.findall(r"^!loss (\S+)$", page, re.MULTILINE)) == sorted(LOSSES)
+
+
+def test_every_term_of_the_glossary_leads_to_its_page() -> None:
+    """Each term has an anchor, one definition, and a link to a page of the guide that uses it."""
+    page = (ROOT / "docs" / "glossary.md").read_text()
+    entries = re.findall(r"^(?P<term>\S.*)\n:   (?P<definition>.+)$", page, re.MULTILINE)
+    assert len(entries) > 60
+    for term, definition in entries:
+        assert re.search(r"\{ #[a-z-]+ \}$", term), term
+        assert re.search(r"\]\((?!#|http)[^)]+\)", definition), term
+
+
+def test_a_link_to_an_absent_anchor_fails_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The site generator's warnings are errors, and are printed."""
+    monkeypatch.setattr("guide.__main__._PAGES", tmp_path / "pages")
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small" / "index.md").write_text("# First\n\n[a link](index.md#absent)\n")
+    settings = tmp_path / "mkdocs.yml"
+    settings.write_text("site_name: small\ndocs_dir: small\nvalidation: {anchors: warn}\n")
+    assert main(["--config-file", str(settings), "--site-dir", str(tmp_path / "site")]) != 0
+    assert "#absent" in capfd.readouterr().err

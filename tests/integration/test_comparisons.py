@@ -50,6 +50,10 @@ def test_two_models_are_compared_query_by_query(
     np.testing.assert_allclose(values.mean(axis=0), means)
     drawn = found.differences()
     np.testing.assert_allclose(drawn.differences, np.sort(values[:, 1] - values[:, 0]))
+    harmed, *_ = found.queries("difference").first(1)
+    assert harmed.query_id == pair.most_harmed[0].query_id
+    improved, *_ = found.queries("difference", order="desc").first(1)
+    assert improved.query_id == pair.most_improved[0].query_id
     changed = pair.most_improved[0]
     shown = found.rankings(changed.query_id).systems
     for system, value in zip(shown, (changed.a, changed.b), strict=True):

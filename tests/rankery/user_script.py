@@ -45,7 +45,7 @@ async def follow() -> float | None:
             await job.refresh()
         assert newest is not None
         evaluation = await newest.evaluation()
-        rows = await evaluation.queries().first(3)
+        rows = await evaluation.queries("ndcg@10", most=0.2, segment="market: de").first(3)
         assert_type(rows[0].values["ndcg@10"], float | None)
         return evaluation.metrics["ndcg@10"].mean
 

@@ -13,6 +13,11 @@ OPEN_PATHS = {"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready"}
 # What a schema cannot say, and a valid request is therefore refused for: by operation, the places that its
 # 422 may point at, and why.
 _CURSOR = {"/cursor": "is what a page of this very list carried"}
+_LIST = {
+    **_CURSOR,
+    "/fields": "are fields that its items have",
+    "/metric": "is a known one, and goes with sort=metric",
+}
 _KEY = {"/Idempotency-Key": "came with another request before; the examples share one"}
 _EXPORT = {
     "/feature_names": "are names of the model's features, and the engine's are all different",
@@ -32,20 +37,14 @@ MEANT: dict[str, dict[str, str]] = {
     ),
     **dict.fromkeys(
         [
-            *(
-                f"GET /v1/{name}"
-                for name in (
-                    "audit",
-                    "comparisons",
-                    "datasets",
-                    "evaluations",
-                    "jobs",
-                    "keys",
-                    "model-names",
-                    "models",
-                    "rankings",
-                )
-            ),
+            f"GET /v1/{name}"
+            for name in ("comparisons", "datasets", "evaluations", "jobs", "models", "rankings")
+        ],
+        _LIST,
+    ),
+    **dict.fromkeys(
+        [
+            *(f"GET /v1/{name}" for name in ("audit", "keys", "model-names")),
             "GET /v1/comparisons/{comparison_id}/queries",
             "GET /v1/datasets/{dataset_id}/queries",
             "GET /v1/evaluations/{evaluation_id}/queries",
@@ -72,7 +71,18 @@ MEANT: dict[str, dict[str, str]] = {
         "/file": "comes alone, or train, validation and test without it",
         **{f"/{part}_query": "goes with its part" for part in ("file", "train", "validation", "test")},
     },
-    "POST /v1/datasets/synthetic": _KEY,
+    "GET /v1/datasets/folders": {"/folder": "is one below a data root"},
+    "POST /v1/datasets/folders": {
+        **_KEY,
+        "/folder": "is one below a data root, and has judged files",
+        "/part": "is one that the folder has",
+    },
+    "POST /v1/datasets/synthetic": {
+        **_KEY,
+        "/gains": "increase",
+        "/queries": "make no more documents and values than a bound",
+        "/relevant_per_query": "goes with sparse data, and is at most the documents of a query",
+    },
     "POST /v1/rankings": _KEY,
     "POST /v1/jobs": {
         **_KEY,
@@ -93,6 +103,7 @@ MEANT: dict[str, dict[str, str]] = {
     "POST /v1/keys": {"/expires_at": "lies in the future"},
     "POST /v1/models": {**_KEY, "/tags": "is JSON within a text"},
     "PATCH /v1/models/{ref}": {"/tags": "are bounded together with those that it has"},
+    "POST /v1/models/tags": {"/tags": "are bounded together with those that each has"},
     "POST /v1/models/{ref}/reproduce": _KEY,
     "POST /v1/models/{name}/aliases/{alias}/rollback": _KEY,
     "PUT /v1/models/{name}/aliases/{alias}/gate": {

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.browser.conftest import browser, chromium_path  # noqa: F401 - fixtures
+from tests.browser.conftest import browser  # noqa: F401 - a fixture
 from tests.security.attack import Answer, Attack, exchange
 from tests.security.target import Target, running_target, stock
 

@@ -19,7 +19,7 @@ FORM = ("Content-Type", "application/x-www-form-urlencoded")
 
 def needed(method: str, path: str) -> str:
     """Return the scope of an operation, by the words that users are told."""
-    if path.startswith(("/v1/keys", "/v1/audit")):
+    if path.startswith(("/v1/keys", "/v1/audit", "/v1/settings")):
         return "admin"
     if path.endswith(("/rank", "/infer")):
         return "score"
@@ -72,7 +72,7 @@ def test_nothing_is_reached_without_a_key(
     ]
     others += [
         "/metrics",
-        "/static/parts/page/api.js",
+        "/static/page/api.js",
         "/static/plotly.min.js",
         "/static-offline-docs/redoc.standalone.js",
     ]
@@ -85,7 +85,7 @@ def test_nothing_is_reached_without_a_key(
         "/sign-in/../v1/jobs",
         "//v1/jobs",
     ]
-    others += ["/V1/jobs", "/v1/jobs/", "/static/styles/..%2fpages/jobs.js", "/%76%31/jobs", "/v1%2fjobs"]
+    others += ["/V1/jobs", "/v1/jobs/", "/static/styles/..%2fviews/jobs.js", "/%76%31/jobs", "/v1%2fjobs"]
     for method, path in [*operations, *itertools.product(("GET", "HEAD", "OPTIONS"), others)]:
         answer = send(_probe(method, path, None))
         assert answer.status in {401, 404, 405}, (method, path)

@@ -16,8 +16,9 @@ import pytest
 from core.data import read_parquet, synthetic_dataset, write_letor
 from core.data.options import Columns, ReadingOptions
 from core.data.query_index import QueryIndex
-from core.errors import JobCancelled
+from core.errors import JobCancelled, WrongState
 from core.jobs import Lane
+from core.jobs.ingest import IngestJob
 from core.store import Dataset, Job, Store, new_id
 from core.store.artifacts.keys import features_key, new_data_key, queries_key, query_sizes_key, upload_key
 from tests.servers.fixtures import artifact_keys
@@ -60,6 +61,21 @@ class Uploads:
         dataset_id, _ = self.send(content, sizes, **source)
         run_jobs(self.store, self.settings, StopFlag(), "w1", RUNNERS)
         return self.dataset(dataset_id)
+
+    def make(self, **parameters: Any) -> Dataset:
+        """Generate a synthetic dataset by its source and return it."""
+        with self.store.begin() as tx:
+            dataset_id = tx.datasets.add("d", {"kind": "synthetic", **parameters}).id
+            job = tx.jobs.add("ingest", {"dataset_id": dataset_id}, [dataset_id])
+            tx.datasets.attach_job(dataset_id, job.id)
+        run_jobs(self.store, self.settings, StopFlag(), "w1", RUNNERS)
+        return self.dataset(dataset_id)
+
+    def labels(self, dataset: Dataset) -> Any:
+        """Return the labels that are stored for a dataset."""
+        assert dataset.data_key is not None, dataset.problem
+        with self.store.artifacts.local(dataset.data_key) as path:
+            return read_parquet(path).labels
 
     def dataset(self, dataset_id: str) -> Dataset:
         """Return a dataset as it is now."""
@@ -108,12 +124,30 @@ def test_an_upload_becomes_a_ready_dataset(uploads: Uploads, store: Store) -> No
     )
 
 
+def test_synthetic_data_is_made_by_its_parameters(uploads: Uploads) -> None:
+    """Either generator gets what the source says, and other parameters are another content."""
+    shape = {"queries": 3, "seed": 1, "polynomial_seed": 2, "documents_per_query": 8, "features": 4}
+    dense = uploads.make(**shape, noise=0.5, gains=[0, 3, 7, 15, 31])
+    sparse = uploads.make(**shape, generator="sparse", relevant_per_query=3)
+    expected = synthetic_dataset(3, 1, 2, 8, 4, 0.5, [0, 3, 7, 15, 31])
+    assert np.array_equal(uploads.labels(dense), expected.labels)
+    assert np.add.reduceat(uploads.labels(sparse) > 0, [0, 8, 16]).tolist() == [3, 3, 3]
+    assert dense.digest != sparse.digest
+
+
 def test_findings_come_with_the_dataset(uploads: Uploads) -> None:
     """What the doctor says, and what the reader learnt on the way, are kept."""
     dataset = uploads.ingest("1 qid:1 1:1\n1 qid:2 1:2\n0 qid:1 1:3\n")
     assert dataset.findings is not None
     assert "scattered-queries" in {finding["code"] for finding in dataset.findings}
     assert all(finding["severity"] in ("info", "warning", "error") for finding in dataset.findings)
+
+
+def test_a_file_shaped_like_a_corpus_is_no_corpus(uploads: Uploads) -> None:
+    """A small file with the 136 features of MSLR-WEB30K is stored with the finding that it is not that."""
+    dataset = uploads.ingest("2 qid:1 1:1 136:3\n0 qid:1 1:2 136:1\n")
+    assert dataset.findings is not None
+    assert "corpus-not-as-printed" in {finding["code"] for finding in dataset.findings}
 
 
 def test_the_options_of_the_upload_are_followed(uploads: Uploads) -> None:
@@ -189,8 +223,8 @@ def test_the_digest_of_a_stored_content_stays() -> None:
     """Options that came later leave digests of uploads without them as they were."""
     digest = upload_digest("0" * 64, None, ReadingOptions())
     assert digest == "9d0c193af7d0901d557939e1ce3807d652052ce827b8d201a8ab22c0f2f90309"
-    columns = Columns(categorical_features=("brand",))
-    assert upload_digest("0" * 64, None, ReadingOptions(columns=columns)) != digest
+    for columns in (Columns(categorical_features=("brand",)), Columns(query_text="search")):
+        assert upload_digest("0" * 64, None, ReadingOptions(columns=columns)) != digest
 
 
 @pytest.mark.parametrize("options", [{"feature_names": {"1": "bm25"}}, {"repeated_features": "reject"}])
@@ -228,6 +262,39 @@ def test_an_upload_that_cannot_be_read_leaves_its_problems(uploads: Uploads) -> 
     assert dataset.job_id is not None
     assert uploads.job(dataset.job_id).problem == dataset.problem
     assert (dataset.statistics, dataset.findings, dataset.data_key) == (None, None, None)
+    assert uploads.artifacts == []
+
+
+def test_an_upload_is_kept_where_a_column_may_be_ignored(uploads: Uploads) -> None:
+    """Until it was read without the column; the mistakes are counted by cause and column."""
+    text = "label,qid,x,price\n" + "1,a,2,3\n0,a,3,free\n1,a,3,4\n" * 400
+    dataset = uploads.ingest(text)
+    assert dataset.problem is not None
+    (cause,) = dataset.problem["causes"]
+    assert (cause["title"], cause["column"], cause["count"]) == ("Not a number", "price", 400)
+    assert (cause["lines"][:2], cause["texts"], cause["can_ignore"]) == ([3, 6], ["free"], True)
+    assert (len(dataset.problem["errors"]), dataset.problem["more"]) == (100, True)
+    assert uploads.artifacts == [upload_key(dataset.id)]
+    with uploads.store.begin() as tx:
+        again = tx.datasets.read_again(dataset.id, {"columns": {"ignore": ["price"]}})
+        job = tx.enqueue(IngestJob(dataset_id=again.id))
+        tx.datasets.attach_job(again.id, job.id)
+    run_jobs(uploads.store, uploads.settings, StopFlag(), "w1", RUNNERS)
+    dataset = uploads.dataset(dataset.id)
+    assert (dataset.status, dataset.problem, dataset.job_id) == ("ready", None, job.id)
+    assert not uploads.store.artifacts.exists(upload_key(dataset.id))
+    with pytest.raises(WrongState), uploads.store.begin() as tx:
+        tx.datasets.read_again(dataset.id, {})
+
+
+def test_an_upload_without_labels_is_not_kept(uploads: Uploads) -> None:
+    """Labels and queries cannot be left out."""
+    dataset = uploads.ingest("label,qid,x\nx,a,2\n1,,3\n")
+    assert dataset.problem is not None
+    assert [(cause["column"], cause["can_ignore"]) for cause in dataset.problem["causes"]] == [
+        ("label", False),
+        ("qid", False),
+    ]
     assert uploads.artifacts == []
 
 

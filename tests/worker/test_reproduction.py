@@ -23,6 +23,7 @@ def trained(workshop: Workshop) -> Workshop:
         validation={"fraction": 0.2},
         hyperparameters={"num_iterations": 6, "num_leaves": 7, "bagging_fraction": 0.6, "bagging_freq": 1},
         diagnostics={"interval": 2, "cutoff": 5},
+        bootstrap=True,
         seed=5,
     )
     with workshop.store.begin() as tx:

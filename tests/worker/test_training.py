@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from core.data import RankingDataset, split_queries, synthetic_dataset
 from core.data.splits import fold_queries
+from core.store.artifacts.keys import validation_key
 from core.training import train, training_spec
 from tests.worker.workshop import SMALL, Workshop
 from worker import WorkerSettings
@@ -38,6 +40,28 @@ def test_the_second_job_finds_everything_at_hand(workshop: Workshop, dataset: Ra
     assert set(after) == set(before)
     assert all(after[entry] > used_at for entry, used_at in before.items())
     assert workshop.model_text(second) == workshop.model_text(first)
+
+
+def test_the_job_shows_which_sizes_were_chosen(workshop: Workshop, dataset: RankingDataset) -> None:
+    """As a finding, beside what else is known of the training."""
+    size = {"queries": 40, "documents": 800, "features": 6}
+    dataset_id = workshop.add(dataset, "d1")
+    findings = workshop.train(dataset_id, automatic=size | {"chosen": {"num_leaves": 9}}).findings
+    (title,) = [found["title"] for found in findings or () if found["code"] == "automatic-hyperparameters"]
+    assert title == "Chosen for 40 queries, 800 documents and 6 features: num_leaves 9"
+
+
+def test_bootstrap_samples_share_bins_and_differ_by_seed(workshop: Workshop, dataset: RankingDataset) -> None:
+    """Only the weights of queries differ, so the features are binned once."""
+    dataset_id = workshop.add(dataset, "d1")
+    trees = {
+        workshop.model_text(workshop.trained(dataset_id, bootstrap=bootstrap, seed=seed)).split(
+            "parameters:"
+        )[0]
+        for bootstrap, seed in ((False, 1), (False, 2), (True, 1), (True, 2))
+    }
+    assert len(trees) == 3
+    assert len(workshop.cached()) == 2  # arrays, bins to train on
 
 
 @pytest.mark.long
@@ -93,6 +117,40 @@ def test_a_test_set_is_taken_out_first(workshop: Workshop, dataset: RankingDatas
     assert workshop.model_text(apart) == workshop.model_text(result)
     with workshop.store.read() as tx:
         assert tx.evaluations.get(result["evaluation_id"]).dataset_id == dataset_id
+
+
+def test_each_validation_query_is_measured(workshop: Workshop, dataset: RankingDataset) -> None:
+    """By all followed metrics; their means are those that chose the best iteration."""
+    result = workshop.trained(
+        workshop.add(dataset, "d1"), validation={"fraction": 0.25}, metrics=["ndcg@5", "map"], seed=3
+    )
+    with workshop.store.read() as tx:
+        model = tx.models.get(result["model_id"])
+        job = tx.jobs.get(model.job_id)
+    _, validation = split_queries(dataset, 0.25, seed=3)
+    with workshop.store.verified.open(validation_key(model.id)) as file:
+        values = pq.read_table(file)
+    assert values["query_id"].to_pylist() == list(validation.query_ids)
+    assert model.validation is not None
+    assert job.metrics is not None
+    assert model.validation["queries"] == validation.n_queries
+    for metric in ("ndcg@5", "map"):
+        interval = model.validation["metrics"][metric]
+        assert interval["mean"] == pytest.approx(job.metrics["validation"][metric])
+        assert interval["mean"] == pytest.approx(np.nanmean(values[metric].to_numpy()))
+        assert interval["lower"] < interval["mean"] < interval["upper"]
+
+
+def test_a_model_has_the_tags_of_its_training(workshop: Workshop, dataset: RankingDataset) -> None:
+    """They are no part of what decides the model; without validation data nothing is measured on it."""
+    dataset_id, tags = workshop.add(dataset, "d1"), {"grid": "g1", "num_leaves": "7"}
+    results = [workshop.trained(dataset_id, tags=tags), workshop.trained(dataset_id)]
+    with workshop.store.read() as tx:
+        tagged, plain = (tx.models.get(result["model_id"]) for result in results)
+    assert (tagged.tags, plain.tags, tagged.validation) == (tags, None, None)
+    assert tagged.sha256 == plain.sha256
+    assert tagged.lineage is not None
+    assert "tags" not in tagged.lineage["spec"]
 
 
 def test_a_model_has_the_chosen_features_only(workshop: Workshop, dataset: RankingDataset) -> None:

@@ -2,6 +2,8 @@
 
 import hashlib
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
 import structlog
 
@@ -11,6 +13,7 @@ from core.store.artifacts.keys import checkpoint_key
 from core.training import Checkpoint, CheckpointError, Snapshot
 from worker.job.run import JobRun
 
+Read = TypeVar("Read")
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
@@ -26,11 +29,20 @@ class Checkpoints:
         self._run = run
         self._interval_seconds = interval_seconds
         self._kept_at = time.monotonic()
+        self._written = 0
         self._key: str | None = run.checkpoint["key"] if run.checkpoint else None
         run.consumes(checkpoint_folder(run.id))
 
     def load(self) -> Checkpoint | None:
         """Return the checkpoint of an earlier attempt, or None."""
+        return self.read(Checkpoint.from_bytes)
+
+    def read(self, parse: Callable[[bytes], Read]) -> Read | None:
+        """Return what an earlier attempt stored, or None.
+
+        Args:
+            parse: What reads the bytes; raises `CheckpointError` for those that it cannot use.
+        """
         kept = self._run.checkpoint
         if kept is None:
             return None
@@ -38,7 +50,7 @@ class Checkpoints:
             content = self._run.store.artifacts.read_bytes(kept["key"])
             if hashlib.sha256(content).hexdigest() != kept["sha256"]:
                 raise CheckpointError("the checkpoint is not what was written")
-            return Checkpoint.from_bytes(content)
+            return parse(content)
         except (NotFound, CheckpointError):
             _LOG.warning("checkpoint.unusable", key=kept["key"], exc_info=True)
         self._run.begin_anew()
@@ -49,31 +61,45 @@ class Checkpoints:
         return time.monotonic() - self._kept_at >= self._interval_seconds
 
     def keep(self, snapshot: Snapshot) -> None:
+        """Store the checkpoint of a training and replace the previous one.
+
+        Raises:
+            LeaseLost: The job was given to another worker.
+        """
+        checkpoint = snapshot()
+        self.write(checkpoint.to_bytes(), checkpoint.iteration, checkpoint.history[-1].total)
+
+    def write(self, content: bytes, iteration: int, total: int) -> None:
         """Store a checkpoint and replace the previous one.
 
         A storage that is away costs no more than this checkpoint.
+
+        Args:
+            content: What `read` is to find.
+            iteration: Iterations of the job done.
+            total: Those in all.
 
         Raises:
             LeaseLost: The job was given to another worker.
         """
         self._kept_at = time.monotonic()
-        checkpoint = snapshot()
-        content = checkpoint.to_bytes()
-        key = checkpoint_key(self._run.id, self._run.token, checkpoint.iteration)
+        # Never the key of the one before, which counts until the database has this one.
+        self._written += 1
+        key = checkpoint_key(self._run.id, self._run.token, self._written)
         try:
             self._run.store.artifacts.write_bytes(key, content)
             self._run.keep_checkpoint(
                 {
                     "key": key,
                     "sha256": hashlib.sha256(content).hexdigest(),
-                    "iteration": checkpoint.iteration,
-                    "total": checkpoint.history[-1].total,
+                    "iteration": iteration,
+                    "total": total,
                 }
             )
         except StoreUnavailable:
             _LOG.warning("checkpoint.not_kept", key=key, exc_info=True)
             return
-        _LOG.info("checkpoint.kept", iteration=checkpoint.iteration, size_bytes=len(content))
-        if self._key is not None and self._key != key:
+        _LOG.info("checkpoint.kept", iteration=iteration, size_bytes=len(content))
+        if self._key is not None:
             self._run.remove(self._key)
         self._key = key

@@ -10,6 +10,7 @@ from core.data import RankingDataset, read_parquet
 from core.data.categories import Categories, values_by_feature
 from core.data.fitting import fit_features, with_categories
 from core.data.hold_out import HoldOut
+from core.data.splits import bootstrap_queries
 from core.errors import NotFound
 from core.store import Store
 from worker.job.caches import Caches
@@ -36,6 +37,10 @@ class NamedDataset:
         kept, held_out = hold_out.split(self.dataset, seed)
         name = f"{self.features} by {hold_out} with seed {seed}"
         return NamedDataset(kept, f"{name}: kept"), NamedDataset(held_out, f"{name}: held out")
+
+    def bootstrapped(self, seed: int) -> "NamedDataset":
+        """Return the dataset with the query weights of a bootstrap sample; see `bootstrap_queries`."""
+        return replace(self, dataset=bootstrap_queries(self.dataset, seed))
 
     def with_categories(self, names: tuple[str, ...]) -> "NamedDataset":
         """Return the dataset with features of numbers as categories; see `core.data.fitting.with_categories`.

@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from core.data.options import ReadingOptions
+from core.data.options import TEXT_ROLES, ReadingOptions
 
 # One more whenever the same bytes give other arrays, statistics or findings: they are then read again.
 READING_VERSION = 1
@@ -20,8 +20,9 @@ def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingO
         options: How it is read.
     """
     columns = asdict(options.columns)
-    if not options.columns.categorical_features:
-        del columns["categorical_features"]  # so that contents stored before this option keep their digest
+    for name in ("categorical_features", *TEXT_ROLES):
+        if not columns[name]:
+            del columns[name]  # so that contents stored before this option keep their digest
     asked = {
         **{
             name: getattr(options, name) for name in ("format", "non_contiguous_queries", "repeated_features")

@@ -11,8 +11,8 @@ from core.store import Transaction
 from worker.job.run import JobRun, Values
 
 _LIBRARIES = ("lightgbm", "numba", "numpy")
-# What says how a job is queued, not what it makes.
-_QUEUEING = ("priority", "limits")
+# How a job is queued and what its model is tagged with decide no byte of the model.
+_ASIDE = ("priority", "limits", "tags")
 
 
 def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob) -> Values:
@@ -34,7 +34,7 @@ def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob)
             role: {"id": row.id, "digest": row.digest, "sha256": row.sha256} for role, row in datasets.items()
         },
         "init_model": _base_of(tx, spec),
-        "spec": {name: value for name, value in run.spec.items() if name not in _QUEUEING},
+        "spec": {name: value for name, value in run.spec.items() if name not in _ASIDE},
         "seed": spec.training.seed if isinstance(spec, BoostingJob) else None,
         "rankery": _version_of("rankery"),
         "libraries": {

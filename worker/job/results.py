@@ -1,9 +1,11 @@
 """Store evaluations and rankings, in the same way for every job kind."""
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -11,6 +13,7 @@ from core.evaluation import (
     Baseline,
     Evaluation,
     Judgments,
+    Slice,
     baselines,
     evaluate,
     measure,
@@ -18,12 +21,21 @@ from core.evaluation import (
     rank_documents,
     slices,
     summarise_all,
+    write_query_values,
+    write_segments,
 )
 from core.jobs import System
 from core.jobs.measures import Measures
-from core.metrics import Conventions, parse_metric
+from core.metrics import parse_metric
 from core.store import Transaction, new_id
-from core.store.artifacts.keys import evaluation_key, ranking_key
+from core.store.artifacts.keys import (
+    evaluation_key,
+    evaluation_segments_key,
+    folds_key,
+    ranking_key,
+    validation_key,
+)
+from core.training.cross_validation import CrossValidation
 from core.types import Float64Array
 from worker.job.run import JobRun, Values
 from worker.job.systems import Ranked
@@ -97,6 +109,7 @@ def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked) -> StoredE
     """Evaluate scores as a job measures, and store every query's values."""
     run.phase("evaluating")
     held = measures.contract
+    parts = slices(ranked.judgments, ranked.dataset, held.relevance_threshold)
     evaluation = evaluate(
         ranked.scores, ranked.judgments, measures.metrics, held, seed=measures.seed, threads=run.threads
     )
@@ -104,13 +117,47 @@ def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked) -> StoredE
         "summaries": evaluation.as_json(),
         "contract": held.as_json(),
         "baselines": _baselines(run, measures, ranked),
-        "slices": _slices(run, ranked, held, evaluation),
+        "slices": _slices(run, parts, evaluation),
         "findings": ranked.findings_json,
     }
     stored = StoredEvaluation(new_id("evl_"), evaluation.means, columns)
     with run.writing(evaluation_key(stored.id)) as file:
         evaluation.to_parquet(file, ranked.judgments.query_ids)
+    with run.writing(evaluation_segments_key(stored.id)) as file:
+        write_segments(parts, len(ranked.judgments.query_ids), file)
     return stored
+
+
+def store_validation(run: JobRun, measures: Measures, ranked: Ranked, model_id: str) -> Values:
+    """Store every validation query's values of a new model and return what its row says of them."""
+    run.phase("evaluating")
+    values = measure(ranked.scores, ranked.judgments, measures.metrics, measures.contract)
+    query_ids = list(ranked.judgments.query_ids)
+    with run.writing(validation_key(model_id)) as file:
+        write_query_values(file, query_ids, values)
+    return {
+        "metrics": _intervals(run, values, measures.seed),
+        "queries": len(query_ids),
+        "query_ids_sha256": hashlib.sha256("\n".join(query_ids).encode()).hexdigest(),
+    }
+
+
+def store_cross_validation(
+    run: JobRun, measures: Measures, query_ids: Sequence[str], found: CrossValidation, model_id: str
+) -> Values:
+    """Store every query's values by the model that had not seen it, and return what the model's row says."""
+    run.phase("evaluating")
+    with run.writing(validation_key(model_id)) as file:
+        write_query_values(file, query_ids, found.per_query)
+    with run.writing(folds_key(model_id)) as file:
+        names = np.array(found.assignment.names, object)[found.fold_of]
+        pq.write_table(pa.table({"query_id": list(query_ids), "fold": list(names)}), file)
+    return {
+        "metrics": _intervals(run, found.per_query, measures.seed),
+        "queries": len(query_ids),
+        "query_ids_sha256": hashlib.sha256("\n".join(query_ids).encode()).hexdigest(),
+        "cross_validation": found.as_json(),
+    }
 
 
 def store_ranking(run: JobRun, ranked: Ranked) -> StoredRanking:
@@ -145,7 +192,7 @@ def _baselines(run: JobRun, measures: Measures, ranked: Ranked) -> list[dict[str
     ]
 
 
-def _slices(run: JobRun, ranked: Ranked, held: Conventions, evaluation: Evaluation) -> list[dict[str, Any]]:
+def _slices(run: JobRun, parts: Sequence[Slice], evaluation: Evaluation) -> list[dict[str, Any]]:
     return [
         {
             "by": part.by,
@@ -155,7 +202,7 @@ def _slices(run: JobRun, ranked: Ranked, held: Conventions, evaluation: Evaluati
                 run, {name: values[part.queries] for name, values in evaluation.per_query.items()}, 0
             ),
         }
-        for part in slices(ranked.judgments, ranked.dataset, held.relevance_threshold)
+        for part in parts
     ]
 
 

@@ -2,13 +2,14 @@
 
 import math
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, BinaryIO, cast
 
 import structlog
 
+from core.data.folders import DataRoots
 from core.data.options import Limits
 from core.errors import JobCancelled, RankeryError, StoreUnavailable
 from core.jobs import JobLimits
@@ -46,11 +47,13 @@ class JobRun:
         store: Where everything is kept.
         threads: The threads that this job may use.
         limits: How large what it reads may become.
+        data_roots: The folders below which it may read judged files.
         caches: What this worker has at hand.
         counts: What it adds to the service's counters.
         bounds: How long it may run, and with how much memory.
         phases: What it has done so far, how long that took, and with how much memory.
         checkpoint_seconds: Time from one checkpoint to the next.
+        on_iterations: Called with the points of the learning curves as they are reported, or None.
         ending: How it ends where nothing goes wrong: `succeeded`, or `failed` for a job that found why.
     """
 
@@ -72,11 +75,13 @@ class JobRun:
             documents=settings.max_documents,
             features=settings.max_features,
         )
+        self.data_roots = DataRoots(settings.data_roots)
         self.caches = Caches.of(settings)
         self.counts = JobCounts(self.caches)
         self.bounds = Bounds(job.kind, JobLimits.of(job.spec), settings, spent_seconds)
         self.phases = Phases(self.bounds.taken_bytes)
         self.checkpoint_seconds = settings.checkpoint_seconds
+        self.on_iterations: Callable[[Sequence[tuple[int, Values]]], None] | None = None
         self.ending = "succeeded"
         self._settings = settings
         self._reported_at = -math.inf
@@ -153,6 +158,8 @@ class JobRun:
         self._iterations.extend(iterations)
         self._milliseconds.update(milliseconds)
         self.check()
+        if self.on_iterations is not None and iterations:
+            self.on_iterations(iterations)
         if at_once or time.monotonic() - self._reported_at >= self._settings.report_seconds:
             try:
                 self.flush()
@@ -248,6 +255,10 @@ class JobRun:
         They stay while the job may yet be carried out again.
         """
         self._consumed.append(path)
+
+    def keeps(self, path: str) -> None:
+        """Do not remove artifacts when the job ends, though it consumes them."""
+        self._consumed.remove(path)
 
     @contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:

@@ -1,13 +1,16 @@
-"""Sources of datasets: uploads and synthetic data."""
+"""Sources of datasets: uploads, files on the disk, and synthetic data."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
-from core.data import synthetic_dataset
+from core.data import RankingDataset, sparse_dataset, synthetic_dataset
+from core.data.folders import DataRoots, OpenFile
 from core.data.options import Limits, ReadingOptions, reading_options
 from core.data.reading import JudgedFile, read_file
 from core.data.result import Reading
+from core.errors import DatasetError
 from core.store import Dataset
 from core.store.artifacts.artifacts import Artifacts
 from core.store.artifacts.checksums import file_sha256
@@ -36,9 +39,33 @@ class DatasetSource(Protocol):
         ...
 
 
-def source_of(row: Dataset, artifacts: Artifacts) -> DatasetSource:
+def source_of(row: Dataset, artifacts: Artifacts, data_roots: DataRoots) -> DatasetSource:
     """Return the source of a stored dataset."""
-    return Synthetic(row.source) if row.source["kind"] == "synthetic" else Upload(row, artifacts)
+    match row.source["kind"]:
+        case "synthetic":
+            return Synthetic(row.source)
+        case "folder":
+            return FolderFile(row, data_roots)
+        case _:
+            return Upload(row, artifacts)
+
+
+_GENERATORS: Mapping[str, Callable[..., RankingDataset]] = MappingProxyType(
+    {"polynomial": synthetic_dataset, "sparse": sparse_dataset}
+)
+# By the names in a source, which are those of the API.
+_ARGUMENTS = MappingProxyType(
+    {
+        "queries": "n_queries",
+        "seed": "seed",
+        "polynomial_seed": "polynomial_seed",
+        "documents_per_query": "documents_per_query",
+        "features": "n_features",
+        "noise": "noise",
+        "gains": "gains",
+        "relevant_per_query": "relevant_per_query",
+    }
+)
 
 
 class Synthetic:
@@ -53,10 +80,11 @@ class Synthetic:
 
     def read(self, limits: Limits, threads: int, on_progress: Callable[[int, int], None]) -> Reading:
         """Generate the dataset."""
-        source = self._source
-        return Reading(
-            synthetic_dataset(source["queries"], source["seed"], source["polynomial_seed"]), "synthetic"
-        )
+        generate = _GENERATORS[self._source.get("generator", "polynomial")]
+        arguments = {
+            argument: self._source[name] for name, argument in _ARGUMENTS.items() if name in self._source
+        }
+        return Reading(generate(**arguments), "synthetic")
 
 
 class Upload:
@@ -89,6 +117,55 @@ class Upload:
     def _checksum(self, key: str) -> str:
         with self._artifacts.open(key) as file:
             return file_sha256(file)
+
+
+class FolderFile:
+    """A file below a data root, read where it is.
+
+    Its checksum is taken first, so it is the same content as an upload of the same bytes.
+    """
+
+    def __init__(self, row: Dataset, data_roots: DataRoots) -> None:
+        self._folder: str = row.source["folder"]
+        self._name: str = row.source["filename"]
+        self._options = _options(row.source)
+        self._roots = data_roots
+        self._version: tuple[int, ...] | None = None
+
+    def digest(self) -> str:
+        """Return the digest that determines the content.
+
+        Raises:
+            DatasetError: The file is gone, may not be read, or changes.
+        """
+        with self._opened() as file, file.path.open("rb") as content:
+            return upload_digest(file_sha256(content), None, self._options)
+
+    def read(self, limits: Limits, threads: int, on_progress: Callable[[int, int], None]) -> Reading:
+        """Read the dataset.
+
+        Raises:
+            DatasetError: Also when the file has changed since its checksum was taken.
+        """
+        with self._opened() as file:
+            judged = JudgedFile(file.path, self._name)
+            return read_file(judged, self._options, limits, threads=threads, on_progress=on_progress)
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[OpenFile]:
+        """Open the file and check that it is the same from the first opening to the end of each."""
+        with self._roots.opened(self._folder, self._name) as file:
+            self._version = self._version or file.version
+            self._check(file.version)
+            try:
+                yield file
+            finally:
+                self._check(self._roots.version(file))
+
+    def _check(self, version: tuple[int, ...]) -> None:
+        if version != self._version:
+            expected = "expected a file that stays as it is, but it changed while it was read"
+            raise DatasetError.at(f"{expected}; read the folder again once it is complete", file=self._name)
 
 
 def _options(source: dict[str, Any]) -> ReadingOptions:

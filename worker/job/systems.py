@@ -153,3 +153,10 @@ def _stored_run(store: Store, ranking_id: str) -> Run:
     with store.verified.open(ranking_key(ranking_id)) as file:
         table = pq.read_table(file, columns=columns)
     return Run.from_columns(*(table.column(name) for name in columns))
+
+
+def ranked_queries(store: Store, ranking_id: str) -> set[str]:
+    """Return the ids of the queries that a stored ranking has."""
+    with store.verified.open(ranking_key(ranking_id)) as file:
+        table = pq.read_table(file, columns=["query_id"])
+    return {str(query_id) for query_id in table.column("query_id").unique().to_pylist()}

@@ -1,13 +1,14 @@
 """Datasets and labels that a training job reads."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from core.data import RankingDataset
 from core.data.categories import Categories
 from core.data.fitting import AbsentFeatures
+from core.data.folds import FoldAssignment, FoldColumn, Folds, RandomFolds
 from core.data.hold_out import HoldOut
 from core.data.labels import LabelRange, label_map, map_labels
 from core.doctor import compare
@@ -21,6 +22,7 @@ from core.scoring.model_text import ModelText
 from core.store.artifacts.keys import model_key
 from core.training import Checkpoint, KeptBins
 from core.training.labels import check_labels
+from core.training.memory import memory_need
 from worker.job.datasets import NamedDataset, load_dataset
 from worker.job.run import JobRun, Values
 from worker.job.systems import ALLOW_ABSENT
@@ -92,12 +94,15 @@ class TrainingData:
         validation: What picks its best iteration, if anything.
         test: What it is measured on in the end, if anything.
         base: The model that the training goes on from, if any.
+        folds: The fold of each query to learn from, where each fold is held out once; there is no
+            `validation` then.
     """
 
     training: NamedDataset
     validation: NamedDataset | None
     test: NamedDataset | None
     base: BaseModel | None = None
+    folds: FoldAssignment | None = None
 
     @classmethod
     def load(cls, run: JobRun, job: BoostingJob) -> "TrainingData":
@@ -114,10 +119,15 @@ class TrainingData:
         training, test = _apart(training, "test", job.test, spec.seed)
         if test is None and (test_id := job.dataset_ids.get("test")):
             test = load_dataset(run.store, run.caches, test_id)
+        folds = None
         if isinstance(job.validation, HeldOutDataset):
             validation: NamedDataset | None = load_dataset(run.store, run.caches, job.validation.dataset_id)
+        elif isinstance(job.validation, RandomFolds | FoldColumn):
+            validation, folds = None, _assigned(training, job.validation, spec.seed)
         else:
             training, validation = _apart(training, "validation", job.validation, spec.seed)
+        if job.bootstrap:
+            training = training.bootstrapped(spec.seed)
         training = training.with_categories(spec.categorical_feature)
         base = load_base(run, job)
         if base is not None:
@@ -131,6 +141,7 @@ class TrainingData:
             judged(validation, None) if validation else None,
             judged(test, None) if test else None,
             base,
+            folds,
         )
 
     def require_features(self) -> None:
@@ -166,7 +177,24 @@ class TrainingData:
             self.validation.fitted(*fit) if self.validation else None,
             self.test.fitted(*fit) if self.test else None,
             self.base,
+            self.folds,
         )
+
+    def fold(self, number: int) -> "TrainingData":
+        """Return the datasets of the training that holds a fold out, to validate on it.
+
+        Raises:
+            ValueError: The job has no folds.
+        """
+        if self.folds is None:
+            raise ValueError("the job has no folds")
+        kept, held_out = self.folds.split(self.training.dataset, number)
+        name = f"{self.training.features} by fold {number}"
+        training, validation = (
+            NamedDataset(kept, f"{name}: kept"),
+            NamedDataset(held_out, f"{name}: held out"),
+        )
+        return replace(self, training=training, validation=validation, folds=None)
 
     def start(self, threads: int) -> Checkpoint | None:
         """Return where the training begins, None where that is without a tree.
@@ -202,6 +230,26 @@ class TrainingData:
         ]
 
 
+def prepare(run: JobRun, job: BoostingJob) -> tuple[TrainingData, TrainingData]:
+    """Load the datasets of a job: as they are, and with the features of the training data.
+
+    Raises:
+        InvalidInput: The specification does not fit the data.
+        FeaturesAbsent: A dataset lacks most features of the training data, and the job does not allow that.
+        DatasetError: A dataset has no features.
+    """
+    run.phase("loading")
+    loaded = TrainingData.load(run, job)
+    if not job.allows_absent_features:
+        loaded.require_features()
+    data = loaded.fitted()
+    training, validation = data.training.dataset, data.validation.dataset if data.validation else None
+    # Each document of a fold is in the bins of all folds as well.
+    need = memory_need(job.training, training, training if data.folds else validation)
+    run.bounds.require_memory(need.total, f"This training takes about {need}")
+    return loaded, data
+
+
 def _fitted_to(base: BaseModel, training: NamedDataset, name: str) -> NamedDataset:
     """Return the training data with the features and categories of the model to go on from."""
     there, wanted = training.dataset.feature_names, base.feature_names
@@ -227,6 +275,13 @@ def _chosen(training: NamedDataset, job: BoostingJob) -> NamedDataset:
         return training.fitted(job.features.of(training.dataset.feature_names), training.dataset.categories)
     except InvalidInput as invalid:
         raise invalid.below("/features") from invalid
+
+
+def _assigned(training: NamedDataset, folds: Folds, seed: int) -> FoldAssignment:
+    try:
+        return folds.assign(training.dataset, seed)
+    except InvalidInput as invalid:
+        raise invalid.below("/validation") from invalid
 
 
 def _apart(

@@ -69,5 +69,6 @@ def _places(error: RankeryError) -> dict[str, Any]:
     if isinstance(error, InvalidInput):
         return {"errors": [{"pointer": p.pointer, "detail": p.detail} for p in error.problems]}
     if isinstance(error, DatasetError):
-        return {"errors": [asdict(problem) for problem in error.problems], "more": error.more}
+        causes = {"causes": [asdict(cause) for cause in error.causes]} if error.causes else {}
+        return {"errors": [asdict(problem) for problem in error.problems], "more": error.more, **causes}
     return {}

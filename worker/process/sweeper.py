@@ -1,4 +1,4 @@
-"""Sweeper: requeue the jobs of lost workers, resend wake-ups, report the worker as live."""
+"""Sweeper: requeue the jobs of lost workers, lead experiments on, resend wake-ups, report liveness."""
 
 import math
 import os
@@ -15,6 +15,7 @@ from core.store import Job, Store, Transaction, WakeUps
 from core.store.clock import utc_now
 from core.store.leases import LeaseWatch
 from core.worker_health import READY, WorkerHealth, WorkerHealthFile
+from worker.process.experiments import advance_all
 from worker.settings import WorkerSettings
 
 # So many leases may go by before a worker that says nothing is taken to be gone.
@@ -98,8 +99,10 @@ class Sweeper:
         try:
             with store.begin() as tx:
                 settled = tx.jobs.take_back(self._lost(tx, now), self._settings.attempts)
-                woken = tx.jobs.to_wake(now, older_than_seconds)
                 self._report(tx)
+            advance_all(store)
+            with store.begin() as tx:
+                woken = tx.jobs.to_wake(now, older_than_seconds)
             for job_id in settled.requeued:
                 _LOG.warning("job.requeued", job_id=job_id, reason="its worker stopped answering")
             for job in settled.ended:

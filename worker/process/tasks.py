@@ -19,7 +19,9 @@ from worker.process.heartbeat import Heartbeat
 from worker.process.problems import problem_of
 from worker.process.shutdown import StopFlag
 from worker.runners.comparison import run_comparison
+from worker.runners.conclusion import run_conclusion
 from worker.runners.evaluation import run_evaluation
+from worker.runners.experiment_report import run_report
 from worker.runners.ingestion import run_ingestion
 from worker.runners.inspection import run_inspection
 from worker.runners.model_import import run_model_import
@@ -28,6 +30,7 @@ from worker.runners.ranking import run_ranking
 from worker.runners.reproduction import run_reproduction
 from worker.runners.run_import import run_import
 from worker.runners.training import run_training
+from worker.runners.trial import run_trial
 from worker.settings import WorkerSettings
 
 # Each takes the claimed job and its specification, which its kind in `core.jobs` parses.
@@ -35,11 +38,14 @@ RUNNERS: Mapping[JobKind, Callable[[JobRun, Any], None]] = MappingProxyType(
     {
         JobKind.TRAIN: run_training,
         JobKind.REPRODUCE: run_reproduction,
+        JobKind.TRIAL: run_trial,
+        JobKind.CONCLUDE: run_conclusion,
         JobKind.EVALUATE: run_evaluation,
         JobKind.COMPARE: run_comparison,
         JobKind.PROMOTE: run_promotion,
         JobKind.INSPECT: run_inspection,
         JobKind.RANK: run_ranking,
+        JobKind.REPORT: run_report,
         JobKind.INGEST: run_ingestion,
         JobKind.IMPORT: run_import,
         JobKind.IMPORT_MODEL: run_model_import,

@@ -6,16 +6,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.evaluation import Evaluation, compare_systems, evaluate
+from core.data import RankingDataset
+from core.errors import InvalidInput
+from core.evaluation import Evaluation, compare_systems, evaluate, slices, write_segments
 from core.jobs import System
 from core.jobs.compare import CompareJob
 from core.jobs.measures import Measures
 from core.store import new_id
-from core.store.artifacts.keys import comparison_key
+from core.store.artifacts.keys import comparison_key, comparison_segments_key
 from core.types import Float64Array
 from worker.job.results import StoredRanking, store_ranking
 from worker.job.run import JobRun, Values
-from worker.job.systems import Ranked, rank_by
+from worker.job.systems import Ranked, rank_by, ranked_queries
 from worker.job.training_data import load_judged
 
 
@@ -29,6 +31,8 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
     """
     run.phase("loading")
     dataset = load_judged(run, spec.dataset_id, spec.measures)
+    if spec.pool_folds:
+        dataset = _pooled(run, spec, dataset)
     made: list[tuple[System, StoredRanking | None]] = []
     evaluations: list[Evaluation] = []
     findings: list[Values] = []
@@ -47,6 +51,8 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
         names,
         values,
         directions,
+        reference=spec.reference,
+        correction="none" if spec.correction == "none" else "holm",
         permutations=spec.permutations,
         seed=spec.measures.seed,
         threads=run.threads,
@@ -54,7 +60,10 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
     run.report(findings=findings or None)
     comparison_id = new_id("cmp_")
     with run.writing(comparison_key(comparison_id)) as file:
-        pq.write_table(_values_table(dataset.query_ids, values), file)
+        pq.write_table(values_table(dataset.query_ids, values), file)
+    with run.writing(comparison_segments_key(comparison_id)) as file:
+        parts = slices(dataset, dataset, spec.measures.contract.relevance_threshold)
+        write_segments(parts, dataset.n_queries, file)
     with run.succeeding({"comparison_id": comparison_id}) as tx:
         for system, stored in made:
             if stored is not None:
@@ -76,6 +85,18 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
         )
 
 
+def _pooled(run: JobRun, spec: CompareJob, dataset: RankingDataset) -> RankingDataset:
+    """Return the queries that every ranking has; those of a test were in no fold."""
+    ranked = set(dataset.query_ids)
+    for system in spec.systems:
+        if system.ranking_id is not None:
+            ranked &= ranked_queries(run.store, system.ranking_id)
+    positions = [place for place, query_id in enumerate(dataset.query_ids) if query_id in ranked]
+    if not positions:
+        raise InvalidInput.at("/systems", "the rankings by folds have no query of the dataset in common")
+    return dataset.select_queries(positions)
+
+
 def _evaluate(run: JobRun, measures: Measures, ranked: Ranked) -> Evaluation:
     return evaluate(
         ranked.scores,
@@ -94,7 +115,8 @@ def _by_metric(evaluations: list[Evaluation]) -> dict[str, Float64Array]:
     }
 
 
-def _values_table(query_ids: tuple[str, ...], values: dict[str, Float64Array]) -> pa.Table:
+def values_table(query_ids: tuple[str, ...], values: dict[str, Float64Array]) -> pa.Table:
+    """Return the stored form of a comparison's values, (n_queries, n_systems) by metric."""
     columns = {
         name: pa.FixedSizeListArray.from_arrays(pa.array(table.ravel(), from_pandas=True), table.shape[1])
         for name, table in values.items()

@@ -1,10 +1,10 @@
-"""Run ingestion jobs: turn an upload into a dataset."""
+"""Run ingestion jobs: turn an upload, or a file on the disk, into a dataset."""
 
 from core.data import dataset_statistics, write_parquet
 from core.data.query_index import write_query_index
 from core.data.result import Reading
 from core.doctor import examine
-from core.errors import ArtifactDamaged, NotFound
+from core.errors import ArtifactDamaged, DatasetError, NotFound
 from core.jobs.folders import claims_folders, upload_folder
 from core.jobs.ingest import IngestJob
 from core.store.artifacts.keys import data_folder, features_key, new_data_key, queries_key
@@ -19,7 +19,7 @@ def run_ingestion(run: JobRun, spec: IngestJob) -> None:
 
     A content that is stored already is taken over and not read again, unless its stored copy is damaged: then
     what was read now takes its place for all datasets of this content. A dataset that cannot be read becomes
-    invalid with the job's problem when the job fails.
+    invalid with the job's problem when the job fails. Its upload is kept where a column may be ignored.
 
     Raises:
         DatasetError: With the line and column of what cannot be understood.
@@ -30,12 +30,17 @@ def run_ingestion(run: JobRun, spec: IngestJob) -> None:
         run.remove(folder)
     with run.store.read() as tx:
         row = tx.datasets.get(dataset_id)
-    source = source_of(row, run.store.artifacts)
+    source = source_of(row, run.store.artifacts, run.data_roots)
     digest = source.digest()
     damaged_key = _damaged_copy(run, dataset_id, digest)
     if damaged_key is not None or not _take_over(run, dataset_id, digest):
         run.phase("reading")
-        reading = source.read(run.limits, run.threads, counting_percent(run, "reading"))
+        try:
+            reading = source.read(run.limits, run.threads, counting_percent(run, "reading"))
+        except DatasetError as error:
+            if any(cause.can_ignore for cause in error.causes):
+                run.keeps(upload_folder(dataset_id))  # to be read again without those columns
+            raise
         _ingest(run, dataset_id, digest, reading, damaged_key)
 
 
@@ -88,6 +93,7 @@ def _ingest(run: JobRun, dataset_id: str, digest: str, reading: Reading, damaged
         ready = tx.datasets.mark_ready(
             dataset_id,
             statistics=statistics,
+            feature_names=dataset.feature_names,
             findings=report.as_json(),
             digest=digest,
             data_key=data_key,

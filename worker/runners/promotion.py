@@ -64,7 +64,7 @@ def _decide(run: JobRun, spec: PromoteJob) -> tuple[GateDecision, list[Values]]:
         rule,
         (champion.name, challenger.name),
         (next(measured), next(measured)),
-        slices(dataset, dataset, contract.relevance_threshold),
+        slices(dataset, dataset, contract.relevance_threshold, least_queries=1),
         higher_is_better=parse_metric(rule.metric, contract).higher_is_better,
         permutations=spec.permutations,
         seed=spec.measures.seed,

@@ -1,9 +1,7 @@
 """Run training jobs."""
 
 import hashlib
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,22 +12,32 @@ from core.jobs import System
 from core.jobs.boosting import BoostingJob
 from core.jobs.train import TrainJob
 from core.losses import loss_values
+from core.metrics import parse_metric
 from core.parameters import values_of
 from core.scoring import Explainability, Forest
 from core.scoring.model_text import ModelText
 from core.store import new_id
 from core.store.artifacts.keys import model_key
-from core.training import IterationReport, Snapshot, TrainedRanker, train
+from core.training import TrainedRanker, train
 from core.training.bin_edges import OnProgress
-from core.training.findings import growth_finding, resumption_findings, seed_findings
-from core.training.memory import memory_need
+from core.training.cross_validation import CrossValidation
+from core.training.findings import automatic_findings, growth_finding, resumption_findings, seed_findings
 from worker.job.checkpoints import Checkpoints
 from worker.job.lineage import lineage_of
 from worker.job.progress import counting_percent
-from worker.job.results import StoredEvaluation, StoredRanking, store_evaluation, store_ranking
-from worker.job.run import JobRun, Values, WorkerStopping
+from worker.job.results import (
+    StoredEvaluation,
+    StoredRanking,
+    store_cross_validation,
+    store_evaluation,
+    store_ranking,
+    store_validation,
+)
+from worker.job.run import JobRun, Values
 from worker.job.systems import Ranked
-from worker.job.training_data import TrainingData
+from worker.job.training_data import TrainingData, prepare
+from worker.job.watch import TrainingWatch, means
+from worker.runners.cross_validation import FoldedTraining
 
 
 def run_training(run: JobRun, job: TrainJob) -> None:
@@ -52,12 +60,14 @@ class Trained:
         data: The datasets with the features of the training data.
         ranker: The model.
         findings: What is known of the datasets and the training.
+        cross_validation: The folds that were held out before, or None.
     """
 
     loaded: TrainingData
     data: TrainingData
     ranker: TrainedRanker
     findings: list[Values]
+    cross_validation: CrossValidation | None = None
 
 
 @contextmanager
@@ -71,38 +81,45 @@ def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
         FeaturesAbsent: A dataset lacks most features of the training data, and the job does not allow that.
         DatasetError: A dataset has no features.
     """
-    run.phase("loading")
-    loaded = TrainingData.load(run, job)
-    if not job.allows_absent_features:
-        loaded.require_features()
-    data = loaded.fitted()
-    training, validation = data.training.dataset, data.validation.dataset if data.validation else None
-    need = memory_need(job.training, training, validation)
-    run.bounds.require_memory(need.total, f"This training takes about {need}")
+    loaded, data = prepare(run, job)
+    findings: list[Values] = []
+
+    def after_first() -> None:
+        findings.extend(_report_findings(run, job, loaded))
+
+    cross_validation = None
+    if data.folds is None:
+        ranker, watch = _trained(run, job, data, after_first)
+    else:
+        folded = FoldedTraining(run, job, data, after_first, refits=True)
+        cross_validation = folded.cross_validate()
+        ranker, watch = folded.refit()
+    with watch.kept_on_stopping():
+        watch.finish()
+        if ranker.growth is not None:
+            findings.append(growth_finding(ranker.growth).as_json())
+            run.report(findings=findings)
+        yield Trained(loaded, data, ranker, findings, cross_validation)
+
+
+def _trained(
+    run: JobRun, job: BoostingJob, data: TrainingData, after_first: Callable[[], None]
+) -> tuple[TrainedRanker, TrainingWatch]:
     run.phase("binning")
     checkpoints = Checkpoints(run, run.checkpoint_seconds)
-    findings: list[Values] = []
-    watch = _Watch(
-        run,
-        checkpoints if job.training.hyperparameters.is_resumable else None,
-        lambda: findings.extend(_report_findings(run, job, loaded)),
-    )
+    resumable = job.training.hyperparameters.is_resumable
+    watch = TrainingWatch(run, checkpoints if resumable else None, after_first)
     ranker = train(
         job.training,
-        training,
-        validation,
+        data.training.dataset,
+        data.validation.dataset if data.validation else None,
         on_iteration=watch.on_iteration,
         threads=run.threads,
         kept_bins=data.kept_bins(run),
         resume=checkpoints.load() or data.start(run.threads),
         on_binning=_binning(run),
     )
-    with watch.kept_on_stopping():
-        watch.finish()
-        if ranker.growth is not None:
-            findings.append(growth_finding(ranker.growth).as_json())
-            run.report(findings=findings)
-        yield Trained(loaded, data, ranker, findings)
+    return ranker, watch
 
 
 def _binning(run: JobRun) -> OnProgress:
@@ -120,6 +137,7 @@ def _binning(run: JobRun) -> OnProgress:
 
 def _report_findings(run: JobRun, job: BoostingJob, loaded: TrainingData) -> list[Values]:
     of_training = [
+        *automatic_findings(job.automatic),
         *resumption_findings(job.training),
         *seed_findings(job.training, parts_are_random=job.parts_are_random),
     ]
@@ -134,11 +152,16 @@ def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
     model_id, text = new_id("mdl_"), ranker.model_text.encode()
     with run.writing(model_key(model_id)) as file:
         file.write(text)
+    validation = _validate(run, job, trained, model_id)
     judged = _judge(run, job, trained)
-    metrics = _metrics_at_best(ranker) | ({"test": judged.evaluation.means} if judged else {})
+    metrics = _metrics(job, trained) | ({"test": judged.evaluation.means} if judged else {})
     run.report(metrics=metrics)
     explainability = Explainability.of(ModelText.read(ranker.model_text))
-    result = {"model_id": model_id} | (judged.result if judged else {})
+    result: dict[str, Any] = {"model_id": model_id} | (judged.result if judged else {})
+    by_folds = _rank_by_folds(run, trained)
+    if by_folds is not None and validation is not None:
+        validation["cross_validation"]["ranking_id"] = by_folds.id
+        result["cross_validation"] = validation
     with run.succeeding(result) as tx:
         model = tx.models.add(
             model_id,
@@ -154,7 +177,11 @@ def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
             metrics=judged.evaluation.means if judged else None,
             lineage=lineage_of(tx, run, job),
             explanation=asdict(explainability),
+            tags=dict(job.tags) or None,
+            validation=validation,
         )
+        if by_folds is not None:
+            by_folds.add(tx, run, System(f"{model.reference} by folds"), job.dataset_id)
         if judged:
             system = System(model.reference, model_id)
             judged.evaluation.add(tx, run, system, job.tested_on)
@@ -171,97 +198,38 @@ class _Judged:
         return {"evaluation_id": self.evaluation.id, "ranking_id": self.ranking.id}
 
 
-class _Watch:
-    """Report training iterations as progress, metrics and learning curves.
-
-    Args:
-        run: The job.
-        checkpoints: Where it goes on when it is interrupted; None where it starts again.
-        after_first: What can wait until the training is seen to have begun.
-    """
-
-    def __init__(self, run: JobRun, checkpoints: Checkpoints | None, after_first: Callable[[], None]) -> None:
-        self._run = run
-        self._checkpoints = checkpoints
-        self._after_first = after_first
-        self._first: int | None = None
-        self._first_ended_at = 0.0
-        self._snapshot: Snapshot | None = None
-        self._unrecorded: list[Mapping[str, float]] = []
-
-    def finish(self) -> None:
-        """Run the deferred callback if an earlier attempt had grown all trees."""
-        if self._first is None:
-            self._after_first()
-
-    def on_iteration(self, report: IterationReport, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        with self.kept_on_stopping():
-            self._tell(report)
-        if self._checkpoints is not None and self._checkpoints.is_due():
-            self._checkpoints.keep(snapshot)
-
-    @contextmanager
-    def kept_on_stopping(self) -> Iterator[None]:
-        """Store a checkpoint if the worker stops during the block."""
-        try:
-            yield
-        except WorkerStopping:
-            if self._snapshot is not None and self._checkpoints is not None:
-                self._checkpoints.keep(self._snapshot)
-            raise
-
-    def _tell(self, report: IterationReport) -> None:
-        self._run.counts.iterated()
-        values = {name: dict(metrics) for name, metrics in report.values.items()}
-        progress = {
-            "phase": "training",
-            "iteration": report.iteration,
-            "total": report.total,
-            "eta_seconds": self._eta_seconds(report),
-        }
-        self._unrecorded.append(report.milliseconds)
-        measured = [(report.iteration, values)] if values else []
-        milliseconds = {report.iteration: self._mean_milliseconds()} if values else {}
-        is_first = self._first is None
-        self._first = self._first or report.iteration
-        metrics = _means(report) or None
-        self._run.report(
-            progress=progress,
-            metrics=metrics,
-            iterations=measured,
-            milliseconds=milliseconds,
-            at_once=is_first,
-        )
-        if is_first:
-            self._after_first()
-            self._first_ended_at = time.monotonic()
-
-    def _mean_milliseconds(self) -> Values:
-        """Return the mean times of the iterations since the last recorded one."""
-        total: Counter[str] = Counter()
-        for milliseconds in self._unrecorded:
-            total.update(milliseconds)
-        iterations = len(self._unrecorded)
-        self._unrecorded.clear()
-        return {part: round(spent / iterations, 3) for part, spent in total.items()}
-
-    def _eta_seconds(self, report: IterationReport) -> float | None:
-        # The first iteration also prepares the data, so it says nothing about those to come.
-        if self._first is None or report.iteration == self._first:
-            return None
-        per_iteration = (time.monotonic() - self._first_ended_at) / (report.iteration - self._first)
-        return round(per_iteration * (report.total - report.iteration), 1)
-
-
-def _means(report: IterationReport) -> dict[str, Any]:
-    return {name: dict(values) for name, values in report.values.items() if name != "diagnostics"}
+def _metrics(job: TrainJob, trained: Trained) -> dict[str, Any]:
+    """Return the means of the model, and those of the folds."""
+    held_out = trained.cross_validation
+    parsed = {name: parse_metric(name, job.measures.contract) for name in job.measures.metrics}
+    return _metrics_at_best(trained.ranker) | (held_out.metrics(parsed) if held_out else {})
 
 
 def _metrics_at_best(ranker: TrainedRanker) -> dict[str, Any]:
     """Return the means at the last measured iteration that was the best when it was made."""
-    best = [_means(report) for report in ranker.history if report.iteration == report.best_iteration]
-    return next((means for means in reversed(best) if means), {})
+    best = [means(report) for report in ranker.history if report.iteration == report.best_iteration]
+    return next((found for found in reversed(best) if found), {})
+
+
+def _validate(run: JobRun, job: TrainJob, trained: Trained, model_id: str) -> Values | None:
+    """Store each validation query's values, so that trainings can be compared without their test data."""
+    if trained.cross_validation is not None:
+        return store_cross_validation(
+            run, job.measures, trained.data.training.dataset.query_ids, trained.cross_validation, model_id
+        )
+    if trained.data.validation is None:
+        return None
+    dataset = trained.data.validation.dataset
+    scores = Forest(ModelText.read(trained.ranker.model_text)).score(dataset.features, run.threads)
+    return store_validation(run, job.measures, Ranked(dataset, dataset, scores), model_id)
+
+
+def _rank_by_folds(run: JobRun, trained: Trained) -> StoredRanking | None:
+    """Store how the models of the folds rank the queries that they have not seen."""
+    if trained.cross_validation is None or trained.cross_validation.scores is None:
+        return None
+    dataset = trained.data.training.dataset
+    return store_ranking(run, Ranked(dataset, dataset, trained.cross_validation.scores))
 
 
 def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:

@@ -1,16 +1,18 @@
 """Validate jobs before they are queued, so that workers start none that must fail."""
 
-from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from app.jobs.requests import (
     CompareRequest,
     EvaluateRequest,
     InspectRequest,
+    JobBatchRequest,
     RankDatasetRequest,
     TrainRequest,
 )
 from app.jobs.submission.inspecting import inspection
 from app.jobs.submission.measuring import comparison, evaluation, ranking
+from app.jobs.submission.repeats import check_draws, check_repeats, repeated
 from app.jobs.submission.training import training
 from core.errors import InputProblem, InvalidInput
 from core.jobs import SubmittedJob
@@ -34,19 +36,26 @@ def submit(
     return tx.enqueue(_resolve(tx, request), key_id)
 
 
-def submit_all(tx: Transaction, requests: Sequence[Request], key_id: str | None = None) -> list[Job]:
-    """Validate several job requests and queue them together.
+def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = None) -> list[Job]:
+    """Validate several job requests and queue them together, the repeats of each behind it.
 
     Raises:
         InvalidInput: For what is wrong with any of them, each below its place, `/jobs/0`.
         NotFound: As `submit`.
         WrongState: As `submit`.
     """
+    check_repeats(batch)
+    now = datetime.now(UTC)
     resolved: list[SubmittedJob] = []
     problems: list[InputProblem] = []
-    for place, request in enumerate(requests):
+    for place, request in enumerate(batch.jobs):
         try:
-            resolved.append(_resolve(tx, request))
+            if batch.repeats is None or not isinstance(request, TrainRequest):
+                resolved.append(_resolve(tx, request))
+                continue
+            repeats = [training(tx, each) for each in repeated(request, batch.repeats, now)]
+            check_draws(repeats[0], "/seed")
+            resolved += repeats
         except InvalidInput as invalid:
             problems += invalid.below(f"/jobs/{place}").problems
     if problems:

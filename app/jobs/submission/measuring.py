@@ -83,11 +83,17 @@ def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
     contract = _contract(request, problems)
     for i, metric in enumerate(request.metrics):
         problems += metric_without_differences(f"/metrics/{i}", metric)
+    if request.reference is not None and request.reference >= len(request.systems):
+        problems.append(
+            InputProblem("/reference", f"must be below {len(request.systems)}, the number of systems")
+        )
     if problems:
         raise InvalidInput(*problems)
     systems = [
-        model_named(tx, system.model) if isinstance(system, ModelSystem) else _ranking(tx, system)
-        for system in request.systems
+        (_by_folds(tx, request, place, system) if request.pool_folds else model_named(tx, system.model))
+        if isinstance(system, ModelSystem)
+        else _ranking(tx, system)
+        for place, system in enumerate(request.systems)
     ]
     _tell_apart(systems)
     _check_data(tx, request, contract, systems)
@@ -147,6 +153,26 @@ def model_named(tx: Transaction, ref: str) -> Json:
 
 def _ranking(tx: Transaction, asked: RankingSystem) -> Json:
     return {"ranking_id": asked.ranking_id, "system": tx.rankings.get(asked.ranking_id).system}
+
+
+def _by_folds(tx: Transaction, request: CompareRequest, place: int, asked: ModelSystem) -> Json:
+    """Return the ranking of the training data by the models of a cross-validation.
+
+    Raises:
+        InvalidInput: The model was not cross-validated on this dataset.
+        NotFound: The reference means no model, or the ranking was deleted.
+    """
+    model = tx.models.resolve(asked.model)
+    folds = (model.validation or {}).get("cross_validation")
+    if folds is None:
+        raise InvalidInput.at(
+            f"/systems/{place}/model", "was not cross-validated; train it with folds as validation"
+        )
+    trained_on = ((model.lineage or {}).get("datasets") or {}).get("train") or {}
+    dataset = tx.datasets.get(request.dataset_id)
+    if dataset.id != model.dataset_id and (not dataset.digest or dataset.digest != trained_on.get("digest")):
+        raise InvalidInput.at(f"/systems/{place}/model", "was cross-validated on another dataset")
+    return _ranking(tx, RankingSystem(ranking_id=folds["ranking_id"]))
 
 
 def _tell_apart(systems: list[Json]) -> None:

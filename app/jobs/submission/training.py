@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from app.datasets.schemas import HeldOutColumn, HeldOutDataset, HeldOutFold
+from app.datasets.schemas import FoldColumn, HeldOutColumn, HeldOutDataset, HeldOutFold, RandomFolds
 from app.http.schemas import Json
 from app.jobs.requests import TrainRequest
 from app.jobs.submission.checks import (
@@ -19,8 +19,10 @@ from core.errors import InputProblem, InvalidInput
 from core.jobs.train import TrainJob
 from core.losses import loss_values
 from core.metrics import Conventions
+from core.parameters import values_of
 from core.store import Dataset, Transaction
 from core.training import TrainingSpec, training_spec
+from core.training.automatic import AutomaticChoice, DatasetSize
 
 
 def training(tx: Transaction, request: TrainRequest) -> TrainJob:
@@ -42,9 +44,12 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
     for dataset in datasets:
         loss = parsed.loss if dataset is datasets[0] else None
         check_dataset_labels(dataset, request.label_map, loss, parsed.followed_metrics, contract)
+    automatic = _automatic(request, datasets[0])
     # The metric that stops early is followed even where the request does not list it.
     spec = {
         **request.model_dump(mode="json"),
+        "hyperparameters": values_of(parsed.hyperparameters) | (dict(automatic.chosen) if automatic else {}),
+        "automatic": automatic and automatic.as_json(),
         "loss": loss_values(parsed.loss),
         "metrics": list(parsed.followed_metrics),
         "contract": contract.as_json(),
@@ -72,6 +77,21 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
     if problems:
         raise InvalidInput(*problems)
     return parsed, contract
+
+
+def _automatic(request: TrainRequest, dataset: Dataset) -> AutomaticChoice | None:
+    """Choose hyperparameters by the size of the training dataset, None where that is not asked for."""
+    if not request.hyperparameters.auto:
+        return None
+    statistics = dataset.statistics
+    if statistics is None:
+        raise InvalidInput.at("/hyperparameters/auto", "the dataset was stored without counts; give numbers")
+    choice = request.features
+    features = statistics["features"] - len((choice and choice.leave_out) or ())
+    if choice and choice.use:
+        features = len(choice.use)
+    size = DatasetSize(statistics["queries"], statistics["documents"], max(features, 1))
+    return AutomaticChoice.of(size, dict.fromkeys(request.hyperparameters.model_fields_set))
 
 
 def _dataset_ids(request: TrainRequest) -> list[str]:
@@ -109,14 +129,20 @@ def _check_parts(request: TrainRequest, dataset: Dataset) -> None:
     columns: Mapping[str, list[Json]] = statistics.get("query_columns") or {}
     problems = []
     for name, part in (("validation", request.validation), ("test", request.test)):
-        if isinstance(part, HeldOutFold) and part.folds > statistics.get("queries", part.folds):
+        if isinstance(part, HeldOutFold | RandomFolds) and part.folds > statistics.get("queries", part.folds):
             problems.append(
                 InputProblem(f"/{name}/folds", f"the dataset has {statistics['queries']} queries")
             )
-        if isinstance(part, HeldOutColumn) and part.column not in columns:
+        pointer, column = _column(name, part)
+        if column is not None and column not in columns:
             known = f"it has {', '.join(columns)}" if columns else "its queries have none"
-            problems.append(
-                InputProblem(f"/{name}/column", f"the dataset has no such column of queries; {known}")
-            )
+            problems.append(InputProblem(pointer, f"the dataset has no such column of queries; {known}"))
     if problems:
         raise InvalidInput(*problems)
+
+
+def _column(role: str, part: object) -> tuple[str, str | None]:
+    """Return the pointer to a hold-out's column of queries, and its name."""
+    if isinstance(part, FoldColumn):
+        return f"/{role}/fold_column", part.fold_column
+    return f"/{role}/column", part.column if isinstance(part, HeldOutColumn) else None

@@ -13,12 +13,12 @@ from core.data.dataset import RankingDataset
 from core.data.features import new_matrix
 from core.data.grouping import Grouping, group_rows, permute_rows
 from core.data.lightgbm import query_boundaries
-from core.data.options import Limits, ReadingOptions
+from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, Limits, ReadingOptions
 from core.data.packing import Progress
 from core.data.result import MAX_EXAMPLES, Reading
 from core.data.tables.category_column import CategoryColumn
-from core.data.tables.cells import cell_text, is_decimal_comma, kind_of, numbers, plain_texts
-from core.data.tables.problems import MAX_PROBLEMS, Problems, listed, shortened
+from core.data.tables.cells import are_decimal_commas, cell_text, kind_of, numbers, plain_texts
+from core.data.tables.problems import MAX_PROBLEMS, Problems, cause_of_columns, listed, shortened
 from core.data.tables.roles import Roles, find_roles
 from core.data.tables.table import Table
 from core.data.texts import Texts, row_numbers
@@ -93,15 +93,21 @@ class _Columns:
 
 def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bool) -> _Columns:
     required = [role for role, wanted in (("label", labelled), ("query", not sized)) if wanted]
+    kinds = table.kinds()
     roles = find_roles(
-        table.names, options.columns, table.file, table.header_line, usual=not sized, required=required
+        table.names,
+        options.columns,
+        table.file,
+        table.header_line,
+        usual=not sized,
+        required=required,
+        texts=[name for name, kind in zip(table.names, kinds, strict=True) if kind == "text"],
     )
     if sized and labelled:
         parts = {**roles.parts}
         parts.setdefault("label", 0)
         rest = tuple(position for position in roles.rest if position != parts["label"])
         roles = replace(roles, parts=parts, rest=rest)
-    kinds = table.kinds()
     nested = [table.names[p] for p in roles.rest if kinds[p] == "neither"]
     if nested:
         raise DatasetError.at(
@@ -109,6 +115,7 @@ def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bo
             " leave them out or name them in columns.ignore",
             file=table.file,
             line=table.header_line,
+            causes=cause_of_columns("nested_values", nested),
         )
     features = roles.features
     if features is None:
@@ -123,7 +130,16 @@ def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bo
             line=table.header_line,
         )
     texts_of_queries = tuple(p for p in roles.rest if kinds[p] == "text" and p not in features)
-    return _Columns(roles, features, (*roles.query_columns, *texts_of_queries))
+    query_columns = (*roles.query_columns, *texts_of_queries)
+    if QUERY_TEXT in roles.parts and QUERY_TEXT in (table.names[position] for position in query_columns):
+        raise DatasetError.at(
+            f"expected no other column {QUERY_TEXT!r} beside the one that columns.{QUERY_TEXT} names;"
+            " name it in columns.ignore",
+            file=table.file,
+            line=table.header_line,
+            column=QUERY_TEXT,
+        )
+    return _Columns(roles, features, query_columns)
 
 
 def _feature_names(table: Table, features: Sequence[int], options: ReadingOptions) -> tuple[str, ...]:
@@ -151,6 +167,9 @@ class _Rows:
         self._table = table
         self._columns = columns
         self._problems = Problems()
+        for position in columns.read:
+            if position not in (columns.roles.parts.get("label"), columns.roles.parts.get("query")):
+                self._problems.may_ignore(table.names[position])
         n_rows, roles = table.n_rows, columns.roles
         self.features: Float32Array = new_matrix(n_rows, len(columns.features))
         self.labels: Float32Array = np.zeros(n_rows, np.float32)
@@ -161,10 +180,14 @@ class _Rows:
             self.queries = np.repeat(np.arange(n_queries), np.diff(boundaries))
             self.query_ids = {str(query + 1): query for query in range(n_queries)}
         self.documents: list[Any] = []
+        self._document_texts: dict[str, list[Any]] = {
+            role: [] for role in (DOCUMENT_TITLE, DOCUMENT_URL) if role in roles.parts
+        }
         self._categories = {position: CategoryColumn() for position in roles.categorical_features}
         self.document_weights = np.empty(n_rows) if "document_weight" in roles.parts else None
         self._of_queries: dict[int, list[Any]] = {
-            position: [] for position in (*columns.query_columns, *self._part("query_weight"))
+            position: []
+            for position in (*columns.query_columns, *self._part("query_weight"), *self._part(QUERY_TEXT))
         }
         self._read(on_progress)
         if self._problems:
@@ -184,7 +207,8 @@ class _Rows:
             detail = (
                 f"expected the rows of query {shortened(name)!r} to stand together, but they stopped on line"
             )
-            self._problems.add(self._table.record(row), 0, None, f"{detail} {before}", shortened(name))
+            record = self._table.record(row)
+            self._problems.add("scattered_query", record, 0, None, f"{detail} {before}", shortened(name))
         self._problems.fail(self._table.file, self._table.lines)
 
     def sized(self, names: tuple[str, ...], boundaries: Int64Array) -> RankingDataset:
@@ -216,9 +240,9 @@ class _Rows:
             query_weights=np.array(self._of_queries[weights[0]], np.float64) if weights else None,
             document_weights=None if self.document_weights is None else self.document_weights[rows],
             query_columns={
-                self._table.names[position]: tuple(self._of_queries[position])
-                for position in self._columns.query_columns
+                name: tuple(self._of_queries[position]) for name, position in self._kept_columns().items()
             },
+            document_columns={role: _joined(chunks, order) for role, chunks in self._document_texts.items()},
             categories={
                 name: self._categories[position].categories
                 for name, position in zip(names, self._columns.features, strict=True)
@@ -230,9 +254,15 @@ class _Rows:
         numbers = row_numbers(boundaries)
         if not self.documents:
             return numbers
-        array: Any = pa.chunked_array(self.documents, pa.large_string()).combine_chunks()
-        named = Texts(array) if order is None else Texts(array).take(order)
+        named = _joined(self.documents, order)
         return Texts(pc.if_else(_is_empty(named.array), numbers.array, named.array))
+
+    def _kept_columns(self) -> dict[str, int]:
+        """Return the positions of the texts of queries by the names under which they are stored."""
+        columns = {self._table.names[position]: position for position in self._columns.query_columns}
+        for position in self._part(QUERY_TEXT):
+            columns[QUERY_TEXT] = position
+        return columns
 
     def _part(self, role: str) -> tuple[int, ...]:
         position = self._columns.roles.parts.get(role)
@@ -242,8 +272,6 @@ class _Rows:
         positions = self._columns.read
         first = 0
         for arrays in self._table.blocks(positions, self._problems, on_progress):
-            if self._problems.enough:
-                return
             last = first + len(arrays[0])
             if last > self._table.n_rows:
                 break
@@ -265,7 +293,7 @@ class _Rows:
         parts = self._columns.roles.parts
         if "label" in parts:
             label = self._float32(arrays, parts["label"], first, "a label, a number such as 2")
-            self._refuse_infinite(label, parts["label"], first)
+            self._refuse_infinite(arrays[parts["label"]], label, parts["label"], first)
             self.labels[first:last] = label
         if "query" in parts:
             self.queries[first:last] = self._query_codes(arrays[parts["query"]], parts["query"], first)
@@ -274,7 +302,11 @@ class _Rows:
         if self.document_weights is not None:
             position = parts["document_weight"]
             self.document_weights[first:last] = self._weights(arrays, position, first)
-        for position in self._columns.query_columns:
+        for role, chunks in self._document_texts.items():
+            self._refuse_nested(arrays[parts[role]], parts[role], "a text")
+            chunks.append(plain_texts(arrays[parts[role]]))
+        for position in (*self._part(QUERY_TEXT), *self._columns.query_columns):
+            self._refuse_nested(arrays[position], position, "a text")
             self._keep_constant(position, plain_texts(arrays[position]), first, last, str)
         for position in self._part("query_weight"):
             weights = pa.array(self._weights(arrays, position, first))
@@ -290,17 +322,16 @@ class _Rows:
         expected = "a text, true, false or a whole number"
         self._refuse_nested(column, position, expected)
         found = self._categories[position].take(column)
-        for row in found.unfit[:_SHOWN].tolist():
-            self._wrong(position, first + row, expected, cell_text(column, row))
-        for row in found.too_long[:_SHOWN].tolist():
-            most = f"at most {MAX_CHARACTERS:,} characters as a category"
-            self._wrong(position, first + row, most, cell_text(column, row))
+        self._refuse("not_a_category", position, first, column, found.unfit, expected)
+        most = f"at most {MAX_CHARACTERS:,} characters as a category"
+        self._refuse("long_category", position, first, column, found.too_long, most)
         if self._categories[position].is_full:
             name = self._table.names[position]
             raise DatasetError.at(
                 f"expected at most {MAX_CATEGORIES:,} different values of the category {name!r}, but"
                 f" found more in the first {first + len(column):,} rows; name it in columns.ignore",
                 file=self._table.file,
+                causes=cause_of_columns("many_categories", [name]),
             )
         return found.codes
 
@@ -315,45 +346,52 @@ class _Rows:
         column = arrays[position]
         self._refuse_nested(column, position, expected)
         values, wrong = numbers(column)
-        for row in wrong[:_SHOWN].tolist():
-            self._wrong(position, first + row, expected, cell_text(column, row))
+        if len(wrong):
+            commas = are_decimal_commas(column.take(pa.array(wrong)))
+            self._refuse("not_a_number", position, first, column, wrong[~commas], expected)
+            with_point = f"{expected}, with a point instead of a comma"
+            self._refuse("decimal_comma", position, first, column, wrong[commas], with_point)
         return values
 
     def _float32(self, arrays: dict[int, Any], position: int, first: int, expected: str) -> Float64Array:
         values = self._numbers(arrays, position, first, expected)
         column = arrays[position]
         large = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= _HALFWAY))
-        for row in large[:_SHOWN].tolist():
-            within = f"{expected} within float32's range of 3.4e38"
-            self._wrong(position, first + row, within, cell_text(column, row))
+        within = f"{expected} within float32's range of 3.4e38"
+        self._refuse("out_of_range", position, first, column, large, within)
         values[large] = np.nan
         return values
 
-    def _wrong(self, position: int, row: int, expected: str, found: str) -> None:
+    def _refuse(
+        self, cause: str, position: int, first: int, column: Any, wrong: Int64Array, expected: str
+    ) -> None:
+        """Add the wrong cells of a block; `wrong` are their rows in it, `first` is its first row."""
         name = self._table.names[position]
-        hint = ", with a point instead of a comma" if is_decimal_comma(found) else ""
-        shown = repr(shortened(found)) if found else "an empty cell"
-        way_out = (
-            "" if position in self._columns.roles.parts.values() else f"; or name {name!r} in columns.ignore"
-        )
-        detail = f"expected {expected}{hint}, but found {shown}{way_out}"
-        self._problems.add(self._table.record(row), position, name, detail, shortened(found))
+        is_required = position in self._columns.roles.parts.values()
+        way_out = "" if is_required else f"; or name {name!r} in columns.ignore"
+        for row in wrong[:_SHOWN].tolist():
+            found = cell_text(column, row)
+            shown = repr(shortened(found)) if found else "an empty cell"
+            detail = f"expected {expected}, but found {shown}{way_out}"
+            record = self._table.record(first + row)
+            self._problems.add(cause, record, position, name, detail, shortened(found))
+        self._problems.count(cause, name, len(wrong[_SHOWN:]))
 
-    def _refuse_infinite(self, labels: Float64Array, position: int, first: int) -> None:
-        for row in np.flatnonzero(np.isinf(labels))[:_SHOWN].tolist():
-            self._wrong(position, first + row, "a finite label", str(labels[row]))
+    def _refuse_infinite(self, column: Any, labels: Float64Array, position: int, first: int) -> None:
+        infinite = np.flatnonzero(np.isinf(labels))
+        self._refuse("infinite_label", position, first, column, infinite, "a finite label")
 
     def _weights(self, arrays: dict[int, Any], position: int, first: int) -> Float64Array:
+        column = arrays[position]
         weights = self._numbers(arrays, position, first, "a weight of at least 0")
-        for row in np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[:_SHOWN].tolist():
-            found = cell_text(arrays[position], row)
-            self._wrong(position, first + row, "a finite weight of at least 0", found)
+        unfit = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+        self._refuse("unfit_weight", position, first, column, unfit, "a finite weight of at least 0")
         return weights
 
     def _query_codes(self, column: Any, position: int, first: int) -> Int64Array:
         values = plain_texts(column)
-        for row in np.flatnonzero(_is_empty(values).to_numpy(zero_copy_only=False))[:_SHOWN]:
-            self._wrong(position, first + int(row), "a query id", "")
+        empty = np.flatnonzero(_is_empty(values).to_numpy(zero_copy_only=False))
+        self._refuse("empty_query_id", position, first, values, empty, "a query id")
         encoded: Any = pc.dictionary_encode(values)
         names = encoded.dictionary.to_pylist()
         known = [self.query_ids.setdefault(name, len(self.query_ids)) for name in names]
@@ -379,19 +417,28 @@ class _Rows:
                 self._differs(position, first + row, query, kept[query], value)
 
     def _differs(self, position: int, row: int, query: int, kept: Any, value: Any) -> None:
-        name, query_id = self._table.names[position], list(self.query_ids)[query]
+        name = self._table.names[position]
+        if self._problems.enough("several_values", name):
+            self._problems.count("several_values", name, 1)
+            return
         weighs = position in self._part("query_weight")
-        way_out = (
-            "name the column in columns.document_weight if it weighs documents"
-            if weighs
-            else "name the column in columns.categorical_features if it is a feature, else in columns.ignore"
-        )
+        way_out = "name the column in columns.categorical_features if it is a feature, else in columns.ignore"
+        if weighs:
+            way_out = "name the column in columns.document_weight if it weighs documents"
+        elif position in self._part(QUERY_TEXT):
+            way_out = "name the column in columns.ignore"
+        query_id = shortened(list(self.query_ids)[query])
         found, before = (f"{each:g}" if weighs else shortened(each) for each in (value, kept))
         detail = (
-            f"expected one value of {name!r} in query {shortened(query_id)!r}, but found"
+            f"expected one value of {name!r} in query {query_id!r}, but found"
             f" {found!r} after {before!r}; {way_out}"
         )
-        self._problems.add(self._table.record(row), position, name, detail, found)
+        self._problems.add("several_values", self._table.record(row), position, name, detail, found)
+
+
+def _joined(chunks: Sequence[Any], order: Int64Array | None) -> Texts:
+    array: Any = pa.chunked_array(chunks, pa.large_string()).combine_chunks()
+    return Texts(array) if order is None else Texts(array).take(order)
 
 
 def _is_empty(values: Any) -> Any:

@@ -3,6 +3,7 @@
 from typing import Any, Literal, cast
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
@@ -125,9 +126,13 @@ def cell_text(column: Any, position: int) -> str:
     return "" if value is None else str(value)
 
 
-def is_decimal_comma(text: str) -> bool:
-    """Tell a number that is written with a comma instead of a point."""
-    return bool(pc.match_substring_regex(pa.scalar(text.strip()), _DECIMAL_COMMA).as_py())
+def are_decimal_commas(column: Any) -> npt.NDArray[np.bool_]:
+    """Tell the cells that are numbers written with a comma instead of a point."""
+    trimmed = pc.utf8_trim_whitespace(plain_texts(column))
+    found: npt.NDArray[np.bool_] = pc.match_substring_regex(trimmed, _DECIMAL_COMMA).to_numpy(
+        zero_copy_only=False
+    )
+    return found
 
 
 def _numbers_one_by_one(column: Any) -> tuple[Float64Array, Int64Array]:

@@ -1,7 +1,9 @@
 """Delimited text, CSV and TSV, read block by block as texts."""
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal, cast
 
@@ -20,6 +22,7 @@ from core.errors import DatasetError
 _BLOCK_BYTES = 2**23
 _SAMPLE_ROWS = 1_000
 _LARGEST_RECORD = 2**22
+_QUOTED = re.compile(rb'"[^"]*"?')
 
 
 class DelimitedTable:
@@ -43,9 +46,9 @@ class DelimitedTable:
         self._text = text
         self._delimiter = delimiter
         self._skipped: list[int] = []
-        self._check_utf8()
         start, line = self._first_record()
         self.header_line = line if has_header else None
+        self._check_utf8(start)
         self.names: tuple[str, ...] = self._fields(start)
         if has_header:
             stop, breaks, _ = record_stop(text, start, ord(delimiter))
@@ -102,8 +105,9 @@ class DelimitedTable:
             # Records are counted from 1 by pyarrow, its own skipped ones among them.
             expected = f"expected {len(names)} cells as in the header, but found {row.actual_columns}"
             self._skipped.append(row.number - 1)
-            problems.add(row.number - 1, 0, None, expected, shortened(row.text or ""))
-            return "error" if problems.enough else "skip"
+            text = shortened(row.text or "")
+            problems.add("number_of_cells", row.number - 1, 0, None, expected, text)
+            return "error" if problems.enough("number_of_cells") else "skip"
 
         source = pa.BufferReader(pa.py_buffer(cast("Any", self._text[self._start :])))
         try:
@@ -127,6 +131,7 @@ class DelimitedTable:
         except pa.ArrowInvalid as error:
             if not problems:
                 raise self._refusal(str(error)) from error
+            problems.cut_off()
 
     def _first_record(self) -> tuple[int, int]:
         start, line = (3 if self._text[:3].tobytes() == BYTE_ORDER_MARK else 0), 1
@@ -157,7 +162,7 @@ class DelimitedTable:
             f"expected delimited text, but it cannot be taken apart: {reason}", file=self.file
         )
 
-    def _check_utf8(self) -> None:
+    def _check_utf8(self, header: int) -> None:
         source = FileText(self._text, self.file)
         for start, stop in pairwise(source.cuts(_BLOCK_BYTES).tolist()):
             if stop - start > _BLOCK_BYTES + _LARGEST_RECORD:
@@ -166,4 +171,15 @@ class DelimitedTable:
                 self._text[start:stop].tobytes().decode()
             except UnicodeDecodeError as error:
                 place = start + error.start
-                raise source.error("expected UTF-8 text", place, start + error.end) from error
+                (problem,) = source.errors([("expected UTF-8 text", place, start + error.end)])
+                if self.header_line is not None and problem.line != self.header_line:
+                    line_start = place - int(problem.column or 1) + 1
+                    problem = replace(problem, column=self._column_at(header, line_start, place))
+                raise DatasetError(problem) from error
+
+    def _column_at(self, header: int, line_start: int, place: int) -> str | None:
+        """Return the name of the column of a byte, None behind the last column."""
+        before = _QUOTED.sub(b"", self._text[line_start:place].tobytes())
+        names = self._fields(header)
+        column = before.count(self._delimiter.encode())
+        return names[column] if column < len(names) else None

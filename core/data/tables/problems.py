@@ -1,13 +1,36 @@
-"""Collecting what is wrong with a table, up to a bound."""
+"""Collecting what is wrong with a table: all of it by cause, examples up to a bound."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NoReturn
 
-from core.errors import DatasetError, DatasetProblem
+from core.errors import DatasetError, DatasetProblem, ProblemCause
 
 MAX_PROBLEMS = 100
+_MAX_CAUSES = 100
+_EXAMPLES = 5  # lines of a cause
 _TEXT_SHOWN = 40
+
+CAUSES: Mapping[str, str] = MappingProxyType(
+    {
+        "not_a_number": "Not a number",
+        "decimal_comma": "Decimal comma instead of a point",
+        "out_of_range": "Outside the range of float32",
+        "infinite_label": "Infinite label",
+        "unfit_weight": "Not a finite weight of at least 0",
+        "empty_query_id": "Empty query ID",
+        "several_values": "Several values in one query",
+        "not_a_category": "Neither a text nor a whole number",
+        "long_category": "Text too long for a category",
+        "many_categories": "Too many different values for a category",
+        "number_of_cells": "Another number of cells than the header",
+        "scattered_query": "Rows of a query that stand apart",
+        "nested_values": "Neither numbers nor text",
+        "row_numbers": "Row numbers without a name",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -15,6 +38,7 @@ class _Found:
     row: int
     position: int
     column: str | None
+    cause: str
     detail: str
     text: str | None
 
@@ -23,30 +47,90 @@ class Problems:
     """What is wrong in which row (from 0) and column; their order is the file's when they are raised."""
 
     def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str | None]] = Counter()
         self._found: list[_Found] = []
+        self._ignorable: set[str] = set()
+        self._is_cut_off = False
 
     def __bool__(self) -> bool:
         return bool(self._found)
 
-    @property
-    def enough(self) -> bool:
-        """Whether there are more than will be shown."""
-        return len(self._found) > MAX_PROBLEMS
+    def enough(self, cause: str, column: str | None = None) -> bool:
+        """Return whether there are more of a cause than will be shown."""
+        return self._counts[cause, column] > MAX_PROBLEMS
 
-    def add(self, row: int, position: int, column: str | None, detail: str, text: str | None = None) -> None:
-        """Add a problem; `position` is that of the column, for the order of problems in a row."""
-        self._found.append(_Found(row, position, column, detail, text))
+    def cut_off(self) -> None:
+        """Note that reading stopped early, so that there may be more problems."""
+        self._is_cut_off = True
+
+    def may_ignore(self, column: str) -> None:
+        """Note that the file may be read without a column."""
+        self._ignorable.add(column)
+
+    def add(
+        self,
+        cause: str,
+        row: int,
+        position: int,
+        column: str | None,
+        detail: str,
+        text: str | None = None,
+    ) -> None:
+        """Add a problem.
+
+        Args:
+            cause: One of `CAUSES`.
+            row: Of the file, from 0.
+            position: Of the column, for the order of problems in a row.
+            column: Its name.
+            detail: What was expected and found.
+            text: The offending text.
+        """
+        if not self.enough(cause, column):
+            self._found.append(_Found(row, position, column, cause, detail, text))
+        self._counts[cause, column] += 1
+
+    def count(self, cause: str, column: str | None, more: int) -> None:
+        """Count problems that were not added one by one."""
+        if more:
+            self._counts[cause, column] += more
 
     def fail(self, file: str, lines: Callable[[Sequence[int]], list[int]]) -> NoReturn:
-        """Raise the first of them, with the lines of their rows."""
-        shown = sorted(self._found, key=lambda found: (found.row, found.position))[:MAX_PROBLEMS]
+        """Raise the first of them with the lines of their rows, and all by cause."""
+        ordered = sorted(self._found, key=lambda found: (found.row, found.position))
+        shown = ordered[:MAX_PROBLEMS]
         raise DatasetError(
             *(
                 DatasetProblem(found.detail, file, line, found.column, found.text)
                 for found, line in zip(shown, lines([found.row for found in shown]), strict=True)
             ),
-            more=self.enough,
+            more=self._is_cut_off or self._counts.total() > MAX_PROBLEMS,
+            causes=tuple(self._causes(ordered, lines)),
         )
+
+    def _causes(
+        self, ordered: Sequence[_Found], lines: Callable[[Sequence[int]], list[int]]
+    ) -> Iterable[ProblemCause]:
+        examples: dict[tuple[str, str | None], list[_Found]] = {}
+        for found in ordered:
+            examples.setdefault((found.cause, found.column), []).append(found)
+        for (cause, column), count in self._counts.most_common(_MAX_CAUSES):
+            first = examples[cause, column][:_EXAMPLES]
+            yield ProblemCause(
+                cause,
+                CAUSES[cause],
+                column,
+                count,
+                self._is_cut_off,
+                tuple(lines([found.row for found in first])),
+                tuple(dict.fromkeys(found.text for found in first if found.text)),
+                column in self._ignorable,
+            )
+
+
+def cause_of_columns(cause: str, columns: Iterable[str]) -> tuple[ProblemCause, ...]:
+    """Name columns that a file may be read without, where not cells but whole columns are wrong."""
+    return tuple(ProblemCause(cause, CAUSES[cause], name, 1, False, (), (), True) for name in columns)
 
 
 def shortened(text: str) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from core.data.options import ROLES, Columns
-from core.data.tables.problems import listed
+from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, ROLES, TEXT_ROLES, Columns
+from core.data.tables.problems import cause_of_columns, listed
 from core.data.tables.table import Table
 from core.errors import DatasetError, DatasetProblem
 
@@ -17,6 +17,9 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "document": ("document_id", "documentid", "docid", "doc_id", "document", "did", "item_id", "url"),
         "query_weight": ("query_weight", "weight"),
         "document_weight": ("document_weight", "doc_weight", "propensity_weight"),
+        QUERY_TEXT: ("query_text", "querytext"),
+        DOCUMENT_TITLE: ("document_title", "doc_title", "title"),
+        DOCUMENT_URL: ("document_url", "doc_url", "url"),
     }
 )
 _WORDS = {
@@ -25,6 +28,9 @@ _WORDS = {
     "document": "the document",
     "query_weight": "the weight of the query",
     "document_weight": "the weight of the document",
+    QUERY_TEXT: "the text of the query",
+    DOCUMENT_TITLE: "the title of the document",
+    DOCUMENT_URL: "the address of the document",
 }
 _INDEX = re.compile(r"|Unnamed: \d+")  # what pandas makes of an index that is written without a name
 
@@ -56,6 +62,7 @@ def find_roles(
     *,
     usual: bool = True,
     required: Collection[str] = ("label", "query"),
+    texts: Sequence[str] = (),
 ) -> Roles:
     """Assign roles by the names that were given, else by the usual names.
 
@@ -66,6 +73,7 @@ def find_roles(
         line: Line of the header, for messages.
         usual: Whether usual names count, and `required` roles are.
         required: The roles that must not stay open.
+        texts: The columns of text; a usual name makes only these a text to show: `title` may be a feature.
 
     Raises:
         DatasetError: When a name is missing, doubled or unknown, or a role is open or doubtful.
@@ -80,7 +88,9 @@ def find_roles(
         given = getattr(columns, role)
         candidates = [given] if given is not None else []
         if given is None and usual:
-            candidates = [name for name in names if name not in mentioned and _is_usual(role, name)]
+            taken = {*mentioned, *(names[position] for position in parts.values())}
+            among = texts if role in TEXT_ROLES else names
+            candidates = _candidates(role, [name for name in among if name not in taken])
         if len(candidates) > 1:
             problems.append(_doubtful(role, candidates))
         elif candidates and candidates[0] in names:
@@ -88,8 +98,10 @@ def find_roles(
         elif not candidates and usual and role in required:
             problems.append(_missing(role, names))
     if problems:
+        unnamed = [name for name in names if name and _INDEX.fullmatch(name) and name not in columns.ignore]
         raise DatasetError(
-            *(DatasetProblem(problem.detail, file, line, problem.column) for problem in problems)
+            *(DatasetProblem(problem.detail, file, line, problem.column) for problem in problems),
+            causes=cause_of_columns("row_numbers", unnamed),
         )
     used = {*parts.values(), *(names.index(name) for name in mentioned)}
     return Roles(
@@ -136,6 +148,15 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
     used = {query, document, *wanted}
     ignored = tuple(name for name in table.names if name not in used)
     return replace(given, query=query, document=document, ignore=ignored)
+
+
+def _candidates(role: str, names: Sequence[str]) -> list[str]:
+    usual = [name for name in names if _is_usual(role, name)]
+    if role in TEXT_ROLES:
+        return usual[:1]  # shown to people only, so that a second one is no reason to refuse the file
+    if role == "document":  # an id beside its url
+        return [name for name in usual if not _is_usual(DOCUMENT_URL, name)] or usual
+    return usual
 
 
 def _is_usual(role: str, name: str) -> bool:

@@ -38,6 +38,16 @@ def evaluation_key(evaluation_id: str) -> str:
     return f"evaluations/{evaluation_id}/queries.parquet"
 
 
+def evaluation_segments_key(evaluation_id: str) -> str:
+    """Return the key of the segments of an evaluation's queries."""
+    return f"evaluations/{evaluation_id}/segments.parquet"
+
+
+def comparison_segments_key(comparison_id: str) -> str:
+    """Return the key of the segments of a comparison's queries."""
+    return f"comparisons/{comparison_id}/segments.parquet"
+
+
 def comparison_key(comparison_id: str) -> str:
     """Return the key of a comparison's values: `query_id`, and a column a metric with a value a system."""
     return f"comparisons/{comparison_id}/queries.parquet"
@@ -46,6 +56,11 @@ def comparison_key(comparison_id: str) -> str:
 def ranking_key(ranking_id: str) -> str:
     """Return the key of a ranking."""
     return f"rankings/{ranking_id}/ranking.parquet"
+
+
+def experiment_report_key(experiment_id: str, job_id: str, token: int) -> str:
+    """Return the key of a report of an experiment, as JSON; each claim of a job writes its own."""
+    return f"experiments/{experiment_id}/{job_id}-{token}/report.json"
 
 
 def run_key(upload_id: str) -> str:
@@ -58,6 +73,16 @@ def model_key(model_id: str) -> str:
     return f"models/{model_id}/model.txt"
 
 
+def validation_key(model_id: str) -> str:
+    """Return the key of a model's values on its validation data: `query_id`, and a column a metric."""
+    return f"models/{model_id}/validation.parquet"
+
+
+def folds_key(model_id: str) -> str:
+    """Return the key of the folds of a model's cross-validation: `query_id` and `fold`."""
+    return f"models/{model_id}/folds.parquet"
+
+
 def model_upload_key(upload_id: str) -> str:
     """Return the key of an uploaded model."""
     return f"{model_upload_folder(upload_id)}/upload"
@@ -66,3 +91,13 @@ def model_upload_key(upload_id: str) -> str:
 def checkpoint_key(job_id: str, token: int, iteration: int) -> str:
     """Return the key of a checkpoint."""
     return f"{checkpoint_folder(job_id)}/{token}-{iteration}.npz"
+
+
+def study_folder(study_id: str) -> str:
+    """Return the folder of what the trials of a study leave."""
+    return f"studies/{study_id}"
+
+
+def trial_key(study_id: str, number: int) -> str:
+    """Return the key of a trial's values of the objective, one a query, as a NumPy file."""
+    return f"{study_folder(study_id)}/{number}/values.npy"

@@ -1,14 +1,19 @@
 """Stored comparisons."""
 
+import json
+from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Text, cast, or_, select
 from sqlalchemy.orm import Session
 
 from core.store.repositories import ids
-from core.store.repositories.pages import Page, Span
+from core.store.repositories.datasets import name_of_dataset
+from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
 from core.store.repositories.rows import added, found
 from core.store.tables import Comparison
+
+COLUMNS: Columns = MappingProxyType({"created": None, "dataset": name_of_dataset(Comparison.dataset_id)})
 
 
 class Comparisons:
@@ -30,10 +35,34 @@ class Comparisons:
         """
         return found(self._session, Comparison, "comparison", id)
 
-    def page(self, cursor: str | None, limit: int) -> Page[Comparison]:
-        """List comparisons, newest first.
+    def page(
+        self,
+        cursor: str | None,
+        limit: int,
+        *,
+        dataset_id: str | None = None,
+        prefix: str | None = None,
+        sort: str = "created",
+        direction: Direction | None = None,
+    ) -> Page[Comparison]:
+        """List comparisons, newest first by default.
+
+        Args:
+            cursor: Where the page begins.
+            limit: Rows at most.
+            dataset_id: Only those on its queries.
+            prefix: Only those of which a system's name or the id begins so, whatever its case.
+            sort: One of `COLUMNS`.
+            direction: Of that column.
 
         Raises:
             InvalidInput: The cursor is not of this list.
         """
-        return Span(cursor, limit).take(self._session, select(Comparison), Comparison.id, ids.COMPARISON)
+        rows = narrowed(select(Comparison), dataset_id=dataset_id)
+        if prefix is not None:
+            # The systems are a document of JSON, whose text both databases can search.
+            name = f'"name": {json.dumps(prefix)[:-1]}'
+            named = cast(Comparison.systems, Text).icontains(name, autoescape=True)
+            rows = rows.where(or_(begins_with(prefix, Comparison.id.expression), named))
+        order = order_of(COLUMNS, sort, direction)
+        return Span(cursor, limit).take(self._session, rows, Comparison.id, ids.COMPARISON, order)

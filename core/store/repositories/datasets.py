@@ -1,10 +1,11 @@
 """Stored datasets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, String, func, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import NotFound, WrongState
 from core.jobs.folders import upload_folder
@@ -13,11 +14,27 @@ from core.store.artifacts.keys import data_folder
 from core.store.repositories import ids
 from core.store.repositories.artifact_digests import ArtifactDigests
 from core.store.repositories.job_states import ACTIVE
-from core.store.repositories.pages import Page, Span, narrowed
+from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
 from core.store.repositories.rows import added, found
 from core.store.tables import AliasGate, Dataset, Job, JobDataset
 
 _DIGEST_TURNS = 0x44415441  # any number of Rankery's own: "DATA"
+
+
+def name_of_dataset(dataset_id: InstrumentedAttribute[str]) -> ColumnElement[Any]:
+    """Return the name of the dataset that a row names, to sort by."""
+    return select(func.lower(Dataset.name, type_=String)).where(Dataset.id == dataset_id).scalar_subquery()
+
+
+COLUMNS: Columns = MappingProxyType(
+    {
+        "created": None,
+        "name": func.lower(Dataset.name, type_=String),
+        "status": Dataset.status.expression,
+        "size": Dataset.size_bytes.expression,
+        **{name: Dataset.statistics[name].as_integer() for name in ("queries", "documents", "features")},
+    }
+)
 
 
 class Datasets:
@@ -80,10 +97,38 @@ class Datasets:
         status: str | None = None,
         name: str | None = None,
         sha256: str | None = None,
+        prefix: str | None = None,
+        sort: str = "created",
+        direction: Direction | None = None,
     ) -> Page[Dataset]:
-        """List datasets, newest first, filtered by status, name or checksum."""
+        """List datasets, newest first by default, filtered by status, name or checksum.
+
+        Args:
+            cursor: Where the page begins.
+            limit: Rows at most.
+            status: Only datasets in it.
+            name: Only those of this name.
+            sha256: Only those whose bytes as sent have this checksum.
+            prefix: Only those whose name or id begins so, whatever its case.
+            sort: One of `COLUMNS`.
+            direction: Of that column.
+        """
         rows = narrowed(select(Dataset), status=status, name=name, sha256=sha256)
-        return Span(cursor, limit).take(self._session, rows, Dataset.id, ids.DATASET)
+        if prefix is not None:
+            rows = rows.where(begins_with(prefix, Dataset.name.expression, Dataset.id.expression))
+        order = order_of(COLUMNS, sort, direction)
+        return Span(cursor, limit).take(self._session, rows, Dataset.id, ids.DATASET, order)
+
+    def names(self, dataset_ids: Iterable[str | None]) -> dict[str, str]:
+        """Return the names of some datasets by id, without those that do not exist."""
+        wanted = {dataset_id for dataset_id in dataset_ids if dataset_id is not None}
+        rows = select(Dataset.id, Dataset.name).where(Dataset.id.in_(wanted))
+        return {row.id: row.name for row in self._session.execute(rows)}
+
+    def feature_names_of(self, dataset_ids: Sequence[str]) -> dict[str, list[str] | None]:
+        """Return the feature names of some datasets by id, None where they were not kept."""
+        rows = select(Dataset.id, Dataset.feature_names).where(Dataset.id.in_(dataset_ids))
+        return {row.id: row.feature_names for row in self._session.execute(rows)}
 
     def names_by_job(self, job_ids: Sequence[str]) -> dict[str, dict[str, str]]:
         """Return the names of the datasets of each of some jobs by id; one statement for a page."""
@@ -116,6 +161,7 @@ class Datasets:
         id: str,
         *,
         statistics: dict[str, Any],
+        feature_names: Sequence[str] | None = None,
         findings: Sequence[dict[str, Any]] = (),
         digest: str | None = None,
         data_key: str | None = None,
@@ -130,6 +176,7 @@ class Datasets:
         Args:
             id: The dataset.
             statistics: What it holds, in numbers.
+            feature_names: Names of its features in their order.
             findings: What is to be said about it.
             digest: What decides its content.
             data_key: Where its Parquet is.
@@ -148,6 +195,7 @@ class Datasets:
         dataset.status, dataset.problem = "ready", None
         dataset.digest, dataset.data_key = digest, data_key
         dataset.statistics, dataset.findings = statistics, list(findings)
+        dataset.feature_names = None if feature_names is None else list(feature_names)
         self._tell_format(dataset, format)
         self._session.flush()
         return dataset
@@ -166,6 +214,7 @@ class Datasets:
         dataset.status, dataset.problem = "ready", None
         dataset.digest, dataset.data_key = digest, other.data_key
         dataset.statistics, dataset.findings = other.statistics, other.findings
+        dataset.feature_names = other.feature_names
         self._tell_format(dataset, other.source.get("format"))
         self._session.flush()
         return dataset
@@ -174,6 +223,23 @@ class Datasets:
         """Return another ready dataset of a digest, or None."""
         same = (Dataset.digest == digest, Dataset.status == "ready", Dataset.id != other_than)
         return self._session.scalar(select(Dataset).where(*same).order_by(Dataset.id).limit(1))
+
+    def read_again(self, id: str, options: dict[str, Any]) -> Dataset:
+        """Make an invalid dataset pending again, to be read with other options.
+
+        Raises:
+            NotFound: There is none.
+            WrongState: It is not invalid.
+        """
+        dataset = self._session.get(Dataset, id, with_for_update=True, populate_existing=True)
+        if dataset is None:
+            raise NotFound("dataset", id)
+        if dataset.status != "invalid":
+            raise WrongState("dataset", id, dataset.status, "only an invalid dataset can be read again")
+        dataset.status, dataset.problem = "pending", None
+        dataset.source = {**dataset.source, "options": options}
+        self._session.flush()
+        return dataset
 
     def mark_invalid(self, id: str, problem: dict[str, Any]) -> Dataset:
         """Mark a dataset as invalid.

@@ -1,15 +1,26 @@
 """Stored evaluations."""
 
+from collections.abc import Collection
+from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import String, func, select
 from sqlalchemy.orm import Session
 
 from core.jobs import System
 from core.store.repositories import ids
-from core.store.repositories.pages import Page, Span, narrowed
+from core.store.repositories.datasets import name_of_dataset
+from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
 from core.store.repositories.rows import added, found
 from core.store.tables import Evaluation
+
+COLUMNS: Columns = MappingProxyType(
+    {
+        "created": None,
+        "system": func.lower(Evaluation.system, type_=String),
+        "dataset": name_of_dataset(Evaluation.dataset_id),
+    }
+)
 
 
 class Evaluations:
@@ -65,14 +76,42 @@ class Evaluations:
         dataset_id: str | None = None,
         model_id: str | None = None,
         ranking_id: str | None = None,
+        prefix: str | None = None,
+        sort: str = "created",
+        metric: str = "",
+        direction: Direction | None = None,
     ) -> Page[Evaluation]:
-        """List evaluations, newest first, on one dataset and of one model or ranking where given.
+        """List evaluations, newest first by default, on one dataset and of one model or ranking where given.
+
+        Args:
+            cursor: Where the page begins.
+            limit: Rows at most.
+            dataset_id: Only those on its queries.
+            model_id: Only those of this model.
+            ranking_id: Only those of this ranking.
+            prefix: Only those whose system or id begins so, whatever its case.
+            sort: One of `COLUMNS`, or `metric`.
+            metric: Spelling of the metric whose mean to sort by.
+            direction: Of what is sorted by.
 
         Raises:
             InvalidInput: The cursor is not of this list.
         """
         rows = narrowed(select(Evaluation), dataset_id=dataset_id, model_id=model_id, ranking_id=ranking_id)
-        return Span(cursor, limit).take(self._session, rows, Evaluation.id, ids.EVALUATION)
+        if prefix is not None:
+            rows = rows.where(begins_with(prefix, Evaluation.system.expression, Evaluation.id.expression))
+        columns = {**COLUMNS, "metric": Evaluation.summaries[(metric, "mean")].as_float()}
+        order = order_of(columns, sort, direction)
+        return Span(cursor, limit).take(self._session, rows, Evaluation.id, ids.EVALUATION, order)
+
+    def summaries_of(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
+        """Return the summaries of some evaluations by id."""
+        rows = select(Evaluation.id, Evaluation.summaries).where(Evaluation.id.in_(ids))
+        return {row.id: row.summaries for row in self._session.execute(rows)}
+
+    def several(self, ids: Collection[str]) -> list[Evaluation]:
+        """List those of some evaluations that exist, in no order."""
+        return list(self._session.scalars(select(Evaluation).where(Evaluation.id.in_(ids))))
 
     def of_job(self, job_id: str) -> list[Evaluation]:
         """List the evaluations that a job made, oldest first."""

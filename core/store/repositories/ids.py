@@ -13,8 +13,10 @@ EVALUATION = "evl_"
 RANKING = "rnk_"
 COMPARISON = "cmp_"
 INSPECTION = "ins_"
+EXPERIMENT = "exp_"
 API_KEY = "key_"
 AUDIT_ENTRY = "aud_"
+STUDY = "std_"
 
 LENGTH = 20
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32, lower case

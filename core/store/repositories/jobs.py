@@ -1,13 +1,13 @@
 """Stored jobs: claims, leases and outcomes."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, String, and_, delete, func, insert, or_, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import LeaseLost, NotFound, WrongState
 from core.jobs import main_metric_of, specification_of, title_of
@@ -15,18 +15,40 @@ from core.store.clock import utc_now
 from core.store.repositories import ids, job_states
 from core.store.repositories.attempts import Attempts
 from core.store.repositories.job_states import CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED
-from core.store.repositories.pages import NEWEST_FIRST, Order, Page, Span, narrowed
+from core.store.repositories.pages import (
+    NEWEST_FIRST,
+    Columns,
+    Direction,
+    Order,
+    Page,
+    Span,
+    begins_with,
+    narrowed,
+    order_of,
+)
 from core.store.tables import Dataset, Job, JobDataset, JobIteration
 from core.telemetry import current_trace_context
 
 CANCELLED_PROBLEM = {"title": "Cancelled", "detail": "The job was cancelled."}
 
+COLUMNS: Columns = MappingProxyType(
+    {
+        "created": None,
+        "name": func.lower(Job.title, type_=String),
+        "kind": Job.kind.expression,
+        "status": Job.status.expression,
+        "started": Job.started_at.expression,
+        "finished": Job.finished_at.expression,
+        "duration": Job.took_seconds.expression,
+        "metric": Job.main_metric.expression,
+    }
+)
+# Names of whole orders, from before lists were sorted by column.
 ORDERS: Mapping[str, Order] = MappingProxyType(
     {
         "newest": NEWEST_FIRST,
         "oldest": Order(ascending=True),
-        "longest": Order(Job.took_seconds),
-        "metric": Order(Job.main_metric),
+        "longest": Order(COLUMNS["duration"]),
     }
 )
 
@@ -58,6 +80,11 @@ class Jobs:
     def __init__(self, session: Session, attempts: Attempts) -> None:
         self._session = session
         self._attempts = attempts
+        self._ending: list[Callable[[Job], None]] = []
+
+    def on_ending(self, settle: Callable[[Job], None]) -> None:
+        """Call a function with every job that ends, within the transaction that ends it."""
+        self._ending.append(settle)
 
     def add(
         self,
@@ -123,7 +150,10 @@ class Jobs:
         *,
         dataset_id: str | None = None,
         text: str | None = None,
-        sort: str = "newest",
+        prefix: str | None = None,
+        job_ids: Collection[str] | None = None,
+        sort: str = "created",
+        direction: Direction | None = None,
     ) -> Page[Job]:
         """List some jobs in an order, a page of them.
 
@@ -134,7 +164,10 @@ class Jobs:
             kind: Only jobs of it.
             dataset_id: Only jobs that read or make this dataset.
             text: Only jobs with this in their name, whatever its case, or of this id.
-            sort: One of `ORDERS`.
+            prefix: Only jobs whose name or id begins so, whatever its case.
+            job_ids: Only these.
+            sort: One of `COLUMNS` or of `ORDERS`.
+            direction: Of a column.
         """
         rows = narrowed(select(Job), status=status, kind=kind)
         if dataset_id is not None:
@@ -142,7 +175,12 @@ class Jobs:
             rows = rows.where(Job.id.in_(using))
         if text is not None:
             rows = rows.where(or_(Job.title.icontains(text, autoescape=True), Job.id == text))
-        return Span(cursor, limit).take(self._session, rows, Job.id, ids.JOB, ORDERS[sort])
+        if prefix is not None:
+            rows = rows.where(begins_with(prefix, Job.title.expression, Job.id.expression))
+        if job_ids is not None:
+            rows = rows.where(Job.id.in_(job_ids))
+        order = ORDERS.get(sort) or order_of(COLUMNS, sort, direction)
+        return Span(cursor, limit).take(self._session, rows, Job.id, ids.JOB, order)
 
     def iterations(self, id: str, after: int = 0) -> list[JobIteration]:
         """List the recorded iterations of a job above `after`, in order.
@@ -153,6 +191,45 @@ class Jobs:
         self.get(id)
         rows = select(JobIteration).where(JobIteration.job_id == id, JobIteration.iteration > after)
         return list(self._session.scalars(rows.order_by(JobIteration.iteration)))
+
+    def several(self, job_ids: Collection[str]) -> list[Job]:
+        """Return the jobs of some ids in the order of the ids, without those that do not exist."""
+        found = {job.id: job for job in self._session.scalars(select(Job).where(Job.id.in_(job_ids)))}
+        return [found[job_id] for job_id in dict.fromkeys(job_ids) if job_id in found]
+
+    def values_by_iteration(self, after: Mapping[str, int]) -> dict[str, dict[int, dict[str, Any]]]:
+        """Return the recorded values of several jobs in one statement, without their times.
+
+        Args:
+            after: Ids of jobs, each with the iteration above which its values are wanted.
+
+        Returns:
+            By job and iteration, both in order; a job without such values has an empty entry.
+        """
+        return self._by_iteration(JobIteration.values, after)
+
+    def milliseconds_by_iteration(self, after: Mapping[str, int]) -> dict[str, dict[int, dict[str, Any]]]:
+        """Return the recorded times of several jobs in one statement, as `values_by_iteration`.
+
+        An iteration without recorded times has an empty entry.
+        """
+        found = self._by_iteration(JobIteration.milliseconds, after)
+        return {job_id: {at: times or {} for at, times in rows.items()} for job_id, rows in found.items()}
+
+    def _by_iteration(
+        self, column: InstrumentedAttribute[Any], after: Mapping[str, int]
+    ) -> dict[str, dict[int, Any]]:
+        found: dict[str, dict[int, Any]] = {job_id: {} for job_id in after}
+        wanted = [
+            and_(JobIteration.job_id == job_id, JobIteration.iteration > iteration)
+            for job_id, iteration in after.items()
+        ]
+        rows = select(JobIteration.job_id, JobIteration.iteration, column).where(or_(*wanted))
+        for job_id, iteration, recorded in self._session.execute(
+            rows.order_by(JobIteration.job_id, JobIteration.iteration)
+        ):
+            found[job_id][iteration] = recorded
+        return found
 
     def claim_next(self, kinds: Collection[str], worker: str, lease_seconds: float) -> Job | None:
         """Take the queued job of these kinds whose turn it is, or return None where none waits.
@@ -421,6 +498,9 @@ class Jobs:
         job = self._session.scalars(moved, execution_options=_FRESH).one_or_none()
         if job is not None and job.problem is not None and specification_of(job.kind).makes_dataset:
             self._invalidate_dataset(job)
+        if job is not None and target in job_states.TERMINAL:
+            for settle in self._ending:
+                settle(job)
         return job
 
     def _invalidate_dataset(self, job: Job) -> None:

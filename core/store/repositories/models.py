@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Select, exists, func, select
+from sqlalchemy import ColumnElement, Select, String, cast, exists, func, select
 from sqlalchemy.orm import Session, aliased
 
 from core.errors import InvalidInput, NotFound
@@ -12,12 +13,21 @@ from core.store.advisory_locks import advisory_lock
 from core.store.artifacts.keys import model_key
 from core.store.repositories import ids
 from core.store.repositories.artifact_digests import ArtifactDigests
-from core.store.repositories.pages import Page, Span
+from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
 from core.store.repositories.rows import found
 from core.store.tables import Model, ModelAlias
 
 MODEL_NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 MAX_TAGS = 64
+
+COLUMNS: Columns = MappingProxyType(
+    {
+        "created": None,
+        "name": func.lower(Model.name, type_=String),
+        "trees": Model.best_iteration.expression,
+        "size": Model.size_bytes.expression,
+    }
+)
 
 _VERSION = re.compile(r"[1-9][0-9]{0,8}")
 _VERSION_TURNS = 0x4D4F444C  # any number of Rankery's own: "MODL"
@@ -93,6 +103,11 @@ class Models:
         """
         return found(self._session, Model, "model", id)
 
+    def several(self, model_ids: Iterable[str]) -> dict[str, Model]:
+        """Return the models of some ids by id, without those that do not exist."""
+        rows = select(Model).where(Model.id.in_(set(model_ids)))
+        return {model.id: model for model in self._session.scalars(rows)}
+
     def of_text(self, sha256: str) -> list[Model]:
         """List the models with a text checksum."""
         return list(self._session.scalars(select(Model).where(Model.sha256 == sha256).order_by(Model.id)))
@@ -111,6 +126,11 @@ class Models:
             raise NotFound("model", ref)
         return model
 
+    def tested(self, name: str, limit: int) -> list[Model]:
+        """Return the latest versions of a name that were tested, oldest first."""
+        rows = select(Model).where(Model.name == name, Model.metrics.is_not(None))
+        return list(reversed(self._session.scalars(rows.order_by(Model.version.desc()).limit(limit)).all()))
+
     def require_name(self, name: str) -> None:
         """Raise if there is no model of a name.
 
@@ -126,19 +146,35 @@ class Models:
         limit: int,
         name: str | None = None,
         tags: Sequence[tuple[str, str | None]] = (),
+        *,
+        prefix: str | None = None,
+        latest: bool = False,
+        sort: str = "created",
+        metric: str = "",
+        direction: Direction | None = None,
     ) -> Page[Model]:
-        """List models, newest first, filtered by name and tags.
+        """List models, newest first by default, filtered by name and tags.
 
         Args:
             cursor: Where the page begins.
             limit: Rows at most.
             name: Only versions of this name.
             tags: Names of tags with the value that each must have, None where any will do.
+            prefix: Only those whose reference or id begins so, whatever its case.
+            latest: Only the latest version of each name.
+            sort: One of `COLUMNS`, or `metric`.
+            metric: Spelling of the metric to sort by.
+            direction: Of what is sorted by.
         """
-        rows = select(Model)
-        if name is not None:
-            rows = rows.where(Model.name == name)
-        return Span(cursor, limit).take(self._session, _with_tags(rows, tags), Model.id, ids.MODEL)
+        rows = narrowed(select(Model), name=name)
+        if latest:
+            rows = rows.where(_is_latest())
+        if prefix is not None:
+            reference = Model.name + ":" + cast(Model.version, String)
+            rows = rows.where(begins_with(prefix, reference, Model.id.expression))
+        columns = {**COLUMNS, "metric": Model.metrics[metric].as_float()}
+        order = order_of(columns, sort, direction)
+        return Span(cursor, limit).take(self._session, _with_tags(rows, tags), Model.id, ids.MODEL, order)
 
     def page_of_names(
         self,
@@ -155,9 +191,7 @@ class Models:
             containing: Only names that contain this text.
             tags: As of `page`, of the latest version.
         """
-        later = aliased(Model)
-        is_latest = ~exists().where(later.name == Model.name, later.version > Model.version)
-        rows = _with_tags(select(Model).where(is_latest), tags)
+        rows = _with_tags(select(Model).where(_is_latest()), tags)
         if containing is not None:
             rows = rows.where(Model.name.contains(containing, autoescape=True))
         return Span(cursor, limit).take(self._session, rows, Model.id, ids.MODEL)
@@ -241,6 +275,11 @@ class Models:
         self._session.add(model)
         self._digests.keep(model_key(model.id), model.sha256, model.size_bytes)
         return model
+
+
+def _is_latest() -> ColumnElement[bool]:
+    later = aliased(Model)
+    return ~exists().where(later.name == Model.name, later.version > Model.version)
 
 
 def _with_tags(rows: Select[Model], tags: Sequence[tuple[str, str | None]]) -> Select[Model]:

@@ -1,9 +1,10 @@
 """Cursor pagination, newest first by default."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
-from sqlalchemy import Select, literal, select, tuple_
+from sqlalchemy import ColumnElement, Select, String, literal, or_, select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.errors import InvalidInput
@@ -30,15 +31,36 @@ class Order:
     """The sort order of a list.
 
     Attributes:
-        by: What decides, and the id among equals; a row that lacks it is left out. None for the id alone.
+        by: What decides, and the id among equals; rows that lack it come last. None for the id alone.
         ascending: Whether the least comes first.
     """
 
-    by: InstrumentedAttribute[Any] | None = None
+    by: ColumnElement[Any] | None = None
     ascending: bool = False
 
 
+Columns = Mapping[str, ColumnElement[Any] | None]
+Direction = Literal["asc", "desc"]
+
 NEWEST_FIRST = Order()
+
+
+def order_of(columns: Columns, sort: str, direction: Direction | None) -> Order:
+    """Return the order of a list by one of its columns.
+
+    Args:
+        columns: What decides by name; None for the time of creation, which ids tell.
+        sort: Name of one of them.
+        direction: None for the usual one: texts ascend, numbers and times descend.
+    """
+    by = columns[sort]
+    is_text = by is not None and isinstance(by.type, String)
+    return Order(by, ascending=is_text if direction is None else direction == "asc")
+
+
+def begins_with(prefix: str, *columns: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Return the condition that one of some texts begins with a prefix, whatever its case."""
+    return or_(*(column.istartswith(prefix, autoescape=True) for column in columns))
 
 
 def narrowed(rows: Select[T], **wanted: Any) -> Select[T]:
@@ -78,16 +100,50 @@ class Span:
             raise InvalidInput.at("/limit", "must be at least 1")
         if self.cursor is not None and not is_id(self.cursor, prefix):
             raise InvalidInput.at("/cursor", "must be the next_cursor of the page before")
-        place: list[Any] = [id]
-        last: list[Any] = [literal(self.cursor)]
-        if order.by is not None:
-            rows = rows.where(order.by.is_not(None))
-            place.insert(0, order.by)
-            last.insert(0, select(order.by).where(id == self.cursor).scalar_subquery())
+        if order.by is None:
+            walk = self._walk(rows, [id], [literal(self.cursor)], order, self.limit + 1)
+            found = list(session.scalars(walk))
+        else:
+            # Ids first: sorting whole rows reads their documents of JSON.
+            page = self._sorted_ids(session, rows, id, order.by, order)
+            whole = {row.id: row for row in session.scalars(rows.where(id.in_(page)))}  # type: ignore[attr-defined]
+            found = [whole[each] for each in page]
+        items: list[Any] = found[: self.limit]
+        return Page(items, items[-1].id if len(found) > self.limit else None)
+
+    def _sorted_ids(
+        self,
+        session: Session,
+        rows: Select[T],
+        id: InstrumentedAttribute[str],
+        by: ColumnElement[Any],
+        order: Order,
+    ) -> list[str]:
+        """Return the ids of a page and of the row that follows it; rows without a value come last."""
+        wanted, only_ids = self.limit + 1, rows.with_only_columns(id)
+        last: Any = None
+        if self.cursor is not None:
+            row = session.execute(select(by).where(id == self.cursor)).one_or_none()
+            if row is None:
+                raise InvalidInput.at("/cursor", "is of a row that is gone; begin at the first page")
+            last = row[0]
+        found: list[str] = []
+        if self.cursor is None or last is not None:
+            place, there = [by, id], [literal(last, by.type), literal(self.cursor)]
+            known = self._walk(only_ids.where(by.is_not(None)), place, there, order, wanted)
+            found = list(session.scalars(known))
+        if len(found) < wanted:
+            unknown = only_ids.where(by.is_(None))
+            walk = self if self.cursor is not None and last is None else Span(None, self.limit)
+            rest = walk._walk(unknown, [id], [literal(self.cursor)], order, wanted - len(found))
+            found += session.scalars(rest)
+        return found
+
+    def _walk(
+        self, rows: Select[T], place: list[Any], last: list[Any], order: Order, limit: int
+    ) -> Select[T]:
         if self.cursor is not None:
             here, there = tuple_(*place), tuple_(*last)
             rows = rows.where(here > there if order.ascending else here < there)
         rows = rows.order_by(*(column.asc() if order.ascending else column.desc() for column in place))
-        found = list(session.scalars(rows.limit(self.limit + 1)))
-        items: list[Any] = found[: self.limit]
-        return Page(items, items[-1].id if len(found) > self.limit else None)
+        return rows.limit(limit)

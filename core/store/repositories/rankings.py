@@ -1,15 +1,27 @@
 """Stored rankings."""
 
+from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import String, func, select
 from sqlalchemy.orm import Session
 
 from core.jobs import System
 from core.store.repositories import ids
-from core.store.repositories.pages import Page, Span
+from core.store.repositories.datasets import name_of_dataset
+from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, order_of
 from core.store.repositories.rows import added, found
 from core.store.tables import Ranking
+
+COLUMNS: Columns = MappingProxyType(
+    {
+        "created": None,
+        "system": func.lower(Ranking.system, type_=String),
+        "dataset": name_of_dataset(Ranking.dataset_id),
+        "queries": Ranking.queries.expression,
+        "documents": Ranking.documents.expression,
+    }
+)
 
 
 class Rankings:
@@ -51,15 +63,26 @@ class Rankings:
         return found(self._session, Ranking, "ranking", id)
 
     def page(
-        self, cursor: str | None, limit: int, *, dataset_id: str | None = None, uploaded: bool | None = None
+        self,
+        cursor: str | None,
+        limit: int,
+        *,
+        dataset_id: str | None = None,
+        uploaded: bool | None = None,
+        prefix: str | None = None,
+        sort: str = "created",
+        direction: Direction | None = None,
     ) -> Page[Ranking]:
-        """List rankings, newest first.
+        """List rankings, newest first by default.
 
         Args:
             cursor: Where to go on.
             limit: How many.
             dataset_id: Only those of its queries.
             uploaded: Only runs from elsewhere, or only the rankings of models.
+            prefix: Only those whose system or id begins so, whatever its case.
+            sort: One of `COLUMNS`.
+            direction: Of that column.
 
         Raises:
             InvalidInput: The cursor is not of this list.
@@ -69,7 +92,10 @@ class Rankings:
             rows = rows.where(Ranking.dataset_id == dataset_id)
         if uploaded is not None:
             rows = rows.where(Ranking.model_id.is_(None) if uploaded else Ranking.model_id.is_not(None))
-        return Span(cursor, limit).take(self._session, rows, Ranking.id, ids.RANKING)
+        if prefix is not None:
+            rows = rows.where(begins_with(prefix, Ranking.system.expression, Ranking.id.expression))
+        order = order_of(COLUMNS, sort, direction)
+        return Span(cursor, limit).take(self._session, rows, Ranking.id, ids.RANKING, order)
 
     def of_job(self, job_id: str) -> list[Ranking]:
         """List the rankings that a job made, oldest first."""

@@ -4,9 +4,11 @@ from core.store.tables.access import ApiKey, AuditEntry, BrowserSession, Idempot
 from core.store.tables.base import ID, NAME, SHA256, WORD, Base
 from core.store.tables.bookkeeping import ArtifactDigest, Tally
 from core.store.tables.datasets import Dataset
+from core.store.tables.experiments import Experiment, ExperimentTraining
 from core.store.tables.jobs import Job, JobAttempt, JobDataset, JobIteration, Worker
 from core.store.tables.models import AliasGate, AliasMove, Model, ModelAlias
 from core.store.tables.results import Comparison, Evaluation, Inspection, Ranking
+from core.store.tables.studies import Study, Trial
 
 __all__ = [
     "ID",
@@ -23,6 +25,8 @@ __all__ = [
     "Comparison",
     "Dataset",
     "Evaluation",
+    "Experiment",
+    "ExperimentTraining",
     "IdempotencyRecord",
     "Inspection",
     "Job",
@@ -32,6 +36,8 @@ __all__ = [
     "Model",
     "ModelAlias",
     "Ranking",
+    "Study",
     "Tally",
+    "Trial",
     "Worker",
 ]

@@ -29,6 +29,7 @@ class Base(DeclarativeBase):
         datetime: UtcDateTime,
         dict[str, Any]: JSON(none_as_null=True),
         dict[str, str]: JSON(none_as_null=True),
+        list[int]: JSON(none_as_null=True),
         list[str]: JSON(none_as_null=True),
         list[dict[str, Any]]: JSON(none_as_null=True),
     }

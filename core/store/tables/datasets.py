@@ -14,13 +14,16 @@ class Dataset(Base):
     """A judged dataset: `pending` until ingested, then `ready` or `invalid`.
 
     Attributes:
-        source: Where it came from, `{"kind": "upload", "filename", "format", "options"}` or
+        source: Where it came from, `{"kind": "upload", "filename", "format", "options"}`,
+            `{"kind": "folder", "folder", "filename", "modified", "part", "format"}` or
             `{"kind": "synthetic", …}`.
         size_bytes: Size of the bytes as sent.
         sha256: Checksum of the bytes as sent.
         digest: What decides its content; datasets of one digest are the same. None until it is ready.
         data_key: Key of its Parquet artifact, which datasets of one digest share. None until it is ready.
         statistics: See `core.data.dataset_statistics`.
+        feature_names: Names of its features in their order, read only where asked for; None until it is ready
+            and from before they were kept.
         findings: What is to be said about it, see `core.doctor`. None until it is ready.
         parts: The datasets that came in the same upload, `{"train": "ds_…", "test": "ds_…"}`, or None.
         key_id: The API key that sent it, None where no key was needed.
@@ -40,6 +43,7 @@ class Dataset(Base):
     digest: Mapped[str | None] = mapped_column(SHA256, index=True)
     data_key: Mapped[str | None] = mapped_column(NAME, index=True)
     statistics: Mapped[dict[str, Any] | None]
+    feature_names: Mapped[list[str] | None] = mapped_column(deferred=True)
     findings: Mapped[list[dict[str, Any]] | None]
     parts: Mapped[dict[str, str] | None]
     key_id: Mapped[str | None] = mapped_column(ID, index=True)

@@ -44,6 +44,9 @@ class Job(Base):
         Index(None, "key_id", "status"),
         Index(None, "main_metric", "id"),
         Index(None, "took_seconds", "id"),
+        Index(None, "title", "id"),
+        Index(None, "started_at", "id"),
+        Index(None, "finished_at", "id"),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)

@@ -21,6 +21,9 @@ class Model(Base):
         tags: What they mark it with, or None.
         lineage: What it was made of and by what, see `worker.job.lineage`; None from before that was kept.
         explanation: `core.scoring.Explainability` as JSON; None from before that was kept.
+        validation: Summaries on the validation data, `{"metrics": {"ndcg@10": {"mean", "lower", "upper"}},
+            "queries", "query_ids_sha256"}`; None without such data and from before that was kept. The values
+            of its queries are an artifact.
     """
 
     __tablename__ = "models"
@@ -42,6 +45,7 @@ class Model(Base):
     tags: Mapped[dict[str, str] | None]
     lineage: Mapped[dict[str, Any] | None]
     explanation: Mapped[dict[str, Any] | None]
+    validation: Mapped[dict[str, Any] | None]
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
     @property

@@ -26,6 +26,7 @@ class Evaluation(Base):
     """
 
     __tablename__ = "evaluations"
+    __table_args__ = (Index(None, "dataset_id", "id"), Index(None, "system", "id"))
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id"), index=True)
@@ -52,6 +53,7 @@ class Ranking(Base):
     """
 
     __tablename__ = "rankings"
+    __table_args__ = (Index(None, "dataset_id", "id"), Index(None, "system", "id"))
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id"), index=True)
@@ -77,6 +79,7 @@ class Comparison(Base):
     """
 
     __tablename__ = "comparisons"
+    __table_args__ = (Index(None, "dataset_id", "id"),)
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     job_id: Mapped[str] = mapped_column(ID, ForeignKey("jobs.id"), index=True)

@@ -63,6 +63,9 @@ topologySpreadConstraints:
 volumes:
   - name: scratch
     {{- toYaml .values.scratch | nindent 4 }}
+{{- with .root.Values.volumes }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- with .values.nodeSelector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
@@ -87,6 +90,9 @@ resources:
 volumeMounts:
   - {name: scratch, mountPath: /var/lib/rankery, subPath: data}
   - {name: scratch, mountPath: /tmp, subPath: tmp}
+{{- with .root.Values.volumeMounts }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- with .root.Values.storage.secret }}
 envFrom:
   - secretRef: {name: {{ . | quote }}}

@@ -6,11 +6,13 @@ from typing import Any, Self
 import httpx
 
 from rankery.client.asynchronous.dataset_calls import AsyncDatasetCalls
+from rankery.client.asynchronous.experiment_calls import AsyncExperimentCalls
 from rankery.client.asynchronous.export_calls import AsyncExportCalls
 from rankery.client.asynchronous.job_calls import AsyncJobCalls
 from rankery.client.asynchronous.measuring_calls import AsyncMeasuringCalls
 from rankery.client.asynchronous.model_calls import AsyncModelCalls
 from rankery.client.asynchronous.ranking_calls import AsyncRankingCalls
+from rankery.client.asynchronous.study_calls import AsyncStudyCalls
 from rankery.client.asynchronous.transport import AsyncTransport
 
 
@@ -21,6 +23,8 @@ class AsyncClient(
     AsyncExportCalls,
     AsyncMeasuringCalls,
     AsyncRankingCalls,
+    AsyncExperimentCalls,
+    AsyncStudyCalls,
 ):
     """Client of one Rankery service; use it in a `with` statement or call `close`.
 

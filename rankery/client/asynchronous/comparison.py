@@ -1,6 +1,6 @@
 """Comparisons, and the queries behind them."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncResource
@@ -17,10 +17,36 @@ if TYPE_CHECKING:
 class AsyncComparison(ComparisonView, AsyncResource, AsyncTabular):
     """Systems compared on the queries of one dataset."""
 
-    def queries(self) -> AsyncPages[ComparedQuery]:
-        """List each query's values, one a system, in the dataset's order; None where undefined."""
+    def queries(
+        self,
+        sort: Literal["difference", "a", "b"] | None = None,
+        *,
+        order: Literal["asc", "desc"] | None = None,
+        least: float | None = None,
+        most: float | None = None,
+        segment: str | None = None,
+        a: int = 0,
+        b: int = 1,
+        metric: str | None = None,
+    ) -> AsyncPages[ComparedQuery]:
+        """List each query's values, one a system; None where undefined.
+
+        Args:
+            sort: Sort by the difference B − A or by the values of a system; else in the dataset's order.
+            order: Ascending when left out.
+            least: Only queries whose value is at least this, of `sort` or else the difference.
+            most: Only queries whose value is at most this.
+            segment: Only the queries of a segment, such as `market: de`.
+            a: Place of system A in `systems`, from 0.
+            b: Place of system B.
+            metric: The metric; the first one when left out.
+        """
         path = f"{self._path}/queries"
-        return AsyncPages(self._client.transport, path, lambda one: read(ComparedQuery, one))
+        selection = {"sort": sort, "order": order, "min": least, "max": most, "segment": segment}
+        pair = {"a": a, "b": b, "metric": metric}
+        return AsyncPages(
+            self._client.transport, path, lambda one: read(ComparedQuery, one), **selection, **pair
+        )
 
     async def differences(self, a: int = 0, b: int = 1, metric: str | None = None) -> Differences:
         """Return the differences B − A of all queries, in ascending order, to be drawn.

@@ -1,6 +1,6 @@
 """Datasets: wait for them and read their queries."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Self
 
 from rankery.client.asynchronous.job import AsyncJob
@@ -8,7 +8,7 @@ from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncResource
 from rankery.client.reading import read
 from rankery.client.references import part_of_address
-from rankery.client.schemas.answers import FeatureProfiles, QueryEntry
+from rankery.client.schemas.answers import Corpus, FeatureProfiles, QueryEntry
 from rankery.client.views.dataset import DatasetView
 from rankery.client.views.query import Query
 
@@ -54,6 +54,21 @@ class AsyncDataset(DatasetView, AsyncResource):
             await job.wait(on_progress, timeout_seconds=timeout_seconds, progress=progress)
         return await self.refresh()
 
+    async def read_again(self, ignore: Sequence[str]) -> Self:
+        """Read the upload of an invalid dataset again, without some columns; `wait` on it.
+
+        Args:
+            ignore: Columns to leave out, beside those that the upload named.
+
+        Returns:
+            This dataset, which is being read.
+
+        Raises:
+            RankeryApiError: It is not invalid, or its bytes are gone.
+        """
+        found = await self._client.transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
+        return self._take(found)
+
     async def delete(self) -> None:
         """Remove it; what was trained or measured on it stays.
 
@@ -88,6 +103,14 @@ class AsyncDataset(DatasetView, AsyncResource):
     async def features(self) -> FeatureProfiles:
         """Return the profile of each feature."""
         return read(FeatureProfiles, await self._client.transport.get(f"{self._path}/features"))
+
+    async def corpus(self) -> Corpus:
+        """Return which public corpus it is, by the counts that papers print.
+
+        Raises:
+            RankeryApiError: It has not been read yet.
+        """
+        return read(Corpus, await self._client.transport.get(f"{self._path}/corpus"))
 
     @property
     def _path(self) -> str:

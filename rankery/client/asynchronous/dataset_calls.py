@@ -11,8 +11,9 @@ from rankery.client.asynchronous.dataset import AsyncDataset
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.display.progress import transferred
 from rankery.client.frames.incoming import Frame, as_arrays, as_table, written
-from rankery.client.reading import given
+from rankery.client.reading import given, read
 from rankery.client.references import HasId, id_of
+from rankery.client.schemas.answers import DataFolder
 from rankery.client.uploads import Upload
 from rankery.errors import DataUnusable
 
@@ -135,19 +136,78 @@ class AsyncDatasetCalls(AsyncCalls):
         return await self.upload_dataset(table, name, columns=columns, progress=progress)
 
     async def synthetic_dataset(
-        self, queries: int, *, seed: int = 0, polynomial_seed: int = 0, name: str | None = None
+        self,
+        queries: int,
+        *,
+        seed: int = 0,
+        polynomial_seed: int = 0,
+        name: str | None = None,
+        generator: Literal["polynomial", "sparse"] | None = None,
+        documents_per_query: int | None = None,
+        features: int | None = None,
+        noise: float | None = None,
+        gains: Sequence[float] | None = None,
+        relevant_per_query: float | None = None,
     ) -> AsyncDataset:
-        """Generate a synthetic dataset from random cubic polynomials (Burges et al. 2006, section 5).
+        """Generate a synthetic dataset from random cubic polynomials (Burges et al. 2006, section 6.3.1).
 
         Args:
             queries: How many queries.
             seed: Of the documents and their noise.
             polynomial_seed: Of the function to be learnt; share it between training and test data.
             name: What people will call it.
+            generator: `polynomial`, or `sparse` for long lists with few relevant documents (Marcuzzi et al.
+                2023).
+            documents_per_query: 50, or 2,679 of sparse data, if None.
+            features: 50 if None.
+            noise: Standard deviation of noise on the hidden value, in standard deviations of the polynomial.
+            gains: Five increasing numbers that replace the labels 0 to 4.
+            relevant_per_query: Relevant documents of each query, of sparse data; 0.17% of them if None.
         """
-        body = {"queries": queries, "seed": seed, "polynomial_seed": polynomial_seed, "name": name}
+        body = {
+            "queries": queries,
+            "seed": seed,
+            "polynomial_seed": polynomial_seed,
+            "name": name,
+            "generator": generator,
+            "documents_per_query": documents_per_query,
+            "features": features,
+            "noise": noise,
+            "gains": None if gains is None else list(gains),
+            "relevant_per_query": relevant_per_query,
+        }
         document = await self.transport.create("/v1/datasets/synthetic", given(body))
         return self._bound(AsyncDataset, document)
+
+    async def read_folder(
+        self, folder: str, part: Literal["train", "validation", "test"] | None = None, name: str | None = None
+    ) -> AsyncDataset:
+        """Make datasets of the files in a folder of the service, which it reads in place.
+
+        Args:
+            folder: Below `RANKERY_DATA_ROOTS` of the service: `MSLR-WEB30K/Fold1`.
+            part: Only this part; all parts that the folder has if None.
+            name: What people will call them, followed by the part where there are several.
+
+        Returns:
+            The first part's dataset, which is still being read; `wait` on it. Its `parts` names them all.
+
+        Raises:
+            RankeryApiError: The service may not read the folder, or it has no such part.
+        """
+        body = {"folder": folder, "part": part, "name": name}
+        return self._bound(AsyncDataset, await self.transport.create("/v1/datasets/folders", given(body)))
+
+    async def folder(self, folder: str = ".") -> DataFolder:
+        """Show the parts and folders in a folder of the service.
+
+        Args:
+            folder: Below `RANKERY_DATA_ROOTS` of the service.
+
+        Raises:
+            RankeryApiError: The service may not read the folder.
+        """
+        return read(DataFolder, await self.transport.get("/v1/datasets/folders", folder=folder))
 
     def datasets(
         self, status: str | None = None, *, name: str | None = None, sha256: str | None = None

@@ -1,6 +1,6 @@
 """Evaluations, and the values of their queries."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncResource
@@ -16,10 +16,27 @@ if TYPE_CHECKING:
 class AsyncEvaluation(EvaluationView, AsyncResource, AsyncTabular):
     """A model or a ranking measured on a dataset."""
 
-    def queries(self) -> AsyncPages[QueryValues]:
-        """List each query's values, in the dataset's order; None where a metric is undefined."""
+    def queries(
+        self,
+        sort: str | None = None,
+        *,
+        order: Literal["asc", "desc"] | None = None,
+        least: float | None = None,
+        most: float | None = None,
+        segment: str | None = None,
+    ) -> AsyncPages[QueryValues]:
+        """List each query's values; None where a metric is undefined.
+
+        Args:
+            sort: Sort by this metric; in the dataset's order when left out.
+            order: Ascending when left out.
+            least: Only queries whose value is at least this, of `sort` or else the first metric.
+            most: Only queries whose value is at most this.
+            segment: Only the queries of a segment, such as `market: de`.
+        """
         path = f"/v1/evaluations/{self.id}/queries"
-        return AsyncPages(self._client.transport, path, lambda one: read(QueryValues, one))
+        selection = {"sort": sort, "order": order, "min": least, "max": most, "segment": segment}
+        return AsyncPages(self._client.transport, path, lambda one: read(QueryValues, one), **selection)
 
     async def to_arrow(self) -> "pa.Table":
         """Ask for the values of all queries: `query_id` and a column a metric, null where undefined."""

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from time import monotonic
-from typing import Any
+from typing import Any, Literal
 
-from rankery.client.arguments import spelled_early_stopping, spelled_hold_out, spelled_loss, spelled_test
+from rankery.client.arguments import spelled_early_stopping, spelled_loss, spelled_test, spelled_validation
 from rankery.client.asynchronous.calls import AsyncCalls
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.pages import AsyncPages
@@ -27,6 +27,7 @@ from rankery.client.schemas.requests import (
     ModelSystem,
     PartialDependenceRequest,
     RankingSystem,
+    RepeatsRequest,
     Validation,
 )
 
@@ -43,17 +44,20 @@ class AsyncJobCalls(AsyncCalls):
         loss: LossName | Loss = "ndcg-loss2++",
         *,
         validation: str | HasId | float | Validation | None = None,
+        folds: int | str | None = None,
         test: str | HasId | float | HoldOut | None = None,
-        hyperparameters: Hyperparameters | None = None,
+        hyperparameters: Hyperparameters | Literal["auto"] | None = None,
         metrics: Sequence[str] | None = None,
         early_stopping: int | EarlyStoppingRequest | None = None,
         contract: Contract | None = None,
         label_map: Mapping[str, float] | None = None,
         features: FeatureChoiceRequest | None = None,
         init_model: str | HasId | None = None,
+        tags: Mapping[str, str] | None = None,
         diagnostics: DiagnosticsRequest | None = None,
         metric_interval: int | None = None,
         seed: int | None = None,
+        bootstrap: bool | None = None,
         allow_absent_features: bool | None = None,
         priority: str | None = None,
         limits: LimitsRequest | None = None,
@@ -66,8 +70,11 @@ class AsyncJobCalls(AsyncCalls):
             loss: A loss by its name, or with its hyperparameters: `{"name": "ndcg-loss2++", "mu": 10.0}`.
             validation: What picks the best iteration: a dataset, a share of the queries such as 0.2, or
                 folds or a column of the training data as a dictionary.
+            folds: Instead, cross-validate by so many folds, or by those that a column of the queries names;
+                the model is then trained on all of them.
             test: What the model is measured on at the end, in the same ways.
-            hyperparameters: How trees are grown, under LightGBM's names: `{"num_leaves": 64}`.
+            hyperparameters: How trees are grown, under LightGBM's names: `{"num_leaves": 64}`; "auto" chooses
+                them by the size of the dataset, and so does `{"auto": True}` what is not given beside it.
             metrics: Spellings such as `ndcg@10`; `ndcg@5` and `ndcg@10` when left out.
             early_stopping: Stop after so many iterations in which validation's first metric got no better;
                 or `{"metric", "rounds"}`.
@@ -75,9 +82,11 @@ class AsyncJobCalls(AsyncCalls):
             label_map: Labels to replace, as text, and what by.
             features: Those that the model has: `{"use": ["bm25"]}` or `{"leave_out": ["clicks"]}`.
             init_model: A model whose trees come first, by its reference; training goes on from its scores.
+            tags: Tags of the model; those of a grid name what varies.
             diagnostics: Follow what the papers say of the loss: `{"interval": 10}`.
             metric_interval: Iterations from one measurement to the next.
             seed: Decides every random choice.
+            bootstrap: Learn from as many training queries drawn with replacement by the seed.
             allow_absent_features: Go on where a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
             limits: `{"seconds", "memory_bytes"}` after which it fails.
@@ -98,7 +107,7 @@ class AsyncJobCalls(AsyncCalls):
             "model_name": model_name,
             "dataset_id": id_of(dataset),
             "loss": spelled_loss(loss),
-            "validation": spelled_hold_out(validation),
+            "validation": spelled_validation(validation, folds),
             **spelled_test(test),
             "hyperparameters": hyperparameters,
             "metrics": metrics,
@@ -107,9 +116,11 @@ class AsyncJobCalls(AsyncCalls):
             "label_map": label_map,
             "features": features,
             "init_model": None if init_model is None else id_of(init_model),
+            "tags": tags,
             "diagnostics": diagnostics,
             "metric_interval": metric_interval,
             "seed": seed,
+            "bootstrap": bootstrap,
             "allow_absent_features": allow_absent_features,
             "priority": priority,
             "limits": limits,
@@ -164,6 +175,9 @@ class AsyncJobCalls(AsyncCalls):
         dataset: str | HasId,
         systems: "Sequence[str | HasId | ModelSystem | RankingSystem]",
         *,
+        reference: int | None = None,
+        correction: Literal["holm", "none"] | None = None,
+        pool_folds: bool | None = None,
         metrics: Sequence[str] | None = None,
         contract: Contract | None = None,
         permutations: int | None = None,
@@ -177,6 +191,9 @@ class AsyncJobCalls(AsyncCalls):
         Args:
             dataset: What to compare them on.
             systems: Two or more models or rankings; each later one is held against each earlier one.
+            reference: Place of the system, from 0, that all others are held against instead.
+            correction: Of the p-values for their number: `holm`, or `none` for one test planned before.
+            pool_folds: Rank each query by the model of a cross-validation that has not seen it.
             metrics: Spellings; the first one decides.
             contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
             permutations: Random assignments of Fisher's randomisation test.
@@ -192,6 +209,9 @@ class AsyncJobCalls(AsyncCalls):
             "kind": "compare",
             "dataset_id": id_of(dataset),
             "systems": [system_of(system) for system in systems],
+            "reference": reference,
+            "correction": correction,
+            "pool_folds": pool_folds,
             "metrics": metrics,
             "contract": contract,
             "permutations": permutations,
@@ -290,16 +310,22 @@ class AsyncJobCalls(AsyncCalls):
         """
         return self._bound(AsyncJob, await self.transport.create("/v1/jobs", dict(job)))
 
-    async def submit_all(self, jobs: Sequence[Mapping[str, Any]]) -> Listing[AsyncJob]:
+    async def submit_all(
+        self, jobs: Sequence[Mapping[str, Any]], *, repeats: int | RepeatsRequest | None = None
+    ) -> Listing[AsyncJob]:
         """Submit several jobs, such as the trainings of a grid: all of them, or none where one is refused.
 
         Args:
             jobs: Each as `submit` takes it.
+            repeats: Submit each training so many times, on bootstrap samples of its queries by one seed after
+                the other; or `{"count", "by"}`.
 
         Raises:
             RankeryApiError: The service refused one; the sentence names it by its place, `/jobs/0`.
         """
-        answer = await self.transport.create("/v1/jobs/batch", {"jobs": [dict(job) for job in jobs]})
+        asked = {"count": repeats} if isinstance(repeats, int) else repeats
+        batch = given({"jobs": [dict(job) for job in jobs], "repeats": asked})
+        answer = await self.transport.create("/v1/jobs/batch", batch)
         return Listing(self._bound(AsyncJob, job) for job in answer["jobs"])
 
     def jobs(self, *, kind: str | None = None, status: str | None = None) -> AsyncPages[AsyncJob]:

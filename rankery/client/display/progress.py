@@ -54,6 +54,21 @@ def followed(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]:
 
 
 @contextmanager
+def counted(what: str, progress: bool | None) -> Iterator[Callable[[int, int | None, str], None]]:
+    """Draw a bar of things done: the block gets a function to call with done, total and a text."""
+    if not is_wanted(progress):
+        yield _nothing
+        return
+    with _drawn(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[news]}", markup=False),
+    ) as bars:
+        task = bars.add_task(what, total=None, news="")
+        yield lambda done, total, news: bars.update(task, completed=done, total=total, news=news)
+
+
+@contextmanager
 def transferred(what: str, total_bytes: int | None, progress: bool | None) -> Iterator[Callable[[int], None]]:
     """Draw a bar of bytes: the block gets a function to call with the bytes moved since."""
     if not is_wanted(progress):

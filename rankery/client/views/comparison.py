@@ -27,18 +27,25 @@ class ComparisonView(Shown, answers.Comparison):
             "created": moment(self.created_at),
         }
         names = [system.name for system in self.systems]
-        return Card("comparison", facts, self.sentence, [pair_table(pair, names) for pair in self.pairs])
+        return Card(
+            "comparison",
+            facts,
+            self.sentence,
+            [pair_table(pair, names, self.correction) for pair in self.pairs],
+        )
 
 
-def pair_table(pair: answers.Pair, names: Sequence[str]) -> CardTable:
+def pair_table(pair: answers.Pair, names: Sequence[str], correction: str = "holm") -> CardTable:
     """Return the tests of a pair, a row a metric.
 
     Args:
         pair: The pair.
         names: The systems, by their places.
+        correction: Of the p-values, `holm` or `none`.
     """
     a, b = names[pair.a], names[pair.b]
-    columns = ["metric", f"#{a}", f"#{b}", "#change", "#95% interval", "#p (Holm)", "#better / same / worse"]
+    p = "#p (Holm)" if correction == "holm" else "#p"
+    columns = ["metric", f"#{a}", f"#{b}", "#change", "#95% interval", p, "#better / same / worse"]
     rows = [
         [
             metric,

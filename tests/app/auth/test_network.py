@@ -60,6 +60,17 @@ def test_a_connection_from_elsewhere_is_not_the_owners(application: FastAPI, cli
     assert client.get("/v1/jobs").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("forwarded", "expected"),
+    [("127.0.0.1", 200), ("::1", 200), ("192.0.2.7", 401), ("192.0.2.7, 127.0.0.1", 401), ("unknown", 401)],
+)
+def test_whom_a_proxy_on_this_machine_forwards_is_not_the_owner(
+    client: TestClient, forwarded: str, expected: int
+) -> None:
+    """Unless it is this machine as well, whether or not the proxy is trusted."""
+    assert client.get("/v1/jobs", headers={"X-Forwarded-For": forwarded}).status_code == expected
+
+
 def test_with_keys_it_does_not_matter_where_a_connection_comes_from(
     application: FastAPI, client: TestClient, secrets: Secrets
 ) -> None:

@@ -74,7 +74,7 @@ CASES = [
     ("GET", "/jobs", READ),
     ("GET", "/guide/how-to/own-data/", READ),
     ("GET", "/openapi.json", READ),
-    ("GET", "/static/parts/page/api.js", READ),
+    ("GET", "/static/page/api.js", READ),
     ("POST", "/v1/models/web/rank", SCORE),
     ("POST", "/v2/models/web/infer", SCORE),
     ("POST", "/v2/models/web/versions/1/infer", SCORE),
@@ -89,6 +89,8 @@ CASES = [
     ("POST", "/v1/keys", ADMIN),
     ("DELETE", "/v1/keys/key_1", ADMIN),
     ("GET", "/v1/audit", ADMIN),
+    ("GET", "/v1/settings", ADMIN),
+    ("GET", "/settings/keys", READ),
 ]
 INCLUDED = {READ: {READ}, SCORE: {SCORE}, WRITE: {READ, WRITE}, ADMIN: {READ, SCORE, WRITE, ADMIN}}
 

@@ -23,6 +23,16 @@ def test_a_synthetic_dataset_waits_for_its_job(client: TestClient) -> None:
     assert (job["id"], job["spec"]) == (dataset["job_id"], {"dataset_id": dataset["id"], "name": "toy"})
 
 
+def test_the_source_of_synthetic_data_has_only_the_parameters_given(client: TestClient) -> None:
+    """So a request without the later parameters has the digest that it had before they existed."""
+    shape = {"documents_per_query": 20, "features": 7, "noise": 0.5, "gains": [0.0, 3.0, 7.0, 15.0, 31.0]}
+    sparse = {"generator": "sparse", "relevant_per_query": 6.5}
+    for given in ({}, shape, sparse, shape | sparse):
+        dataset = client.post("/v1/datasets/synthetic", json={"queries": 10, **given}).json()
+        seeds = {"seed": 0, "polynomial_seed": 0}
+        assert dataset["source"] == {"kind": "synthetic", "queries": 10, **seeds, **given}
+
+
 def test_datasets_are_listed_newest_first_in_pages(client: TestClient) -> None:
     """Following `next_cursor` visits every dataset once."""
     made = [client.post("/v1/datasets/synthetic", json={"queries": 1}).json()["id"] for _ in range(5)]

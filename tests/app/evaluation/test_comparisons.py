@@ -173,6 +173,38 @@ def test_a_comparison_is_queued_with_everything_resolved(
     assert (spec["permutations"], spec["seed"]) == (100_000, 42)
 
 
+def test_models_stand_for_their_folds(
+    client: TestClient, store: Store, add_model: Callable[[str], Model], ready_dataset: Callable[[], str]
+) -> None:
+    """Its ranking of the training data by folds is compared; a model of other data is refused."""
+    first, second = add_model("web"), add_model("web")
+    dataset_id = first.dataset_id or ""
+    ranking_id = _ranking(store, first.job_id, "web:1 by folds", ["a"])
+    with store.begin() as tx:
+        tx.models.get(first.id).validation = {"cross_validation": {"ranking_id": ranking_id}}
+        tx.models.get(second.id).validation = {"cross_validation": {"ranking_id": ranking_id}}
+    bm25 = {"ranking_id": _ranking(store, first.job_id, "bm25", ["a"])}
+
+    def asked(trained_on: str, model: str) -> Any:
+        body = _compare(trained_on, [bm25, {"model": model}], pool_folds=True, reference=0, correction="none")
+        return client.post("/v1/jobs", json=body)
+
+    accepted = asked(dataset_id, "web:1")
+    assert accepted.status_code == 202, accepted.text
+    spec = accepted.json()["spec"]
+    assert spec["systems"][1] == {"ranking_id": ranking_id, "system": "web:1 by folds"}
+    assert (spec["pool_folds"], spec["reference"], spec["correction"]) == (True, 0, "none")
+    third = add_model("web")
+    for model, detail in ((second, "another dataset"), (third, "was not cross-validated")):
+        refused = asked(dataset_id, model.id)
+        (error,) = refused.json()["errors"]
+        assert error["pointer"] == "/systems/1/model"
+        assert detail in error["detail"]
+    beyond = _compare(dataset_id, [bm25, {"model": "web"}], reference=2)
+    (error,) = client.post("/v1/jobs", json=beyond).json()["errors"]
+    assert error["pointer"] == "/reference"
+
+
 def test_a_geometric_mean_is_not_compared(
     client: TestClient, add_model: Callable[[str], Model], ready_dataset: Callable[[], str]
 ) -> None:

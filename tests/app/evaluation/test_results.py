@@ -212,7 +212,10 @@ def evaluation_id(store: Store, add_model: Callable[[str], Model]) -> str:
             summaries={"ndcg@5": summary},
             contract=Conventions().as_json(),
             baselines=[{"name": "random", "detail": "seed 42", "metrics": {"ndcg@5": _INTERVAL}}],
-            slices=[{"by": "market", "value": "de", "queries": 2, "metrics": {"ndcg@5": _INTERVAL}}],
+            slices=[
+                {"by": "market", "value": "de", "queries": 5, "metrics": {"ndcg@5": _INTERVAL}},
+                {"by": "market", "value": "fr", "queries": 4, "metrics": {"ndcg@5": _INTERVAL}},
+            ],
         )
     sink = io.BytesIO()
     table = pa.table({"query_id": list("abcde"), "ndcg@5": [0.1, 0.9, float("nan"), 0.6, 0.4]})
@@ -242,7 +245,7 @@ def test_an_evaluation_shows_its_intervals_and_contract(client: TestClient, eval
         {"name": "random", "detail": "seed 42", "metrics": {"ndcg@5": _INTERVAL}}
     ]
     assert evaluation["slices"] == [
-        {"by": "market", "value": "de", "queries": 2, "metrics": {"ndcg@5": _INTERVAL}}
+        {"by": "market", "value": "de", "queries": 5, "metrics": {"ndcg@5": _INTERVAL}}
     ]
 
 
@@ -264,6 +267,13 @@ def test_evaluations_are_listed_newest_first(
     items = client.get("/v1/evaluations").json()["items"]
     assert [(item["id"], item["system"]) for item in items] == [(of_run.id, "bm25"), (evaluation_id, "web:1")]
     assert items[0]["metrics"] == {"map": _INTERVAL}
+    asked = {"evaluation": [of_run.id, "evl_none", evaluation_id, of_run.id]}
+    several = client.get("/v1/evaluations/metrics", params=asked).json()
+    assert [(item["id"], item["system"]) for item in several["items"]] == [
+        (of_run.id, "bm25"),
+        (evaluation_id, "web:1"),
+    ]
+    assert (several["items"][0]["metrics"], several["missing"]) == ({"map": _INTERVAL}, ["evl_none"])
     for query, expected in (
         ("dataset_id=ds_other", of_run.id),
         ("ranking_id=rnk_1", of_run.id),

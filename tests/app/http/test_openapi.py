@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from app import ApiSettings, create_app
 from app.auth.schemas import AuditEntry, Key, KeyRequest, NewKey
-from app.datasets.schemas import Dataset, SyntheticDatasetRequest
+from app.datasets.schemas import Corpus, Dataset, FolderDatasetRequest, SyntheticDatasetRequest
 from app.evaluation.schemas import Evaluation
 from app.http.problems import MEDIA_TYPE
 from app.jobs.requests import REQUEST_EXAMPLES, JobRequest
@@ -26,22 +26,33 @@ pytestmark = pytest.mark.embedded
 
 PATHS = {
     "/v1/datasets": {"get", "post"},
+    "/v1/datasets/delete": {"post"},
     "/v1/datasets/synthetic": {"post"},
+    "/v1/datasets/folders": {"get", "post"},
     "/v1/datasets/{dataset_id}": {"get", "delete"},
     "/v1/datasets/{dataset_id}/features": {"get"},
+    "/v1/datasets/{dataset_id}/corpus": {"get"},
     "/v1/datasets/{dataset_id}/queries": {"get"},
     "/v1/datasets/{dataset_id}/queries/{query_id}": {"get"},
     "/v1/datasets/{dataset_id}/qrels": {"get"},
     "/v1/workers": {"get"},
     "/v1/counts": {"get"},
+    "/v1/search": {"get"},
+    "/v1/settings": {"get"},
     "/v1/aliases": {"get"},
+    "/v1/job-schemas": {"get"},
     "/v1/jobs": {"get", "post"},
     "/v1/jobs/batch": {"post"},
+    "/v1/datasets/{dataset_id}/read-again": {"post"},
+    "/v1/trainings": {"get"},
+    "/v1/jobs/cancel": {"post"},
+    "/v1/jobs/histories": {"get"},
     "/v1/jobs/{job_id}": {"get"},
     "/v1/jobs/{job_id}/history": {"get"},
     "/v1/jobs/{job_id}/cancel": {"post"},
     "/v1/models": {"get", "post"},
     "/v1/model-names": {"get"},
+    "/v1/models/tags": {"post"},
     "/v1/models/{ref}": {"get", "patch"},
     "/v1/models/{name}/aliases": {"get"},
     "/v1/models/{name}/aliases/{alias}": {"get", "put", "delete"},
@@ -58,6 +69,7 @@ PATHS = {
     "/v1/models/{ref}/trees/{index}": {"get"},
     "/v1/inspections/{inspection_id}": {"get"},
     "/v1/evaluations": {"get"},
+    "/v1/evaluations/metrics": {"get"},
     "/v1/evaluations/{evaluation_id}": {"get"},
     "/v1/evaluations/{evaluation_id}/queries": {"get"},
     "/v1/comparisons": {"get"},
@@ -67,6 +79,22 @@ PATHS = {
     "/v1/comparisons/{comparison_id}/rankings": {"get"},
     "/v1/rankings": {"get", "post"},
     "/v1/rankings/{ranking_id}": {"get"},
+    "/v1/papers": {"get"},
+    "/v1/papers/{name}": {"get"},
+    "/v1/studies": {"get", "post"},
+    "/v1/studies/{study_id}": {"get", "patch", "delete"},
+    "/v1/studies/{study_id}/trials": {"get", "post"},
+    "/v1/studies/{study_id}/pause": {"post"},
+    "/v1/studies/{study_id}/resume": {"post"},
+    "/v1/studies/{study_id}/cancel": {"post"},
+    "/v1/studies/{study_id}/clone": {"post"},
+    "/v1/studies/{study_id}/importance": {"get"},
+    "/v1/experiments": {"get", "post"},
+    "/v1/experiments/{experiment_id}": {"get"},
+    "/v1/experiments/{experiment_id}/trainings": {"get"},
+    "/v1/experiments/{experiment_id}/report": {"get"},
+    "/v1/experiments/{experiment_id}/cancel": {"post"},
+    "/v1/experiments/{experiment_id}/resume": {"post"},
     "/v1/losses": {"get"},
     "/v1/metrics": {"get"},
     "/v1/export-formats": {"get"},
@@ -88,11 +116,17 @@ PATHS = {
 CREATING = (
     "upload_dataset",
     "create_synthetic_dataset",
+    "create_folder_datasets",
     "create_job",
     "create_jobs",
     "upload_run",
     "import_model",
     "reproduce_model",
+    "read_again",
+    "create_experiment",
+    "create_study",
+    "add_trial",
+    "clone_study",
 )
 # Creates nothing, and would yet do something else when it is sent again.
 REPEATABLE = ("roll_back_alias",)
@@ -133,7 +167,7 @@ def test_operations_are_named_and_described(operations: dict[str, dict[str, Any]
 def test_request_bodies_have_examples(operations: dict[str, dict[str, Any]]) -> None:
     """Every body can be tried out as documented."""
     bodies = [operation["requestBody"] for operation in operations.values() if "requestBody" in operation]
-    assert len(bodies) == 16
+    assert len(bodies) == 26
     for body in bodies:
         # What is sent as bytes has no example that could be read.
         texts = [
@@ -181,7 +215,7 @@ def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -
         for name, operation in operations.items()
         if re.match("(get|list)_", name) and operation["path"].startswith("/v1")
     ]
-    assert len(polled) == 38
+    assert len(polled) == 55
     assert all("304" in operations[name]["responses"] for name in polled)
 
 
@@ -226,6 +260,7 @@ def test_job_examples_are_valid(name: str) -> None:
     ("operation", "model"),
     [
         ("create_synthetic_dataset", SyntheticDatasetRequest),
+        ("create_folder_datasets", FolderDatasetRequest),
         ("set_alias", AliasRequest),
         ("set_gate", GateRequest),
         ("change_model", ModelChanges),
@@ -246,7 +281,21 @@ def test_other_examples_are_valid(
 
 @pytest.mark.parametrize(
     "model",
-    [Dataset, Job, Model, Alias, AliasMove, Gate, Evaluation, Inspection, ModelTree, Key, NewKey, AuditEntry],
+    [
+        Dataset,
+        Corpus,
+        Job,
+        Model,
+        Alias,
+        AliasMove,
+        Gate,
+        Evaluation,
+        Inspection,
+        ModelTree,
+        Key,
+        NewKey,
+        AuditEntry,
+    ],
 )
 def test_response_examples_are_complete(model: type[Any]) -> None:
     """An example answer has exactly the fields that answers have."""

@@ -81,6 +81,12 @@ def test_labels_of_validation_and_test_are_looked_at_too(client: TestClient, add
     [
         ({"validation": {"folds": 3, "fold": 3}}, None),
         ({"validation": {"folds": 4, "fold": 1}}, "/validation/folds"),
+        ({"validation": {"folds": 3}}, None),
+        ({"validation": {"folds": 4}}, "/validation/folds"),
+        ({"validation": {"fold_column": "split"}}, None),
+        ({"validation": {"fold_column": "fold"}}, "/validation/fold_column"),
+        ({"validation": {"folds": 101}}, "/validation/folds"),
+        ({"test": {"folds": 3}}, "/test/fold"),
         ({"test": {"column": "split", "values": ["test"]}}, None),
         ({"test": {"column": "fold", "values": ["1"]}}, "/test/column"),
     ],

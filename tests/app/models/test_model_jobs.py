@@ -107,7 +107,7 @@ def test_a_training_is_queued_again(client: TestClient, store: Store, add_model:
     assert first.json() == second.json()
     job = first.json()
     assert first.headers["location"] == f"/v1/jobs/{job['id']}"
-    aside = {"model_name", "test_dataset_id", "diagnostics", "limits", "priority"}
+    aside = {"model_name", "test_dataset_id", "diagnostics", "limits", "priority", "tags"}
     deciding = {name: value for name, value in asked.items() if name not in aside}
     assert job["spec"] == {**deciding, "kind": "reproduce", "model_id": model.id, "system": "web:1"}
     assert client.delete(f"/v1/datasets/{model.dataset_id}").status_code == 409

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
-from core.store import Model, Store
+from core.store import Model, Promotion, Store
 from tests.app.conftest import TestClient
 
 pytestmark = pytest.mark.embedded
+
+AddModel = Callable[..., Model]
 
 
 def test_workers_are_listed_with_what_they_are_at(
@@ -43,6 +45,47 @@ def test_everything_is_counted(client: TestClient, train_request: dict[str, Any]
     assert set(counts["jobs"]) == {"queued", "running", "succeeded", "failed", "cancelled"}
     assert counts["datasets"] >= 1
     assert [counts[name] for name in ("evaluations", "comparisons", "rankings")] == [0, 0, 0]
+
+
+def test_jobs_that_wait_are_counted_by_the_workers_that_they_need(
+    client: TestClient, train_request: dict[str, Any]
+) -> None:
+    """A training waits for another worker than short jobs; one that runs does not wait."""
+    assert client.get("/v1/counts").json()["waiting"] == {"training": 0, "quick": 0}
+    client.post("/v1/jobs", json=train_request)
+    client.post("/v1/datasets/synthetic", json={"queries": 3})
+    client.post("/v1/jobs", json=train_request)
+    assert client.get("/v1/counts").json()["waiting"] == {"training": 2, "quick": 1}
+
+
+def test_refused_promotions_are_counted_apart(client: TestClient, store: Store, add_model: AddModel) -> None:
+    """Their jobs have failed, and nothing went wrong."""
+    champion, challenger = add_model("web"), add_model("web")
+    client.put("/v1/models/web/aliases/champion", json={"version": 1})
+    assert client.get("/v1/counts").json()["refused_promotions"] == 0
+    refused = Promotion("web", "champion", champion.id, challenger.id, "job_1", None, {"admitted": False})
+    with store.begin() as tx:
+        tx.aliases.refuse(refused)
+    assert client.get("/v1/counts").json()["refused_promotions"] == 1
+
+
+def test_the_trend_of_a_champion(client: TestClient, store: Store, add_model: AddModel) -> None:
+    """Its main metric over the versions tested on the same dataset, oldest first."""
+    tests = ["ds_a", "ds_b", "ds_a", None, "ds_a"]
+    models = [add_model("web") for _ in tests]
+    client.put("/v1/models/web/aliases/champion", json={"version": 3})
+
+    def trend() -> Any:
+        (found,) = client.get("/v1/aliases?alias=champion").json()["items"]
+        return found["trend"]
+
+    assert trend() is None
+    with store.begin() as tx:
+        for model, tested_on in zip(models, tests, strict=True):
+            row = tx.models.get(model.id)
+            row.lineage = {"datasets": {"test": {"id": tested_on}} if tested_on else {}}
+            row.metrics = {"map": row.version / 10, "mrr": 0.9} if tested_on else None
+    assert trend() == {"metric": "map", "versions": [1, 3, 5], "values": [0.1, 0.3, 0.5]}
 
 
 def test_where_an_alias_points_for_each_name(client: TestClient, add_model: Callable[..., Model]) -> None:

@@ -19,7 +19,7 @@ from tests.app.monitoring.conftest import Samples, named
         ("PUT", "/v1/jobs", "/v1/jobs", 405),
         ("GET", "/jobs/job_1", "/jobs/{job_id}", 200),
         ("GET", "/datasets/ds_1/queries/a/b", "/datasets/{dataset_id}/queries/{query_id}", 200),
-        ("GET", "/static/pages/job.js", "/static/*", 200),
+        ("GET", "/static/views/job.js", "/static/*", 200),
         ("GET", "/static/nothing.js", "/static/*", 404),
         ("GET", "/static/plotly.min.js", "/static/*", 200),
         ("GET", "/static-offline-docs/nothing", "/static-offline-docs/*", 404),

@@ -377,7 +377,7 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         b"label,qid,docid,x\n1,1,a,2\n1,1,\xe9,2\n",
         {},
         None,
-        "file f, line 3, column 5: expected UTF-8 text, but found '\\\\xe9'",
+        "file f, line 3, column docid: expected UTF-8 text, but found '\\\\xe9'",
     ),
     "table weight of a query differs": (
         "label,qid,weight,x\n1,1,1,2\n1,1,2,2\n",

@@ -56,6 +56,22 @@ def test_one_query_by_its_id(index: QueryIndex) -> None:
         index.find("web")
 
 
+def test_texts_of_some_queries() -> None:
+    """By id; what has no text, or is no query of the dataset, is left out."""
+    dataset = RankingDataset.from_arrays(
+        np.zeros((3, 1)),
+        [0, 0, 0],
+        [0, 1, 2, 3],
+        query_ids=["a", "b", "c"],
+        query_columns={"market": ["de", "de", "fr"], "query_text": ["red", "", "blue"]},
+    )
+    file = io.BytesIO()
+    write_query_index(dataset, file)
+    index = QueryIndex.read(io.BytesIO(file.getvalue()))
+    assert index.texts(["c", "b", "z"]) == {"c": "blue"}
+    assert [entry.query_id for entry in index.among(["c", "a", "z"])] == ["a", "c"]
+
+
 def test_queries_by_the_start_of_their_ids(index: QueryIndex) -> None:
     """Every character counts as itself."""
     assert [entry.first_row for entry in index.with_prefix("web").entries(0, 10)] == [0, 3]

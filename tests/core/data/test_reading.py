@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 import pytest
 
 from core.data import read_dataset
@@ -83,6 +85,51 @@ def test_columns_are_chosen_and_named(tmp_path: Path) -> None:
     assert dataset.feature_names == ("bm25", "a")
     assert dataset.matrix.tolist() == [[3, 2], [5, 4]]
     assert dataset.query_columns == {"fold": ("7",)}
+
+
+def test_texts_to_show_are_told_by_their_names(tmp_path: Path) -> None:
+    """Text of queries, titles and addresses of documents are no features; a title of numbers is one."""
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "label,qid,query_text,doc_id,title,url,bm25\n"
+        "1,a,red shoes,d1,Shoe,https://x/1,2\n0,b,blue coat,d2,Coat,,3\n1,a,red shoes,d3,,https://x/3,4\n"
+    )
+    dataset = read_dataset(path)
+    assert dataset.feature_names == ("bm25",)
+    assert dataset.query_columns == {"query_text": ("red shoes", "blue coat")}
+    assert dataset.segment_columns == {}
+    assert dataset.document_ids == ["d1", "d3", "d2"]
+    assert dataset.document_columns == {
+        "document_title": ["Shoe", "", "Coat"],
+        "document_url": ["https://x/1", "https://x/3", ""],
+    }
+    path.write_text("label,qid,url,title\n1,a,https://x/1,2.5\n")
+    dataset = read_dataset(path)
+    assert dataset.document_ids == ["https://x/1"]
+    assert dataset.feature_names == ("title",)
+    assert dataset.document_columns == {}
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_texts_to_show_are_named(tmp_path: Path, format: str) -> None:
+    """Whatever the columns are called, of text files and Parquet; the text may be the id, too."""
+    rows = [
+        {"grade": 1, "search": "red shoes", "name": "Shoe", "link": "https://x/1", "bm25": 2.0},
+        {"grade": 0, "search": "red shoes", "name": "Boot", "link": None, "bm25": 3.0},
+    ]
+    table = pa.Table.from_pylist([{**row, "said": row["search"]} for row in rows])
+    path = tmp_path / "t"
+    pa_csv.write_csv(table, path) if format == "csv" else pq.write_table(table, path)
+    columns = Columns(
+        label="grade", query="search", query_text="said", document_title="name", document_url="link"
+    )
+    dataset = read_dataset(path, columns=columns)
+    assert dataset.query_columns == {"query_text": ("red shoes",)}
+    assert dataset.document_columns == {
+        "document_title": ["Shoe", "Boot"],
+        "document_url": ["https://x/1", ""],
+    }
+    assert dataset.feature_names == ("bm25",)
 
 
 def test_progress_may_stop_a_reading(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.data import RankingDataset, split_queries, synthetic_dataset
-from core.data.splits import column_queries, fold_queries
+from core.data.splits import bootstrap_queries, column_queries, fold_queries
 from core.errors import InvalidInput
 from tests.core.data.strategies import assert_same
 
@@ -177,3 +177,29 @@ def test_columns_that_cannot_part_are_refused(column: str, values: list[str], me
     """The error names what there is to choose from."""
     with pytest.raises(InvalidInput, match=message):
         column_queries(_plain(5), column, values)
+
+
+@given(judged(least=1), SEEDS)
+def test_a_bootstrap_sample_has_as_many_queries(dataset: RankingDataset, seed: int) -> None:
+    """Weights are the numbers of draws; documents stay, and the seed decides the sample."""
+    sample = bootstrap_queries(dataset, seed)
+    assert sample.query_weights is not None
+    assert sample.query_weights.sum() == dataset.n_queries
+    assert (sample.query_weights == np.round(sample.query_weights)).all()
+    assert np.shares_memory(sample.labels, dataset.labels)
+    np.testing.assert_array_equal(sample.query_weights, bootstrap_queries(dataset, seed).query_weights)
+
+
+def test_a_bootstrap_sample_keeps_given_weights() -> None:
+    """A query that is drawn twice counts twice its weight; seeds draw different samples."""
+    given_weights = np.arange(1.0, 41.0)
+    dataset = RankingDataset.from_arrays(
+        np.zeros((40, 1)), np.zeros(40), np.arange(41), query_weights=given_weights
+    )
+    samples = []
+    for seed in (1, 2):
+        weights = bootstrap_queries(dataset, seed).query_weights
+        assert weights is not None
+        assert np.isin(weights / given_weights, np.arange(10)).all()
+        samples.append(weights)
+    assert not np.array_equal(samples[0], samples[1])

@@ -49,6 +49,7 @@ def test_statistics_count_queries_documents_and_labels() -> None:
         },
         "queries_without_relevant": 1,
         "queries_with_one_label": 3,
+        "texts": [],
         "query_columns": {},
     }
 
@@ -105,6 +106,16 @@ def test_query_columns_are_counted_by_value() -> None:
     dataset = RankingDataset.from_arrays(np.zeros((3, 1)), np.zeros(3), [0, 1, 2, 3], query_columns=columns)
     found = dataset_statistics(dataset)["query_columns"]
     assert found["market"] == [{"value": "us", "queries": 2}, {"value": "de", "queries": 1}]
+    texts = {**columns, "query_text": ["red", "red", "blue"]}
+    dataset = RankingDataset.from_arrays(
+        np.zeros((3, 1)),
+        np.zeros(3),
+        [0, 1, 2, 3],
+        query_columns=texts,
+        document_columns={"document_url": "abc"},
+    )
+    statistics = dataset_statistics(dataset)
+    assert (statistics["query_columns"], statistics["texts"]) == (found, ["query_text", "document_url"])
     many = {"split": [str(number // 2) for number in range(60)]}
     dataset = RankingDataset.from_arrays(np.zeros((60, 1)), np.zeros(60), np.arange(61), query_columns=many)
     assert len(dataset_statistics(dataset)["query_columns"]["split"]) == 20

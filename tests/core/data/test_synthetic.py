@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.data import RankingDataset, dataset_statistics, synthetic_dataset
-from core.data.synthetic import LABEL_SHARES
+from core.data import RankingDataset, dataset_statistics, sparse_dataset, synthetic_dataset
+from core.data.synthetic import GAINS_2006, LABEL_SHARES
 from core.errors import InvalidInput
 from tests.core.data.strategies import assert_same
 
@@ -92,4 +92,69 @@ def test_arguments_out_of_bounds_are_refused(arguments: dict[str, Any]) -> None:
     """Each argument has its bound, and the error points at it."""
     with pytest.raises(InvalidInput) as caught:
         synthetic_dataset(**({"n_queries": 1, "seed": 0} | arguments))
+    assert [problem.pointer for problem in caught.value.problems] == [f"/{name}" for name in arguments]
+
+
+def test_gains_replace_the_labels() -> None:
+    """The document of label y has the y-th gain; the features are the same."""
+    plain, gained = synthetic_dataset(20, seed=1), synthetic_dataset(20, seed=1, gains=GAINS_2006)
+    assert np.array_equal(gained.labels, np.array(GAINS_2006)[plain.labels.astype(int)])
+    assert np.array_equal(gained.matrix, plain.matrix)
+
+
+def _relevant(dataset: RankingDataset) -> list[int]:
+    """The number of documents of each query with a label above 0."""
+    return [int(count) for count in np.add.reduceat(dataset.labels > 0, dataset.query_boundaries[:-1])]
+
+
+def test_every_sparse_query_has_the_relevant_documents_asked_for() -> None:
+    """A whole number is exact, a fraction the probability of one more; lists have the length asked for."""
+    exact = sparse_dataset(30, seed=1, documents_per_query=40, n_features=5, relevant_per_query=12)
+    assert np.diff(exact.query_boundaries).tolist() == [40] * 30
+    assert _relevant(exact) == [12] * 30
+    between = sparse_dataset(400, seed=1, documents_per_query=9, n_features=5, relevant_per_query=2.25)
+    assert set(_relevant(between)) == {2, 3}
+    assert np.mean(_relevant(between)) == pytest.approx(2.25, abs=4 * (0.25 * 0.75 / 400) ** 0.5)
+
+
+def test_sparse_data_has_the_printed_share_of_label_0() -> None:
+    """99.83% of Istella-X (2023, table 3), with its documents a query; at least one is relevant."""
+    printed = sparse_dataset(20, seed=1, n_features=4)
+    assert printed.n_documents == 20 * 2_679
+    assert set(_relevant(printed)) == {4, 5}
+    assert _relevant(sparse_dataset(3, seed=1, documents_per_query=10, n_features=4)) == [1, 1, 1]
+
+
+def test_sparse_labels_follow_the_polynomial_in_their_proportions() -> None:
+    """Both kinds of labels are steps of one value: no pair of documents is in opposite orders."""
+    dense = synthetic_dataset(50, seed=3, documents_per_query=200, n_features=6)
+    sparse = sparse_dataset(50, seed=3, documents_per_query=200, n_features=6, relevant_per_query=60)
+    assert np.array_equal(sparse.matrix, dense.matrix)
+    for query in range(50):
+        rows = slice(200 * query, 200 * (query + 1))
+        gaps = dense.labels[rows][:, None] - dense.labels[rows][None, :]
+        other = sparse.labels[rows][:, None] - sparse.labels[rows][None, :]
+        assert (gaps * other >= 0).all()
+    shares = np.bincount(sparse.labels.astype(int), minlength=5)[1:] / 3_000
+    expected = np.array(LABEL_SHARES[1:]) / sum(LABEL_SHARES[1:])
+    np.testing.assert_allclose(shares, expected, atol=0.04)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"documents_per_query": 0},
+        {"relevant_per_query": 0.5},
+        {"relevant_per_query": 11},
+        {"relevant_per_query": float("nan")},
+        {"gains": [0, 1, 2, 3]},
+        {"gains": [0, 1, 1, 2, 3]},
+        {"gains": [-1, 1, 2, 3, 4]},
+        {"gains": [0, 1, 2, 3, float("inf")]},
+    ],
+)
+def test_sparse_arguments_out_of_bounds_are_refused(arguments: dict[str, Any]) -> None:
+    """Each argument has its bound, and the error points at it."""
+    with pytest.raises(InvalidInput) as caught:
+        sparse_dataset(**({"n_queries": 1, "seed": 0, "documents_per_query": 10} | arguments))
     assert [problem.pointer for problem in caught.value.problems] == [f"/{name}" for name in arguments]

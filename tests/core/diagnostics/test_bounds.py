@@ -1,6 +1,7 @@
 """The theorems of the papers on ten thousand random queries, and where they fail as printed."""
 
 import itertools
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.optimize import isotonic_regression
 from core.diagnostics import BOUNDS, RankedQuery
 from core.diagnostics.essential_loss import essential_loss, gain_weights
 from core.diagnostics.lambdaloss_bounds import arp, ndcg_cost, ndcg_loss2_bounds_ndcg_cost
-from core.diagnostics.ranked_query import log2_logistic
+from core.diagnostics.ranked_query import BoundTerms, log2_logistic
 from core.diagnostics.softmax_bounds import softmax_bounds_ndcg
 from core.losses import make_loss
 from core.metrics import conventions, parse_metric
@@ -42,6 +43,46 @@ def test_the_bound_holds(name: str) -> None:
     assert np.isfinite(sides).all()
     excess = (sides[:, 0] - sides[:, 1]) / np.maximum(1.0, sides[:, 1])
     assert excess.max() <= 1e-9, (BOUNDS[name].source, _queries()[int(excess.argmax())])
+
+
+TERMS = (
+    BoundTerms(sigma=3.0, gain="linear", mu=0.5),
+    BoundTerms(sigma=0.2, gain=(0.0, 1.0, 5.0, 6.0, 20.0), discount="reciprocal", mu=20.0),
+)
+
+
+@pytest.mark.parametrize("terms", TERMS)
+def test_the_bounds_hold_for_the_terms_of_any_loss(terms: BoundTerms) -> None:
+    """Gains that rise with the label, either discount, any σ and μ."""
+    queries = [RankedQuery.of(query.scores, query.labels, terms) for query in _queries()[:300]]
+    for name, bound in BOUNDS.items():
+        sides = np.array([bound.sides(query) for query in queries])
+        assert (sides[:, 0] <= sides[:, 1] * (1 + 1e-9) + 1e-9).all(), name
+
+
+def test_the_bound_of_ndcg_loss2pp_has_the_mu_of_the_loss() -> None:
+    """Wang et al. 2018, equation 19: what is trained, over ln 2, with σ and μ of the loss."""
+    loss = make_loss("ndcg-loss2++", sigma=3.0, gain="linear", mu=0.5)
+    scores, labels = np.array([0.3, 0.2, 0.0]), np.array([0.0, 2.0, 1.0])
+    trained = loss(scores, labels, np.array([0, 3])).value[0] / np.log(2)
+    query = RankedQuery.of(scores, labels, BoundTerms.of(loss))
+    heavier = RankedQuery.of(scores, labels, replace(query.terms, mu=1.5))
+    other = make_loss("ndcg-loss2++", sigma=3.0, gain="linear", mu=1.5)
+    more = other(scores, labels, np.array([0, 3])).value[0] / np.log(2)
+    # μ multiplies NDCG-Loss2 with its constants, so its bound grows by that of NDCG-Loss2 for each 1 of μ.
+    grown = BOUNDS["ndcg-loss2++"].sides(heavier)[1] - BOUNDS["ndcg-loss2++"].sides(query)[1]
+    assert grown == pytest.approx(BOUNDS["ndcg-loss2"].sides(query)[1])
+    assert more - trained == pytest.approx(grown - _constants(query), abs=1e-9)
+
+
+def _constants(query: RankedQuery) -> float:
+    """C2 + C3 of NDCG-Loss2: ½ Σ δ_ij min(G_i, G_j)."""
+    inverse = 1.0 / query.discounts
+    total = 0.0
+    for i, j in itertools.permutations(range(len(query)), 2):
+        distance = abs(i - j)
+        total += (inverse[distance - 1] - inverse[distance]) * min(query.gains[i], query.gains[j]) / 2
+    return total
 
 
 def test_theorem_1_of_2019_is_theorem_2_with_one_relevant_document() -> None:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from core.diagnostics import DIAGNOSTICS, diagnose
-from core.diagnostics.jacobian import asymmetries
+from core.diagnostics.jacobian import asymmetry, curvature, indefinite_share, jacobians
 from core.losses import LOSSES, Loss, make_loss
 from core.losses.base import Terms
-from core.metrics import parse_metric
+from core.metrics import conventions, parse_metric
 from core.types import Float64Array, FloatArray, Int64Array
 
 Judged = tuple[Float64Array, Float64Array, Int64Array]
@@ -31,6 +31,7 @@ def test_a_diagnosis_names_everything_and_no_bound_is_broken(judged: Judged, nam
     assert set(found) == set(DIAGNOSTICS)
     assert found["broken-bounds"] == 0.0
     assert found["asymmetric-jacobians"] == 0.0
+    assert found["indefinite-jacobians"] == 0.0
     shares = [found["incoherent-queries"], found["strictly-incoherent-queries"]]
     assert all(share is not None and 0.0 <= share <= 1.0 for share in shares)
 
@@ -58,7 +59,29 @@ def test_a_known_jacobian_is_measured(across_ranks: bool) -> None:
     """Its asymmetry is |s1 − 1| over its largest entry; being bilinear, at any step."""
     field = cast("Loss", _Field())
     judged = (np.array([0.25, 0.26]), np.array([0.0, 1.0]), np.array([0, 2]))
-    assert asymmetries(field, *judged, across_ranks=across_ranks)[0] == pytest.approx(0.75 / 1.0)
+    (jacobian,) = jacobians(field, *judged, across_ranks=across_ranks)
+    assert jacobian is not None
+    assert asymmetry(jacobian) == pytest.approx(0.75 / 1.0)
+    # ((0.26, 0.625), (0.625, 0)) has the eigenvalues 0.13 ± √(0.13² + 0.625²).
+    assert curvature(jacobian) == pytest.approx(0.13 - np.hypot(0.13, 0.625), rel=1e-4)
+
+
+def test_a_cost_that_curves_downwards_is_indefinite() -> None:
+    """Burges et al. 2006, section 4: of a convex cost the Jacobian is positive semi-definite."""
+    saddle, bowl = np.diag([1.0, -0.5]), np.diag([1.0, 0.0])
+    assert indefinite_share([saddle, None, bowl, np.zeros((2, 2))]) == pytest.approx(1 / 3)
+    assert indefinite_share([None]) is None
+
+
+def test_bounds_have_the_terms_of_the_loss(judged: Judged) -> None:
+    """NDCGcost by linear gains is another number, and the bounds hold for the loss's own g, D, σ and μ."""
+    plain = diagnose(make_loss("ndcg-loss2++"), *judged, cutoff=5)
+    own = make_loss("ndcg-loss2++", gain="linear", discount="reciprocal", sigma=2.0, mu=0.5)
+    found = diagnose(own, *judged, cutoff=5)
+    costs = parse_metric("ndcg-cost", conventions({"gain": "linear", "discount": "reciprocal"}))(*judged)
+    assert found["ndcg-cost"] != plain["ndcg-cost"]
+    assert found["ndcg-cost"] == pytest.approx(np.nanmean(costs))
+    assert found["broken-bounds"] == 0.0
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -76,8 +99,10 @@ def test_across_ranks_rank_weights_leave_no_cost_behind(judged: Judged, name: st
 def test_a_large_gap_is_not_stepped_across() -> None:
     """Differences over it would not be derivatives."""
     judged = (np.array([0.5, 0.4, 0.1]), np.array([0.0, 1.0, 2.0]), np.array([0, 3]))
-    assert np.isnan(asymmetries(make_loss("listnet"), *judged, across_ranks=True)).all()
-    assert asymmetries(make_loss("listnet"), *judged)[0] < 1e-6
+    assert jacobians(make_loss("listnet"), *judged, across_ranks=True) == [None]
+    (jacobian,) = jacobians(make_loss("listnet"), *judged)
+    assert jacobian is not None
+    assert asymmetry(jacobian) < 1e-6
 
 
 def test_samples_are_as_large_as_asked(judged: Judged) -> None:
@@ -93,9 +118,9 @@ def test_samples_are_as_large_as_asked(judged: Judged) -> None:
 def test_tied_scores_and_long_queries_are_left_out() -> None:
     """A step would change ranks, or cost too much."""
     loss = make_loss("lambdarank")
-    tied = asymmetries(loss, np.zeros(3), np.array([0.0, 1.0, 2.0]), np.array([0, 3]))
-    long = asymmetries(loss, np.arange(101.0), np.arange(101.0) % 3, np.array([0, 101]))
-    assert np.isnan([tied[0], long[0]]).all()
+    tied = jacobians(loss, np.zeros(3), np.array([0.0, 1.0, 2.0]), np.array([0, 3]))
+    long = jacobians(loss, np.arange(101.0), np.arange(101.0) % 3, np.array([0, 101]))
+    assert (tied, long) == ([None], [None])
 
 
 def test_what_cannot_be_looked_at_is_none() -> None:

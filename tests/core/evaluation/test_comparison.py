@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from core.evaluation import Comparison, compare_systems
+from core.evaluation.comparison import Correction
 from core.types import Float64Array
 
 N = 400
@@ -109,3 +110,41 @@ def test_another_answer_of_another_metric_is_told() -> None:
     (pair,) = compare_systems(["a", "b"], values, {"ndcg@10": True, "mrr": True}, permutations=2_000).pairs
     assert pair.verdict == "better"
     assert pair.sentence.endswith("By mrr it is worse.")
+
+
+def _against(reference: int, correction: Correction = "holm") -> Comparison:
+    """Four systems, one of them clearly better and one clearly worse than the others."""
+    generator = np.random.default_rng(5)
+    values = generator.uniform(0.3, 0.6, (N, 1)) + 0.1 * generator.standard_normal((N, 4))
+    values += np.array([0.0, 0.1, -0.1, 0.0])
+    names = ["base", "up", "down", "same"]
+    return compare_systems(
+        names,
+        {"map": values},
+        {"map": True},
+        reference=reference,
+        correction=correction,
+        permutations=2_000,
+    )
+
+
+def test_a_reference_is_compared_with_each_other_system_alone() -> None:
+    """It is A of every pair, and the correction counts these pairs only."""
+    comparison = _against(0)
+    assert [(pair.a, pair.b) for pair in comparison.pairs] == [(0, 1), (0, 2), (0, 3)]
+    assert comparison.sentence == (
+        "By map, up is better than base; down is worse than base;"
+        " there is no evidence that same differs from base."
+    )
+    tests = [found for pair in comparison.pairs for found in pair.metrics.values() if found is not None]
+    smallest = min(tests, key=lambda found: found.paired.randomisation_p)
+    assert smallest.adjusted_p == pytest.approx(3 * smallest.paired.randomisation_p)
+    assert [(pair.a, pair.b) for pair in _against(2).pairs] == [(2, 0), (2, 1), (2, 3)]
+
+
+def test_without_correction_each_p_value_stands_for_itself() -> None:
+    """What is held against 0.05 is the p-value of the test."""
+    for pair in _against(0, "none").pairs:
+        found = pair.metrics["map"]
+        assert found is not None
+        assert found.adjusted_p == found.paired.randomisation_p

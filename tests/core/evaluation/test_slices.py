@@ -21,7 +21,8 @@ def _dataset(lengths: list[int], relevant: list[int], **columns: list[str]) -> R
 def test_every_query_is_in_one_slice_of_each_kind() -> None:
     """By documents, by relevant documents, and by the columns of the dataset."""
     dataset = _dataset([1, 3, 12, 15], [0, 1, 1, 6], market=["de", "fr", "de", "it"])
-    found = [(part.by, part.value, part.queries.tolist()) for part in slices(dataset, dataset)]
+    parts = slices(dataset, dataset, least_queries=1)
+    found = [(part.by, part.value, part.queries.tolist()) for part in parts]
     assert found == [
         ("documents a query", "1", [0]),
         ("documents a query", "3 to 5", [1]),
@@ -39,9 +40,30 @@ def test_rare_values_of_a_column_are_one_slice() -> None:
     """The twenty most frequent values stand alone."""
     names = [f"v{i:02d}" for i in range(20) for _ in range(2)] + ["rare", "rarer", "rarest"]
     dataset = _dataset([2] * 43, [1] * 43, market=names)
-    found = slices(dataset, dataset)
+    found = slices(dataset, dataset, least_queries=2)
     assert len(found) == 21
     assert (found[-1].value, found[-1].queries.tolist()) == ("3 other values", [40, 41, 42])
+
+
+def test_slices_of_too_few_queries_are_left_out() -> None:
+    """Rare values count together where they are enough; a mean over four queries says nothing."""
+    dataset = _dataset([2] * 16, [1] * 12 + [0] * 4, market=["de"] * 7 + ["fr"] * 4 + ["it"] * 5)
+    found = [(part.by, part.value, len(part.queries)) for part in slices(dataset, dataset)]
+    assert found == [("relevant documents", "1", 12), ("market", "de", 7), ("market", "it", 5)]
+    dataset = _dataset([2] * 12, [1] * 12, market=["de"] * 6 + ["fr"] * 3 + ["it"] * 3)
+    found = [(part.by, part.value, len(part.queries)) for part in slices(dataset, dataset)]
+    assert found == [("market", "de", 6), ("market", "2 other values", 6)]
+
+
+def test_texts_of_queries_are_no_slices() -> None:
+    """What users searched for does not divide the queries."""
+    dataset = RankingDataset.from_arrays(
+        np.zeros((12, 1)),
+        [0, 1] * 6,
+        np.arange(13),
+        query_columns={"query_text": ["red shoes"] * 6 + ["blue coat"] * 6},
+    )
+    assert {part.by for part in slices(dataset, dataset)} == {"relevant documents"}
 
 
 def test_what_all_queries_share_is_no_slice() -> None:
@@ -54,8 +76,9 @@ def test_what_all_queries_share_is_no_slice() -> None:
 def test_relevant_is_what_the_contract_says(threshold: float, values: list[str]) -> None:
     """A label is relevant above the threshold."""
     dataset = _dataset([2, 12], [2, 2])
-    found = slices(dataset, dataset, threshold)
+    found = slices(dataset, dataset, threshold, least_queries=1)
     assert [part.value for part in found if part.by == "relevant documents"] in ([], values)
     mixed = _dataset([3, 3], [0, 2])
-    counts = [part.value for part in slices(mixed, mixed, threshold) if part.by == "relevant documents"]
+    parts = slices(mixed, mixed, threshold, least_queries=1)
+    counts = [part.value for part in parts if part.by == "relevant documents"]
     assert counts == (["0", "2"] if threshold < 1.0 else [])

@@ -28,7 +28,16 @@ TRAINING = {
     "metric_interval": 2,
     "categorical_feature": ["shop_id"],
     "allow_absent_features": False,
+    "automatic": {"queries": 20, "documents": 400, "features": 3, "chosen": {"learning_rate": 0.05}},
     **MEASURES,
+}
+STUDY = {
+    "study_id": "std_1",
+    "study_name": "leaves",
+    "dataset_id": "ds_1",
+    "test_dataset_id": "ds_2",
+    "metrics": ["ndcg@10"],
+    "priority": "low",
 }
 
 # Every entry, as a request with nothing left out stores it.
@@ -39,6 +48,7 @@ CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
             **QUEUEING,
             **TRAINING,
             "model_name": "web",
+            "tags": {"grid": "g1", "num_leaves": "7"},
             "validation": {"dataset_id": "ds_2"},
             "test_dataset_id": None,
             "diagnostics": {"interval": 10, "cutoff": 5},
@@ -47,6 +57,7 @@ CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
             "kind": "reproduce",
             **TRAINING,
             "validation": {"folds": 5, "fold": 1},
+            "bootstrap": True,
             "model_id": "mdl_1",
             "system": "web:3",
         },
@@ -68,6 +79,9 @@ CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
             "systems": [MODEL, {"ranking_id": "rnk_1", "system": "bm25"}],
             "metrics": ["ndcg@10"],
             "permutations": 10_000,
+            "reference": 1,
+            "correction": "none",
+            "pool_folds": True,
             "allow_absent_features": False,
             **MEASURES,
         },
@@ -106,6 +120,15 @@ CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
             **MODEL,
             "dataset_id": "ds_1",
             "allow_absent_features": False,
+        },
+        "trial": {"kind": "trial", **STUDY, "number": 3},
+        "conclude": {"kind": "conclude", **STUDY},
+        "report": {
+            "kind": "report",
+            "experiment_id": "exp_1",
+            "paper": "lambdaloss-2018",
+            "is_last": True,
+            "complete_tables": 2,
         },
         "ingest": {"dataset_id": "ds_1", "name": "train.txt"},
         "import": {"upload_id": "run_1", "dataset_id": "ds_1", "name": "bm25", "filename": "bm25.run"},

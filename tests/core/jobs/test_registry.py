@@ -79,7 +79,10 @@ def test_kinds_are_listed_in_two_places() -> None:
 def test_every_kind_has_a_lane_and_a_label() -> None:
     """Trainings do not share a lane with short jobs."""
     assert {kind for kinds in LANES.values() for kind in kinds} == set(JobKind)
-    assert LANES[Lane.TRAINING] == (JobKind.TRAIN, JobKind.REPRODUCE)
+    assert LANES[Lane.TRAINING] == (
+        *(JobKind.TRAIN, JobKind.REPRODUCE),
+        *(JobKind.TRIAL, JobKind.CONCLUDE),
+    )
     assert (lane_of("train"), lane_of("rank")) == (Lane.TRAINING, Lane.QUICK)
     assert len({kind.specification.label for kind in JobKind}) == len(JobKind)
 
@@ -87,7 +90,7 @@ def test_every_kind_has_a_lane_and_a_label() -> None:
 @pytest.mark.parametrize(
     ("kind", "title"),
     [
-        ("train", "web"),
+        ("train", "web (num_leaves 7)"),
         ("reproduce", "web:3"),
         ("evaluate", "web:3"),
         ("compare", "web:3, bm25"),
@@ -121,6 +124,8 @@ def test_a_title_is_found_in_what_earlier_releases_stored() -> None:
         ("train", CURRENT["train"], METRICS, MainMetric("map", "validation", 0.4)),
         ("train", {"metrics": ["ndcg@5"]}, METRICS, MainMetric("ndcg@5", "validation", 0.3)),
         ("train", {}, METRICS, MainMetric("map", "validation", 0.4)),
+        ("train", {}, METRICS | {"test": {"map": 0.9}}, MainMetric("map", "validation", 0.4)),
+        ("train", {}, {"train": {"map": 0.9}, "test": {"map": 0.5}}, MainMetric("map", "test", 0.5)),
         ("train", {}, {"train": {"loss": 0.1}}, None),
         ("train", CURRENT["train"], {"test": {"map": None}}, None),
         ("evaluate", CURRENT["evaluate"], {"test": {"mrr": 0.2}}, MainMetric("mrr", "test", 0.2)),
@@ -135,7 +140,7 @@ def test_a_title_is_found_in_what_earlier_releases_stored() -> None:
 def test_the_main_metric_is_what_stops_early_else_the_first_asked_for(
     kind: str, spec: dict[str, Any], metrics: dict[str, Any] | None, found: MainMetric | None
 ) -> None:
-    """On the test data where there is one, else on the validation data, else on the training data."""
+    """Of trainings on the validation data before the test data, which nobody should choose by."""
     assert main_metric_of(kind, spec, metrics) == found
 
 

@@ -110,7 +110,8 @@ def test_limits_are_read_from_any_specification() -> None:
 @pytest.mark.parametrize("kind", CURRENT)
 def test_a_job_names_its_datasets(kind: str) -> None:
     """Those that must stay while it is active."""
-    held = {"train": {"ds_1", "ds_2"}, "import-model": set()}.get(kind, {"ds_1"})
+    both = {each: {"ds_1", "ds_2"} for each in ("train", "trial", "conclude")}
+    held = {**both, "import-model": set(), "report": set()}.get(kind, {"ds_1"})
     assert set(parse(kind, CURRENT[kind]).dataset_ids.values()) == held
 
 
@@ -121,6 +122,20 @@ def test_parts_are_told_apart_from_datasets() -> None:
     assert isinstance(again, ReproduceJob)
     assert train.validation == HeldOutDataset("ds_2")
     assert (train.parts_are_random, again.parts_are_random) == (False, True)
+
+
+def test_a_bootstrap_sample_is_random() -> None:
+    """A seed that draws the training queries is not without effect."""
+    train = parse("train", CURRENT["train"] | {"bootstrap": True})
+    assert isinstance(train, TrainJob)
+    assert train.parts_are_random
+
+
+def test_a_training_without_choices_stores_what_earlier_releases_stored() -> None:
+    """A digest over the specification stays the same."""
+    without = {name: value for name, value in CURRENT["train"].items() if name != "automatic"}
+    stored = parse("train", without | {"bootstrap": False, "automatic": None}).to_json()
+    assert json.loads(json.dumps(stored)) == without
 
 
 def test_a_dataset_is_named_where_its_job_was_queued() -> None:

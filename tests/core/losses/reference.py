@@ -21,6 +21,8 @@ Value = Callable[[Array], Any]
 Options = dict[str, Any]
 
 POINTWISE = {"mse"}
+HINGES = {"ranksvm", "w-ranksvm"}
+EXPONENTIALS = {"rankboost", "w-rankboost"}
 LISTWISE = {"listnet", "listmle", "w-listmle", "xe-ndcg"}
 # These count on queries of one label, too.
 EXCEPTIONS_TO_ZERO = {"mse", "arp-loss1", "ndcg-loss1", "listnet", "xe-ndcg"}
@@ -49,8 +51,9 @@ def discount_of(rank: int, options: Options) -> float:
 
 
 def max_dcg(labels: Float64Array, options: Options) -> float:
-    """DCG of the ideal ranking's top τ."""
-    ideal = sorted((gain_of(y, options) for y in labels), reverse=True)[: options.get("truncation_level")]
+    """DCG of the ideal ranking's top `ideal_cutoff`, else its top τ."""
+    cutoff = options.get("ideal_cutoff", options.get("truncation_level"))
+    ideal = sorted((gain_of(y, options) for y in labels), reverse=True)[:cutoff]
     return math.fsum(g / discount_of(r, options) for r, g in enumerate(ideal, start=1))
 
 
@@ -118,11 +121,18 @@ def selected_documents(labels: Float64Array, ranks: list[int], options: Options)
         for i in sorted(range(n), key=lambda i: ranks[i])
         if i not in top and labels[i] > 0 and deficit[labels[i]] > 0
     ]
+    by_set = options.get("missed_labels") == "set"
+    if by_set:
+        below = sorted(set(range(n)) - top, key=lambda i: ranks[i])
+        missed = [i for i in below if labels[i] > 0 and labels[i] in ideal]
     largest = max(labels)
     p = min((y for y in labels if 0 < y < largest), default=largest)
     q = min((y for y in ideal if 0 < y < largest), default=largest)
     if strategy == "all" or (strategy.startswith("all-") and p != q):
         return [top | set(missed)]
+    if by_set:
+        false = sum(labels[i] not in ideal for i in top)
+        return _as_many_as_false(top, missed, false, strategy.endswith("static"))
     if strategy.endswith("static"):
         chosen: set[int] = set()
         for i in missed:
@@ -136,6 +146,13 @@ def selected_documents(labels: Float64Array, ranks: list[int], options: Options)
             candidates = [i for i in missed if labels[i] == label]
             sets = [s | set(c) for s in sets for c in combinations(candidates, min(short, len(candidates)))]
     return sets
+
+
+def _as_many_as_false(top: set[int], missed: list[int], false: int, by_rank: bool) -> list[set[int]]:
+    """The top k with h missed documents, the printed rule: the best ranked ones, or any."""
+    if by_rank:
+        return [top | set(missed[:false])]
+    return [top | set(chosen) for chosen in combinations(missed, min(false, len(missed)))]
 
 
 def weights_of(
@@ -152,13 +169,16 @@ def weights_of(
         d = abs(ranks[i] - ranks[j])
         return 1 / discount_of(d, options) - 1 / discount_of(d + 1, options)
 
+    def essential(i: int, _j: int) -> float:
+        return gain_of(labels[i], options) / math.log2(2 + sum(y > labels[i] for y in labels))
+
     by_labels: dict[str, Callable[[int, int], float]] = {
         "ranknet": lambda _i, _j: 1.0,
         "ranksvm": lambda _i, _j: 1.0,
         "rankboost": lambda _i, _j: 1.0,
-        "w-ranknet": lambda i, _j: (
-            gain_of(labels[i], options) / math.log2(2 + sum(y > labels[i] for y in labels))
-        ),
+        "w-ranknet": essential,
+        "w-ranksvm": essential,
+        "w-rankboost": essential,
         "arp-loss1": lambda i, _j: float(labels[i]),
         "arp-loss2": lambda i, j: float(labels[i] - labels[j]),
         "ndcg-loss1": lambda i, _j: normal[i] * inverse[i],
@@ -188,9 +208,9 @@ def weights_of(
 
 def pair_loss(name: str, z: Any) -> Any:
     """φ at σ(s_i − s_j)."""
-    if name == "ranksvm":
+    if name in HINGES:
         return (1 - z) * (np.real(z) < 1)
-    if name == "rankboost":
+    if name in EXPONENTIALS:
         return np.exp(-z) if np.real(z) >= -30 else np.exp(30) * (1 - (z + 30))
     if np.real(z) < -30:
         return -z + np.log(1 + np.exp(z))
@@ -210,15 +230,17 @@ def pairwise_value(
     documents = options.get("document_weights", np.ones(len(labels)))
     pairs = [(i, j, w * documents[i]) for i, j, w in weights_of(name, frozen, labels, selected, options)]
     factor = 1.0
+    if options.get("normalization") in ("lightgbm", "score-gap") and max(frozen) != min(frozen):
+        pairs = [(i, j, w / (0.01 + abs(frozen[i] - frozen[j]))) for i, j, w in pairs]
     if options.get("normalization") == "lightgbm":
-        if max(frozen) != min(frozen):
-            pairs = [(i, j, w / (0.01 + abs(frozen[i] - frozen[j]))) for i, j, w in pairs]
         strength = 0.0
         for i, j, w in pairs:
             z = sigma * (frozen[i] - frozen[j])
-            slope = {"ranksvm": float(z < 1), "rankboost": math.exp(min(-z, 30))}.get(
-                name, 1 / (1 + math.exp(z))
-            )
+            slope = 1 / (1 + math.exp(z))
+            if name in HINGES:
+                slope = float(z < 1)
+            elif name in EXPONENTIALS:
+                slope = math.exp(min(-z, 30))
             strength += 2 * sigma * w * slope
         factor = math.log2(1 + strength) / strength if strength > 0 else 1.0
     return lambda scores: (
@@ -290,12 +312,12 @@ def hessian_of(value: Value, scores: Float64Array, step: float = 1e-3) -> Float6
     return hessian
 
 
-def hinge_curvature(frozen: Float64Array, labels: Float64Array, options: Options) -> Float64Array:
+def hinge_curvature(name: str, frozen: Float64Array, labels: Float64Array, options: Options) -> Float64Array:
     """RankSVM's documented stand-in for its hessian: σ² w on both documents of an active pair."""
     sigma = options.get("sigma", 1.0)
     (selected,) = selected_documents(labels, ranks_of(frozen), options)
     curvature = np.zeros(len(labels))
-    for i, j, w in weights_of("ranksvm", frozen, labels, selected, options):
+    for i, j, w in weights_of(name, frozen, labels, selected, options):
         if sigma * (frozen[i] - frozen[j]) < 1:
             curvature[[i, j]] += sigma**2 * w
     return curvature

@@ -8,6 +8,7 @@ import pytest
 from core.losses import LOSSES, make_loss
 from core.losses.randomness import mix, uniform
 from tests.core.losses.reference import (
+    HINGES,
     LISTWISE,
     POINTWISE,
     Options,
@@ -32,12 +33,25 @@ CASES: list[tuple[str, Options]] = [
     *((name, {"truncation_level": 5, "sigma": 0.5}) for name in PAIRWISE),
     *((name, {"normalization": "lightgbm"}) for name in PAIRWISE),
     *((name, {"normalization": "lightgbm", "truncation_level": 3, "sigma": 2.0}) for name in PAIRWISE),
+    *((name, {"normalization": "score-gap", "hessian_factor": 2.0, "sigma": 2.0}) for name in PAIRWISE),
+    *((name, {"hessian_factor": 0.5, "truncation_level": 4}) for name in PAIRWISE),
+    *((name, {"ideal_cutoff": 2}) for name in NDCG_WEIGHTED),
+    *((name, {"ideal_cutoff": 10, "truncation_level": 3}) for name in NDCG_WEIGHTED),
     *(
         (name, {"truncation_level": 4, "pair_selection": strategy})
         for name in PAIRWISE
         for strategy in ("static", "all", "all-static")
     ),
-    *((name, {"gain": gain}) for name in [*NDCG_WEIGHTED, "w-ranknet"] for gain in GAINS),
+    *(
+        (name, {"truncation_level": 3, "pair_selection": strategy, "missed_labels": "set"})
+        for name in ("lambdarank", "ranknet", "ndcg-loss2++")
+        for strategy in ("static", "all", "all-static")
+    ),
+    *(
+        (name, {"gain": gain})
+        for name in [*NDCG_WEIGHTED, "w-ranknet", "w-ranksvm", "w-rankboost"]
+        for gain in GAINS
+    ),
     *(("w-listmle", {"gain": gain, "ties": "input"}) for gain in GAINS),
     *((name, {"discount": "reciprocal", "truncation_level": 6}) for name in NDCG_WEIGHTED),
     *(("lambdarank", {"target": target}) for target in ("map", "mrr", "err", "rbp")),
@@ -93,22 +107,25 @@ def test_value_gradient_and_hessian_follow_the_equation(name: str, options: Opti
     for number, (query_scores, query_labels) in enumerate(queries):
         value = value_of(name, query_scores, query_labels, options)
         rows = slice(boundaries[number], boundaries[number + 1])
+        factor = options.get("hessian_factor", 1.0)
         np.testing.assert_allclose(terms.value[number], np.real(value(query_scores)), rtol=1e-10, atol=1e-12)
         assert_close(terms.gradient[rows], gradient_of(value, query_scores))
-        if name == "ranksvm":
+        if name in HINGES:
             if "normalization" not in options:
-                assert_close(terms.hessian[rows], hinge_curvature(query_scores, query_labels, options))
+                curvature = hinge_curvature(name, query_scores, query_labels, options)
+                assert_close(terms.hessian[rows], factor * curvature)
         else:
-            assert_close(terms.hessian[rows], hessian_of(value, query_scores))
+            assert_close(terms.hessian[rows], factor * hessian_of(value, query_scores))
 
 
+@pytest.mark.parametrize("missed", ["multiset", "set"])
 @pytest.mark.parametrize("strategy", ["random", "all-random"])
 @pytest.mark.parametrize("name", ["lambdarank", "ndcg-loss2++", "ranknet"])
-def test_random_selections_are_among_those_the_paper_allows(name: str, strategy: str) -> None:
+def test_random_selections_are_among_those_the_paper_allows(name: str, strategy: str, missed: str) -> None:
     """Each gradient belongs to one of the possible sets X, and every set occurs over the iterations."""
     scores = np.array([5.0, 4.0, 3.0, 2.0, 1.0, 0.0, -1.0])
     labels = np.array([0.0, 0.0, 2.0, 1.0, 0.0, 1.0, 1.0])
-    options: Options = {"truncation_level": 2, "pair_selection": strategy}
+    options: Options = {"truncation_level": 2, "pair_selection": strategy, "missed_labels": missed}
     possible = [
         gradient_of(pairwise_value(name, scores, labels, options, selected), scores)
         for selected in selected_documents(labels, ranks_of(scores), options)
@@ -122,8 +139,8 @@ def test_random_selections_are_among_those_the_paper_allows(name: str, strategy:
         seen.update(matches)
         again = loss(scores, labels, np.array([0, 7]), iteration).gradient
         np.testing.assert_array_equal(gradient, again)
-    assert len(possible) == 3
-    assert seen == {0, 1, 2}
+    assert len(possible) == {"multiset": 3, "set": 6}[missed]
+    assert seen == set(range(len(possible)))
 
 
 def test_xe_ndcg_draws_its_targets_anew_each_iteration() -> None:
@@ -171,6 +188,28 @@ def test_the_soft_assignment_averages_the_weights_over_noisy_rankings(name: str)
         drawn.append(gradient_of(pairwise_value(name, frozen, labels, {}), scores))
     error = np.std(drawn, axis=0) / np.sqrt(len(drawn))
     assert (abs(gradient - np.mean(drawn, axis=0)) < 5 * error + 1e-9).all()
+
+
+def test_plackett_luce_rankings_are_drawn_by_successive_choices() -> None:
+    """The next document is always chosen by the softmax of the scores over ε that are left."""
+    generator = np.random.default_rng(22)
+    scores, labels = np.array([0.9, 0.4, 0.1, -0.3, -0.8]), np.array([0.0, 2.0, 0.0, 1.0, 3.0])
+    options: Options = {"assignment": "soft", "samples": 1000, "noise": 0.7}
+    soft = make_loss("lambdarank", ranking_model="plackett-luce", **options)
+    gradient = np.mean([soft(scores, labels, np.array([0, 5]), i).gradient for i in range(20)], axis=0)
+    drawn = []
+    for _ in range(4000):
+        left, frozen = list(range(5)), np.zeros(5)
+        while left:
+            odds = np.exp(scores[left] / 0.7)
+            chosen = left[generator.choice(len(left), p=odds / odds.sum())]
+            frozen[chosen] = len(left)
+            left.remove(chosen)
+        drawn.append(gradient_of(pairwise_value("lambdarank", frozen, labels, {}), scores))
+    error = np.std(drawn, axis=0) / np.sqrt(len(drawn))
+    assert (abs(gradient - np.mean(drawn, axis=0)) < 5 * error + 1e-9).all()
+    gaussian = make_loss("lambdarank", **options)(scores, labels, np.array([0, 5])).gradient
+    assert (abs(gaussian - gradient) > 5 * error).any()
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -13,7 +13,7 @@ from tests.core.losses.test_derivatives import joined, random_queries
 
 # A query whose first relevant document stands below every truncation level, with more than can be selected.
 _SPARSE = np.zeros(20)
-_SPARSE[[9, 12, 15, 17, 18]] = 1, 2, 1, 1, 1
+_SPARSE[[9, 12, 15, 17, 18]] = 1, 1, 1, 2, 1
 SCORES, LABELS, BOUNDARIES = joined(
     [*random_queries(seed=21, count=12), (np.linspace(2.0, -2.0, 20), _SPARSE)]
 )
@@ -21,6 +21,8 @@ ITERATIONS = range(4)
 # Values that differ from any default and from each other.
 NUMBERS: dict[str, list[Any]] = {
     "sigma": [0.5, 3.0],
+    "hessian_factor": [0.5, 2.0],
+    "ideal_cutoff": [1, 4],
     "truncation_level": [2, 5],
     "samples": [2, 5],
     "noise": [0.3, 4.0],
@@ -41,6 +43,9 @@ def combinations() -> Iterator[tuple[str, dict[str, Any]]]:
         varied.pop("gain", None)
         varied.pop("discount", None)
         varied.pop("normalization", None)
+        # Each is changed beside all others; what others are beside them is looked at below.
+        varied.pop("missed_labels", None)
+        varied.pop("ranking_model", None)
         if "noise" in declared:
             varied["noise"] = [0.0, 1.0]
             varied["selection"] = [(None, None), (3, None), (3, "static"), (3, "random")]
@@ -49,6 +54,11 @@ def combinations() -> Iterator[tuple[str, dict[str, Any]]]:
             if selection := options.pop("selection", None):
                 options["truncation_level"], options["pair_selection"] = selection
             yield name, options
+    by_set = {"truncation_level": 3, "missed_labels": "set"}
+    for strategy in ("static", "all-random"):
+        yield "lambdarank", by_set | {"pair_selection": strategy}
+    for noise in (0.0, 1.0):
+        yield "lambdarank", {"assignment": "soft", "noise": noise, "ranking_model": "plackett-luce"}
 
 
 def terms_of(loss: Loss) -> Any:

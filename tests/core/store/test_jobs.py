@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -279,7 +280,7 @@ def test_jobs_are_found_by_name_and_dataset(store: Store) -> None:
         shop = tx.jobs.add("evaluate", {"system": "shop:3", "model_id": "mdl_1"}, [dataset.id])
         compared = tx.jobs.add("compare", {"systems": [{"system": "web:1"}, {"ranking_id": "rnk_1"}]})
 
-        def found(**wanted: str) -> list[str]:
+        def found(**wanted: Any) -> list[str]:
             return [job.id for job in tx.jobs.page(None, 10, **wanted).items]
 
         assert found(text="WEB") == [compared.id, web.id]
@@ -292,7 +293,7 @@ def test_jobs_are_found_by_name_and_dataset(store: Store) -> None:
 
 @pytest.mark.parametrize("limit", [1, 2, 10])
 def test_jobs_in_another_order(store: Store, limit: int) -> None:
-    """Each order walks page by page over every job that has what it goes by, equal ones the newest first."""
+    """Each order walks page by page over every job; of equal ones the newest first, unknown ones last."""
     values = [0.4, 0.6, None, 0.6, 0.5]
     with store.begin() as tx:
         jobs = [tx.jobs.add("train", {"metrics": ["ndcg@5"], "number": n}) for n in range(len(values))]
@@ -317,8 +318,8 @@ def test_jobs_in_another_order(store: Store, limit: int) -> None:
             cursor = page.next_cursor
 
     assert walk("oldest") == [0, 1, 2, 3, 4]
-    assert walk("metric") == [3, 1, 4, 0]
-    assert walk("longest") == [1, 3]
+    assert walk("metric") == [3, 1, 4, 0, 2]
+    assert walk("longest") == [1, 3, 4, 2, 0]
 
 
 class TestIngestJobsThatEndEarly:
@@ -436,7 +437,7 @@ def test_a_worker_takes_the_kinds_of_its_lane(store: Store) -> None:
     assert sorted(kind for kinds in LANES.values() for kind in kinds) == sorted(
         (
             *("train", "reproduce", "evaluate", "rank", "compare", "promote", "inspect"),
-            *("ingest", "import", "import-model"),
+            *("ingest", "import", "import-model", "trial", "conclude", "report"),
         )
     )
 

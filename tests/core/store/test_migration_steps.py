@@ -105,6 +105,29 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             | {"expires_at": MOMENT}
         ]
     },
+    "0020": {
+        "studies": [
+            {"id": "std_1", "name": "leaves", "model_name": "web", "dataset_id": "ds_ready"}
+            | {"status": "running", "spec": {"seed": 1}, "trials": 50, "seconds": 0.5, "parallel_trials": 2}
+            | {"paused_seconds": 0.0, "created_at": MOMENT}
+        ],
+        "trials": [
+            {"study_id": "std_1", "number": 0, "status": "succeeded", "source": "default", "value": 0.5}
+            | {"parameters": {}, "interval": [0.4, 0.6], "curve": [[1.0, 0.4]], "job_id": "job_1"}
+            | {"created_at": MOMENT}
+        ],
+    },
+    "0021": {
+        "experiments": [
+            {"id": "exp_1", "paper": "lambdaloss-2018", "tables": ["table-4"], "scale": "quick"}
+            | {"data": "synthetic", "folds": [], "dry_run": False, "status": "running"}
+            | {"datasets": [], "reported_tables": 0, "created_at": MOMENT, "updated_at": MOMENT}
+        ],
+        "experiment_trainings": [
+            {"experiment_id": "exp_1", "digest": "d", "fold": 0, "place": 0, "sharing_key": "s"}
+            | {"spec": {"seed": 1}, "job_id": "job_1", "needs_training_values": False, "is_shared": False}
+        ],
+    },
 }
 
 
@@ -214,6 +237,39 @@ def test_an_imported_model_survives_a_way_back(database: Database) -> None:
     assert (model["dataset_id"], model["loss"], model["hyperparameters"]) == ("", {}, {})
     database.upgrade("head")
     assert [row["id"] for row in database.rows()["models"]] == [trained["id"]]
+
+
+def test_trainings_are_listed_by_their_validation_data(database: Database) -> None:
+    """Those that measured none keep what they had, as do other jobs; a step back lists by the test data."""
+    database.upgrade("0017")
+    shared = {
+        "status": "succeeded",
+        "attempt": 1,
+        "token": 1,
+        "cancel_requested": False,
+        "created_at": MOMENT,
+    }
+    both = {"test": {"ndcg@10": 0.5, "map": 0.3}, "validation": {"ndcg@10": 0.6, "map": 0.4}}
+    spec = {"metrics": ["ndcg@10"], "early_stopping": {"metric": "map"}}
+    jobs = {
+        "job_1": ("train", spec, both),
+        "job_2": ("train", {"metrics": ["map"]}, {"test": both["test"]}),
+        "job_3": ("evaluate", {"metrics": ["ndcg@10"]}, both),
+        "job_4": ("train", spec, None),
+    }
+    rows = [
+        {"id": job_id, "kind": kind, "spec": asked, "metrics": metrics, "main_metric": 0.3, **shared}
+        for job_id, (kind, asked, metrics) in jobs.items()
+    ]
+    database.fill({"jobs": rows})
+    database.upgrade("0019")
+    assert [row["main_metric"] for row in _by_id(database)] == [0.4, 0.3, 0.3, 0.3]
+    database.downgrade("0017")
+    assert [row["main_metric"] for row in _by_id(database)] == [0.3] * len(jobs)
+
+
+def _by_id(database: Database) -> list[Row]:
+    return sorted(database.rows()["jobs"], key=lambda row: str(row["id"]))
 
 
 def test_rows_from_the_first_release_can_be_shown(

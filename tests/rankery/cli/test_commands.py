@@ -13,7 +13,8 @@ from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
 from tests.rankery.cli.commands import JUDGED, Done, ids, run, started
 
-QUICK = ("--set", "num_iterations=5", "--set", "min_data_in_leaf=2", "--metric", "ndcg@5")
+SMALL = ("--set", "num_iterations=5", "--set", "min_data_in_leaf=2", "--metric", "ndcg@5")
+QUICK = (*SMALL, "--no-auto")
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +101,30 @@ def test_training_prints_numbers_and_the_next_commands(
     assert submitted.endswith(", ndcg-loss2++ for told")
 
 
+def test_folds_are_printed_one_by_one(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """Each fold has a row, then all queries together; folds and another validation exclude each other."""
+    done = rankery(stack, "train", "train.txt", "--name", "folds", *QUICK, "--folds", "3")
+    assert done.code == 0, done.errors
+    rows = [line.split() for line in done.output.splitlines()]
+    assert [row[0] for row in rows if len(row) == 4 and row[0] in ("1", "2", "3")] == ["1", "2", "3"]
+    assert any(row[:2] == ["all", "queries"] for row in rows)
+    with Client(stack.url) as client:
+        lineage = client.model("folds:1").lineage
+    assert lineage is not None
+    assert lineage.spec["validation"] == {"folds": 3}
+    again = ("train", "train.txt", "--name", "folds", *QUICK, "--folds", "3", "--loss", "lambdarank")
+    assert rankery(stack, *again).code == 0
+    pooled = ("--folds", "--reference", "folds:2", "--correction", "none")
+    compared = rankery(stack, "compare", "folds:1", "folds:2", "--dataset", "train.txt", *pooled, "--json")
+    assert compared.code == 0, compared.errors
+    assert (compared.document["reference"], compared.document["correction"]) == (1, "none")
+    assert [one["name"] for one in compared.document["systems"]] == ["folds:1 by folds", "folds:2 by folds"]
+    assert [(pair["a"], pair["b"]) for pair in compared.document["pairs"]] == [(1, 0)]
+    both = rankery(stack, "train", "train.txt", "--folds", "3", "--validation", "0.2")
+    assert both.code == 2
+    assert "exclude each other" in both.errors
+
+
 def test_training_goes_on_from_a_model_with_some_of_its_features(
     trained: dict[str, Any], stack: EmbeddedStack
 ) -> None:
@@ -159,6 +184,30 @@ def test_a_grid_goes_through_seeds(trained: dict[str, Any], stack: EmbeddedStack
         "Without validation data no model is the best"
         in rankery(stack, "train", "train.txt", *options).output
     )
+
+
+def test_sizes_are_chosen_unless_they_are_given(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """--set overrides one value, --no-auto all of them."""
+    chosen = rankery(stack, "train", "train.txt", "--name", "sized", *SMALL, "--json").document["job"]["spec"]
+    assert set(chosen["automatic"]["chosen"]) == {"num_leaves", "learning_rate"}
+    assert (chosen["hyperparameters"]["num_iterations"], chosen["hyperparameters"]["min_data_in_leaf"]) == (
+        5,
+        2,
+    )
+    plain = trained["job"]["spec"]
+    assert "automatic" not in plain
+    assert plain["hyperparameters"]["num_leaves"] == 31
+
+
+def test_repeats_show_the_spread(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """Of bootstrap samples, by one seed after the other; the best of them is not named."""
+    done = rankery(stack, "train", "train.txt", "--name", "again", *QUICK, "--repeats", "2", "--seed", "5")
+    assert done.code == 0, done.errors
+    assert "standard deviation" in done.output
+    assert "is the best by validation" not in done.output
+    with Client(stack.url) as client:
+        specs = [job.spec for job in client.jobs(kind="train") if job.spec["model_name"] == "again"]
+    assert sorted((spec["seed"], spec["bootstrap"]) for spec in specs) == [(5, True), (6, True)]
 
 
 def test_a_grid_with_one_mistake_starts_nothing(trained: dict[str, Any], stack: EmbeddedStack) -> None:

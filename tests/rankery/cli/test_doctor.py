@@ -121,3 +121,17 @@ def test_files_or_the_storage(folder: Path) -> None:
         done = run("doctor", *given)
         assert done.code == 2
         assert "give judged files, or --storage" in done.errors
+
+
+def test_a_folder_is_examined_by_its_parts(tmp_path: Path) -> None:
+    """The training file beside the others, and which corpus they are; two folders at once are refused."""
+    fold = tmp_path / "Fold1"
+    fold.mkdir()
+    for name in ("train.txt", "vali.txt", "test.txt"):
+        (fold / name).write_text(JUDGED)
+    document = run("doctor", fold, "--json").document
+    assert [Path(file["file"]).name for file in document["files"]] == ["train.txt", "vali.txt", "test.txt"]
+    assert [Path(pair["test"]).name for pair in document["pairs"]] == ["vali.txt", "test.txt"]
+    assert document["corpus"].endswith("Printed numbers are for orientation only.")
+    assert run("doctor", fold, tmp_path).code == 2
+    assert "folders in it: Fold1" in run("doctor", tmp_path).sentence

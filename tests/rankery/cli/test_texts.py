@@ -77,3 +77,17 @@ def test_what_is_no_grid_is_refused(text: str, sentence: str) -> None:
 def test_a_model_is_called_after_its_data(data: str, name: str) -> None:
     """In the letters that names of models have."""
     assert model_name_of(data) == name
+
+
+def test_the_values_of_a_grid_are_tags() -> None:
+    """Beside those that the job has; a job by itself gets none."""
+    job = {"tags": {"team": "search"}, "loss": {"name": "lambdarank"}, "hyperparameters": {}}
+    grid: dict[str, list[Any]] = {"loss": ["listnet"], "loss.gain": [[0, 1, 3]], "num_leaves": [31]}
+    (found,) = points(job, grid)
+    assert found["tags"] == {
+        "team": "search",
+        "loss": "listnet",
+        "loss.gain": "[0, 1, 3]",
+        "num_leaves": "31",
+    }
+    assert list(points({"loss": {}}, {})) == [{"loss": {}}]

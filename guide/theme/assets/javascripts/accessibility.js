@@ -1,7 +1,7 @@
-// What scrolls sideways is reached by keyboard: tables and rows of tabs that are wider than the page.
+// What scrolls sideways is reached by keyboard: tables, formulas and rows of tabs that are wider than the page.
 (() => {
   const reach = () => {
-    for (const region of document.querySelectorAll(".md-typeset__scrollwrap, .tabbed-labels")) {
+    for (const region of document.querySelectorAll(".md-typeset__scrollwrap, .tabbed-labels, .formula")) {
       if (region.scrollWidth > region.clientWidth) region.tabIndex = 0;
       else region.removeAttribute("tabindex");
     }

@@ -1,0 +1,51 @@
+"""A page for browsers at unknown URLs."""
+
+import json
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
+
+from app.auth.middleware import expects_page
+from app.dashboard.routes import page
+from app.http.middleware import HttpMiddleware
+
+TITLE = "Page not found"
+
+
+class MissingPages(HttpMiddleware):
+    """ASGI middleware that answers 404 with a page where a browser expects one.
+
+    Programs get the problem that is there already, and so does whoever is told nothing for lack of a key.
+    """
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one HTTP request."""
+        request = Request(scope)
+        if not expects_page(request):
+            await self.app(scope, receive, send)
+            return
+        answered = missing = False
+
+        async def send_page(message: Message) -> None:
+            nonlocal answered, missing
+            if message["type"] == "http.response.start":
+                missing = message["status"] == HTTPStatus.NOT_FOUND
+            if not missing:
+                await send(message)
+            elif message["type"] == "http.response.body" and not answered:
+                answered = True
+                detail = _detail(message.get("body", b""))
+                answer = page(request, "missing", TITLE, status=HTTPStatus.NOT_FOUND, detail=detail)
+                await answer(scope, receive, send)
+
+        await self.app(scope, receive, send_page)
+
+
+def _detail(body: bytes) -> str | None:
+    """Return what a problem says about this address; other contents say nothing."""
+    try:
+        detail = json.loads(body)["detail"]
+    except (ValueError, TypeError, KeyError):
+        return None
+    return str(detail)

@@ -1,0 +1,149 @@
+/**
+ * Names, labels and actions of datasets.
+ * @module
+ */
+import { datasetApi } from "../page/addresses.js";
+import { Away, get, Problem, request } from "../page/api.js";
+import { announce, confirmed, h, setText } from "../page/dom.js";
+import { counted, short, size } from "../page/format.js";
+
+export const PARTS = ["train", "validation", "test"];
+/** @type {Record<string, string>} */
+const FORMATS = { letor: "LETOR text", lightgbm: "LightGBM data", csv: "delimited table", parquet: "Parquet" };
+
+/** Return the source of a dataset: "train.txt.gz, 1.2 GB, LETOR text". @param {Schemas["Dataset"]} dataset */
+export function sourceWords({ source: from, size_bytes: bytes }) {
+  if (from?.kind === "synthetic") {
+    const kind = from.generator === "sparse" ? "sparse" : "synthetic";
+    return `${kind}, seed ${from.seed}, polynomials ${from.polynomial_seed}`;
+  }
+  const file = from?.kind === "folder" ? `${from.folder}/${from.filename}` : from?.filename;
+  return [file, bytes && size(bytes), FORMATS[String(from?.format)]].filter(Boolean).join(", ") || "upload";
+}
+
+/**
+ * Return "0 – 4", or the one number there is.
+ *
+ * @param {number | null | undefined} minimum
+ * @param {number | null | undefined} maximum
+ */
+export function rangeWords(minimum, maximum) {
+  if (minimum === null || minimum === undefined) return "none";
+  return minimum === maximum ? short(minimum) : `${short(minimum)} – ${short(maximum)}`;
+}
+
+/**
+ * Count the findings of each severity, the gravest first, without those that have none.
+ *
+ * @param {{severity: string}[]} findings
+ * @returns {[severity: string, number: number][]}
+ */
+export function severities(findings) {
+  const count = (/** @type {string} */ severity) => findings.filter((finding) => finding.severity === severity).length;
+  /** @type {[string, number][]} */
+  const counts = ["error", "warning", "info"].map((severity) => [severity, count(severity)]);
+  return counts.filter(([, number]) => number > 0);
+}
+
+/** Return "2 warnings". @param {string} severity @param {number} number */
+export function severityWords(severity, number) {
+  return severity === "info" ? counted(number, "note") : counted(number, severity);
+}
+
+const PAGE = 200;
+const MOST_PAGES = 5;
+
+/** @type {Map<string, string | null>} null: not among the datasets there are */
+const names = new Map();
+/** @type {Promise<void> | null} */
+let reading = null;
+
+/** A text that shows the id until the name is known. @param {string} id */
+export function datasetName(id) {
+  const node = h("span", { title: id }, names.get(id) ?? id);
+  if (!names.has(id)) {
+    // Away: the id stays, and whoever is drawn next asks again.
+    find(id).then(
+      (name) => setText(node, name ?? id),
+      () => {},
+    );
+  }
+  return node;
+}
+
+/** @param {string} id */
+async function find(id) {
+  await reading?.catch(() => {});
+  if (!names.has(id)) {
+    reading ??= readNames(id).finally(() => {
+      reading = null;
+    });
+    await reading;
+  }
+  if (!names.has(id)) names.set(id, null);
+  return names.get(id);
+}
+
+/** Read pages until the dataset is found @param {string} wanted @param that of a result is usually a recent one. */
+async function readNames(wanted) {
+  let cursor = "";
+  for (let page = 0; page < MOST_PAGES && !names.has(wanted); page += 1) {
+    const { items, next_cursor: next } = await get(`/v1/datasets?limit=${PAGE}${cursor}`);
+    for (const { id, name } of items) names.set(id, name);
+    if (!next) return;
+    cursor = `&cursor=${encodeURIComponent(next)}`;
+  }
+}
+
+/**
+ * Return the links and buttons of a dataset.
+ *
+ * @param {Schemas["Dataset"]} dataset
+ * @param {() => void} deleted called when it is gone
+ */
+export function datasetActions(dataset, deleted) {
+  const { id, status, statistics, job_id: job } = dataset;
+  const isJudgedOnly = statistics?.features === 0;
+  return h(
+    "div",
+    { class: "actions" },
+    status === "ready" &&
+      (isJudgedOnly
+        ? h("a", { class: "button", href: `/rankings?${new URLSearchParams({ dataset_id: id })}` }, "Rankings of it")
+        : h("a", { class: "button", href: `/train?dataset=${encodeURIComponent(id)}` }, "Train on it")),
+    job && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
+    status !== "pending" && deleteButton(dataset, deleted),
+  );
+}
+
+/** @param {Schemas["Dataset"]} dataset @param {() => void} deleted */
+function deleteButton({ id, name }, deleted) {
+  const button = h(
+    "button",
+    { type: "button", class: "quiet danger", "aria-label": `Delete ${name}`, click },
+    "Delete",
+  );
+  async function click() {
+    button.parentElement?.querySelector(".error")?.remove();
+    const words = {
+      question: `Delete ${name}?`,
+      consequence: "Its data cannot be brought back. Models trained on it stay.",
+      yes: "Delete",
+      no: "Keep it",
+    };
+    if (await confirmed(words)) await remove();
+    button.focus();
+  }
+  async function remove() {
+    try {
+      await request(datasetApi(id), { method: "DELETE" });
+    } catch (error) {
+      if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+      button.after(h("span", { class: "error", role: "alert" }, error.message));
+      return;
+    }
+    announce(`${name} was deleted.`);
+    deleted();
+  }
+  return button;
+}

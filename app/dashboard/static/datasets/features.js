@@ -1,0 +1,182 @@
+/**
+ * Distributions of labels and query lengths, and the table of features.
+ * @module
+ */
+import { bars, histogram } from "../figures/marks.js";
+import { datasetApi } from "../page/addresses.js";
+import { get } from "../page/api.js";
+import { h, setText } from "../page/dom.js";
+import { count, counted, metric, percent, short } from "../page/format.js";
+import { searchField, sortableTable } from "../tables/table.js";
+
+const MOST_BARS = 12;
+const MOST_LABELS = 100;
+const MOST_LENGTH_BARS = 5;
+
+/**
+ * Draw how many documents have each label: bars where the labels are few, columns where they are many.
+ *
+ * @param {Statistics} statistics
+ */
+function labelCounts({ labels = [], label_range: range }) {
+  /** @type {[string, number][]} */
+  const entries = labels.map(({ label, documents }) => [short(label), documents]);
+  if (range?.missing) entries.push(["none", range.missing]);
+  if (entries.length <= MOST_BARS) return bars("Documents by label", entries);
+  const [commonest, most] = entries.reduce((one, other) => (other[1] > one[1] ? other : one));
+  const columns = entries.map(([label, documents]) => ({
+    label,
+    count: documents,
+    title: `label ${label}: ${counted(documents, "document")}`,
+  }));
+  return histogram(columns, {
+    caption: labels.length < MOST_LABELS ? "Documents by label" : `Documents by label, the ${MOST_LABELS} commonest`,
+    axis: "label",
+    summary: `Documents by label, from ${short(range?.minimum)} to ${short(range?.maximum)}; the commonest is ${commonest} with ${counted(most, "document")}.`,
+  });
+}
+
+/**
+ * Draw how many queries have how many documents, likewise.
+ *
+ * @param {NonNullable<Statistics["documents_per_query"]>} lengths
+ */
+function queryLengths({ histogram: bins = [], min, median, max }) {
+  /** @param {{from: number, to: number}} bin */
+  const range = ({ from, to }) => (from === to ? count(from) : `${count(from)} – ${count(to)}`);
+  if (bins.length <= MOST_LENGTH_BARS)
+    return bars(
+      "Queries by number of documents",
+      bins.map((bin) => [range(bin), bin.queries]),
+    );
+  const columns = bins.map((bin) => ({
+    label: count(bin.from),
+    count: bin.queries,
+    title: `${range(bin)} documents: ${counted(bin.queries, "query", "queries")}`,
+  }));
+  return histogram(columns, {
+    caption: "Queries by number of documents",
+    axis: "documents a query",
+    summary: `Queries by number of documents, from ${count(min)} to ${count(max)}, median ${short(median)}.`,
+  });
+}
+
+/** @param {Statistics} statistics */
+export function distributions(statistics) {
+  const { labels, documents_per_query: perQuery } = statistics;
+  return h(
+    "div",
+    { class: "columns distributions" },
+    labels && h("section", { class: "panel" }, h("h2", {}, "Labels"), labelCounts(statistics)),
+    perQuery?.histogram && h("section", { class: "panel" }, h("h2", {}, "Query lengths"), queryLengths(perQuery)),
+  );
+}
+
+const FIRST = 50;
+
+/** @typedef {Schemas["FeatureProfile"]} FeatureProfile */
+/** @typedef {import("../tables/table.js").Column<FeatureProfile>} Column */
+
+/** @param {string} id @returns {Promise<FeatureProfile[]>} */
+export function readFeatures(id) {
+  return get(datasetApi(id, "/features")).then(({ items }) => items);
+}
+
+/**
+ * @param {FeatureProfile[]} features
+ * @param {number} documents
+ * @param {string} wanted what the search field holds at first
+ * @param {(name: string) => void} onSearch
+ */
+export function featureTable(features, documents, wanted, onSearch) {
+  const columns = columnsOf(documents, new Map(features.map(({ name }, index) => [name, index])));
+  const table = sortableTable(columns, {
+    label: "Features",
+    first: FIRST,
+    order: { by: columns[1].label, descending: true },
+  });
+  const field = searchField("Find a feature", "Find a feature", { input: narrow });
+  const words = h("p", { class: "hint", role: "status" });
+  field.value = wanted;
+
+  function show() {
+    const text = field.value.trim().toLowerCase();
+    const exact = features.filter(({ name }) => name.toLowerCase() === text);
+    const found = exact.length ? exact : features.filter(({ name }) => name.toLowerCase().includes(text));
+    table.show(found);
+    setText(
+      words,
+      found.length === features.length
+        ? counted(features.length, "feature")
+        : `${count(found.length)} of ${counted(features.length, "feature")}`,
+    );
+  }
+  function narrow() {
+    show();
+    onSearch(field.value.trim());
+  }
+  show();
+  return h("div", { class: "panel browser" }, h("div", { class: "browser-head" }, field, words), table.node);
+}
+
+/** @param {number} documents @param {Map<string, number>} places @returns {Column[]} */
+function columnsOf(documents, places) {
+  /**
+   * @param {string} label
+   * @param {"ndcg_at_10" | "minimum" | "mean" | "maximum" | "zeros" | "missing" | "infinite"} name
+   * @param {Column["cell"]} [cell]
+   * @param {string} [title]
+   * @returns {Column}
+   */
+  const number = (label, name, cell = (row) => short(row[name]), title = "") => ({
+    label,
+    title,
+    number: true,
+    value: (row) => row[name],
+    cell,
+  });
+  return [
+    { label: "Feature", title: "In the order of the file", value: (row) => places.get(row.name) ?? null, cell: named },
+    number("NDCG@10", "ndcg_at_10", worth, "Of ranking by this feature alone, in its better direction"),
+    number("Minimum", "minimum"),
+    number("Mean", "mean"),
+    number("Maximum", "maximum"),
+    number("Zeros", "zeros", (row) => percent(row.zeros, 1)),
+    number("Missing", "missing", (row) => amount(row.missing, documents)),
+    number("Infinite", "infinite", (row) => amount(row.infinite, documents)),
+  ];
+}
+
+/** @param {FeatureProfile} row */
+function named(row) {
+  return [h("span", { class: "name", title: row.name }, row.name), ...tags(row)];
+}
+
+/** @param {FeatureProfile} row */
+function worth({ ndcg_at_10: value, direction }) {
+  if (typeof value !== "number") return metric(value);
+  const arrow = direction === "ascending" ? "↘" : "↗";
+  return [
+    metric(value),
+    h(
+      "span",
+      { class: "direction", title: direction === "ascending" ? "small values rank first" : "large values rank first" },
+      arrow,
+    ),
+  ];
+}
+
+/** @param {number} documents @param {number} all */
+function amount(documents, all) {
+  return documents
+    ? h("span", { class: "unusual", title: counted(documents, "document") }, percent(documents, all))
+    : h("span", { class: "missing" }, "0");
+}
+
+/** @param {FeatureProfile} row */
+function tags({ constant, constant_in_queries: within }) {
+  /** @param {string} words @param {string} title */
+  const tag = (words, title) => h("span", { class: "tag plain", title }, words);
+  if (constant) return [tag("constant", "One value everywhere: of no use")];
+  return within ? [tag("constant in queries", "One value within each query: of no use to rank by")] : [];
+}

@@ -1,0 +1,84 @@
+/**
+ * Findings of the data doctor: severity, share of the data, examples and advice.
+ * @module
+ */
+import { bar, severityCounts } from "../figures/marks.js";
+import { featureView, queryPage } from "../page/addresses.js";
+import { helpLink } from "../page/content.js";
+import { h } from "../page/dom.js";
+import { count, percent } from "../page/format.js";
+
+/** @typedef {Schemas["Finding"]} Finding */
+
+/** @type {Record<string, (datasetId: string, name: string) => string>} */
+const EXAMPLE_PAGES = { query: queryPage, feature: featureView };
+/** @type {Record<string, string>} */
+const EXAMPLE_WORDS = { query: "Queries:", feature: "Features:", document: "Documents:" };
+
+/**
+ * @param {Finding[]} findings
+ * @param {(finding: Finding) => string | false | null | undefined} datasetOf the id of the dataset that has the examples
+ * @param {{heading: string, nothing: string}} words nothing: said when all is well
+ */
+export function findingsPanel(findings, datasetOf, { heading, nothing }) {
+  return h(
+    "section",
+    { class: "panel findings", "aria-label": heading },
+    h(
+      "div",
+      { class: "findings-head" },
+      h("h2", {}, heading),
+      helpLink("concepts/doctor/", "Findings"),
+      severityCounts(findings),
+    ),
+    findings.length
+      ? h("ul", {}, ...findings.map((finding) => entry(finding, datasetOf(finding))))
+      : h("p", { class: "hint" }, nothing),
+  );
+}
+
+/** Return the findings about a model on the dataset of a result, nothing where there are none. @param {Finding[] | null | undefined} findings */
+export function resultFindings(findings) {
+  return !!findings?.length && findingsPanel(findings, () => false, { heading: "Findings", nothing: "" });
+}
+
+/** @param {Finding} finding @param {string | false | null | undefined} datasetId */
+function entry({ code, severity, title, advice, examples, example_kind: kind, ...amount }, datasetId) {
+  return h(
+    "li",
+    { class: "finding", "data-severity": severity, "data-code": code },
+    h("span", { class: "severity", "data-severity": severity }, severity),
+    h(
+      "div",
+      { class: "finding-words" },
+      h("p", { class: "finding-title" }, title),
+      h("p", { class: "hint" }, advice),
+      examples.length > 0 && exampleList(examples, kind, datasetId),
+    ),
+    amount.total > 0 && share(amount),
+  );
+}
+
+/** @param {{count: number, total: number, unit: string}} amount */
+function share({ count: part, total, unit }) {
+  const words = h("span", {}, h("strong", {}, percent(part, total)), ` of ${unit}`);
+  return h(
+    "div",
+    { class: "finding-share", title: `${count(part)} of ${count(total)} ${unit}` },
+    words,
+    bar(part / total),
+  );
+}
+
+/** @param {string[]} examples @param {string} kind @param {string | false | null | undefined} datasetId */
+function exampleList(examples, kind, datasetId) {
+  const address = !datasetId ? undefined : EXAMPLE_PAGES[kind];
+  return h(
+    "p",
+    { class: "examples" },
+    h("span", {}, EXAMPLE_WORDS[kind] || "Such as"),
+    ...examples.map((name) =>
+      h(address ? "a" : "span", { class: "example", title: name, href: datasetId && address?.(datasetId, name) }, name),
+    ),
+  );
+}

@@ -1,0 +1,202 @@
+/**
+ * The list of queries, and the features of single documents.
+ * @module
+ */
+import { rangeWords } from "./dataset.js";
+import { featureValue } from "../figures/marks.js";
+import { readCandidates } from "../models/scored.js";
+import { datasetApi, openPage, queryPage } from "../page/addresses.js";
+import { get } from "../page/api.js";
+import { failureBox, loaded } from "../page/content.js";
+import { findAll, h, replace, setText } from "../page/dom.js";
+import { count, counted } from "../page/format.js";
+import { searchField } from "../tables/table.js";
+
+const PAGE = 50;
+const TYPING_MILLISECONDS = 200;
+
+/** @typedef {Schemas["QueryEntry"]} Query */
+
+/**
+ * A dataset's queries in their order, narrowed by the beginning of their ids, page after page.
+ *
+ * @param {{id: string, statistics: Statistics | null}} dataset
+ * @param {string} wanted the prefix to begin with
+ * @param {(prefix: string) => void} onPrefix
+ * @param {(queryId: string) => string} [address] where a query is shown
+ */
+export function queryList({ id, statistics }, wanted, onPrefix, address = (queryId) => queryPage(id, queryId)) {
+  const field = searchField("Find a query by its id", "Search by ID prefix", { input: typed, keydown: jump });
+  const words = h("p", { class: "hint", role: "status" });
+  const place = h("div", { class: "rows" });
+  field.value = wanted;
+  /** @type {Query[]} */
+  let queries = [];
+  let asked = 0;
+  let typing = 0;
+
+  function typed() {
+    clearTimeout(typing);
+    typing = setTimeout(() => {
+      onPrefix(field.value);
+      read();
+    }, TYPING_MILLISECONDS);
+  }
+
+  /** @param {KeyboardEvent} event */
+  function jump(event) {
+    if (event.key === "Enter" && field.value) openPage(address(field.value));
+  }
+
+  /**
+   * Read the first page, or the next. Late answers to an earlier prefix are dropped.
+   *
+   * @param {string | null} [cursor]
+   */
+  async function read(cursor = null) {
+    const turn = ++asked;
+    place.setAttribute("aria-busy", "true");
+    try {
+      const page = await get(datasetApi(id, `/queries?${search(cursor)}`));
+      if (turn !== asked) return;
+      const before = cursor ? queries.length : 0;
+      queries = cursor ? [...queries, ...page.items] : page.items;
+      show(page.next_cursor, before);
+    } catch (error) {
+      if (turn === asked)
+        replace(
+          place,
+          failureBox(error, () => read(cursor)),
+        );
+    } finally {
+      if (turn === asked) place.removeAttribute("aria-busy");
+    }
+  }
+
+  /** @param {string | null} cursor */
+  function search(cursor) {
+    const values = new URLSearchParams({ limit: String(PAGE) });
+    if (field.value) values.set("prefix", field.value);
+    if (cursor) values.set("cursor", cursor);
+    return values;
+  }
+
+  /** @param {string | null} next @param {number} before */
+  function show(next, before) {
+    const all = statistics?.queries ?? 0;
+    setText(words, summary(next, all));
+    const more =
+      next && h("button", { type: "button", class: "quiet small show-more", click: () => read(next) }, "Show more");
+    replace(place, queries.length > 0 && table(queries, address), more);
+    if (before) findAll(place, "tbody a", HTMLElement)[before]?.focus();
+  }
+
+  /** @param {string | null} next @param {number} all */
+  function summary(next, all) {
+    if (!queries.length) return `No query id begins with “${field.value}”.`;
+    if (next)
+      return `The first ${count(queries.length)} ${field.value ? "that begin so" : `of ${counted(all, "query", "queries")}`}`;
+    return field.value
+      ? `${counted(queries.length, "query begins", "queries begin")} so`
+      : counted(queries.length, "query", "queries");
+  }
+
+  read();
+  return h("div", { class: "panel browser" }, h("div", { class: "browser-head" }, field, words), place);
+}
+
+/** @param {Query[]} queries @param {(queryId: string) => string} address */
+function table(queries, address) {
+  const columns = Object.keys(queries[0].columns || {});
+  /** @param {string} label @param {string} [kind] */
+  const heading = (label, kind) => h("th", { scope: "col", class: kind }, label);
+  /** @param {Query} entry */
+  const row = ({ documents, relevant, min_label: low, max_label: high, columns: values, ...query }) =>
+    h(
+      "tr",
+      {},
+      h(
+        "th",
+        { scope: "row" },
+        queryName(query, (words) => h("a", { href: address(query.query_id) }, words)),
+      ),
+      h("td", { class: "number" }, count(documents)),
+      h("td", { class: "number" }, relevant ? count(relevant) : h("span", { class: "unusual" }, "0")),
+      h("td", { class: "number" }, rangeWords(low, high)),
+      ...columns.map((name) => h("td", {}, h("span", { class: "name", title: values[name] }, values[name]))),
+    );
+  return h(
+    "div",
+    { class: "scroll", role: "region", "aria-label": "Queries", tabindex: "0" },
+    h(
+      "table",
+      {},
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          heading("Query"),
+          heading("Documents", "number"),
+          heading("Relevant", "number"),
+          heading("Labels", "number"),
+          ...columns.map((name) => heading(name)),
+        ),
+      ),
+      h("tbody", {}, ...queries.map(row)),
+    ),
+  );
+}
+
+/**
+ * A query by what the user searched for, with its id below; by its id alone where there is no text.
+ *
+ * @param {{query_id: string, query_text?: string | null}} query
+ * @param {(words: Node) => Node} [wrap] makes a link or button of it
+ */
+export function queryName({ query_id: id, query_text: text }, wrap = (words) => words) {
+  /** @param {string} words */
+  const name = (words) => h("span", { class: "name", title: words }, words);
+  return text ? h("span", { class: "titled" }, wrap(name(text)), " ", h("small", { title: id }, id)) : wrap(name(id));
+}
+
+/**
+ * A document by its title, with its id below; by its id alone where there is no title.
+ *
+ * @param {{document_id: string, document_title?: string | null, document_url?: string | null}} document
+ * @param {(id: Node) => Node} [wrap] makes a button of the id
+ */
+export function documentName({ document_id: id, document_title: title, document_url: url }, wrap = (words) => words) {
+  /** @param {string} words */
+  const name = (words) => h("span", { class: "name", title: words }, words);
+  /** @param {Node} words */
+  const linked = (words) => {
+    if (!/^https?:\/\//i.test(url ?? "")) return words;
+    return h("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, words);
+  };
+  if (title) return h("span", { class: "titled" }, linked(name(title)), " ", h("small", {}, wrap(name(id))));
+  return url ? h("span", { class: "titled" }, wrap(name(id)), " ", h("small", {}, linked(name(url)))) : wrap(name(id));
+}
+
+/** @param {string} datasetId @param {string} queryId @returns {{fill: (place: HTMLElement, documentId: string) => void}} */
+export function documentFeatures(datasetId, queryId) {
+  return {
+    fill(place, documentId) {
+      loaded(place, async () => {
+        const { candidates } = await readCandidates(datasetId, queryId, { wanted: new Set([documentId]) });
+        const [found] = candidates;
+        if (!found) return [h("p", { class: "hint" }, "The dataset has no such document.")];
+        return [
+          h(
+            "dl",
+            { class: "feature-list" },
+            ...Object.entries(found.features).map(([name, value]) =>
+              h("div", {}, h("dt", { title: name }, name), h("dd", {}, featureValue(value))),
+            ),
+          ),
+        ];
+      });
+    },
+  };
+}

@@ -1,0 +1,438 @@
+/**
+ * One query as two systems rank it, with the reasons for both places of a document.
+ * @module
+ */
+import { signed } from "./verdict.js";
+import { documentName } from "../datasets/queries.js";
+import { featureValue, grade } from "../figures/marks.js";
+import { balance, question, readCandidates, scored } from "../models/scored.js";
+import { comparisonApi, modelApi, queryPage } from "../page/addresses.js";
+import { get, Problem } from "../page/api.js";
+import { failureBox, loaded } from "../page/content.js";
+import { findAll, h, problemBox, replace, setAttribute, svg } from "../page/dom.js";
+import { count, metric } from "../page/format.js";
+import { searchField } from "../tables/table.js";
+
+/**
+ * Make contributions to scores comparable between models. Scores are comparable within a query alone, and each model has
+ * another scale: the mean over the documents is subtracted, and the result divided by the spread of the scores.
+ *
+ * @param {import("../models/scored.js").Scored[]} ranking
+ * @returns {Map<string, Map<string, number>>} by document, then by feature; those of a document add up to how many
+ *   standard deviations its score is above the mean
+ */
+function standardized(ranking) {
+  const raw = new Map(
+    ranking.map(({ id, explanation }) => [
+      id,
+      new Map(explanation.contributions.map(({ feature, contribution }) => [feature, contribution])),
+    ]),
+  );
+  const features = [...new Set([...raw.values()].flatMap((parts) => [...parts.keys()]))];
+  const means = new Map(
+    features.map((feature) => [feature, mean([...raw.values()].map((parts) => parts.get(feature) ?? 0))]),
+  );
+  const spread = deviation(ranking.map(({ score }) => score)) || 1;
+  /** @param {Map<string, number>} parts */
+  const scaled = (parts) =>
+    new Map(features.map((feature) => [feature, ((parts.get(feature) ?? 0) - (means.get(feature) ?? 0)) / spread]));
+  return new Map([...raw].map(([id, parts]) => [id, scaled(parts)]));
+}
+
+/** @param {number[]} values */
+function mean(values) {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** @param {number[]} values */
+function deviation(values) {
+  const middle = mean(values);
+  return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)));
+}
+
+const FIRST = 8;
+
+/** @typedef {{name: string, model_id: string | null, ranking: {document_id: string, rank: number}[]}} ExplainedSide */
+/**
+ * @typedef {object} Explained
+ * @property {string} name
+ * @property {Map<string, Map<string, number>>} byDocument
+ * @property {import("../models/scored.js").Candidate[]} candidates
+ */
+/** @typedef {{feature: string, value: number | null, parts: number[]}} Reason */
+
+/**
+ * Explain the places of a document in two systems: what each feature adds to its score by the models among them.
+ *
+ * @param {string} datasetId
+ * @param {string} queryId
+ * @param {[ExplainedSide, ExplainedSide]} sides
+ * @returns {{node: HTMLElement, open: (documentId: string) => void} | null} null where no side is a model
+ */
+function reasons(datasetId, queryId, sides) {
+  const models = sides.flatMap(({ name, model_id: id }) => (id ? [{ name, id }] : []));
+  if (!models.length) return null;
+  const node = h(
+    "section",
+    { class: "document-reasons", "aria-label": "Why a document is there", "aria-live": "polite" },
+    h("p", { class: "hint" }, "Press a document to see why it is there."),
+  );
+  /** @type {Promise<Explained[]> | null} */
+  let explaining = null;
+
+  /** Explain all documents in sight at once, as ranks are relative to them. */
+  async function explain() {
+    const wanted = new Set(sides.flatMap(({ ranking }) => ranking.map(({ document_id: id }) => id)));
+    const { candidates } = await readCandidates(datasetId, queryId, { wanted });
+    const explained = await Promise.all(
+      models.map(async ({ id }) => {
+        const model = await get(modelApi(id));
+        return standardized(await scored(id, question(model, queryId, candidates)));
+      }),
+    );
+    return explained.map((byDocument, index) => ({ name: models[index].name, byDocument, candidates }));
+  }
+
+  /** @param {string} documentId */
+  function open(documentId) {
+    for (const button of findAll(node.parentElement ?? node, ".two-rankings button", HTMLButtonElement))
+      setAttribute(button, "aria-expanded", String(button.value === documentId));
+    loaded(node, async () => {
+      explaining ??= explain().catch((error) => {
+        explaining = null;
+        throw error;
+      });
+      return shown(documentId, sides, await explaining);
+    }).then(() => node.scrollIntoView({ block: "nearest" }));
+  }
+  return { node, open };
+}
+
+/** @param {string} documentId @param {ExplainedSide[]} sides @param {Explained[]} explained */
+function shown(documentId, sides, explained) {
+  const places = sides.map(({ name, ranking }) => `${name} ${placeOf(ranking, documentId)}`).join(", ");
+  const features = new Map(
+    explained.flatMap(({ byDocument }) => [...(byDocument.get(documentId)?.keys() || [])].map((name) => [name, null])),
+  );
+  const { candidates } = explained[0];
+  const values = candidates.find(({ id }) => id === documentId)?.features || {};
+  const rows = [...features.keys()].map((feature) => ({
+    feature,
+    value: values[feature] ?? null,
+    parts: explained.map(({ byDocument }) => byDocument.get(documentId)?.get(feature) ?? 0),
+  }));
+  /** @param {Reason} reason */
+  const telling = ({ parts }) => Math.abs(parts.length > 1 ? parts[1] - parts[0] : parts[0]);
+  rows.sort((one, other) => telling(other) - telling(one));
+  const words = `Contributions to the score above the average of the ${count(candidates.length)} documents in sight, in units of the spread of the model's scores over them, so that ${explained.length > 1 ? "two models can be set side by side" : "they say how far it stands out"}.`;
+  return [
+    h("h4", {}, h("span", { class: "kind" }, "Why "), documentId, h("span", { class: "kind" }, ` is there: ${places}`)),
+    table(rows.slice(0, FIRST), explained),
+    h("p", { class: "hint" }, [words, rest(rows.slice(FIRST))].filter(Boolean).join(" ")),
+  ];
+}
+
+/** @param {ExplainedSide["ranking"]} ranking @param {string} documentId */
+function placeOf(ranking, documentId) {
+  const found = ranking.find(({ document_id: id }) => id === documentId);
+  return found ? `at ${count(found.rank)}` : `below ${count(ranking.length)}`;
+}
+
+/** @param {Reason[]} rows */
+function rest(rows) {
+  return rows.length > 0 && `${count(rows.length)} more features differ less.`;
+}
+
+/** @param {Reason[]} rows @param {Explained[]} explained */
+function table(rows, explained) {
+  const most = Math.max(...rows.flatMap(({ parts }) => parts.map(Math.abs)), Number.MIN_VALUE);
+  const several = explained.length > 1;
+  /** @param {Child} words @param {string} [kind] */
+  const head = (words, kind) => h("th", { scope: "col", class: kind }, words);
+  const heads = [
+    head("Feature"),
+    head("Value", "number"),
+    ...explained.flatMap(({ name }) => [
+      head(h("span", { class: "name", title: name }, name), "side-head"),
+      h("td", {}),
+    ]),
+    several && head("Difference", "number"),
+  ];
+  /** @param {number} part */
+  const cells = (part) => [
+    h("td", { class: "bar-cell" }, balance(part / most)),
+    h("td", { class: "number" }, signed(part, 2)),
+  ];
+  /** @param {Reason} reason */
+  const row = ({ feature, value, parts }) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, h("span", { class: "name", title: feature }, feature)),
+      h("td", { class: "number" }, featureValue(value)),
+      ...parts.flatMap(cells),
+      several && h("td", { class: "number" }, h("strong", {}, signed(parts[1] - parts[0], 2))),
+    );
+  return h(
+    "div",
+    { class: "scroll", role: "region", "aria-label": "What each feature adds", tabindex: "0" },
+    h("table", { class: "reasons-table" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows.map(row))),
+  );
+}
+
+/** Units of the drawing a row; its height comes from the rows of the lists. */
+const ROW = 10;
+const WIDTH = 100;
+
+/** @typedef {Schemas["RankedDocument"]} Document */
+/** @typedef {Schemas["SystemRanking"]} Ranking */
+/** @typedef {Ranking & {name: string}} Side */
+
+/**
+ * One query as two systems rank it, side by side: lines lead from a document's place in one to its place in the other.
+ *
+ * @param {Side} left
+ * @param {Side} right
+ * @param {{metric: string, largestLabel: number | null | undefined, open?: (documentId: string) => void}} options
+ *   open: shows why a document is where it is, where that can be told
+ */
+function twoRankings(left, right, { metric: shown, largestLabel, open }) {
+  const rows = Math.max(left.ranking.length, right.ranking.length);
+  const placesLeft = places(left);
+  const node = h(
+    "div",
+    { class: "two-rankings", "data-titled": [...left.ranking, ...right.ranking].some(isTitled) },
+    heading(left, shown),
+    h("span", {}),
+    heading(right, shown),
+    h("ol", {}, ...left.ranking.map((each) => before(each, largestLabel, open))),
+    lines(left, right, rows, largestLabel),
+    h("ol", {}, ...right.ranking.map((each) => after(each, largestLabel, shift(each, placesLeft, left), open))),
+    remainder(left),
+    h("span", {}),
+    remainder(right),
+  );
+  for (const kind of ["pointerover", "focusin"])
+    node.addEventListener(kind, ({ target }) =>
+      highlight(node, target instanceof Element ? documentAt(target.closest("[data-document]")) : undefined),
+    );
+  for (const kind of ["pointerleave", "focusout"]) node.addEventListener(kind, () => highlight(node, undefined));
+  return node;
+}
+
+/** @param {Document} document */
+function isTitled({ document_title: title, document_url: url }) {
+  return Boolean(title || url);
+}
+
+/** @param {{ranking: Document[]}} side */
+function places({ ranking }) {
+  return new Map(ranking.map(({ document_id: id }, index) => [id, index]));
+}
+
+/** @param {Side} side @param {string} shown */
+function heading({ name, values }, shown) {
+  return h(
+    "div",
+    { class: "ranking-head" },
+    h("strong", { class: "name", title: name }, name),
+    h("span", { class: "hint" }, `${shown} ${metric(values[shown])}`),
+  );
+}
+
+/** @param {Document} document @param {((documentId: string) => void) | undefined} open */
+function attributes({ document_id: id, score }, open) {
+  return { "data-document": id, tabindex: open ? false : "0", title: `${id}: score ${score}` };
+}
+
+/** @param {Document} document @param {((documentId: string) => void) | undefined} open */
+function name(document, open) {
+  const { document_id: id } = document;
+  /** @param {Child} words */
+  const why = (words) =>
+    h(
+      "button",
+      { type: "button", class: "link", value: id, "aria-label": `Why ${id} is there`, click: () => open?.(id) },
+      words,
+    );
+  return documentName(document, open && why);
+}
+
+/**
+ * @param {Document} document
+ * @param {number | null | undefined} largestLabel
+ * @param {((documentId: string) => void) | undefined} open
+ */
+function before(document, largestLabel, open) {
+  const { rank, label } = document;
+  return h(
+    "li",
+    { ...attributes(document, open), class: "before" },
+    h("span", { class: "rank" }, count(rank)),
+    name(document, open),
+    grade(label, largestLabel),
+  );
+}
+
+/**
+ * @param {Document} document
+ * @param {number | null | undefined} largestLabel
+ * @param {HTMLElement} moved
+ * @param {((documentId: string) => void) | undefined} open
+ */
+function after(document, largestLabel, moved, open) {
+  const { rank, label } = document;
+  return h(
+    "li",
+    attributes(document, open),
+    grade(label, largestLabel),
+    name(document, open),
+    moved,
+    h("span", { class: "rank" }, count(rank)),
+  );
+}
+
+/**
+ * Show how far a document has moved. One from below the other's top is new here.
+ *
+ * @param {Document} document
+ * @param {Map<string, number>} placesLeft
+ * @param {Ranking} left
+ */
+function shift({ document_id: id, rank }, placesLeft, { ranking, documents }) {
+  const { length: top } = ranking;
+  const place = placesLeft.get(id);
+  if (place === undefined && documents > top)
+    return h("span", { class: "shift", "data-shift": "up", title: `from below rank ${count(top)}` }, `↑${count(top)}+`);
+  if (place === undefined)
+    return h("span", { class: "shift", "data-shift": "up", title: "not ranked by the other" }, "new");
+  const risen = ranking[place].rank - rank;
+  if (risen === 0) return h("span", { class: "shift" }, "=");
+  const words = `${count(Math.abs(risen))} ${Math.abs(risen) === 1 ? "place" : "places"} ${risen > 0 ? "up" : "down"}`;
+  return h(
+    "span",
+    { class: "shift", "data-shift": risen > 0 ? "up" : "down", title: words, "aria-label": words },
+    `${risen > 0 ? "↑" : "↓"}${count(Math.abs(risen))}`,
+  );
+}
+
+/**
+ * Draw a line for each document. Those of relevant documents stand out
+ *
+ * @param {Side} left
+ * @param {Side} right
+ * @param {number} rows
+ * @param {number | null | undefined} largestLabel
+ * @param those that leave the top run out at the bottom.
+ */
+function lines(left, right, rows, largestLabel) {
+  const [from, to] = [places(left), places(right)];
+  /** @param {number | undefined} index */
+  const height = (index) => (index === undefined ? (rows + 1) * ROW : (index + 0.5) * ROW);
+  /** @param {Document} document */
+  const line = ({ document_id: id, label }) => {
+    const [start, end] = [height(from.get(id)), height(to.get(id))];
+    const path = `M0 ${start}C${WIDTH / 2} ${start} ${WIDTH / 2} ${end} ${WIDTH} ${end}`;
+    const weight = 1 + (2 * Math.max(0, label || 0)) / Math.max(1, largestLabel || 0);
+    return svg("path", {
+      d: path,
+      "data-document": id,
+      "data-relevant": String((label ?? 0) > 0),
+      "data-outside": !from.has(id) || !to.has(id),
+      "stroke-width": weight,
+    });
+  };
+  const documents = [...left.ranking, ...right.ranking.filter(({ document_id: id }) => !from.has(id))];
+  return svg(
+    "svg",
+    { class: "moves", viewBox: `0 0 ${WIDTH} ${rows * ROW}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    ...documents.map(line),
+  );
+}
+
+/** @param {Ranking} side */
+function remainder({ documents, ranking }) {
+  const rest = documents - ranking.length;
+  return h("p", { class: "hint remainder" }, rest > 0 ? `and ${count(rest)} more below` : "");
+}
+
+/** @param {Element | null} node */
+function documentAt(node) {
+  return node instanceof HTMLElement || node instanceof SVGElement ? node.dataset.document : undefined;
+}
+
+/** @param {HTMLElement} node @param {string | undefined} id */
+function highlight(node, id) {
+  node.toggleAttribute("data-following", id !== undefined);
+  for (const part of node.querySelectorAll("[data-document]"))
+    part.toggleAttribute("data-followed", id !== undefined && documentAt(part) === id);
+}
+
+const TOP = 20;
+
+/**
+ * One query of a comparison as both systems of a pair rank it, with a field to look at any other.
+ *
+ * @param {Schemas["Comparison"]} comparison
+ * @param {(queryId: string) => void} wanted called with the id that was typed
+ * @returns {{node: HTMLElement, show: (queryId: string, pair: Schemas["Pair"], metric: string) => Promise<void>}}
+ */
+export function comparedQuery({ id, dataset_id: dataset, systems }, wanted) {
+  const title = h("h3", { tabindex: "-1" }, "A query as both rank it");
+  const field = searchField("Look at a query by its id", "Id of a query", {
+    keydown: (event) => {
+      if (event.key === "Enter" && field.value) wanted(field.value.trim());
+    },
+  });
+  const place = h("div", {});
+  const node = h(
+    "section",
+    { class: "compared-query", "aria-label": "A query as both rank it" },
+    h("div", { class: "panel-head" }, title, field),
+    place,
+  );
+  let asked = 0;
+  replace(place, h("p", { class: "hint" }, "Choose a query above, or type the id of any other."));
+
+  /** @param {string} queryId @param {Schemas["Pair"]} pair @param {string} metric */
+  async function show(queryId, pair, metric) {
+    const turn = ++asked;
+    place.setAttribute("aria-busy", "true");
+    try {
+      const query = await get(
+        comparisonApi(id, `/rankings?${new URLSearchParams({ query_id: queryId, top: String(TOP) })}`),
+      );
+      if (turn !== asked) return;
+      const [left, right] = [query.systems[pair.a], query.systems[pair.b]];
+      const { query_text: text } = query;
+      const link = h("a", { href: queryPage(dataset, queryId) }, text ?? queryId);
+      replace(title, "Query ", link, text && h("small", { class: "hint" }, ` ${queryId}`));
+      const why = reasons(dataset, queryId, [
+        { ...left, ...systems[pair.a] },
+        { ...right, ...systems[pair.b] },
+      ]);
+      replace(
+        place,
+        twoRankings(left, right, { metric, largestLabel: largest(query.systems), open: why?.open }),
+        why?.node,
+      );
+    } catch (error) {
+      if (turn !== asked) return;
+      replace(title, "A query as both rank it");
+      replace(
+        place,
+        error instanceof Problem && error.status === 404
+          ? problemBox(error)
+          : failureBox(error, () => show(queryId, pair, metric)),
+      );
+    } finally {
+      if (turn === asked) place.removeAttribute("aria-busy");
+    }
+  }
+  return { node, show };
+}
+
+/** @param {Ranking[]} systems */
+function largest(systems) {
+  return Math.max(1, ...systems.flatMap(({ ranking }) => ranking.map(({ label }) => label ?? 0)));
+}

@@ -1,0 +1,90 @@
+/**
+ * Metric contracts in words, and the choice of a metric.
+ * @module
+ */
+import { h, setAttribute } from "../page/dom.js";
+import { short } from "../page/format.js";
+
+/** @type {Record<string, string>} */
+const GAINS = { exp2: "2^y − 1", linear: "y" };
+/** @type {Record<string, string>} */
+const DISCOUNTS = { log2: "log2(1 + rank)", letor: "log2(rank), none at ranks 1 and 2", reciprocal: "rank" };
+/** @type {Record<string, string>} */
+const TIES = {
+  stable: "ties in input order",
+  docid: "ties by document id, the larger first",
+  average: "ties averaged over their orders",
+};
+
+/**
+ * Conventions in words, in the order in which they are shown.
+ *
+ * @type {Record<string, (value: unknown) => string>}
+ */
+const WORDS = {
+  gain: (value) => `gain ${Array.isArray(value) ? `${value.map(short).join(", ")} by label` : GAINS[String(value)]}`,
+  discount: (value) => `discount ${DISCOUNTS[String(value)] ?? value}`,
+  relevance_threshold: (value) => `relevant above label ${short(value)}`,
+  max_label: (value) => `a perfect document has label ${short(value)}`,
+  ties: (value) => TIES[String(value)] ?? String(value),
+  queries_without_relevant: (value) =>
+    `queries without relevant documents ${value === "skip" ? "left out" : `count as ${value}`}`,
+  short_lists: (value) => (value === "zero" ? "queries shorter than the cutoff count as 0" : ""),
+  precision_sum_over: (value) =>
+    value === "reachable" ? "precision over min(relevant, cutoff)" : "precision over all relevant documents",
+  max_documents: (value) => `first ${short(value)} documents of each ranking`,
+  recall: (value) => `at recall ${short(value)}`,
+  mean: (value) => `${value} mean over queries`,
+};
+
+/**
+ * Return the conventions of a metric as a sentence.
+ *
+ * @param {Record<string, unknown> | null | undefined} contract those conventions that matter, or all of them
+ */
+export function contractWords(contract) {
+  const said = Object.entries(WORDS).filter(([name]) => contract?.[name] !== undefined && contract[name] !== null);
+  return said
+    .map(([name, words]) => words(contract?.[name]))
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/** @type {Record<string, string>} */
+export const PRESET_WORDS = {
+  default: "the papers' conventions",
+  lightgbm: "as LightGBM reports",
+  xgboost: "as XGBoost reports",
+  sklearn: "as scikit-learn computes",
+  trec_eval: "as trec_eval computes",
+  letor: "as LETOR's scripts compute",
+};
+
+/** Return "preset default", or words for conventions that are no preset. @param {Contract | null | undefined} contract */
+export function presetWords(contract) {
+  return contract?.preset ? `preset ${contract.preset}` : "conventions of its own";
+}
+
+/**
+ * The choice of one metric of several; nothing where there is one only.
+ *
+ * @param {string[]} names
+ * @param {(name: string) => void} choose
+ * @param {string} [label]
+ * @returns {{node: HTMLElement, show: (name: string) => void}}
+ */
+export function metricTabs(names, choose, label = "Metric") {
+  const buttons = names.map((name) => h("button", { type: "button", value: name, click: () => choose(name) }, name));
+  const node = h(
+    "div",
+    { class: "tabs small", role: "group", "aria-label": label, hidden: names.length < 2 },
+    ...buttons,
+  );
+  return {
+    node,
+    /** @param {string} current */
+    show(current) {
+      for (const button of buttons) setAttribute(button, "aria-pressed", String(button.value === current));
+    },
+  };
+}

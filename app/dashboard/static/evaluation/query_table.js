@@ -1,0 +1,253 @@
+/**
+ * The queries of a result: sorted, narrowed to a range of values or a segment, with the distribution of the values.
+ * @module
+ */
+import { histogram } from "../figures/marks.js";
+import { get } from "../page/api.js";
+import { failureBox } from "../page/content.js";
+import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { count, counted, metric, short } from "../page/format.js";
+import { csvButton, csvSource } from "../tables/csv.js";
+
+const LABEL = "Values of single queries";
+const FIRST = 20;
+const NEXT = 100;
+const MOST = 200;
+const TYPING_MILLISECONDS = 300;
+/** Between two neighbouring edges of bins lies no value that this takes away. */
+const BELOW = 1e-12;
+
+/**
+ * Sorting and filters of the queries; empty texts filter nothing.
+ *
+ * @typedef {{sort: string, order: string, min: string, max: string, segment: string}} Asked
+ */
+
+/** @typedef {{items: any[], next_cursor: string | null, summary?: Schemas["QuerySummary"] | null}} Page */
+
+/**
+ * @typedef {object} Column
+ * @property {string} label
+ * @property {string} sort what the API calls it
+ * @property {boolean} higherIsBetter so that the worst queries come first when it is pressed
+ * @property {(row: any) => number | null} value
+ * @property {(value: number | null) => string} [words] of a value
+ */
+
+/**
+ * Queries as a table, the worst first.
+ *
+ * @param {object} options
+ * @param {string} options.path of the API
+ * @param {Record<string, string>} [options.parameters] sent with every request
+ * @param {(row: any) => Node} options.query names the query of a row
+ * @param {Column[]} options.columns
+ * @param {Partial<Asked>} [options.asked] what to begin with; the worst by the first sorted column unless given
+ * @param {(asked: Asked) => void} [options.changed] called when the user asks for something else
+ * @returns {HTMLElement[]}
+ */
+export function queryTable({ path, parameters = {}, query, columns, asked: wanted = {}, changed = () => {} }) {
+  const asked = begin(wanted, columns);
+  const words = h("p", { class: "hint", role: "status" });
+  const segment = h("select", { change: () => ask({ segment: chosen() }) });
+  const limits = { min: limitField("min"), max: limitField("max") };
+  const all = h("button", { type: "button", class: "quiet small", click: clear }, "Show all");
+  const segmentLabel = h("label", { hidden: true }, "Segment", segment);
+  const range = h("span", { class: "range-name" });
+  const chart = h("div", {});
+  const headings = columns.map(heading);
+  const body = h("tbody");
+  const below = h("div", { class: "rows" });
+  const table = h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Query"), ...headings)), body);
+  let turn = 0;
+  let typing = 0;
+
+  /** @returns {string} */
+  function chosen() {
+    return segment.value;
+  }
+
+  /** @param {"min" | "max"} name */
+  function limitField(name) {
+    return h("input", { type: "text", inputmode: "decimal", autocomplete: "off", input: () => typed(name) });
+  }
+
+  /** @param {"min" | "max"} name */
+  function typed(name) {
+    clearTimeout(typing);
+    const field = limits[name];
+    const value = field.value.trim().replace(",", ".").replace("−", "-");
+    const isNumber = value === "" || Number.isFinite(Number(value));
+    setAttribute(field, "aria-invalid", !isNumber && "true");
+    if (isNumber) typing = setTimeout(() => ask({ [name]: value }), TYPING_MILLISECONDS);
+  }
+
+  /** @param {Column} column */
+  function heading({ label, sort, higherIsBetter }) {
+    const press = () =>
+      ask(
+        asked.sort === sort
+          ? { order: asked.order === "asc" ? "desc" : "asc" }
+          : { sort, order: higherIsBetter ? "asc" : "desc", min: "", max: "" },
+      );
+    return h(
+      "th",
+      { scope: "col", class: "number" },
+      h("button", { type: "button", class: "sort", click: press }, label),
+    );
+  }
+
+  function clear() {
+    ask({ min: "", max: "", segment: "" });
+    segment.focus();
+  }
+
+  /** @param {Partial<Asked>} some */
+  function ask(some) {
+    Object.assign(asked, some);
+    for (const name of /** @type {const} */ (["min", "max"])) {
+      if (name in some) limits[name].value = asked[name] && short(Number(asked[name]));
+    }
+    changed(asked);
+    read();
+  }
+
+  /** Reads the first page, or the next; what an earlier question brings late is dropped. */
+  async function read(cursor = "") {
+    const mine = ++turn;
+    below.setAttribute("aria-busy", "true");
+    try {
+      const page = await get(`${path}?${search(cursor, cursor ? NEXT : FIRST)}`);
+      if (mine === turn) show(page, cursor);
+    } catch (error) {
+      if (mine === turn)
+        replace(
+          below,
+          failureBox(error, () => read(cursor)),
+        );
+    } finally {
+      if (mine === turn) below.removeAttribute("aria-busy");
+    }
+  }
+
+  /** All queries that are asked for, those included that are not shown yet. */
+  async function readAll() {
+    /** @type {import("../tables/csv.js").Row[]} */
+    const rows = [["query_id", "query_text", ...columns.map(({ label }) => label)]];
+    for (let cursor = ""; ;) {
+      /** @type {Page} */
+      const page = await get(`${path}?${search(cursor, MOST)}`);
+      for (const item of page.items)
+        rows.push([item.query_id, item.query_text, ...columns.map(({ value }) => value(item))]);
+      if (!page.next_cursor) return rows;
+      cursor = page.next_cursor;
+    }
+  }
+
+  /** @param {string} cursor @param {number} limit */
+  function search(cursor, limit) {
+    const values = new URLSearchParams({ ...parameters, limit: String(limit) });
+    for (const [name, value] of Object.entries(asked)) if (value) values.set(name, value);
+    if (cursor) values.set("cursor", cursor);
+    return values;
+  }
+
+  /** @param {Page} page @param {string} cursor */
+  function show({ items, next_cursor: next, summary }, cursor) {
+    const before = cursor ? body.rows.length : 0;
+    if (summary) showSummary(summary);
+    for (const [index, { sort }] of columns.entries()) {
+      const direction = asked.order === "desc" ? "descending" : "ascending";
+      setAttribute(headings[index], "aria-sort", sort === asked.sort && direction);
+    }
+    if (!cursor) replace(body);
+    body.append(...items.map(row));
+    const more =
+      next && h("button", { type: "button", class: "quiet small show-more", click: () => read(next) }, "Show more");
+    replace(below, more, !body.rows.length && h("p", { class: "hint" }, "No query has such a value."));
+    const added = before ? body.rows[before]?.querySelector("a, button") : null;
+    if (added instanceof HTMLElement) added.focus();
+  }
+
+  /** @param {any} item */
+  function row(item) {
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, query(item)),
+      ...columns.map(({ value, words = metric }) => h("td", { class: "number" }, words(value(item)))),
+    );
+  }
+
+  /** @param {Schemas["QuerySummary"]} summary */
+  function showSummary({ total, histogram: counts, segments }) {
+    all.hidden = !(asked.min || asked.max || asked.segment);
+    setText(range, counts.of);
+    setAttribute(limits.min, "aria-label", `Least ${counts.of}`);
+    setAttribute(limits.max, "aria-label", `Most ${counts.of}`);
+    const inSegment = counts.counts.reduce((sum, each) => sum + each, counts.undefined);
+    setText(
+      words,
+      total === inSegment ? counted(total, "query", "queries") : `${count(total)} of ${count(inSegment)} queries`,
+    );
+    showSegments(segments);
+    replace(
+      chart,
+      distribution(counts, (least, most) => ask({ min: String(least), max: String(most) })),
+    );
+  }
+
+  /** @param {Schemas["QuerySegment"][]} segments */
+  function showSegments(segments) {
+    const options = segments.map(({ name, queries }) => h("option", { value: name }, `${name} (${count(queries)})`));
+    replace(segment, h("option", { value: "" }, "All queries"), ...options);
+    segment.value = asked.segment;
+    segmentLabel.hidden = !segments.length;
+  }
+
+  limits.min.value = asked.min;
+  limits.max.value = asked.max;
+  csvSource(table, readAll);
+  read();
+  return [
+    h(
+      "div",
+      { class: "browser-head query-filters" },
+      segmentLabel,
+      h("span", { class: "range" }, range, " from", limits.min, "to", limits.max),
+      all,
+      words,
+    ),
+    chart,
+    h("div", { class: "scroll", role: "region", "aria-label": LABEL, tabindex: "0" }, table),
+    below,
+    h("div", { class: "table-foot" }, csvButton(table, LABEL)),
+  ];
+}
+
+/** @param {Partial<Asked>} asked @param {Column[]} columns @returns {Asked} */
+function begin({ sort, order = "", min = "", max = "", segment = "" }, columns) {
+  const { sort: by, higherIsBetter } = columns.find((each) => each.sort === sort) || columns[0];
+  const isKnown = sort === by && ["asc", "desc"].includes(order);
+  const number = (/** @type {string} */ text) => (Number.isFinite(Number(text)) ? text : "");
+  const worst = higherIsBetter ? "asc" : "desc";
+  return { sort: by, order: isKnown ? order : worst, min: number(min), max: number(max), segment };
+}
+
+/** @param {Schemas["Histogram"]} counts @param {(least: number, most: number) => void} narrow */
+function distribution({ of, edges, counts, undefined: without }, narrow) {
+  const last = counts.length - 1;
+  const columns = counts.map((number, index) => ({
+    label: short(edges[index]),
+    count: number,
+    title: `${short(edges[index])} to ${short(edges[index + 1])}: ${counted(number, "query", "queries")}`,
+    pick: () => narrow(edges[index], index === last ? edges[index + 1] : edges[index + 1] - BELOW),
+  }));
+  const largest = counts.indexOf(Math.max(...counts));
+  const rest = without ? `; ${counted(without, "query", "queries")} without a value` : "";
+  return histogram(columns, {
+    caption: `Queries by ${of}`,
+    axis: `${of}; press a bar to see its queries${rest}`,
+    summary: `Queries by ${of}: most, ${count(counts[largest])}, from ${short(edges[largest])} to ${short(edges[largest + 1])}${rest}`,
+  });
+}

@@ -1,0 +1,251 @@
+/**
+ * Verdicts of comparisons, with differences as tables and plots.
+ * @module
+ */
+import { linearScale } from "../figures/whiskers.js";
+import { h, svg } from "../page/dom.js";
+import { count, counted, metric, percent } from "../page/format.js";
+import { sortableTable } from "../tables/table.js";
+
+/** @typedef {"better" | "worse" | "no evidence"} Verdict */
+/** @typedef {Schemas["Pair"]} Pair */
+/** @typedef {Schemas["MetricDifference"]} MetricDifference */
+/** @typedef {{wins: number, ties: number, losses: number, queries: number}} Outcome */
+/** @typedef {import("../figures/whiskers.js").Scale} Scale */
+
+/** @type {Record<Verdict, Verdict>} */
+const OPPOSITE = { better: "worse", worse: "better", "no evidence": "no evidence" };
+
+/** Return the verdict of A against B from that of B against A. @param {Verdict} verdict @returns {Verdict} */
+export function opposite(verdict) {
+  return OPPOSITE[verdict];
+}
+
+/** @param {string | null | undefined} verdict */
+export function verdictChip(verdict) {
+  return h("span", { class: "verdict", "data-verdict": verdict || "none" }, verdict || "not defined");
+}
+
+/** Return a difference with its sign: "+0.0123". @param {number | null | undefined} value @param {number} [digits] */
+export function signed(value, digits = 4) {
+  if (typeof value !== "number") return "–";
+  const words = Math.abs(value).toFixed(digits);
+  return `${Number(words) === 0 ? "±" : value < 0 ? "−" : "+"}${words}`;
+}
+
+/** Return a p-value: "0.0302", "< 0.0001". @param {number | null | undefined} value */
+export function pValue(value) {
+  if (typeof value !== "number") return "–";
+  return value < 1e-4 ? "< 0.0001" : value.toFixed(4);
+}
+
+const HEIGHT = 100;
+
+/**
+ * The differences of two systems on every query, sorted: how many gain, how many lose, and how much.
+ *
+ * @param {number[]} differences ascending, evenly picked
+ * @param {Outcome & {difference: number | null}} found
+ * @param {{metric: string, higherIsBetter: boolean, names: [string, string]}} what names: the first system and the one set against it
+ */
+export function differencePlot(differences, found, { metric, higherIsBetter, names }) {
+  const scale = linearScale([0, ...differences], 4);
+  return h(
+    "figure",
+    { class: "differences" },
+    h("figcaption", {}, `${metric} of ${names[1]} minus that of ${names[0]}, one column a query, sorted`),
+    h(
+      "div",
+      { class: "differences-plot" },
+      ticks(scale),
+      columns(differences, scale, higherIsBetter, summary(found, metric)),
+    ),
+    shares(found, higherIsBetter),
+  );
+}
+
+/** @param {number[]} differences @param {Scale} scale @param {boolean} higherIsBetter @param {string} words */
+function columns(differences, scale, higherIsBetter, words) {
+  /** @param {number} value */
+  const y = (value) => HEIGHT * (1 - scale.share(value));
+  const zero = y(0);
+  /** @param {(value: number) => boolean} keep */
+  const area = (keep) =>
+    `M0 ${zero}${differences.map((value, index) => `V${keep(value) ? y(value).toFixed(3) : zero}H${index + 1}`).join("")}V${zero}Z`;
+  return svg(
+    "svg",
+    {
+      viewBox: `0 0 ${Math.max(1, differences.length)} ${HEIGHT}`,
+      preserveAspectRatio: "none",
+      role: "img",
+      "aria-label": words,
+    },
+    ...scale.ticks.map((tick) =>
+      svg("line", { class: "tick", x1: 0, x2: differences.length, y1: y(tick), y2: y(tick) }),
+    ),
+    svg("path", { class: higherIsBetter ? "gained" : "lost", d: area((value) => value > 0) }),
+    svg("path", { class: higherIsBetter ? "lost" : "gained", d: area((value) => value < 0) }),
+    svg("line", { class: "zero", x1: 0, x2: differences.length, y1: zero, y2: zero }),
+  );
+}
+
+/** @param {Scale} scale */
+function ticks(scale) {
+  /** @param {number} tick */
+  const words = (tick) =>
+    svg(
+      "text",
+      { x: "100%", y: `${100 * (1 - scale.share(tick))}%`, dy: "0.35em", "text-anchor": "end" },
+      tick ? signed(tick, decimals(scale, tick)) : "0",
+    );
+  return svg("svg", { class: "differences-ticks", "aria-hidden": "true" }, ...scale.ticks.map(words));
+}
+
+/** @param {Scale} scale @param {number} tick */
+function decimals(scale, tick) {
+  return scale.words(tick).split(".")[1]?.length ?? 0;
+}
+
+/**
+ * Draw the three kinds of queries, as wide as they are many, in the order of the columns above.
+ *
+ * @param {Outcome} found
+ * @param {boolean} higherIsBetter
+ */
+function shares({ wins, ties, losses, queries }, higherIsBetter) {
+  /** @type {[number: number, words: string, kind: string][]} */
+  const all = [
+    [losses, higherIsBetter ? "worse" : "better", higherIsBetter ? "lost" : "gained"],
+    [ties, "equal", "equal"],
+    [wins, higherIsBetter ? "better" : "worse", higherIsBetter ? "gained" : "lost"],
+  ];
+  const parts = all.filter(([number]) => number > 0);
+  let from = 0;
+  /** @param {[number: number, words: string, kind: string]} part */
+  const segment = ([number, , kind]) => {
+    const x = from;
+    from += (100 * number) / queries;
+    return svg("rect", { class: kind, x: `${x}%`, y: 0, width: `${(100 * number) / queries}%`, height: "100%" });
+  };
+  return h(
+    "div",
+    { class: "differences-shares" },
+    svg("svg", { "aria-hidden": "true" }, ...parts.map(segment)),
+    h(
+      "ul",
+      {},
+      ...parts.map(([number, words, kind]) =>
+        h(
+          "li",
+          { "data-kind": kind },
+          h("strong", {}, count(number)),
+          ` ${words} `,
+          h("small", {}, percent(number, queries)),
+        ),
+      ),
+    ),
+  );
+}
+
+/** @param {Outcome & {difference: number | null}} found @param {string} metric */
+function summary({ wins, ties, losses, queries, difference }, metric) {
+  return `Differences of ${metric} over ${counted(queries, "query", "queries")}: larger on ${count(wins)}, equal on ${count(ties)}, smaller on ${count(losses)}; ${signed(difference)} on average.`;
+}
+
+const FIRST = 30;
+
+/** @typedef {{pair: Pair, name: string, found: MetricDifference | null}} DifferenceRow */
+/** @typedef {import("../tables/table.js").Column<DifferenceRow>} DifferenceColumn */
+
+/**
+ * The differences of pairs by each metric, with the tests behind what may be said.
+ *
+ * @param {Schemas["Comparison"]} comparison
+ * @param {Pair[]} pairs those to show
+ */
+export function differenceTable({ systems, metrics, correction }, pairs) {
+  const corrected = correction === "none" ? "without correction" : "after Holm's correction over all pairs and metrics";
+  const rows = pairs.flatMap((pair) => metrics.map((name) => ({ pair, name, found: pair.metrics[name] })));
+  const several = pairs.length > 1;
+  /** @param {DifferenceRow} row */
+  const names = ({ pair }) => `${systems[pair.b].name} against ${systems[pair.a].name}`;
+  /** @typedef {"mean_a" | "mean_b" | "difference" | "adjusted_p" | "randomisation_p" | "t_test_p" | "effect_size" | "queries_needed" | "skipped"} Key */
+  /** @param {Key} key @returns {(row: DifferenceRow) => number | null} */
+  const of = (key) => (row) => row.found?.[key] ?? null;
+  /**
+   * @param {string} label
+   * @param {Key} key
+   * @param {(value: number | null) => string} words
+   * @param {string} [title]
+   * @returns {DifferenceColumn}
+   */
+  const number = (label, key, words, title) => ({
+    label,
+    title,
+    number: true,
+    value: of(key),
+    cell: (row) => words(of(key)(row)),
+  });
+  const [one, other] = several ? ["First", "Second"] : [systems[pairs[0].a].name, systems[pairs[0].b].name];
+  /** @type {(DifferenceColumn | false)[]} */
+  const columns = [
+    several && {
+      label: "Pair, second against first",
+      value: names,
+      cell: (row) => h("span", { class: "name", title: names(row) }, names(row)),
+    },
+    { label: "Metric", value: (row) => row.name },
+    {
+      label: "Verdict",
+      title: `At 0.05, ${corrected}`,
+      value: (row) => row.found?.verdict ?? null,
+      cell: (row) => verdictChip(row.found?.verdict),
+    },
+    number(one, "mean_a", metric),
+    number(other, "mean_b", metric),
+    {
+      label: "Difference, 95% interval",
+      title: "Bootstrap over the queries",
+      number: true,
+      value: of("difference"),
+      cell: difference,
+    },
+    number("p, adjusted", "adjusted_p", pValue, `Randomisation test ${corrected}: decides`),
+    number("p, randomisation", "randomisation_p", pValue, "Fisher's randomisation test, two-sided"),
+    number("p, t-test", "t_test_p", pValue, "Paired t-test, two-sided"),
+    {
+      label: "Queries better, equal, worse",
+      number: true,
+      value: (row) => split(row)?.[0] ?? null,
+      cell: (row) => split(row)?.map(count).join(" · ") ?? "–",
+    },
+    number(
+      "Effect size",
+      "effect_size",
+      (value) => signed(value, 3),
+      "Difference over the standard deviation of the differences",
+    ),
+    number("Queries needed", "queries_needed", count, "To show a difference of this size with 80% power"),
+    number("Left out", "skipped", count, "Queries that do not define the metric for both"),
+  ];
+  const table = sortableTable(
+    columns.filter((column) => column !== false),
+    { label: "Differences", first: FIRST },
+  );
+  table.node.classList.add("differences-table");
+
+  /** Return the queries on which the second is better, equal and worse. @param {DifferenceRow} row */
+  function split({ pair, name, found }) {
+    if (!found) return null;
+    const { wins, ties, losses } = found;
+    return systems[pair.a].metrics[name].higher_is_better ? [wins, ties, losses] : [losses, ties, wins];
+  }
+
+  table.show(rows);
+  return table.node;
+}
+
+/** @param {DifferenceRow} row */
+function difference({ found }) {
+  return found ? [signed(found.difference), h("small", {}, `${signed(found.lower)} to ${signed(found.upper)}`)] : "–";
+}

@@ -1,0 +1,108 @@
+/**
+ * Labels of experiments, and the shapes of their reports and estimates.
+ * @module
+ */
+import { counted, fixed } from "../page/format.js";
+
+/** @typedef {Schemas["Experiment"]} Experiment */
+/** @typedef {Schemas["ExperimentTraining"]} Training */
+
+/**
+ * @typedef {object} Cell
+ * @property {string} row
+ * @property {string} column
+ * @property {number | null} ours
+ * @property {number | null} lower
+ * @property {number | null} upper
+ * @property {number | null} queries
+ * @property {string} mark
+ * @property {number | null} p
+ * @property {{value: number, mark: string, half_width: number | null} | null} printed
+ * @property {number | null} difference
+ * @property {string | null} missing
+ * @property {number[]} deviations numbers of the table's deviations, from 1
+ * @property {number[]} trees
+ * @property {number[]} curve
+ */
+
+/** @typedef {{name: string, statement: string, source: string, verdict: string, sentence: string}} Claim */
+
+/**
+ * @typedef {object} Table
+ * @property {string} name
+ * @property {string} caption
+ * @property {string} unit
+ * @property {string[]} rows
+ * @property {string[]} columns
+ * @property {string} protocol
+ * @property {string | null} test
+ * @property {Cell[]} cells
+ * @property {Claim[]} claims
+ * @property {string[]} deviations
+ */
+
+/** @typedef {{complete: boolean, notes: string[], tables: Table[]}} Report */
+
+/**
+ * @typedef {object} Measured
+ * @property {string} method
+ * @property {string} loss
+ * @property {string | null} job_id
+ * @property {number} leaves
+ * @property {number} runs
+ * @property {number | null} seconds_per_tree
+ * @property {number | null} seconds_per_look
+ * @property {number | null} other_seconds
+ * @property {string | null} failure
+ */
+
+/** @typedef {{runs: number, trees: number, hours: number, sentence: string, measured: Measured[]}} Estimate */
+
+/** Check whether an experiment goes on by itself. @param {{status: string}} experiment */
+export function isMoving({ status }) {
+  return status === "preparing" || status === "running" || status === "reporting";
+}
+
+/** Return the trainings of an experiment, whatever their status. @param {Schemas["ExperimentCounts"]} counts */
+export function trainingsOf({ planned, queued, running, succeeded, failed, cancelled }) {
+  return planned + queued + running + succeeded + failed + cancelled;
+}
+
+/** Return "Table 4", "Figure 2". @param {string} name */
+export function tableName(name) {
+  return name.charAt(0).toUpperCase() + name.slice(1).replaceAll("-", " ");
+}
+
+/** Return "3 of 16, 1 failed". @param {Schemas["ExperimentCounts"]} counts */
+export function progressWords(counts) {
+  const all = trainingsOf(counts);
+  if (!all) return "–";
+  const running = counts.running ? `, ${counted(counts.running, "running", "running")}` : "";
+  const failed = counts.failed ? `, ${counted(counts.failed, "failed", "failed")}` : "";
+  return `${counts.succeeded} of ${all}${running}${failed}`;
+}
+
+/** Return where the data comes from. @param {Schemas["ExperimentEntry"]} experiment */
+export function dataWords({ data, corpus, folds }) {
+  return [data, corpus && corpus !== data && corpus, folds.length > 0 && `folds ${folds.join(", ")}`]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/** @type {Record<string, number>} */
+const DIGITS = { fraction: 4, percent: 2, milliseconds: 1 };
+
+/** Return a number as a table of this unit prints it. @param {number | null} value @param {string} unit */
+export function numberWords(value, unit) {
+  return value === null ? "–" : fixed(value, DIGITS[unit] ?? 3);
+}
+
+/** @param {number | null} value @param {string} unit */
+export function signedWords(value, unit) {
+  return value !== null && value >= 0 ? `+${numberWords(value, unit)}` : numberWords(value, unit);
+}
+
+/** Return "percent", "ms" or nothing. @param {string} unit */
+export function unitWords(unit) {
+  return unit === "percent" || unit === "milliseconds" ? unit : "";
+}

@@ -1,0 +1,230 @@
+/**
+ * The report of an experiment: its tables beside the printed numbers, claims, deviations and figures.
+ * @module
+ */
+import { baseAxis, baseLayout, lineStyle, literal, loadPlotly, onThemeChange, theme } from "../figures/plotly.js";
+import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { counted } from "../page/format.js";
+import { numberWords, signedWords, tableName, unitWords } from "./labels.js";
+
+/** @typedef {import("./labels.js").Cell} Cell */
+/** @typedef {import("./labels.js").Table} Table */
+/** @typedef {import("./labels.js").Report} Report */
+/** @typedef {import("../figures/plotly.js").Trace} Trace */
+
+/** @type {Record<string, string>} */
+const VERDICTS = { held: "held", "not-shown": "not shown", contradicted: "contradicted" };
+/** Fewer columns are no series. */
+const LEAST_SERIES = 4;
+
+/** The panels of a report, drawn anew when it changes. */
+export function reportPanels() {
+  const node = h("div", { class: "view" });
+  /** @type {(() => void)[]} */
+  let drawings = [];
+  let known = "";
+  onThemeChange(() => drawings.forEach((draw) => draw()));
+  return {
+    node,
+    /** @param {Report | null} report */
+    update(report) {
+      const state = JSON.stringify(report);
+      if (state === known) return;
+      known = state;
+      drawings = [];
+      replace(
+        node,
+        report &&
+          h(
+            "div",
+            { class: "experiment-notes" },
+            !report.complete && h("p", { class: "hint" }, "So far: trainings are missing, and verdicts may change."),
+            ...report.notes.map((note) => h("p", { class: "hint" }, note)),
+          ),
+        ...(report?.tables ?? []).map((table) => {
+          const figure = figureOf(table);
+          if (figure) drawings.push(figure.draw);
+          return tablePanel(table, figure?.node ?? null);
+        }),
+      );
+      for (const draw of drawings) draw();
+    },
+  };
+}
+
+/** @param {Table} table @param {HTMLElement | null} figure */
+function tablePanel(table, figure) {
+  const { name, caption, unit, test, cells, claims, deviations } = table;
+  const title = tableName(name);
+  return h(
+    "section",
+    { class: "panel experiment-table", "aria-label": title, "data-table": name },
+    h("h2", {}, `${title} `, h("small", {}, [caption, unitWords(unit)].filter(Boolean).join(", "))),
+    figure,
+    numbersTable(table, title),
+    h(
+      "p",
+      { class: "hint" },
+      [test && `Marks: ${test}`, cells.some(({ lower }) => lower !== null) && "Intervals are of 95% over queries."]
+        .filter(Boolean)
+        .join(" "),
+    ),
+    claims.length > 0 &&
+      h(
+        "ul",
+        { class: "experiment-claims", "aria-label": `Claims of ${title}` },
+        ...claims.map(({ verdict, statement, source, sentence }) =>
+          h(
+            "li",
+            {},
+            h("span", { class: "verdict", "data-verdict": verdict }, VERDICTS[verdict] ?? verdict),
+            h("div", {}, h("strong", {}, statement), h("p", {}, sentence), h("small", {}, source)),
+          ),
+        ),
+      ),
+    deviations.length > 0 &&
+      h(
+        "details",
+        { class: "more" },
+        h("summary", {}, `${counted(deviations.length, "deviation")} from the paper's set-up`),
+        h("ol", { class: "experiment-deviations" }, ...deviations.map((text) => h("li", {}, text))),
+      ),
+  );
+}
+
+/** @param {Table} table @param {string} title */
+function numbersTable({ rows, columns, cells, unit }, title) {
+  const at = new Map(cells.map((cell) => [JSON.stringify([cell.row, cell.column]), cell]));
+  /** @param {string} row @param {string} column */
+  const cellAt = (row, column) => at.get(JSON.stringify([row, column]));
+  const printed = new Set(cells.flatMap(({ column, printed: value }) => (value ? [column] : [])));
+  /** @param {string} words */
+  const head = (words) => h("th", { scope: "col", class: "number" }, words);
+  return h(
+    "div",
+    { class: "scroll", role: "region", "aria-label": `Numbers of ${title}`, tabindex: "0" },
+    h(
+      "table",
+      { class: "against" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("td", {}),
+          ...columns.flatMap((column) =>
+            printed.has(column) ? [head(column), head("printed"), head("difference")] : [head(column)],
+          ),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        ...rows.map((row) => {
+          const notes = new Set(columns.flatMap((column) => cellAt(row, column)?.deviations ?? []));
+          const places = [...notes].sort((one, other) => one - other).join(", ");
+          return h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, row, places && h("sup", {}, ` ${places}`)),
+            ...columns.flatMap((column) => numbersOf(cellAt(row, column), unit, printed.has(column))),
+          );
+        }),
+      ),
+    ),
+  );
+}
+
+/** @param {Cell | undefined} cell @param {string} unit @param {boolean} withPrinted */
+function numbersOf(cell, unit, withPrinted) {
+  /** @param {Child[]} words @param {string} [title] */
+  const number = (words, title) => h("td", { class: "number", title }, ...words);
+  if (!cell) return Array.from({ length: withPrinted ? 3 : 1 }, () => number(["–"]));
+  const { ours, mark, lower, upper, printed, difference, missing } = cell;
+  const own = number(
+    ours === null
+      ? ["–", missing && h("small", {}, missing)]
+      : [
+          h("strong", {}, numberWords(ours, unit)),
+          mark,
+          lower !== null && h("small", {}, `${numberWords(lower, unit)} to ${numberWords(upper, unit)}`),
+        ],
+    titleOf(cell),
+  );
+  if (!withPrinted) return [own];
+  const theirs = printed
+    ? [
+        numberWords(printed.value, unit) + printed.mark,
+        printed.half_width !== null && h("small", {}, `±${numberWords(printed.half_width, unit)}`),
+      ]
+    : ["–"];
+  return [own, number(theirs), number([signedWords(difference, unit)])];
+}
+
+/** @param {Cell} cell */
+function titleOf({ p, queries }) {
+  const words = [
+    queries !== null && counted(queries, "query", "queries"),
+    p !== null && `p ${p < 0.0001 ? "< 0.0001" : p.toFixed(4)}`,
+  ];
+  return words.filter(Boolean).join(", ") || undefined;
+}
+
+/** Return the drawing of a figure: its curves by tree, or else its columns as a series. @param {Table} table */
+function figureOf(table) {
+  if (!table.name.startsWith("figure-")) return null;
+  const curves = table.cells.filter(({ curve }) => curve.length > 0);
+  const series = curves.length ? [] : seriesOf(table);
+  if (!curves.length && !series.length) return null;
+  const words = `${table.caption}: ${counted(curves.length || series.length, "line")}.`;
+  const plot = h("div", { class: "plot", role: "img", "aria-label": words });
+  const note = h("p", { class: "plot-note", hidden: true });
+
+  // Curves are fractions, whatever the unit of the table.
+  const scale = table.unit === "percent" ? 100 : 1;
+  /** @param {Cell} cell */
+  const curveOf = ({ row, trees, curve }) => ({ name: row, x: trees, y: curve.map((value) => scale * value) });
+
+  async function draw() {
+    const colours = theme();
+    const lines = curves.length ? curves.map(curveOf) : series;
+    const traces = lines.map(
+      ({ name, x, y }, index) =>
+        /** @type {Trace} */ ({
+          x,
+          y,
+          name: literal(name),
+          mode: curves.length ? "lines" : "lines+markers",
+          line: { ...lineStyle(index, colours), width: 2 },
+          marker: { size: 6 },
+        }),
+    );
+    const axis = baseAxis(colours);
+    try {
+      const plotly = await loadPlotly();
+      const layout = {
+        ...baseLayout(colours, 340),
+        xaxis: curves.length ? { ...axis, title: { text: "tree", standoff: 8 }, showgrid: false } : axis,
+        yaxis: { ...axis, nticks: 6, ...(unitWords(table.unit) && { title: { text: unitWords(table.unit) } }) },
+      };
+      await plotly.react(plot, traces, layout, { displayModeBar: false, responsive: true });
+      setAttribute(plot, "data-drawn", true);
+    } catch {
+      note.hidden = false;
+      setText(note, "The chart could not be drawn; the numbers are in the table.");
+    }
+  }
+
+  return { node: h("div", { class: "study-figure" }, plot, note), draw };
+}
+
+/** Return each row as a line over the columns. @param {Table} table */
+function seriesOf({ rows, columns, cells }) {
+  if (columns.length < LEAST_SERIES) return [];
+  const lines = rows.map((name) => {
+    const own = cells.filter(({ row, ours }) => row === name && ours !== null);
+    return { name, x: own.map(({ column }) => column), y: own.map(({ ours }) => ours) };
+  });
+  return lines.filter(({ x }) => x.length > 1);
+}

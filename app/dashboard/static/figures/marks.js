@@ -1,0 +1,259 @@
+/**
+ * Small figures drawn as HTML: bars, histograms, grades, feature values, tiles, severities, progress.
+ * @module
+ */
+import { rangeWords, severities, severityWords } from "../datasets/dataset.js";
+import { isCounting, outcomeWords, progressWords } from "../jobs/labels.js";
+import { h, setAttribute, setText, svg } from "../page/dom.js";
+import { count, percent, short } from "../page/format.js";
+
+/**
+ * Return counts as a small table of bars, which reads the same without seeing them.
+ *
+ * @param {string} caption
+ * @param {[Child, number][]} entries what is counted, and how often
+ * @param {(number: number) => string} [words] of a number
+ */
+export function bars(caption, entries, words = count) {
+  const largest = Math.max(0, ...entries.map(([, number]) => number)) || 1;
+  return h(
+    "table",
+    { class: "bars" },
+    h("caption", {}, caption),
+    h("tbody", {}, ...entries.map(([name, number]) => row(name, words(number), number / largest))),
+  );
+}
+
+/** @param {Child} name @param {string} words @param {number} share */
+function row(name, words, share) {
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, name),
+    h("td", { class: "bar-cell" }, bar(share)),
+    h("td", { class: "number" }, words),
+  );
+}
+
+/** @param {number} share of the full width, 0 to 1 */
+export function bar(share) {
+  return svg(
+    "svg",
+    { class: "bar-line", viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("rect", { x: 0, y: 0, width: share > 0 ? Math.max(0.5, 100 * Math.min(share, 1)) : 0, height: 6, rx: 1 }),
+  );
+}
+
+const HEIGHT = 100;
+const GAP = 0.12;
+const MOST_TICKS = 6;
+
+/**
+ * A distribution as columns, with the number on hover and the whole in words for those who cannot see it.
+ *
+ * @param {{label: string, count: number, title: string, pick?: () => void}[]} columns in the order of the axis; label
+ *   stands below, pick is called when the column is pressed
+ * @param {{caption: string, axis: string, summary: string}} words
+ */
+export function histogram(columns, { caption, axis, summary }) {
+  const largest = Math.max(1, ...columns.map((each) => each.count));
+  const chart = svg(
+    "svg",
+    {
+      class: "histogram-columns",
+      viewBox: `0 0 ${columns.length} ${HEIGHT}`,
+      preserveAspectRatio: "none",
+      role: "img",
+      "aria-label": summary,
+    },
+    ...columns.map((each, index) => column(each, index, largest)),
+  );
+  return h(
+    "figure",
+    { class: "histogram" },
+    h("figcaption", {}, caption),
+    h("div", { class: "histogram-scale", "aria-hidden": "true" }, h("span", {}, `up to ${count(largest)}`)),
+    chart,
+    ticks(columns),
+    h("p", { class: "histogram-axis", "aria-hidden": "true" }, axis),
+  );
+}
+
+/**
+ * Draw one column. Its full height answers the pointer, so that a column of one query can be asked too.
+ *
+ * @param {{count: number, title: string, pick?: () => void}} column
+ * @param {number} index
+ * @param {number} largest
+ */
+function column({ count: number, title, pick }, index, largest) {
+  const height = number ? Math.max(1, (HEIGHT * number) / largest) : 0;
+  return svg(
+    "g",
+    pick ? { class: "pick", click: pick } : {},
+    svg("title", {}, title),
+    svg("rect", { class: "back", x: index, y: 0, width: 1, height: HEIGHT }),
+    svg("rect", { class: "column", x: index + GAP / 2, y: HEIGHT - height, width: 1 - GAP, height }),
+  );
+}
+
+/**
+ * Return labels below their columns, as many as have room.
+ *
+ * @param {{label: string}[]} columns
+ */
+function ticks(columns) {
+  const step = Math.ceil(columns.length / MOST_TICKS);
+  return h(
+    "div",
+    { class: "histogram-ticks", "aria-hidden": "true" },
+    ...columns.map(({ label }, index) => h("span", {}, index % step === 0 && label)),
+  );
+}
+
+const GRADES = 4;
+const MOST_IN_LEGEND = 8;
+
+/**
+ * A label with a colour that deepens with the grade.
+ *
+ * @param {number | null} label null where the document was not judged
+ * @param {number | null | undefined} largest the largest label of the dataset
+ */
+export function grade(label, largest) {
+  if (typeof label !== "number")
+    return h("span", { class: "grade", "data-grade": "none", title: "not judged" }, "none");
+  return h("span", { class: "grade", "data-grade": step(label, largest) }, short(label));
+}
+
+/**
+ * Return a legend of the colours of grades, or null where there is nothing to tell apart.
+ *
+ * @param {Statistics | null} [statistics] of the dataset
+ */
+export function gradeLegend(statistics) {
+  const labels = (statistics?.labels || []).map(({ label }) => label).filter((label) => label >= 0);
+  if (!labels.length || labels.length > MOST_IN_LEGEND) return null;
+  const largest = Math.max(...labels);
+  return h(
+    "p",
+    { class: "grade-legend" },
+    "not relevant ",
+    ...labels.sort((one, other) => one - other).map((label) => grade(label, largest)),
+    " most relevant",
+  );
+}
+
+/** @param {number} label @param {number | null | undefined} largest */
+function step(label, largest) {
+  if (label < 0) return "none";
+  if (label === 0) return 0;
+  return Math.max(1, Math.round((GRADES * label) / Math.max(label, largest || 0)));
+}
+
+/** @type {Record<string, string>} */
+const UNUSUAL = { Infinity: "∞", "-Infinity": "−∞" };
+
+/** @param {number | string | null} value as the API writes it */
+export function featureValue(value) {
+  if (typeof value === "number") return short(value);
+  return value === null
+    ? h("span", { class: "missing", title: "missing" }, "–")
+    : h("span", { class: "unusual", title: "infinite" }, UNUSUAL[value] || value);
+}
+
+/** @param {{severity: string}[]} findings */
+export function severityCounts(findings) {
+  const found = severities(findings);
+  const chips = found.length
+    ? found.map(([severity, number]) => [severity, severityWords(severity, number)])
+    : [["none", "No problems found"]];
+  return h(
+    "span",
+    { class: "severities" },
+    ...chips.map(([severity, words]) => h("span", { class: "severity", "data-severity": severity }, words)),
+  );
+}
+
+/** @param {Statistics} statistics */
+export function tiles(statistics) {
+  return tileList(facts(statistics));
+}
+
+/** @typedef {[name: string, figure: string, detail?: string | false | null]} Tile detail: what helps to judge it */
+
+/** @param {Tile[]} entries */
+export function tileList(entries) {
+  return h("dl", { class: "tiles" }, ...entries.map(tile));
+}
+
+/** @param {Tile} tile */
+function tile([name, value, detail]) {
+  return h(
+    "div",
+    { class: "tile" },
+    h("dt", {}, name),
+    h("dd", {}, value),
+    detail && h("dd", { class: "tile-detail" }, detail),
+  );
+}
+
+/** @param {Statistics} statistics @returns {Tile[]} */
+function facts({
+  queries,
+  documents,
+  features,
+  documents_per_query: lengths,
+  label_range: labels,
+  queries_without_relevant: barren,
+}) {
+  /** @type {(Tile | false | null | undefined)[]} */
+  const entries = [
+    ["Queries", count(queries)],
+    ["Documents", count(documents)],
+    ["Features", count(features)],
+    lengths && ["Documents a query", short(lengths.median), lengthDetail(lengths)],
+    labels && ["Labels", rangeWords(labels.minimum, labels.maximum), labelDetail(labels, documents)],
+    ["No relevant document", count(barren), barren > 0 && `${percent(barren, queries)} of the queries`],
+  ];
+  return entries.filter((entry) => !!entry);
+}
+
+/** @param {{min: number, max: number}} lengths */
+function lengthDetail({ min, max }) {
+  return min === max ? "in every query" : `median of ${count(min)} – ${count(max)}`;
+}
+
+/** @param {{missing: number, whole: boolean, minimum: number}} labels @param {number} documents */
+function labelDetail({ missing, whole, minimum }, documents) {
+  if (missing) return `${percent(missing, documents)} of the documents have none`;
+  if (minimum < 0) return "some below 0";
+  return whole ? "whole numbers" : "not all whole";
+}
+
+/** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} */
+export function progressBar() {
+  const bar = h("progress", { max: 1 });
+  const words = h("p", { class: "progress-words" });
+  const node = h("div", { class: "progress" }, bar, words);
+
+  /** @param {import("../jobs/labels.js").Job} job */
+  function update(job) {
+    const { status, progress } = job;
+    setAttribute(node, "data-status", status);
+    setAttribute(bar, "aria-label", `Progress of ${job.title}`);
+    if (status === "succeeded") setRange(bar, 1, 1);
+    else if (status === "running" && !isCounting(job)) bar.removeAttribute("value");
+    else if (progress?.total) setRange(bar, progress.iteration ?? 0, progress.total);
+    else setRange(bar, 0, 1);
+    setAttribute(bar, "aria-valuetext", progressWords(job) || status);
+    setText(words, progressWords(job) || outcomeWords(job));
+  }
+  return { node, update };
+}
+
+/** @param {HTMLProgressElement} bar @param {number} value @param {number} total */
+function setRange(bar, value, total) {
+  setAttribute(bar, "max", total);
+  setAttribute(bar, "value", Math.min(value, total));
+}

@@ -1,0 +1,179 @@
+/**
+ * Means with their intervals, one row a system or a slice, all on one linear scale.
+ * @module
+ */
+import { h, svg } from "../page/dom.js";
+import { count, fixed, metric } from "../page/format.js";
+
+const STEPS = [1, 2, 2.5, 5, 10];
+
+/**
+ * @typedef {object} Scale
+ * @property {number} low
+ * @property {number} high
+ * @property {number[]} ticks
+ * @property {(value: number) => number} share where a value is between the ends, 0 to 1
+ * @property {(value: number) => string} words
+ */
+
+/**
+ * Return a linear scale with round ends and round ticks.
+ *
+ * @param {(number | null | undefined)[]} values what must have room
+ * @param {number} [most] ticks
+ * @returns {Scale}
+ */
+export function linearScale(values, most = 5) {
+  const known = values.filter((value) => typeof value === "number");
+  const [smallest, largest] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
+  const width = largest - smallest || Math.abs(largest) || 1;
+  const step = roundStep(width / most);
+  const first = Math.floor(smallest / step + 1e-9);
+  const last = Math.max(first + 1, Math.ceil(largest / step - 1e-9));
+  const digits = digitsOf(step);
+  const [low, high] = [first * step, last * step];
+  return {
+    low,
+    high,
+    ticks: Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step),
+    share: (value) => (value - low) / (high - low),
+    words: (value) => fixed(value, digits),
+  };
+}
+
+/** @param {number} rough */
+function roundStep(rough) {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return power * (STEPS.find((step) => step * power >= rough * (1 - 1e-9)) ?? 10);
+}
+
+/** Return the decimals that tell one tick from the next. @param {number} step */
+function digitsOf(step) {
+  for (let digits = 0; digits < 6; digits += 1) {
+    if (Math.abs(step - Number(step.toFixed(digits))) < 1e-9 * step) return digits;
+  }
+  return 6;
+}
+
+/**
+ * @typedef {object} Row
+ * @property {Node | string} name
+ * @property {string} [detail] said below the name
+ * @property {boolean} [main] what the table is about
+ * @property {number} [queries]
+ * @property {Interval | null | undefined} interval
+ */
+
+/** @typedef {{mean: number | null, lower: number | null, upper: number | null}} Interval */
+
+/**
+ * Return a table of means with their intervals, one row a system or a slice, all on one scale: a dot and whiskers beside
+ * the numbers.
+ *
+ * @param {string} caption
+ * @param {{name?: string, rows: Row[]}[]} groups
+ * @param {{reference?: number | null, counted?: boolean}} [options]
+ *   reference: a value to be told from, drawn as a line; counted: whether to tell the number of queries
+ */
+export function whiskers(caption, groups, { reference = null, counted = false } = {}) {
+  const intervals = groups
+    .flatMap(({ rows }) => rows.map(({ interval }) => interval))
+    .filter((interval) => interval != null);
+  const scale = linearScale([...intervals.flatMap(({ mean, lower, upper }) => [mean, lower, upper]), reference]);
+  return h(
+    "table",
+    { class: "whiskers" },
+    h("caption", { class: "visually-hidden" }, caption),
+    heading(counted),
+    ...groups.map((group) => body(group, scale, reference, counted)),
+    axis(scale, counted),
+  );
+}
+
+/** @param {boolean} counted */
+function heading(counted) {
+  /** @param {string} words @param {Attributes} [attributes] */
+  const column = (words, attributes = {}) => h("th", { scope: "col", ...attributes }, words);
+  return h(
+    "thead",
+    { class: !counted && "visually-hidden" },
+    h(
+      "tr",
+      {},
+      h("td", {}),
+      h("td", {}),
+      counted && column("queries", { class: "number queries" }),
+      column("mean, 95% interval", { class: "number" }),
+    ),
+  );
+}
+
+/**
+ * @param {{name?: string, rows: Row[]}} group
+ * @param {Scale} scale
+ * @param {number | null} reference
+ * @param {boolean} counted
+ */
+function body({ name, rows }, scale, reference, counted) {
+  const title = name && h("tr", { class: "group" }, h("th", { scope: "rowgroup", colspan: counted ? 4 : 3 }, name));
+  return h("tbody", {}, title, ...rows.map((each) => row(each, scale, reference, counted)));
+}
+
+/** @param {Row} row @param {Scale} scale @param {number | null} reference @param {boolean} counted */
+function row({ name, detail, main, queries, interval }, scale, reference, counted) {
+  return h(
+    "tr",
+    { class: main && "main" },
+    h("th", { scope: "row" }, h("span", { class: "name" }, name), detail && h("small", {}, detail)),
+    h("td", { class: "whisker-cell" }, drawing(interval, scale, reference)),
+    counted && h("td", { class: "number queries" }, count(queries)),
+    h("td", { class: "number" }, h("strong", {}, metric(interval?.mean)), " ", h("small", {}, intervalWords(interval))),
+  );
+}
+
+/** Return "0.8123 – 0.8422", or nothing where there is no interval. @param {Interval | null | undefined} interval */
+export function intervalWords(interval) {
+  return interval?.lower != null && interval.upper != null
+    ? `${metric(interval.lower)} – ${metric(interval.upper)}`
+    : "";
+}
+
+/**
+ * Draw one row. Places are in per cent of the width, so that the dot stays round in any.
+ *
+ * @param {Interval | null | undefined} interval
+ * @param {Scale} scale
+ * @param {number | null} reference
+ */
+function drawing(interval, scale, reference) {
+  /** @param {number} value */
+  const at = (value) => `${(100 * scale.share(value)).toFixed(3)}%`;
+  /** @param {number} value @param {string} kind */
+  const upright = (value, kind) => svg("line", { class: kind, x1: at(value), x2: at(value), y1: 0, y2: "100%" });
+  const { mean, lower, upper } = interval ?? { mean: null, lower: null, upper: null };
+  return svg(
+    "svg",
+    { class: "whisker", "aria-hidden": "true" },
+    ...scale.ticks.map((tick) => upright(tick, "tick")),
+    typeof reference === "number" && upright(reference, "reference"),
+    typeof lower === "number" &&
+      typeof upper === "number" &&
+      svg("line", { class: "range", x1: at(lower), x2: at(upper), y1: "50%", y2: "50%" }),
+    typeof mean === "number" && svg("circle", { class: "dot", cx: at(mean), cy: "50%", r: 4.5 }),
+  );
+}
+
+/** @param {Scale} scale @param {boolean} counted */
+function axis(scale, counted) {
+  /** @param {number} tick @param {number} index */
+  const words = (tick, index) => {
+    const anchor = index === 0 ? "start" : index === scale.ticks.length - 1 ? "end" : "middle";
+    return svg("text", { x: `${100 * scale.share(tick)}%`, y: "1em", "text-anchor": anchor }, scale.words(tick));
+  };
+  const ticks = svg("svg", { class: "whisker-axis" }, ...scale.ticks.map(words));
+  return h(
+    "tfoot",
+    { "aria-hidden": "true" },
+    h("tr", {}, h("td", {}), h("td", { class: "whisker-cell" }, ticks), counted && h("td", {}), h("td", {})),
+  );
+}

@@ -1,0 +1,304 @@
+/**
+ * Choices among datasets, systems, metric contracts and label maps.
+ * @module
+ */
+import { contractWords, PRESET_WORDS } from "../evaluation/metrics.js";
+import { datasetApi } from "../page/addresses.js";
+import { get, Problem } from "../page/api.js";
+import { find, findAll, h, replace, setText } from "../page/dom.js";
+import { counted, short } from "../page/format.js";
+
+/**
+ * Offer the metric contracts among the presets, with the meaning of the chosen one.
+ *
+ * @param {HTMLSelectElement} select
+ * @param {HTMLElement} words place for the meaning of the choice
+ * @param {Record<string, Contract>} presets by name
+ */
+export function offerContracts(select, words, presets) {
+  /** @param {string} name */
+  const label = (name) => (PRESET_WORDS[name] ? `${name}: ${PRESET_WORDS[name]}` : name);
+  replace(
+    select,
+    ...Object.keys(presets).map((name) => h("option", { value: name === "default" ? "" : name }, label(name))),
+  );
+  const show = () => setText(words, contractWords(presets[select.value || "default"]));
+  select.addEventListener("change", show);
+  show();
+}
+
+const MISSING = "nan";
+
+/**
+ * Fields for the labels that no loss can use, as the chosen datasets have them: below 0, or missing.
+ *
+ * @param {HTMLFieldSetElement} place
+ * @param {{statistics: Statistics | null}[]} datasets those that the job will use
+ */
+export function offerLabelMap(place, datasets) {
+  const unusable = unusableLabels(datasets);
+  const grid = find(place, ".grid");
+  // Fields that stay must not be made anew under the user's hands.
+  const state = JSON.stringify([...unusable]);
+  if (state === place.dataset.state) return;
+  place.dataset.state = state;
+  const typed = new Map(findAll(grid, "input", HTMLInputElement).map((input) => [input.dataset.pointer, input.value]));
+  place.hidden = unusable.size === 0;
+  place.disabled = unusable.size === 0;
+  replace(grid, ...[...unusable].map(([label, documents]) => field(label, documents, typed)));
+}
+
+/**
+ * @param {{statistics: Statistics | null}[]} datasets
+ * @returns {Map<string, number>} documents by label, the smallest label first and the missing last
+ */
+function unusableLabels(datasets) {
+  /** @type {Map<string, number>} */
+  const found = new Map();
+  /** @param {string} label @param {number} documents */
+  const add = (label, documents) => found.set(label, (found.get(label) || 0) + documents);
+  for (const { statistics } of datasets) {
+    for (const { label, documents } of statistics?.labels || []) {
+      if (typeof label === "number" && label < 0) add(short(label), documents);
+    }
+    if (statistics?.label_range?.missing) add(MISSING, statistics.label_range.missing);
+  }
+  /** @param {[string, number]} entry */
+  const place = ([label]) => (label === MISSING ? Infinity : Number(label));
+  return new Map([...found].sort((one, other) => place(one) - place(other)));
+}
+
+/** @param {string} label @param {number} documents @param {Map<string | undefined, string>} typed values by pointer */
+function field(label, documents, typed) {
+  const pointer = `/label_map/${label}`;
+  return h(
+    "label",
+    { class: "field" },
+    label === MISSING ? "No label" : `Label ${label}`,
+    h("small", {}, counted(documents, "document")),
+    h("input", {
+      type: "text",
+      inputmode: "decimal",
+      autocomplete: "off",
+      "data-pointer": pointer,
+      "data-type": "number",
+      value: typed.get(pointer) ?? "0",
+    }),
+  );
+}
+
+/**
+ * Fills selects with the newest datasets, and the one asked for however old it is.
+ *
+ * @param {Iterable<HTMLSelectElement>} selects
+ * @param {string | null} asked id
+ * @returns {Promise<Schemas["Dataset"][]>} the datasets
+ */
+export async function offerReady(selects, asked) {
+  const datasets = await readReady(asked);
+  /** @param {Schemas["Dataset"]} dataset */
+  const words = ({ name, statistics }) =>
+    statistics ? `${name} (${counted(statistics.queries, "query", "queries")})` : name;
+  for (const select of selects) {
+    replace(select, ...datasets.map((dataset) => h("option", { value: dataset.id }, words(dataset))));
+  }
+  return datasets;
+}
+
+/**
+ * Offer ready datasets with none of them chosen, unless there is only one: the newest is seldom the one that is meant.
+ *
+ * @param {Iterable<HTMLSelectElement>} selects
+ * @param {string | null} asked id of the one to choose
+ * @returns {Promise<Schemas["Dataset"][]>} the datasets
+ */
+export async function offerUnchosen(selects, asked) {
+  const all = [...selects];
+  const datasets = await offerReady(all, asked);
+  if (datasets.length > 1) {
+    for (const select of all) select.prepend(h("option", { value: "", selected: true }, "Choose a dataset"));
+  }
+  return datasets;
+}
+
+/** Return the newest ready datasets, and the one asked for however old it is. @param {string | null} asked id */
+async function readReady(asked) {
+  const { items } = await get("/v1/datasets?status=ready&limit=200");
+  if (!asked || items.some(({ id }) => id === asked)) return items;
+  try {
+    const dataset = await get(datasetApi(asked));
+    return dataset.status === "ready" ? [...items, dataset] : items;
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) return items;
+    throw error;
+  }
+}
+
+const FIT_FIELDS = ["queries", "documents", "features", "labels", "label_range"].map((name) => `statistics.${name}`);
+/** @type {Record<string, string>} */
+const PARTS = { test: "test data", validation: "validation data", train: "training data" };
+
+/** The part of a form that replaces labels. @param {HTMLFormElement} form */
+export function labelMapOf(form) {
+  return find(form, "#label-map", HTMLFieldSetElement);
+}
+
+/**
+ * The choice of a dataset to measure systems on: those that fit come first, the others are disabled with the reason.
+ * The dataset that the systems were tested on is proposed, never the newest one.
+ *
+ * @param {HTMLSelectElement} select
+ * @param {HTMLFieldSetElement | null} labelMap takes the labels to replace of the chosen dataset
+ * @param {string | null} [wanted] ID of the dataset that the address or a stored setting names
+ * @returns {(references: string[]) => Promise<void>} offers what fits these models and rankings
+ */
+export function measuredOn(select, labelMap, wanted = null) {
+  const note = h("small", { class: "below", role: "status" });
+  select.after(note);
+  /** @type {Schemas["Dataset"][]} */
+  let datasets = [];
+  let byHand = false;
+  let turn = 0;
+  select.addEventListener("change", () => {
+    byHand = true;
+    show();
+  });
+
+  /** @param {string[]} references */
+  async function offer(references) {
+    const mine = ++turn;
+    const page = await readFits(references, wanted);
+    if (mine !== turn) return;
+    datasets = page.datasets;
+    const before = select.value;
+    const fitting = datasets.filter(({ fit }) => fit?.fits ?? true);
+    replace(
+      select,
+      h("option", { value: "" }, "Choose a dataset"),
+      ...fitting.sort((one, other) => fitRank(one) - fitRank(other)).map(fitOption),
+      ...datasets.filter((dataset) => !fitting.includes(dataset)).map(fitOption),
+    );
+    const proposed = [byHand ? before : null, wanted, page.proposed, before];
+    select.value = proposed.find((id) => fitting.some((dataset) => dataset.id === id)) ?? "";
+    show();
+  }
+
+  function show() {
+    const dataset = datasets.find(({ id }) => id === select.value);
+    setText(note, dataset ? fitWords(dataset) : "");
+    if (labelMap) offerLabelMap(labelMap, dataset ? [dataset] : []);
+  }
+
+  return offer;
+}
+
+/** @param {string[]} references @param {string | null} wanted */
+async function readFits(references, wanted) {
+  const query = new URLSearchParams({
+    status: "ready",
+    limit: "200",
+    fields: ["name", "fit", ...FIT_FIELDS].join(","),
+  });
+  for (const reference of references) query.append("for", reference);
+  /** @returns {Promise<Schemas["DatasetPage"]>} */
+  const read = async () => /** @type {Schemas["DatasetPage"]} */ (await get(`/v1/datasets?${query}`));
+  const { items, default_id: proposed = null } = await read().catch((error) => {
+    if (!references.length || !(error instanceof Problem) || ![404, 422].includes(error.status)) throw error;
+    // A reference that means nothing is refused by name when the form is sent.
+    query.delete("for");
+    return read();
+  });
+  const absent = [wanted, proposed].filter((id) => id !== null && !items.some((dataset) => dataset.id === id));
+  const older = await Promise.all(absent.map((id) => get(datasetApi(id ?? "")).catch(() => null)));
+  const ready = /** @type {Schemas["Dataset"][]} */ (older.filter((dataset) => dataset?.status === "ready"));
+  return { datasets: [...items, ...ready], proposed };
+}
+
+/** Rank datasets: those that the systems were tested on first, those that they were trained on last. @param {Schemas["Dataset"]} dataset */
+function fitRank({ fit }) {
+  return fit?.part === "test" ? 0 : fit?.part === "train" ? 2 : 1;
+}
+
+/** @param {Schemas["Dataset"]} dataset */
+function fitOption({ id, name, statistics, fit }) {
+  const words = [name, fit?.part && PARTS[fit.part], fit?.reason || sizeWords(statistics)].filter(Boolean).join(" · ");
+  return h("option", { value: id, disabled: fit?.fits === false }, words);
+}
+
+/** "90 queries, 1,650 documents, 6 features". @param {Schemas["Dataset"]["statistics"]} statistics */
+function sizeWords(statistics) {
+  if (!statistics) return "";
+  const { queries, documents, features } = statistics;
+  return `${counted(queries, "query", "queries")}, ${counted(documents, "document")}, ${counted(features, "feature")}`;
+}
+
+/** Describe the chosen dataset, as options may be too narrow to read. @param {Schemas["Dataset"]} dataset */
+function fitWords({ statistics, fit }) {
+  const absent = fit?.absent_features ?? [];
+  const first = absent.slice(0, 3).join(", ") + (absent.length > 3 ? ", …" : "");
+  return [
+    [fit?.part && PARTS[fit.part], sizeWords(statistics)].filter(Boolean).join(" · "),
+    fit?.part === "train" && "A model learnt from these queries: what is measured on them says little.",
+    absent.length > 0 && `Lacks ${counted(absent.length, "feature")} (${first}), which count as missing.`,
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** Chooses a dataset where it is offered. @param {Iterable<HTMLSelectElement>} selects @param {string | null} id */
+export function chooseDataset(selects, id) {
+  for (const select of selects) {
+    if (id && [...select.options].some(({ value }) => value === id)) select.value = id;
+  }
+}
+
+const PAGE = 200;
+const RANKING = /^rnk_/;
+
+/** Return a reference as the API takes it. @param {string} reference @returns {{model: string} | {ranking_id: string}} */
+export function asSystem(reference) {
+  return RANKING.test(reference) ? { ranking_id: reference } : { model: reference };
+}
+
+/** The newest of them. @returns {Promise<{reference: string, name: string, detail: string}[]>} */
+export async function readOffered() {
+  const [models, runs] = await Promise.all([
+    get(`/v1/models?limit=${PAGE}`),
+    get(`/v1/rankings?uploaded=true&limit=${PAGE}`),
+  ]);
+  return [
+    ...models.items.map(({ name, version, aliases, loss }) => ({
+      reference: `${name}:${version}`,
+      name: `${name}:${version}`,
+      detail: [loss?.name, ...aliases.map((alias) => `@${alias}`)].filter(Boolean).join(" "),
+    })),
+    ...runs.items.map(({ id, system }) => ({ reference: id, name: system, detail: "uploaded run" })),
+  ];
+}
+
+/**
+ * A field for one system: the newest models and runs are offered, any other is typed.
+ *
+ * @param {HTMLInputElement} input with a list of its own
+ * @param {{runs: boolean, chosen?: (references: string[]) => void}} options
+ *   runs: whether rankings from elsewhere are offered, too; chosen: told what is chosen, each time that it changes
+ * @returns {Promise<() => {model?: string, ranking_id?: string}>} what is chosen
+ */
+export async function offerSystems(input, { runs, chosen = () => {} }) {
+  const offered = (await readOffered()).filter(({ reference, name }) => runs || reference === name);
+  if (!input.list) throw new TypeError("The field has no list");
+  replace(
+    input.list,
+    ...offered.map(({ reference, name, detail }) =>
+      h("option", { value: reference }, reference === name ? detail : `${name}, ${detail}`),
+    ),
+  );
+  if (!input.value) input.value = new URLSearchParams(location.search).get("model") ?? "";
+  const tell = () => chosen(input.value.trim() ? [input.value.trim()] : []);
+  input.addEventListener("change", tell);
+  tell();
+  return () => {
+    const reference = input.value.trim();
+    return reference ? asSystem(reference) : {};
+  };
+}

@@ -1,0 +1,294 @@
+/**
+ * Forms whose controls name their place in the payload by JSON pointer, so that the server's
+ * `errors: [{pointer, detail}]` are shown at their fields. The server alone validates.
+ * @module
+ */
+import { Away, Problem } from "../page/api.js";
+import { find, findAll, h, replace } from "../page/dom.js";
+
+/** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | HTMLFieldSetElement} Control */
+
+/**
+ * Return the payload of all enabled controls. Empty ones are left out, so that the server's default holds.
+ *
+ * @param {HTMLFormElement} form
+ */
+export function payloadOf(form) {
+  /** @type {Record<string, Json>} */
+  const payload = {};
+  for (const control of controls(form)) {
+    const value = controlValue(control);
+    if (value !== undefined) setAt(payload, control.dataset.pointer ?? "", value);
+  }
+  return payload;
+}
+
+/** @param {HTMLFormElement} form */
+function controls(form) {
+  const selectors =
+    'input[data-pointer], select[data-pointer], textarea[data-pointer], [data-type="checked"], [data-type="several"][data-pointer]';
+  return findAll(form, selectors, HTMLElement).filter(
+    (control) => !control.matches(":disabled") && !control.matches('[type="file"]'),
+  );
+}
+
+/**
+ * Read a control's value. A number that does not read as one is sent as typed, and the server's answer tells why.
+ *
+ * @param {HTMLElement} control
+ * @returns {Json | undefined}
+ */
+function controlValue(control) {
+  const type = control.dataset.type;
+  if (type === "checked") return ticked(control);
+  if (type === "several") return valuesOf(control)[0];
+  return read(typed(control).trim(), type, control.dataset.unit);
+}
+
+/** Return the values of a control that takes several, parted by commas or ticked. @param {HTMLElement} control */
+export function valuesOf(control) {
+  const { type, of } = control.dataset;
+  const texts =
+    type === "several"
+      ? ticked(control)
+      : typed(control)
+          .split(",")
+          .map((text) => text.trim());
+  return [...new Set(texts.filter(Boolean).map((text) => read(text, of || type)))];
+}
+
+/** @param {HTMLElement} control */
+function typed(control) {
+  return "value" in control ? String(control.value) : "";
+}
+
+/** @param {HTMLElement} control */
+function ticked(control) {
+  return findAll(control, "input:checked", HTMLInputElement).map((box) => box.value);
+}
+
+/** @param {string} text @param {string | undefined} type @param {string} [unit] @returns {Json | undefined} */
+function read(text, type, unit) {
+  if (type === "boolean" && text) return text === "true";
+  if (type === "lines") return text ? pairsOf(text) : undefined;
+  if (type === "list") return text.split(/[\s,]+/).filter(Boolean);
+  if (type === "numbers")
+    return text
+      .split(/[\s,;]+/)
+      .filter(Boolean)
+      .map(numberOrText);
+  if (text === "") return undefined;
+  // A name may hold spaces; commas part the names.
+  if (type === "names")
+    return text
+      .split(",")
+      .map((name) => name.trim())
+      .filter(Boolean);
+  if (type === "number" || type === "integer") return inUnits(numberOrText(text), unit);
+  if (type === "json" && /^[[{"\d-]/.test(text)) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return text;
+    }
+  }
+  return text;
+}
+
+/** "a = b", one a line, as an object. @param {string} text */
+function pairsOf(text) {
+  const pairs = text.split("\n").map((line) => line.split("=").map((part) => part.trim()));
+  return Object.fromEntries(pairs.filter(([name]) => name).map(([name, ...value]) => [name, value.join("=")]));
+}
+
+/**
+ * Convert minutes and GB to the seconds and bytes that are sent.
+ *
+ * @param {string | number} value
+ * @param {string | undefined} unit
+ */
+function inUnits(value, unit) {
+  const factor = unit === "minutes" ? 60 : unit === "gigabytes" ? 1e9 : undefined;
+  return factor && typeof value === "number" ? Math.round(value * factor) : value;
+}
+
+/** @param {string} text */
+function numberOrText(text) {
+  return Number.isNaN(Number(text)) ? text : Number(text);
+}
+
+/**
+ * Set the value at a JSON pointer, with the objects that lead there.
+ *
+ * @param {Record<string, Json>} payload
+ * @param {string} pointer
+ * @param {Json} value
+ */
+export function setAt(payload, pointer, value) {
+  const steps = pointer.split("/").slice(1);
+  const last = steps.pop() ?? "";
+  const place = steps.reduce((at, step) => /** @type {Record<string, Json>} */ (at[step] ??= {}), payload);
+  place[last] = value;
+}
+
+/** Forgets all errors of the form. @param {HTMLFormElement} form */
+function clearErrors(form) {
+  for (const node of form.querySelectorAll(".field-error")) node.remove();
+  for (const control of form.querySelectorAll("[aria-invalid]")) {
+    control.removeAttribute("aria-invalid");
+    control.removeAttribute("aria-describedby");
+  }
+  find(form, ".summary").hidden = true;
+}
+
+/** @typedef {{pointer: string, detail: string}} FieldProblem */
+
+/**
+ * Show what the server did not accept: at the field where its pointer leads, else at the top.
+ *
+ * @param {HTMLFormElement} form
+ * @param {unknown} error
+ */
+export function showError(form, error) {
+  if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+  const unplaced = [];
+  for (const problem of deepest(problemsOf(error))) {
+    const control = controlAt(form, problem.pointer);
+    if (control) showAtField(control, problem);
+    else unplaced.push(`${problem.pointer} ${problem.detail}`.trim());
+  }
+  showSummary(form, error, unplaced);
+  const faulty = findAll(form, "[aria-invalid]", HTMLElement);
+  for (const control of faulty) control.closest("details")?.setAttribute("open", "");
+  (faulty[0] || find(form, ".summary")).focus();
+}
+
+/** @param {Problem | Away} error @returns {FieldProblem[]} */
+function problemsOf(error) {
+  return error instanceof Problem ? error.errors : [];
+}
+
+/**
+ * Leave out problems of a whole when one of its parts has one: a list that fails is also "not one of the names".
+ *
+ * @param {FieldProblem[]} problems
+ */
+function deepest(problems) {
+  return problems.filter(({ pointer }) => !problems.some((other) => other.pointer.startsWith(`${pointer}/`)));
+}
+
+/**
+ * Return the control with that pointer or the nearest above it: `/metrics/1` belongs to `/metrics`.
+ *
+ * @param {HTMLFormElement} form
+ * @param {string} pointer
+ * @returns {HTMLElement | null}
+ */
+function controlAt(form, pointer) {
+  for (let at = pointer; at; at = at.slice(0, at.lastIndexOf("/"))) {
+    const found = findAll(form, `[data-pointer="${CSS.escape(at)}"]`, HTMLElement).find(
+      (each) => !each.matches(":disabled"),
+    );
+    const control = found?.matches("fieldset, div") ? found.querySelector("input, select") : found;
+    if (control instanceof HTMLElement) return control;
+  }
+  return null;
+}
+
+/** @param {HTMLElement} control @param {FieldProblem} problem */
+function showAtField(control, { pointer, detail }) {
+  const below = pointer.slice((control.dataset.pointer || pointer).length).replace(/^\//, "");
+  const id = `error${pointer.replace(/[^\w-]/g, "-")}`;
+  const words = below && !/^\d+$/.test(below) ? `${below}: ${detail}` : detail;
+  control.setAttribute("aria-invalid", "true");
+  control.setAttribute("aria-describedby", id);
+  (control.closest(".field") ?? control.parentElement)?.append(h("span", { class: "field-error", id }, words));
+}
+
+/** @param {HTMLFormElement} form @param {Problem | Away} error @param {string[]} unplaced */
+function showSummary(form, error, unplaced) {
+  const summary = find(form, ".summary");
+  const placed = problemsOf(error).length - unplaced.length;
+  const sentence =
+    placed > 0 ? `${placed === 1 ? "One field needs" : `${placed} fields need`} your attention.` : error.message;
+  replace(
+    summary,
+    h("strong", {}, error instanceof Problem ? error.title : "Not sent"),
+    h("p", {}, sentence),
+    unplaced.length > 0 && h("ul", {}, ...unplaced.map((line) => h("li", {}, line))),
+  );
+  summary.className = "summary problem";
+  summary.tabIndex = -1;
+  summary.setAttribute("role", "alert");
+  summary.hidden = false;
+}
+
+/**
+ * Runs the submission with the button held, and shows what comes back wrong.
+ * @param {HTMLFormElement} form
+ * @param {() => Promise<unknown>} send
+ */
+export function onSubmit(form, send) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const button = find(form, 'button[type="submit"]', HTMLButtonElement);
+    if (button.disabled) return;
+    button.disabled = true;
+    clearErrors(form);
+    try {
+      await send();
+    } catch (error) {
+      showError(form, error);
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
+
+/**
+ * Forms in dialogs: a link to `#add` opens `add-dialog`, and so does an address that ends so. The names differ, for the
+ * browser focuses the element that an address names.
+ * @param {Record<string, () => void>} [prepare] called before a dialog opens for the first time, by its name
+ */
+export function followDialogs(prepare = {}) {
+  const prepared = new Set();
+
+  function open() {
+    const name = location.hash.slice(1);
+    const dialog = document.getElementById(`${name}-dialog`);
+    if (!(dialog instanceof HTMLDialogElement) || dialog.open) return;
+    if (!prepared.has(name)) prepare[name]?.();
+    prepared.add(name);
+    dialog.showModal();
+    const [first] = findAll(dialog, "form :is(input, select, textarea):not(:disabled)", HTMLElement);
+    first?.focus();
+  }
+
+  for (const dialog of findAll(document, "dialog.form-dialog", HTMLDialogElement)) {
+    dialog.addEventListener("close", () => {
+      if (`${location.hash}-dialog` === `#${dialog.id}`)
+        history.replaceState(null, "", location.pathname + location.search);
+    });
+    find(dialog, "[data-close]").addEventListener("click", () => dialog.close());
+  }
+  addEventListener("hashchange", open);
+  open();
+}
+
+/**
+ * Shows the parts of the form that a choice calls for (`data-when="name=value,value"`), and disables the others
+ * so that they are neither sent nor focused.
+ * @param {HTMLFormElement} form
+ */
+export function followChoices(form) {
+  const apply = () => {
+    for (const part of findAll(form, "[data-when]", HTMLElement)) {
+      const [name, value] = (part.dataset.when ?? "").split("=");
+      const on = value.split(",").includes(String(new FormData(form).get(name)));
+      part.hidden = !on;
+      for (const control of part.querySelectorAll("input, select, fieldset")) control.toggleAttribute("disabled", !on);
+    }
+  };
+  form.addEventListener("change", apply);
+  apply();
+}

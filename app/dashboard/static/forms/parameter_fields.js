@@ -1,0 +1,386 @@
+/**
+ * Fields for a loss and its hyperparameters; several values in a field make a grid.
+ * @module
+ */
+import { payloadOf, setAt, valuesOf } from "./forms.js";
+import { withCode } from "../page/content.js";
+import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
+import { count, counted, short } from "../page/format.js";
+
+// Anything else is read as JSON where it looks like it.
+/** @type {Record<string, string>} */
+const TYPES = {
+  number: "number",
+  integer: "integer",
+  boolean: "boolean",
+  text: "text",
+  list: "numbers",
+  "text or list": "text",
+};
+export const OWN = "own numbers";
+const SEVERAL = "several";
+// A bound that nobody means to reach is not worth its words.
+const FAR = 1e6;
+
+/**
+ * @typedef {object} Parameter
+ * @property {string} name
+ * @property {string} type
+ * @property {unknown} [default]
+ * @property {number | null} [minimum]
+ * @property {boolean | null} [exclusive_minimum]
+ * @property {number | null} [maximum]
+ * @property {string} description
+ * @property {(string | number)[] | null} [choices]
+ * @property {boolean} [single] whether several values of it make no sense
+ * @property {string} [label] what it is called, its name unless given
+ * @property {string} [placeholder] an example of what is written as JSON
+ * @property {string | number} [value] what stands in the field at first
+ */
+
+/**
+ * Return a field for a hyperparameter, from its declaration in the API.
+ *
+ * @param {string} pointer
+ * @param {Parameter} parameter
+ */
+export function parameterField(pointer, parameter) {
+  const [control, ...more] = controls(pointer, parameter);
+  control.id = `field${pointer.replaceAll("/", "-")}`;
+  const words = [parameter.description.replace(/\.$/, ""), boundWords(parameter)].filter(Boolean).join(" · ");
+  setAttribute(control, "aria-description", words.replaceAll("`", ""));
+  return h(
+    "div",
+    { class: "field" },
+    h("label", { for: control.id }, label(parameter)),
+    control,
+    ...more,
+    h("small", { class: "below" }, parameter.label && [h("code", {}, parameter.name), " "], ...withCode(words)),
+  );
+}
+
+/** @param {string} pointer @param {Parameter} parameter @returns {HTMLElement[]} */
+function controls(pointer, parameter) {
+  const choices = parameter.type === "boolean" ? ["true", "false"] : parameter.choices || [];
+  const type = TYPES[parameter.type] || "json";
+  if (!choices.length)
+    return [input(pointer, type, parameter.placeholder || `${standard(parameter)} (default)`, parameter.value)];
+  if (parameter.type === "text or list") return choiceOrNumbers(pointer, parameter, choices);
+  if (parameter.single) return [select(pointer, type, parameter, choices)];
+  return choiceOrSeveral(pointer, type, parameter, choices);
+}
+
+/**
+ * @param {string} pointer
+ * @param {string} type
+ * @param {Parameter} parameter
+ * @param {(string | number)[]} choices
+ * @param {...HTMLOptionElement} more
+ */
+function select(pointer, type, parameter, choices, ...more) {
+  const others = choices.filter((choice) => String(choice) !== String(parameter.default));
+  return h(
+    "select",
+    { "data-pointer": pointer, "data-type": type },
+    h("option", { value: "" }, `${standard(parameter)} (default)`),
+    ...others.map((choice) => h("option", { value: choice }, choice)),
+    ...more,
+  );
+}
+
+/** @param {string} pointer @param {string} type @param {string} placeholder @param {string | number} [value] */
+function input(pointer, type, placeholder, value = "") {
+  const number = type === "number" || type === "integer";
+  return h("input", {
+    type: "text",
+    autocomplete: "off",
+    spellcheck: "false",
+    placeholder,
+    value,
+    "data-pointer": pointer,
+    "data-type": type,
+    "data-grid": number,
+  });
+}
+
+/**
+ * One of the names, or numbers typed in a second control that takes over the pointer.
+ *
+ * @param {string} pointer
+ * @param {Parameter} parameter
+ * @param {(string | number)[]} choices
+ */
+function choiceOrNumbers(pointer, parameter, choices) {
+  const choice = select(pointer, "text", parameter, choices, h("option", { value: OWN }, "own numbers…"));
+  const numbers = input(pointer, "numbers", "0, 1, 3, 7, 15");
+  setAttribute(numbers, "aria-label", `${label(parameter)}, own numbers`);
+  const follow = () => {
+    const own = choice.value === OWN;
+    numbers.hidden = !own;
+    numbers.disabled = !own;
+    setAttribute(choice, "data-pointer", !own && pointer);
+  };
+  choice.addEventListener("change", follow);
+  follow();
+  return [choice, numbers];
+}
+
+/**
+ * One of the choices, or several ticked in a group that takes over the pointer.
+ *
+ * @param {string} pointer
+ * @param {string} type
+ * @param {Parameter} parameter
+ * @param {(string | number)[]} choices
+ */
+function choiceOrSeveral(pointer, type, parameter, choices) {
+  const choice = select(pointer, type, parameter, choices, h("option", { value: SEVERAL }, "several…"));
+  /** @param {string | number} value */
+  const box = (value) => h("label", { class: "check" }, h("input", { type: "checkbox", value }), value);
+  const group = h(
+    "fieldset",
+    {
+      class: "values",
+      "aria-label": "Several to try",
+      "data-type": "several",
+      "data-of": type,
+      "data-grid": true,
+      hidden: true,
+      disabled: true,
+    },
+    ...choices.map(box),
+  );
+  choice.addEventListener("change", () => {
+    const several = choice.value === SEVERAL;
+    group.hidden = !several;
+    group.disabled = !several;
+    setAttribute(choice, "data-pointer", !several && pointer);
+    setAttribute(group, "data-pointer", several && pointer);
+  });
+  return [choice, group];
+}
+
+/** @param {Parameter} parameter */
+function standard({ default: value }) {
+  return value === null || value === undefined ? "none" : Array.isArray(value) ? value.join(", ") : short(value);
+}
+
+/** "above 0, at most 10". @param {Parameter} parameter */
+function boundWords({ minimum, exclusive_minimum: above, maximum }) {
+  const low = minimum != null && Math.abs(minimum) < FAR;
+  const high = maximum != null && maximum < FAR;
+  if (low && high && !above) return `${count(minimum)} to ${count(maximum)}`;
+  return [low && `${above ? "above" : "at least"} ${count(minimum)}`, high && `at most ${count(maximum)}`]
+    .filter(Boolean)
+    .join(", ");
+}
+
+/** @param {Parameter} parameter */
+function label({ name, label: given }) {
+  return given || name.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
+}
+
+const STANDARD = "lambdarank";
+/** @type {[family: string, losses: string[]][]} */
+const FAMILIES = [
+  ["Pointwise", ["mse"]],
+  [
+    "Pairwise",
+    [
+      "ranknet",
+      "w-ranknet",
+      "ranksvm",
+      "w-ranksvm",
+      "rankboost",
+      "w-rankboost",
+      "lambdarank",
+      "arp-loss1",
+      "arp-loss2",
+      "ndcg-loss1",
+      "ndcg-loss2",
+      "ndcg-loss2++",
+    ],
+  ],
+  ["Listwise", ["listnet", "listmle", "w-listmle", "xe-ndcg"]],
+];
+const IN_SIGHT = ["target", "mu", "truncation_level", "pair_selection"];
+
+/** @typedef {Schemas["LossDescription"]} Loss */
+
+/** Fills the form's part for the loss and keeps it to the choice. @param {Loss[]} losses */
+export function offerLosses(losses) {
+  const select = elementById("loss", HTMLSelectElement);
+  replace(select, ...grouped(losses));
+  const show = () => showLoss(losses.find((each) => each.name === select.value));
+  select.addEventListener("change", show);
+  if (losses.some((loss) => loss.name === STANDARD)) select.value = STANDARD;
+  show();
+  offerOthers(losses, select);
+}
+
+/** @param {Loss[]} losses */
+function grouped(losses) {
+  const placed = new Set(FAMILIES.flatMap(([, names]) => names));
+  /** @type {[family: string, members: Loss[]][]} */
+  const groups = FAMILIES.map(([family, names]) => [family, losses.filter((loss) => names.includes(loss.name))]);
+  groups.push(["Others", losses.filter((loss) => !placed.has(loss.name))]);
+  /** @param {Loss} loss */
+  const option = ({ name }) => h("option", { value: name }, name);
+  return groups
+    .filter(([, members]) => members.length)
+    .map(([family, members]) => h("optgroup", { label: family }, ...members.map(option)));
+}
+
+/**
+ * Offer ticks for losses to train with as well, each at its defaults.
+ *
+ * @param {Loss[]} losses
+ * @param {HTMLSelectElement} select
+ */
+function offerOthers(losses, select) {
+  const place = find(document, "[data-also]");
+  const summary = find(place.closest("details") ?? document, "summary");
+  /** @param {Loss} loss */
+  const box = ({ name, summary: words }) =>
+    h("label", { class: "check", title: words }, h("input", { type: "checkbox", value: name }), name);
+  place.append(...losses.map(box));
+  const follow = () => {
+    const boxes = findAll(place, "input", HTMLInputElement);
+    for (const each of boxes) each.disabled = each.value === select.value;
+    const ticked = boxes.filter((each) => each.checked && !each.disabled).length;
+    setText(
+      summary,
+      ticked ? `Also train with ${counted(ticked, "other loss", "other losses")}` : "Also train with other losses",
+    );
+  };
+  place.addEventListener("change", follow);
+  select.addEventListener("change", follow);
+  follow();
+}
+
+/** @param {Loss | undefined} loss */
+function showLoss(loss) {
+  if (loss) showDescription(loss);
+}
+
+/** @param {Loss} loss */
+function showDescription({ summary, formula, source, choose, parameters }) {
+  setText(elementById("loss-formula"), formula || "");
+  setText(elementById("loss-summary"), [summary, source].filter(Boolean).join(" · "));
+  setText(elementById("loss-choose"), choose ? `${choose}.` : "");
+  const inSight = IN_SIGHT.map((name) => parameters.find((each) => each.name === name)).filter((each) => !!each);
+  const folded = parameters.filter((each) => !inSight.includes(each));
+  /** @param {Loss["parameters"]} some */
+  const fields = (some) => some.map((each) => parameterField(`/loss/${each.name}`, each));
+  replace(elementById("loss-parameters"), ...fields(inSight));
+  elementById("loss-parameters").hidden = inSight.length === 0;
+  replace(elementById("loss-options"), ...fields(folded));
+  elementById("loss-more").hidden = folded.length === 0;
+}
+
+/** The most points of a grid. */
+export const MOST = 100;
+
+/** @typedef {{pointer: string, name: string, values: Json[]}} Axis */
+
+/**
+ * Return the grid over the values of a form: each field that holds several takes part.
+ *
+ * @param {HTMLFormElement} form
+ * @returns {{size: number, axes: [string, number][], requests: () => Record<string, Json>[]}}
+ *   axes: what is varied, in how many values; requests: one a point of the grid
+ */
+export function gridOf(form) {
+  const base = payloadOf(form);
+  const axes = axesOf(form);
+  const own = axes.filter(({ pointer }) => pointer.startsWith("/loss/"));
+  const shared = axes.filter((axis) => !own.includes(axis));
+  const others = findAll(form, "[data-also] input:checked:not(:disabled)", HTMLInputElement)
+    .map(({ value }) => value)
+    .filter((name) => name !== lossName(base));
+  /** @param {Axis[]} some */
+  const points = (some) => some.reduce((total, { values }) => total * values.length, 1);
+  /** @param {Axis[]} some @returns {[string, number][]} */
+  const varied = (some) => some.map(({ name, values }) => [name.replaceAll("_", " "), values.length]);
+  const losses = points(own) + others.length;
+  /** @type {[string, number][]} */
+  const variedLosses = others.length ? [["losses", losses]] : varied(own);
+  const size = points(shared) * losses;
+  return {
+    size,
+    axes: [...variedLosses, ...varied(shared)],
+    requests() {
+      const grid = gridTag(new Date());
+      // The other losses are at their defaults: the fields of this one mean nothing to them.
+      /** @type {{steps: [string, Json][], loss?: {name: string}}[]} */
+      const variants = [
+        ...product(own).map((steps) => ({ steps })),
+        ...others.map((name) => ({ steps: [], loss: { name } })),
+      ];
+      return variants.flatMap(({ steps, loss }) =>
+        product(shared).map((more) => {
+          const request = structuredClone(base);
+          for (const [pointer, value] of [...steps, ...more]) setAt(request, pointer, value);
+          if (loss) request.loss = loss;
+          const varied = [...steps, ...more].map(([pointer, value]) => pair(tagOf(pointer), String(value)));
+          const tags = { ...tagsOf(request), grid, ...Object.fromEntries(varied) };
+          const trained = lossName(request);
+          return size > 1
+            ? { ...request, tags: others.length && trained ? { ...tags, loss: trained } : tags }
+            : request;
+        }),
+      );
+    },
+  };
+}
+
+/** @param {Record<string, Json>} request @returns {string | undefined} */
+function lossName({ loss }) {
+  return loss && typeof loss === "object" && "name" in loss ? String(loss.name) : undefined;
+}
+
+/** @param {HTMLFormElement} form @returns {Axis[]} */
+function axesOf(form) {
+  return findAll(form, "[data-grid][data-pointer]:not(:disabled)", HTMLElement)
+    .filter((control) => !control.matches("fieldset:disabled *"))
+    .map((control) => {
+      const pointer = control.dataset.pointer ?? "";
+      return { pointer, name: pointer.slice(pointer.lastIndexOf("/") + 1), values: valuesOf(control) };
+    })
+    .map(({ values, ...axis }) => ({ ...axis, values: values.filter((value) => value !== undefined) }))
+    .filter(({ values }) => values.length > 1);
+}
+
+/**
+ * Return every way to take one value of each axis, as pairs of pointer and value.
+ *
+ * @param {Axis[]} axes
+ * @returns {[pointer: string, value: Json][][]}
+ */
+function product(axes) {
+  return axes.reduce(
+    (ways, { pointer, values }) => ways.flatMap((way) => values.map((value) => [...way, pair(pointer, value)])),
+    /** @type {[string, Json][][]} */ ([[]]),
+  );
+}
+
+/** @param {string} pointer @param {Json} value @returns {[string, Json]} */
+function pair(pointer, value) {
+  return [pointer, value];
+}
+
+/** @param {Record<string, Json>} request */
+function tagsOf({ tags }) {
+  return tags && typeof tags === "object" && !Array.isArray(tags) ? tags : {};
+}
+
+/** Return the name of a model's tag for a place of the form, such as "num_leaves". @param {string} pointer */
+function tagOf(pointer) {
+  const name = pointer.split("/").at(-1) ?? "";
+  return name.toLowerCase().replace(/[^a-z0-9._-]/g, "_");
+}
+
+/** Return what all models of one grid are tagged with: when it was submitted. @param {Date} now */
+function gridTag(now) {
+  return now.toISOString().slice(0, 19).replace("T", " ");
+}

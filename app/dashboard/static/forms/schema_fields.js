@@ -1,0 +1,145 @@
+/**
+ * Fields made from the OpenAPI document: names, bounds, defaults and meanings of what a request holds. The page's
+ * template names the places of some; a field that it does not name goes where the rest does.
+ * @module
+ */
+import { parameterField } from "./parameter_fields.js";
+import { findAll, replace } from "../page/dom.js";
+
+/**
+ * Labels of fields; a field without one has its name as its label.
+ *
+ * @type {Record<string, string>}
+ */
+export const LABELS = {
+  num_iterations: "Iterations",
+  learning_rate: "Learning rate",
+  num_leaves: "Leaves per tree",
+  max_depth: "Depth",
+  min_data_in_leaf: "Documents per leaf",
+  min_sum_hessian_in_leaf: "Hessian per leaf",
+  bagging_fraction: "Share of documents",
+  bagging_freq: "New documents every",
+  query_fraction: "Share of queries",
+  feature_fraction: "Share of features per tree",
+  feature_fraction_bynode: "Share of features per split",
+  extra_trees: "Random thresholds",
+  lambda_l1: "L1 penalty",
+  lambda_l2: "L2 penalty",
+  min_gain_to_split: "Gain of a split",
+  max_delta_step: "Leaf value",
+  path_smooth: "Smoothing",
+  data_sample_strategy: "Sampling of documents",
+  top_rate: "Share of large gradients",
+  other_rate: "Share of other gradients",
+  boosting: "Boosting",
+  drop_rate: "Share of trees dropped",
+  max_drop: "Trees dropped at most",
+  skip_drop: "Chance to drop none",
+  uniform_drop: "Drop trees alike",
+  xgboost_dart_mode: "Rescale as XGBoost",
+  linear_tree: "Linear leaves",
+  linear_lambda: "L2 penalty of linear leaves",
+  use_quantized_grad: "Quantised gradients",
+  num_grad_quant_bins: "Steps of a gradient",
+  quant_train_renew_leaf: "Exact leaf values",
+  stochastic_rounding: "Round at random",
+  monotone_constraints: "Monotone features",
+  monotone_constraints_method: "Monotone method",
+  monotone_penalty: "Monotone penalty",
+  interaction_constraints: "Interacting features",
+  feature_contri: "Factors of features",
+  max_bin: "Bins per feature",
+  min_data_in_bin: "Documents per bin",
+  cat_smooth: "Smoothing of categories",
+  cat_l2: "L2 penalty of categories",
+  max_cat_threshold: "Categories per split",
+  max_cat_to_onehot: "Single categories up to",
+  min_data_per_group: "Documents per category",
+  metric_interval: "Measure every",
+  interval: "Diagnose every",
+  rounds: "Patience",
+  metric: "Watched metric",
+};
+const SIMPLE = new Set(["number", "integer", "boolean", "string", "object", "array"]);
+/** @type {Record<string, string>} */
+const TYPES = { string: "text" };
+/**
+ * Examples of fields that are typed as JSON.
+ *
+ * @type {Record<string, string>}
+ */
+const PLACEHOLDERS = {
+  monotone_constraints: '{"bm25": 1, "age": -1}',
+  interaction_constraints: '[["bm25", "age"], ["clicks"]]',
+  feature_contri: '{"bm25": 0.5}',
+};
+
+/**
+ * Fills each `[data-schema]` of a form: with the properties that its `data-only` lists, else with all simple ones that
+ * have no field yet. `data-at` is where they belong in the request, `data-start` what stands in them at first.
+ * @param {HTMLFormElement} form
+ * @param {SchemasByName} schemas by name
+ */
+export function fillFields(form, schemas) {
+  const places = findAll(form, "[data-schema]", HTMLElement);
+  // Those that name their fields first: the others take what is left.
+  places.sort((one, other) => Number("only" in other.dataset) - Number("only" in one.dataset));
+  for (const place of places) {
+    const { schema = "", at, only, start } = place.dataset;
+    const { properties = {}, required = [] } = schemas[schema];
+    const starts = new Map((start || "").split(" ").map((pair) => [pair.split("=")[0], pair.split("=")[1]]));
+    const names = only
+      ? only.split(" ")
+      : Object.keys(properties).filter(
+          (name) => isSimple(properties[name]) && !form.querySelector(`[data-pointer="${at}/${name}"]`),
+        );
+    const fields = names.map((name) => {
+      const parameter = parameterOf(name, properties[name]);
+      const example = required.includes(name) ? properties[name].examples?.[0] : undefined;
+      return parameterField(`${at}/${name}`, {
+        ...parameter,
+        value: starts.get(name) ?? (place.dataset.examples === undefined ? undefined : example),
+      });
+    });
+    replace(place, ...fields);
+  }
+}
+
+/** Check whether one field can hold a property that may be left out. @param {Schema} property */
+function isSimple(property) {
+  return (
+    !("const" in property) &&
+    SIMPLE.has(plain(property).type ?? "") &&
+    ("default" in property || property.anyOf !== undefined)
+  );
+}
+
+/** Return a property without its null. @param {Schema} property @returns {Schema} */
+function plain(property) {
+  return property.anyOf?.find(({ type }) => type !== "null") || property;
+}
+
+/**
+ * Return a property as the catalogue of losses declares a parameter.
+ *
+ * @param {string} name
+ * @param {Schema} property
+ * @returns {import("./parameter_fields.js").Parameter}
+ */
+export function parameterOf(name, property) {
+  const { type, enum: choices, minimum, exclusiveMinimum, maximum } = plain(property);
+  return {
+    name,
+    type: TYPES[type ?? ""] || type || "",
+    default: property.default ?? null,
+    minimum: minimum ?? exclusiveMinimum ?? null,
+    exclusive_minimum: exclusiveMinimum !== undefined,
+    maximum: maximum ?? null,
+    choices: choices || [],
+    description: property.description || "",
+    label: LABELS[name],
+    placeholder: PLACEHOLDERS[name],
+    single: name === "priority",
+  };
+}

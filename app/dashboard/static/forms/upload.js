@@ -1,0 +1,181 @@
+/**
+ * Uploads: dropped files, the request with its progress, and the form for runs.
+ * @module
+ */
+import { urlOf } from "../page/addresses.js";
+import { PARTS } from "../datasets/dataset.js";
+import { onSubmit, payloadOf } from "./forms.js";
+import { Away, failure, freshKey, signIn } from "../page/api.js";
+import { find, findAll, setText } from "../page/dom.js";
+import { duration, size } from "../page/format.js";
+
+/**
+ * Uploading what a form holds with its progress, which fetch does not tell.
+ *
+ * @param {string} path
+ * @param {FormData} form
+ * @param {(sent: number, total: number) => void} onProgress bytes
+ * @returns {{done: Promise<any>, abort: () => void}} done resolves to the answer's JSON, or null when stopped
+ */
+export function upload(path, form, onProgress) {
+  const transfer = new XMLHttpRequest();
+  const done = new Promise((resolve, reject) => {
+    transfer.upload.addEventListener("progress", (event) => onProgress(event.loaded, event.total));
+    transfer.addEventListener("load", () => {
+      if (transfer.status === 401) signIn();
+      else if (transfer.status >= 400) reject(failure(transfer.status, transfer.responseText));
+      else resolve(JSON.parse(transfer.responseText));
+    });
+    transfer.addEventListener("error", () => reject(new Away("The API does not answer.")));
+    transfer.addEventListener("abort", () => resolve(null));
+  });
+  transfer.open("POST", urlOf(path));
+  transfer.setRequestHeader("accept", "application/json");
+  transfer.setRequestHeader("idempotency-key", freshKey());
+  transfer.send(form);
+  return { done, abort: () => transfer.abort() };
+}
+
+/**
+ * Return the contents of a form, its texts first: the server needs the options before the files.
+ *
+ * @param {HTMLFormElement} form
+ */
+export function contentsOf(form) {
+  const data = new FormData();
+  for (const [name, value] of Object.entries(payloadOf(form)))
+    data.append(name, typeof value === "string" ? value : JSON.stringify(value));
+  for (const input of findAll(form, 'input[type="file"]:enabled', HTMLInputElement)) {
+    if (input.files?.length) data.append(input.name, input.files[0]);
+  }
+  return data;
+}
+
+/** @param {HTMLElement} box a progress bar and a paragraph @returns {(sent: number, total: number) => void} bytes */
+export function sentWatcher(box) {
+  const bar = find(box, "progress", HTMLProgressElement);
+  const words = find(box, "p");
+  const start = performance.now();
+  return (sent, total) => {
+    const seconds = (performance.now() - start) / 1000;
+    const rate = sent / Math.max(seconds, 0.001);
+    box.hidden = false;
+    bar.max = total || 1;
+    bar.value = sent;
+    const left = seconds > 1 ? ` · ${size(rate)}/s · ${duration((total - sent) / rate)} left` : "";
+    setText(words, sent < total ? `${size(sent)} of ${size(total)}${left}` : "sent; waiting for the answer");
+  };
+}
+
+const SIDE = /\.query(\.gz|\.zst)?$/i;
+const NAMES = new Map([
+  ["validation", /vali|valid|dev/i],
+  ["test", /test/i],
+  ["train", /train/i],
+]);
+
+/**
+ * Files dropped on a form: where it has several places for them, each goes where its name says.
+ *
+ * @param {HTMLFormElement} form its file inputs are named after the upload's parts
+ * @param {(layout: "file" | "parts") => void} choose shows the places that are needed
+ */
+export function acceptDrops(form, choose) {
+  onDrop(form, (files, target) => {
+    const onto = target.closest(".field")?.querySelector('input[type="file"]');
+    if (files.length === 1 && onto instanceof HTMLInputElement) give(onto, files[0]);
+    else spread(form, files, choose);
+  });
+}
+
+/** One file, wherever on the form it is dropped. @param {HTMLFormElement} form */
+export function acceptDrop(form) {
+  onDrop(form, ([file]) => give(find(form, 'input[type="file"]', HTMLInputElement), file));
+}
+
+/** @param {HTMLFormElement} form @param {(files: File[], target: Element) => void} take */
+function onDrop(form, take) {
+  form.addEventListener("dragover", (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    form.dataset.over = "";
+  });
+  form.addEventListener("dragleave", (event) => {
+    if (!(event.relatedTarget instanceof Node && form.contains(event.relatedTarget))) delete form.dataset.over;
+  });
+  form.addEventListener("drop", (event) => {
+    delete form.dataset.over;
+    const files = [...(event.dataTransfer?.files ?? [])];
+    if (!files.length) return;
+    event.preventDefault();
+    take(files, event.target instanceof Element ? event.target : form);
+  });
+}
+
+/** @param {HTMLFormElement} form @param {File[]} files @param {(layout: "file" | "parts") => void} choose */
+function spread(form, files, choose) {
+  const data = files.filter((file) => !SIDE.test(file.name));
+  const parts = data.length > 1 || (data.length === 0 && new FormData(form).get("layout") === "parts");
+  choose(parts ? "parts" : "file");
+  const places = parts ? placesOf(data) : new Map(data.map((file) => ["file", file]));
+  /** @param {string} name */
+  const input = (name) => find(form, `input[type="file"][name="${name}"]`, HTMLInputElement);
+  for (const [place, file] of places) give(input(place), file);
+  for (const file of files.filter(({ name }) => SIDE.test(name)))
+    give(input(`${sidePlace(file, places, parts)}_query`), file);
+}
+
+/** Choose each file's place by its name, then in the order of train, validation, test. @param {File[]} files */
+function placesOf(files) {
+  /** @type {Map<string, File>} */
+  const places = new Map();
+  const unplaced = [];
+  for (const file of files) {
+    const part = partOf(file.name, (each) => !places.has(each));
+    if (part) places.set(part, file);
+    else unplaced.push(file);
+  }
+  for (const part of PARTS.filter((each) => !places.has(each))) {
+    const file = unplaced.shift();
+    if (file) places.set(part, file);
+  }
+  return places;
+}
+
+/**
+ * Return the part that a file's name speaks of.
+ *
+ * @param {string} name
+ * @param {(part: string) => boolean} [free]
+ */
+function partOf(name, free = () => true) {
+  return [...NAMES].find(([part, pattern]) => pattern.test(name) && free(part))?.[0];
+}
+
+/** @param {File} file @param {Map<string, File>} places @param {boolean} parts */
+function sidePlace({ name }, places, parts) {
+  const stem = name.replace(SIDE, "");
+  const owner = [...places].find(([, file]) => file.name.startsWith(stem));
+  return owner?.[0] || (parts ? partOf(name) || "train" : "file");
+}
+
+/** @param {HTMLInputElement} input @param {File} file */
+function give(input, file) {
+  const transfer = new DataTransfer();
+  transfer.items.add(file);
+  input.files = transfer.files;
+  input.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+/**
+ * The form that uploads a TREC run, so that what another system ranks can be evaluated and compared.
+ *
+ * @param {HTMLFormElement} form
+ * @param {(job: Schemas["Job"]) => void} uploaded
+ */
+export function runForm(form, uploaded) {
+  acceptDrop(form);
+  onSubmit(form, async () => {
+    uploaded(await upload("/v1/rankings", contentsOf(form), () => {}).done);
+  });
+}

@@ -1,0 +1,119 @@
+/**
+ * Actions on jobs, a job followed where it was submitted.
+ * @module
+ */
+import { progressBar } from "../figures/marks.js";
+import { isActive, resultLink } from "./labels.js";
+import { compareWith, datasetPage, jobPage, modelPage } from "../page/addresses.js";
+import { get, messageOf, Problem, request } from "../page/api.js";
+import { announce, h, problemBox, replace } from "../page/dom.js";
+import { poll } from "../page/poll.js";
+
+/**
+ * Return the buttons and links of a job: its pages, its results and how to cancel it.
+ *
+ * @param {() => void} changed called after the job was changed
+ * @param {{page: boolean}} options page: whether to link to the job's own page
+ */
+export function jobActions(changed, { page }) {
+  const node = h("div", { class: "actions" });
+  let shown = "";
+  /** @param {import("./labels.js").Job} job */
+  function update(job) {
+    const state = JSON.stringify([job.id, job.status, job.cancel_requested, job.result]);
+    if (state === shown) return;
+    shown = state;
+    replace(
+      node,
+      job.kind === "ingest" &&
+        job.spec.dataset_id &&
+        h("a", { class: "button quiet", href: datasetPage(job.spec.dataset_id) }, "Dataset"),
+      page && h("a", { class: "button", href: jobPage(job.id) }, "Open job page"),
+      ...results(job),
+      job.kind === "train" &&
+        h("a", { class: "button quiet", href: `/train?from=${encodeURIComponent(job.id)}` }, "Clone and edit"),
+      isActive(job) && cancelButton(job, changed),
+    );
+  }
+  return { node, update };
+}
+
+/** @param {import("./labels.js").Job} job */
+function results(job) {
+  const { model_id: model, ranking_id: ranking } = job.result || {};
+  /** @param {string} href @param {string} words @param {Attributes} [attributes] */
+  const link = (href, words, attributes = {}) => h("a", { class: "button quiet", href, ...attributes }, words);
+  const found = resultLink(job);
+  return [
+    found && h("a", { class: job.kind === "train" ? "button quiet" : "button primary", href: found.href }, found.label),
+    job.kind === "import" && ranking && link(compareWith([ranking], job.spec.dataset_id), "Compare it"),
+    model && link(modelPage(model), "Model"),
+    model && link(`/v1/models/${encodeURIComponent(model)}/export?format=lightgbm`, "Model file", { download: "" }),
+    ranking &&
+      link(`/v1/rankings/${encodeURIComponent(ranking)}?format=trec`, "Ranking (TREC)", { download: `${ranking}.txt` }),
+    ranking &&
+      link(`/v1/rankings/${encodeURIComponent(ranking)}?format=parquet`, "Ranking (Parquet)", {
+        download: `${ranking}.parquet`,
+      }),
+  ];
+}
+
+/** @param {import("./labels.js").Job} job @param {() => void} changed */
+function cancelButton(job, changed) {
+  const words = job.cancel_requested ? "Cancelling…" : "Cancel job";
+  const button = h(
+    "button",
+    { type: "button", class: "danger quiet", disabled: job.cancel_requested, click: cancel },
+    words,
+  );
+  async function cancel() {
+    button.disabled = true;
+    try {
+      await request(`/v1/jobs/${encodeURIComponent(job.id)}/cancel`, { method: "POST" });
+      announce(`${job.title} is being cancelled.`);
+    } catch (error) {
+      button.disabled = false;
+      const words = messageOf(error);
+      announce(words);
+      button.after(h("span", { class: "error", role: "alert" }, words));
+      if (!(error instanceof Problem)) return;
+    }
+    changed();
+  }
+  return button;
+}
+
+/**
+ * A job that one waits for where it was submitted: its progress, what can be done with it, and its end.
+ *
+ * @param {HTMLElement} place shows the job while it goes on
+ * @param {import("./labels.js").Job} job
+ * @returns {Promise<import("./labels.js").Job>} as it ended; rejected with a Problem where the API refuses to tell
+ */
+export function followJob(place, job) {
+  const bar = progressBar();
+  const path = /** @type {const} */ (`/v1/jobs/${encodeURIComponent(job.id)}`);
+  place.hidden = false;
+  return new Promise((resolve, reject) => {
+    const actions = jobActions(() => again(), { page: true });
+    replace(place, bar.node, actions.node);
+    const again = poll(async () => {
+      const now = await get(path);
+      bar.update(now);
+      actions.update(now);
+      if (isActive(now)) return true;
+      announce(`${now.kind_label}: ${now.status}.`);
+      resolve(now);
+      return null;
+    }, reject);
+  });
+}
+
+/** Return the problem of a job that has ended without a result, null where it succeeded. @param {import("./labels.js").Job} job */
+export function unfinished({ kind_label: label, status, problem }) {
+  if (status === "succeeded") return null;
+  return problem ? problemBox(problem) : h("p", { class: "hint" }, `${label} was cancelled.`);
+}
+
+/** Trainings that one comparison lays side by side. */
+export const MOST_COMPARED = 20;

@@ -1,0 +1,279 @@
+/**
+ * Several trainings row by row: their settings where they differ, and their metrics.
+ * @module
+ */
+import { pValue } from "../evaluation/verdict.js";
+import { intervalWords } from "../figures/whiskers.js";
+import { jobPage, modelPage } from "../page/addresses.js";
+import { h, replace } from "../page/dom.js";
+import { counted, fixed, metric } from "../page/format.js";
+import { sortableTable } from "../tables/table.js";
+import { swatch } from "./compared_curves.js";
+import { LOSS } from "./labels.js";
+import { flatten, plainName, shown } from "./specification.js";
+
+// How a job waits and what it may take change nothing of what comes out.
+const NO_MATTER = /^(kind|model_name|priority|tags\b.*|limits\b.*)$/;
+
+/** @typedef {import("./labels.js").Job} Job */
+/** @typedef {Schemas["TrainingRanking"]} Ranking */
+/** @typedef {Schemas["RankedTraining"]} Ranked */
+/** @typedef {{name: string, values: Map<string, unknown>}} Setting values by the job's id, undefined in jobs that know no such setting */
+
+/**
+ * The settings that are not the same in all. What belongs to a loss counts where it is not at that loss's default.
+ * @param {import("./labels.js").Job[]} jobs
+ * @param {import("../forms/parameter_fields.js").Loss[]} losses
+ * @returns {Setting[]}
+ */
+export function differingSettings(jobs, losses) {
+  const specs = jobs.map(({ id, spec }) => ({ id, spec: new Map(flatten(spec)) }));
+  const names = new Set(specs.flatMap(({ spec }) => [...spec.keys()]));
+  /** @param {string} name */
+  const differs = (name) => {
+    const values = specs.map(({ spec }) => JSON.stringify(spec.get(name)));
+    return new Set(values).size > 1 && specs.some(({ spec }) => spec.has(name) && !isDefault(spec, name, losses));
+  };
+  return [...names]
+    .filter((name) => !NO_MATTER.test(name) && differs(name))
+    .map((name) => ({ name, values: new Map(specs.map(({ id, spec }) => [id, spec.get(name)])) }));
+}
+
+/**
+ * @param {Map<string, unknown>} spec
+ * @param {string} name
+ * @param {import("../forms/parameter_fields.js").Loss[]} losses
+ */
+function isDefault(spec, name, losses) {
+  const parameters = losses.find((loss) => loss.name === spec.get("loss name"))?.parameters || [];
+  const parameter = parameters.find((each) => `loss ${each.name}` === name);
+  return parameter !== undefined && JSON.stringify(parameter.default) === JSON.stringify(spec.get(name));
+}
+
+/**
+ * Return a name for each training: its model, with the settings that differ where models share a name,
+ * "web: ndcg-loss2++, 0.05".
+ * @param {import("./labels.js").Job[]} jobs
+ * @param {Setting[]} differing
+ * @returns {Map<string, string>} by id
+ */
+export function names(jobs, differing) {
+  const alike = new Set(jobs.map(({ spec }) => spec.model_name)).size < jobs.length;
+  /** @param {Job} job */
+  const words = (job) => {
+    const base = job.spec.model_name ?? "";
+    const apart = differing
+      .map(({ values }) => values.get(job.id))
+      .filter((value) => ["string", "number"].includes(typeof value));
+    const few = apart.slice(0, 3).join(", ");
+    return alike && few ? `${base}: ${few}` : base;
+  };
+  /** @type {Map<string, number>} */
+  const seen = new Map();
+  return new Map(
+    jobs.map((job) => {
+      const name = words(job);
+      const times = (seen.get(name) || 0) + 1;
+      seen.set(name, times);
+      return [job.id, times > 1 ? `${name} (${times})` : name];
+    }),
+  );
+}
+
+/**
+ * Names without what all begin with, up to the end of a word: "shop: 0.05, 31" and "shop: 0.1, 31" lose "shop: ".
+ *
+ * @param {Map<string, string>} names by id
+ * @returns {Map<string, string>} by id
+ */
+export function withoutPrefix(names) {
+  const all = [...names.values()];
+  if (all.length < 2) return names;
+  let common = all.reduce((one, other) => {
+    let length = 0;
+    while (length < one.length && one[length] === other[length]) length += 1;
+    return one.slice(0, length);
+  });
+  common = common.replace(/[^\s:,_/-]*$/, "");
+  return new Map([...names].map(([id, name]) => [id, name.slice(common.length) || name]));
+}
+
+// What metrics are shown of: nobody needs the test data to choose among trainings.
+const PARTS = ["validation", "test", "train"];
+
+/**
+ * @typedef {object} Row
+ * @property {Job} job
+ * @property {string} name
+ * @property {string} title
+ * @property {number | null} slot colour of its line, null where it is not drawn
+ * @property {Schemas["RankedTraining"]} ranked
+ * @property {boolean} isBest
+ * @property {Metrics} metrics
+ */
+/** @typedef {import("../tables/table.js").Column<Row>} Column */
+
+/** @type {Column} */
+const TRAINING = {
+  label: "Training",
+  value: ({ name }) => name,
+  cell: ({ job, name, title, slot, ranked }) => [
+    slot === null ? h("span", { class: "swatch" }) : swatch(slot),
+    h("a", { href: jobPage(job.id), title }, name),
+    ranked.model && h("small", {}, " ", h("a", { class: "quiet-link", href: modelPage(ranked.model) }, ranked.model)),
+  ],
+};
+/** @type {Column} */
+const STATUS = {
+  label: "Status",
+  value: ({ job }) => job.status,
+  cell: ({ job }) => h("span", { class: "status", "data-status": job.status }, job.status),
+};
+
+/**
+ * Trainings row by row, the best by validation first: what their test says in the end, and where settings differ.
+ *
+ * @param {import("../tables/table.js").Order | null} order
+ * @param {{sorted: (order: import("../tables/table.js").Order) => void, pointed: (id: string | null) => void}} told
+ */
+export function comparedTable(order, { sorted, pointed }) {
+  const node = h("section", { class: "panel compared", "aria-labelledby": "compared-title" });
+  const foot = h("p", { class: "hint" });
+  /** @type {ReturnType<typeof sortableTable<Row>> | null} */
+  let table = null;
+  let known = "";
+  for (const event of ["pointerover", "focusin"])
+    node.addEventListener(event, ({ target }) => {
+      const row = target instanceof Element ? target.closest("tr[data-job]") : null;
+      pointed((row instanceof HTMLElement && row.dataset.job) || null);
+    });
+  for (const event of ["pointerleave", "focusout"]) node.addEventListener(event, () => pointed(null));
+
+  /** @param {Schemas["TrainingRanking"]} ranking @param {Row[]} rows @param {Setting[]} settings */
+  function update(ranking, rows, settings) {
+    const part = PARTS.find((each) => rows.some(({ job }) => job.metrics?.[each])) ?? "";
+    const measured = finalMetrics(rows, part);
+    const tested = rows.some(({ ranked }) => ranked.test);
+    const state = JSON.stringify([part, ranking.metric, measured, tested, settings.map(({ name }) => name)]);
+    if (state !== known) {
+      known = state;
+      const columns = [
+        TRAINING,
+        ...(ranking.metric ? rankedColumns(ranking, tested) : []),
+        ...measured.filter((name) => name !== ranking.metric).map((name) => metricColumn(name, part)),
+        ...settings.map(settingColumn),
+        STATUS,
+      ];
+      /** @param {Row} row */
+      const attributes = ({ job, ranked, isBest }) => ({
+        "data-job": job.id,
+        "data-tied": ranked.tied === true && !isBest,
+        "data-best": isBest,
+      });
+      const made = sortableTable(columns, { label: "Trainings compared", order: table?.order() ?? order, attributes });
+      made.node.addEventListener("click", () => {
+        const now = made.order();
+        if (now) sorted(now);
+      });
+      table = made;
+      replace(node, h("h2", { id: "compared-title" }, "Results and settings"), made.node, foot);
+    }
+    table?.show(rows.map((row) => ({ ...row, metrics: row.job.metrics?.[part] || {} })));
+    replace(foot, ...footnote(ranking, rows, settings, part));
+  }
+  return { node, update };
+}
+
+/** @param {Ranking} ranking @param {boolean} tested @returns {Column[]} */
+function rankedColumns({ metric: name }, tested) {
+  return [
+    {
+      key: "validation",
+      label: `validation ${name}`,
+      number: true,
+      value: ({ ranked }) => ranked.validation?.mean ?? null,
+      cell: ({ ranked, isBest }) => [
+        h(isBest ? "strong" : "span", { class: isBest && "best" }, metric(ranked.validation?.mean)),
+        isBest && h("span", { class: "visually-hidden" }, " (best)"),
+        ranked.tied && !isBest && h("span", { class: "visually-hidden" }, " (cannot be told from the best)"),
+        interval(ranked.validation),
+      ],
+    },
+    {
+      key: "difference",
+      label: "to the best",
+      title: "Mean difference over the same validation queries, with the adjusted p-value",
+      number: true,
+      value: ({ ranked }) => ranked.difference,
+      cell: ({ ranked, isBest }) =>
+        isBest || ranked.difference === null
+          ? "–"
+          : [fixed(ranked.difference, 4), h("small", {}, ` p ${pValue(ranked.p)}`)],
+    },
+    ...(tested ? [testColumn(name)] : []),
+  ];
+}
+
+/** @param {string | null} name @returns {Column} */
+function testColumn(name) {
+  return {
+    key: "test",
+    label: `test ${name}`,
+    title: "A final look: whoever chooses by it has no test data left",
+    number: true,
+    value: ({ ranked }) => ranked.test?.mean ?? null,
+    cell: ({ ranked }) => h("span", { class: "final-look" }, metric(ranked.test?.mean), interval(ranked.test)),
+  };
+}
+
+/** @param {Ranked["validation"]} summary */
+function interval(summary) {
+  return typeof summary?.lower === "number" && h("small", {}, " ", intervalWords(summary));
+}
+
+/** @param {Setting} setting @returns {Column} */
+function settingColumn({ name, values }) {
+  const known = [...values.values()].filter((value) => value !== undefined);
+  const number = known.every((value) => typeof value === "number");
+  /** @param {Row} row */
+  const value = ({ job }) => values.get(job.id) ?? null;
+  return {
+    key: name,
+    label: plainName(name),
+    number,
+    value: (row) => {
+      const setting = value(row);
+      return typeof setting === "number" ? setting : setting && String(setting);
+    },
+    cell: (row) => (value(row) === null ? "–" : shown(name, value(row), row.job)),
+  };
+}
+
+/** @param {string} name @param {string} part @returns {Column} */
+function metricColumn(name, part) {
+  return {
+    key: name,
+    label: `${part} ${name}`,
+    number: true,
+    value: ({ metrics }) => metrics[name] ?? null,
+    cell: ({ metrics }) => metric(metrics[name]),
+  };
+}
+
+/** @param {Row[]} rows @param {string} part */
+function finalMetrics(rows, part) {
+  return [...new Set(rows.flatMap(({ job }) => Object.keys(job.metrics?.[part] || {})))].filter(
+    (name) => name !== LOSS,
+  );
+}
+
+/** @param {Ranking} ranking @param {Row[]} rows @param {Setting[]} settings @param {string} part */
+function footnote(ranking, rows, settings, part) {
+  const tied = rows.filter(({ ranked, isBest }) => ranked.tied && !isBest).length;
+  return [
+    tied > 0 && [h("strong", {}, `${counted(tied, "grey row")} cannot be told from the best one. `)],
+    part && rows.length > 1 && `${ranking.sentence} `,
+    rows.some(({ ranked }) => ranked.test) && "The test is a final look, not what to choose by. ",
+    settings.length ? "All other settings are the same." : rows.length > 1 && "Their settings are the same.",
+  ].flat();
+}

@@ -1,0 +1,320 @@
+/**
+ * Learning curves of a job, fetched as they grow.
+ * @module
+ */
+import { baseAxis, baseLayout, iterationAxis, loadPlotly, onThemeChange, theme } from "../figures/plotly.js";
+import { LOSS } from "./labels.js";
+import { conditionalReader } from "../page/api.js";
+import { findAll, h, replace, setAttribute, setText } from "../page/dom.js";
+import { lossValue, metric } from "../page/format.js";
+
+/** @typedef {Omit<Schemas["JobHistory"], "job_id">} History */
+/** @typedef {Record<string, (number | null)[]>} Series */
+
+/**
+ * Return a reader of a job's learning curves, which fetches them as they grow.
+ *
+ * @param {string} jobId
+ * @returns {(job: import("./labels.js").Job) => Promise<History>} asks for the iterations not yet known
+ */
+export function historyReader(jobId) {
+  const read = conditionalReader();
+  let history = emptyHistory();
+  let attempt = -1;
+  /** @type {Schemas["JobHistory"] | null} */
+  let seen = null;
+  return async (job) => {
+    if (job.attempt !== attempt) {
+      // A job that lost its worker starts again from its first iteration.
+      history = emptyHistory();
+      attempt = job.attempt;
+      seen = null;
+    }
+    const after = (!revises(job) && history.iterations.at(-1)) || 0;
+    const more = await read(`/v1/jobs/${encodeURIComponent(jobId)}/history?after=${after}`);
+    if (more === seen) return history;
+    seen = more;
+    history = revises(job) ? extend(emptyHistory(), more) : extend(history, more);
+    return history;
+  };
+}
+
+/**
+ * The learning curves of several jobs, with one request for what is new of all that have not ended.
+ *
+ * @returns {(jobs: import("./labels.js").Job[]) => Promise<Map<string, History>>} by the job's id
+ */
+export function historiesReader() {
+  const read = conditionalReader();
+  /** @type {Map<string, {attempt: number, ended: boolean, history: History}>} */
+  const known = new Map();
+  return async (jobs) => {
+    const open = jobs.filter(({ id }) => !known.get(id)?.ended);
+    for (const job of open) if (revises(job)) known.delete(job.id);
+    const asked = open.map(({ id }) => {
+      const last = known.get(id)?.history.iterations.at(-1);
+      return ["job", last ? `${id}:${last}` : id];
+    });
+    const { items } = asked.length
+      ? await read(`/v1/jobs/histories?${new URLSearchParams([...asked, ["times", "true"]])}`)
+      : { items: [] };
+    for (const item of items) {
+      const before = known.get(item.job_id);
+      // A job that lost its worker may have begun anew: the next request asks for all of it.
+      if (before && before.attempt !== item.attempt) known.delete(item.job_id);
+      else
+        known.set(item.job_id, {
+          attempt: item.attempt,
+          ended: item.status !== "queued" && item.status !== "running",
+          history: extend(before?.history ?? emptyHistory(), item),
+        });
+    }
+    return new Map(jobs.map(({ id }) => [id, known.get(id)?.history ?? emptyHistory()]));
+  };
+}
+
+/** Whether a job adds to iterations that were read before, as each fold of a cross-validation does. @param {import("./labels.js").Job} job */
+function revises({ spec }) {
+  const validation = spec?.validation;
+  if (!validation || typeof validation !== "object") return false;
+  return "fold_column" in validation || ("folds" in validation && !("fold" in validation));
+}
+
+/** @returns {History} */
+function emptyHistory() {
+  return { best_iteration: null, iterations: [], curves: {}, milliseconds: {} };
+}
+
+/**
+ * Join what is known with what is new. Without anything new the old object comes back.
+ *
+ * @param {History} history
+ * @param {History} more
+ * @returns {History}
+ */
+function extend(history, more) {
+  const last = history.iterations.at(-1) ?? 0;
+  if (more.iterations.length === 0 && more.best_iteration === history.best_iteration) return history;
+  if (more.iterations.length > 0 && more.iterations[0] <= last) return history;
+  /** @param {Series} [before] @param {Series} [added] @returns {Series} */
+  const join = (before = {}, added = {}) =>
+    Object.fromEntries(
+      namesOf(before, added).map((name) => [
+        name,
+        [...(before[name] || history.iterations.map(() => null)), ...(added[name] || more.iterations.map(() => null))],
+      ]),
+    );
+  return {
+    best_iteration: more.best_iteration,
+    iterations: [...history.iterations, ...more.iterations],
+    curves: Object.fromEntries(
+      namesOf(history.curves, more.curves).map((part) => [part, join(history.curves[part], more.curves[part])]),
+    ),
+    milliseconds: join(history.milliseconds, more.milliseconds),
+  };
+}
+
+/** @param {object} one @param {object} other */
+function namesOf(one, other) {
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])];
+}
+
+/** @type {Partial<import("plotly.js").Config>} */
+const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
+
+/** @returns {{node: HTMLElement, update: (job: import("./labels.js").Job, history: History) => void}} */
+export function learningCurve() {
+  const picker = h("div", { class: "tabs small", role: "group", "aria-label": "Metric or loss of the curve" });
+  const plot = h("div", { class: "plot", role: "img", hidden: true });
+  const note = h("p", { class: "plot-note" }, "Reading the learning curve…");
+  const node = h(
+    "section",
+    { class: "curve", "aria-label": "Learning curve" },
+    h("h3", {}, "Learning curve"),
+    picker,
+    plot,
+    note,
+  );
+  let chosen = "";
+  /** @type {import("./labels.js").Job | null} */
+  let job = null;
+  /** @type {History | null} */
+  let history = null;
+  let drawn = 0;
+
+  /** @param {import("./labels.js").Job} newJob @param {History} newHistory */
+  function update(newJob, newHistory) {
+    const same = newHistory === history && newJob.status === job?.status;
+    job = newJob;
+    history = newHistory;
+    if (!same) draw(newJob, newHistory);
+  }
+
+  /** @param {import("./labels.js").Job} job @param {History} history */
+  async function draw(job, history) {
+    const names = metricsOf(history);
+    if (names.length === 0) {
+      setText(
+        note,
+        job.status === "running" || job.status === "queued"
+          ? "Waiting for the first iteration."
+          : "No iteration was recorded.",
+      );
+      return;
+    }
+    const name = [chosen, job.main_metric?.name ?? ""].find((wanted) => names.includes(wanted)) ?? names[0];
+    showPicker(names, name);
+    const turn = ++drawn;
+    try {
+      const plotly = await loadPlotly();
+      if (turn !== drawn) return;
+      note.hidden = true;
+      plot.hidden = false;
+      const colours = theme();
+      await plotly.react(plot, traces(history, name, colours), layout(history, name, colours), CONFIG);
+      // Whoever chose another metric meanwhile has its description already.
+      if (turn !== drawn) return;
+      setAttribute(plot, "aria-label", summary(history, name));
+      setAttribute(plot, "data-points", history.iterations.length);
+    } catch {
+      note.hidden = false;
+      setText(note, "The chart could not be drawn; the numbers are in the table.");
+    }
+  }
+
+  /** @param {string[]} names @param {string} current */
+  function showPicker(names, current) {
+    if (picker.childElementCount !== names.length) {
+      replace(
+        picker,
+        ...names.map((name) => h("button", { type: "button", value: name, click: () => choose(name) }, name)),
+      );
+    }
+    for (const button of findAll(picker, "button", HTMLButtonElement))
+      setAttribute(button, "aria-pressed", String(button.value === current));
+  }
+
+  /** @param {string} name */
+  function choose(name) {
+    chosen = name;
+    redraw();
+  }
+
+  function redraw() {
+    if (job && history) draw(job, history);
+  }
+
+  onThemeChange(redraw);
+  return { node, update };
+}
+
+const MOST_FOLDS = 20;
+
+/** Return the data of a cross-validation's folds, by their names. @param {object} measured by data */
+export function foldsOf(measured) {
+  return Object.keys(measured).filter((part) => part.toLowerCase().startsWith("fold"));
+}
+
+/** Return the names of the curves, the loss last. @param {History} history */
+function metricsOf(history) {
+  const names = new Set(["train", "validation"].flatMap((part) => Object.keys(history.curves[part] || {})));
+  return [...names].sort((one, other) => Number(one === LOSS) - Number(other === LOSS));
+}
+
+/**
+ * @param {History} history
+ * @param {string} name
+ * @param {ReturnType<typeof theme>} colours
+ * @returns {import("../figures/plotly.js").Trace[]}
+ */
+function traces(history, name, colours) {
+  /**
+   * @param {string} part
+   * @param {string} label
+   * @param {string} color
+   * @param {number} width
+   * @returns {import("../figures/plotly.js").Trace}
+   */
+  const line = (part, label, color, width) => ({
+    x: history.iterations,
+    y: history.curves[part][name],
+    name: label,
+    mode: history.iterations.length === 1 ? "markers" : "lines",
+    line: { color, width },
+    hovertemplate: name === LOSS ? "%{y:.5~g}" : "%{y:.4f}",
+  });
+  /** @type {import("../figures/plotly.js").Trace[]} */
+  const found = [];
+  if (history.curves.train?.[name]) found.push(line("train", "train", colours.train, 1.5));
+  const folds = foldsOf(history.curves).filter((part) => history.curves[part][name]);
+  if (folds.length <= MOST_FOLDS)
+    found.push(...folds.map((part) => ({ ...line(part, part, colours.accent, 1), opacity: 0.35 })));
+  if (history.curves.validation?.[name]) found.push(line("validation", "validation", colours.accent, 2.25));
+  const best = bestPoint(history, name);
+  if (best) {
+    found.push({
+      x: [best.iteration],
+      y: [best.value],
+      name: `best, iteration ${best.iteration}`,
+      mode: "markers",
+      marker: { color: colours.best, size: 10, line: { color: colours.surface, width: 2 } },
+      hoverinfo: "skip",
+    });
+  }
+  return found;
+}
+
+/** @param {History} history @param {string} name */
+function bestPoint(history, name) {
+  const iteration = history.best_iteration;
+  const at = iteration ? history.iterations.indexOf(iteration) : -1;
+  const value = (history.curves.validation?.[name] || history.curves.train?.[name])?.[at];
+  return iteration && typeof value === "number" ? { iteration, value } : null;
+}
+
+/**
+ * @param {History} history
+ * @param {string} name
+ * @param {ReturnType<typeof theme>} colours
+ * @returns {import("../figures/plotly.js").Layout}
+ */
+function layout(history, name, colours) {
+  const best = bestPoint(history, name);
+  const axis = baseAxis(colours);
+  return {
+    ...baseLayout(colours, 280),
+    uirevision: name,
+    hovermode: "x unified",
+    xaxis: iterationAxis(colours),
+    yaxis: {
+      ...axis,
+      nticks: 6,
+      title: { text: name, standoff: 10 },
+      ...(name === LOSS ? { exponentformat: "power" } : { tickformat: ".3~f" }),
+    },
+    shapes: best
+      ? [
+          {
+            type: "line",
+            x0: best.iteration,
+            x1: best.iteration,
+            yref: "paper",
+            y0: 0,
+            y1: 1,
+            line: { color: colours.best, width: 1, dash: "dot" },
+          },
+        ]
+      : [],
+  };
+}
+
+/** @param {History} history @param {string} name */
+function summary(history, name) {
+  const words = name === LOSS ? lossValue : metric;
+  const ends = ["train", "validation"]
+    .filter((part) => history.curves[part]?.[name])
+    .map((part) => `${part} ${words(history.curves[part][name].at(-1))}`);
+  const best = bestPoint(history, name);
+  const end = `Learning curve of ${name} over ${history.iterations.length} measurements: ${ends.join(", ")}`;
+  return best ? `${end}; best at iteration ${best.iteration} with ${words(best.value)}.` : `${end}.`;
+}

@@ -1,0 +1,289 @@
+/**
+ * The inside of a job: problem, learning curve, metrics, times and diagnostics.
+ * @module
+ */
+import { intervalWords } from "../figures/whiskers.js";
+import { diagnosticsCurve } from "../evaluation/diagnostics.js";
+import { historyReader, learningCurve } from "./curves.js";
+import { foldsTable } from "./folds.js";
+import { foundWords, isActive, LOSS, problemHint, trains } from "./labels.js";
+import { get, Problem } from "../page/api.js";
+import { h, problemBox, replace, setAttribute, svg } from "../page/dom.js";
+import { count, counted, lossValue, metric, milliseconds } from "../page/format.js";
+
+// As the API names them, in the order in which they are drawn.
+/** @type {Record<string, string>} */
+const TIME_PARTS = {
+  tree: "LightGBM's work on the tree",
+  objective: "The loss and its gradient",
+  metrics: "Measuring on training and validation data",
+  diagnostics: "The diagnostics that the job asked for",
+};
+const GAP = 0.25;
+const LEAST = 0.6;
+
+/** @returns {{node: HTMLElement, update: (history: import("./curves.js").History) => void}} hidden while no times are known */
+function iterationTimes() {
+  const bar = svg("svg", { class: "stacked-bar", role: "img" });
+  const legend = h("ul", { class: "legend" });
+  const note = h("p", { class: "hint" });
+  const node = h(
+    "section",
+    { class: "iteration-times", "aria-label": "Time of an iteration", hidden: true },
+    h("div", { class: "iteration-times-head" }, h("h3", {}, "Time of an iteration"), note),
+    bar,
+    legend,
+  );
+  /** @type {import("./curves.js").History | null} */
+  let shown = null;
+
+  /** @param {import("./curves.js").History} history */
+  function update(history) {
+    if (history === shown) return;
+    shown = history;
+    const parts = medians(history.milliseconds);
+    node.hidden = parts.length === 0;
+    if (node.hidden) return;
+    setAttribute(bar, "aria-label", `${parts.map(words).join(", ")} an iteration, medians.`);
+    replace(bar, ...segments(parts));
+    replace(
+      legend,
+      ...parts.map((part) =>
+        h(
+          "li",
+          { "data-part": part.name, title: TIME_PARTS[part.name] },
+          `${part.name} `,
+          h("strong", {}, milliseconds(part.time)),
+        ),
+      ),
+    );
+    const total = parts.reduce((sum, { time }) => sum + time, 0);
+    replace(note, `${milliseconds(total)} in all; medians of ${counted(history.iterations.length, "measurement")}.`);
+  }
+  return { node, update };
+}
+
+/** @param {TimePart} part */
+function words({ name, time }) {
+  return `${name} ${milliseconds(time)}`;
+}
+
+/** @typedef {{name: string, time: number}} TimePart milliseconds */
+
+/**
+ * Return the median time of each part, without parts that were never recorded.
+ *
+ * @param {import("./curves.js").Series} times
+ * @returns {TimePart[]}
+ */
+function medians(times) {
+  return Object.keys(TIME_PARTS)
+    .map((name) => ({ name, time: median(times[name] || []) }))
+    .flatMap(({ name, time }) => (time === null ? [] : [{ name, time }]));
+}
+
+/** @param {(number | null)[]} values */
+function median(values) {
+  const sorted = values.filter((value) => value !== null).sort((one, other) => one - other);
+  if (sorted.length === 0) return null;
+  return (sorted[Math.floor((sorted.length - 1) / 2)] + sorted[Math.floor(sorted.length / 2)]) / 2;
+}
+
+/** Draw the parts in per cent of the width. A part that takes any time can be seen. @param {TimePart[]} parts */
+function segments(parts) {
+  const total = parts.reduce((sum, { time }) => sum + time, 0) || 1;
+  const widths = parts.map(({ time }) => Math.max(LEAST, (100 * time) / total));
+  const room = (100 - GAP * (parts.length - 1)) / widths.reduce((sum, width) => sum + width, 0);
+  let x = 0;
+  return parts.map(({ name }, index) => {
+    const width = widths[index] * room;
+    const segment = svg("rect", {
+      "data-part": name,
+      x: `${x.toFixed(3)}%`,
+      width: `${width.toFixed(3)}%`,
+      height: "100%",
+    });
+    x += width + GAP;
+    return segment;
+  });
+}
+
+/** @typedef {[part: string, label: string]} Part */
+/** @typedef {Schemas["Evaluation"]} Evaluation */
+
+/** @type {Part[]} */
+const PARTS = [
+  ["train", "Train"],
+  ["validation", "Validation"],
+  ["test", "Test"],
+];
+
+/** @returns {{node: HTMLElement, update: (job: import("./labels.js").Job, evaluation: Evaluation | null) => void}} */
+function metricsTable() {
+  const body = h("div", {}, h("p", { class: "hint" }, "Reading the metrics…"));
+  const node = h("section", { class: "metrics", "aria-label": "Metrics" }, h("h3", {}, "Metrics"), body);
+  let shown = "";
+  return {
+    node,
+    /** @param {import("./labels.js").Job} job */
+    update(job, evaluation) {
+      const state = JSON.stringify([job.metrics, evaluation?.id, job.status]);
+      if (state === shown) return;
+      shown = state;
+      replace(body, ...content(job, evaluation));
+    },
+  };
+}
+
+/** @param {import("./labels.js").Job} job @param {Evaluation | null} evaluation */
+function content(job, evaluation) {
+  const metrics = job.metrics || {};
+  const intervals = evaluation?.metrics || {};
+  const parts = PARTS.filter(([part]) => metrics[part] && !(part === "test" && evaluation));
+  const known = new Set([...parts.flatMap(([part]) => Object.keys(metrics[part])), ...Object.keys(intervals)]);
+  known.delete(LOSS);
+  if (known.size === 0) {
+    return [h("p", { class: "hint" }, isActive(job) ? "No metrics yet." : "No metrics were recorded.")];
+  }
+  const asked = (job.spec?.metrics || []).filter((name) => known.has(name));
+  const names = [...new Set([...asked, ...known])];
+  const head = [
+    "Metric",
+    ...parts.map(([, label]) => label),
+    ...(evaluation ? [`${job.kind === "train" ? "Test" : "Mean"}, 95% interval`] : []),
+  ];
+  return [
+    h(
+      "div",
+      { class: "scroll" },
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          {},
+          h("tr", {}, ...head.map((label, index) => h("th", { scope: "col", class: index && "number" }, label))),
+        ),
+        h("tbody", {}, ...names.map((name) => row(name, parts, metrics, intervals[name], Boolean(evaluation)))),
+      ),
+    ),
+    footnote(job, intervals, names),
+    trainingLoss(job),
+  ];
+}
+
+/**
+ * @param {string} name
+ * @param {Part[]} parts
+ * @param {NonNullable<Schemas["Job"]["metrics"]>} metrics
+ * @param {Schemas["MetricSummary"] | null} summary
+ * @param {boolean} tested
+ */
+function row(name, parts, metrics, summary, tested) {
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, name),
+    ...parts.map(([part]) => h("td", { class: "number" }, metric(metrics[part][name]))),
+    tested && h("td", { class: "number tested" }, h("strong", {}, metric(summary?.mean)), interval(summary)),
+  );
+}
+
+/** @param {Schemas["MetricSummary"] | null} summary */
+function interval(summary) {
+  const words = intervalWords(summary);
+  return words && h("small", {}, words);
+}
+
+/** @param {import("./labels.js").Job} job */
+function partsWords(job) {
+  return job.result?.cross_validation
+    ? "Train of the model on all folds; validation over all queries, each by a model that has not seen it."
+    : "Train and validation at the best iteration.";
+}
+
+/** @param {import("./labels.js").Job} job @param {Evaluation["metrics"]} intervals @param {string[]} names */
+function footnote(job, intervals, names) {
+  const summary = intervals[names.find((name) => intervals[name]) ?? ""];
+  const skipped = summary?.skipped ? `; ${count(summary.skipped)} without a relevant document were skipped` : "";
+  const sentences = [
+    job.kind === "train" && job.status === "succeeded" && partsWords(job),
+    summary &&
+      `${job.kind === "train" ? "Test mean" : "Mean"} over ${count(summary.queries)} queries, bootstrap interval${skipped}.`,
+  ];
+  const words = sentences.filter(Boolean).join(" ");
+  return words && h("p", { class: "hint" }, words);
+}
+
+/** Show the training loss, which has no counterpart in the other parts. @param {import("./labels.js").Job} job */
+function trainingLoss(job) {
+  const value = job.metrics?.train?.[LOSS];
+  if (typeof value !== "number") return null;
+  const when = job.status === "succeeded" ? "at the best iteration" : "at the last measurement";
+  return h("p", { class: "hint" }, `Training loss ${when}: `, h("span", { class: "training-loss" }, lossValue(value)));
+}
+
+/**
+ * The inside of a job, as an opened card and the job page show it: problem, learning curve, metrics, times, diagnostics.
+ *
+ * @param {import("./labels.js").Job} first
+ * @returns {{node: HTMLElement, update: (job: import("./labels.js").Job) => Promise<void>}}
+ *   update fetches what the job's state calls for, and nothing once a finished job has been read
+ */
+export function jobDetail(first) {
+  const problem = h("div", { class: "job-problem" });
+  const curve = trains(first) ? learningCurve() : null;
+  const times = trains(first) ? iterationTimes() : null;
+  const diagnostics = first.kind === "train" && first.spec?.diagnostics ? diagnosticsCurve() : null;
+  const folds = trains(first) ? foldsTable() : null;
+  const table = trains(first) || first.kind === "evaluate" ? metricsTable() : null;
+  const node = h(
+    "div",
+    { class: "job-detail" },
+    problem,
+    (curve || table) && h("div", { class: "curve-and-metrics", "data-kind": first.kind }, curve?.node, table?.node),
+    folds?.node,
+    times?.node,
+    diagnostics?.node,
+  );
+  const readHistory = historyReader(first.id);
+  /** @type {Evaluation | null} */
+  let evaluation = null;
+  let readFor = "";
+
+  /** @param {import("./labels.js").Job} job */
+  async function update(job) {
+    const hint = problemHint(job);
+    const found = foundWords(job);
+    replace(
+      problem,
+      job.problem && problemBox(job.problem),
+      hint && h("p", { class: "hint" }, hint),
+      found && h("p", {}, found),
+    );
+    if (readFor === job.status && !isActive(job)) return;
+    try {
+      await read(job);
+    } catch (error) {
+      // What is refused about one job must not end the polling of all.
+      if (!(error instanceof Problem) || error.status >= 500) throw error;
+      replace(problem, problemBox(error));
+    }
+    readFor = job.status;
+  }
+
+  /** @param {import("./labels.js").Job} job */
+  async function read(job) {
+    if (curve) {
+      const history = await readHistory(job);
+      curve.update(job, history);
+      times?.update(history);
+      await diagnostics?.update(history);
+    }
+    folds?.update(job);
+    const id = job.result?.evaluation_id;
+    if (table && id && !evaluation) evaluation = await get(`/v1/evaluations/${encodeURIComponent(id)}`);
+    table?.update(job, evaluation);
+  }
+  return { node, update };
+}

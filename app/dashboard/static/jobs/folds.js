@@ -1,0 +1,116 @@
+/**
+ * The folds of a cross-validation: a row each, then the means over all queries and over the folds.
+ * @module
+ */
+import { foldsOf } from "./curves.js";
+import { LOSS } from "./labels.js";
+import { intervalWords } from "../figures/whiskers.js";
+import { rankingPage } from "../page/addresses.js";
+import { h, replace } from "../page/dom.js";
+import { count, metric } from "../page/format.js";
+
+/** @typedef {import("./labels.js").Job} Job */
+/** @typedef {{name: string, queries?: number, trees?: number, metrics: Metrics}} Fold */
+
+/** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden while no fold was measured */
+export function foldsTable() {
+  const body = h("div", {});
+  const node = h("section", { class: "folds", "aria-label": "Folds", hidden: true }, h("h3", {}, "Folds"), body);
+  let shown = "";
+
+  /** @param {Job} job */
+  function update(job) {
+    const found = job.result?.cross_validation ?? null;
+    const folds = found ? found.cross_validation.folds.map(fold) : measuredSoFar(job);
+    const state = JSON.stringify([folds, found]);
+    if (state === shown) return;
+    shown = state;
+    node.hidden = folds.length === 0;
+    replace(body, ...content(folds, found));
+  }
+  return { node, update };
+}
+
+/** @param {CrossValidation["cross_validation"]["folds"][number]} measured @returns {Fold} */
+function fold({ fold: name, queries, best_iteration: trees, metrics }) {
+  return { name, queries, trees, metrics };
+}
+
+/** Return the latest values of the folds of a job that goes on. @param {Job} job @returns {Fold[]} */
+function measuredSoFar({ metrics }) {
+  return foldsOf(metrics || {}).map((name) => ({ name, metrics: metrics?.[name] || {} }));
+}
+
+/** @param {Fold[]} folds @param {CrossValidation | null} found @returns {(Node | null)[]} */
+function content(folds, found) {
+  const names = [...new Set(folds.flatMap(({ metrics }) => Object.keys(metrics)))].filter((name) => name !== LOSS);
+  /** @param {string} words @param {number} index */
+  const head = (words, index) => h("th", { scope: "col", class: index && "number" }, words);
+  return [
+    h(
+      "div",
+      { class: "scroll" },
+      h(
+        "table",
+        {},
+        h("thead", {}, h("tr", {}, ...["Fold", "Queries", "Trees", ...names].map(head))),
+        h("tbody", {}, ...folds.map((measured) => row(measured, names))),
+        found && h("tfoot", {}, ...together(found, names)),
+      ),
+    ),
+    h("p", { class: "hint" }, ...notes(found)),
+  ];
+}
+
+/** @param {Fold} fold @param {string[]} names */
+function row({ name, queries, trees, metrics }, names) {
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, h("span", { class: "name", title: name }, name)),
+    number(queries === undefined ? "–" : count(queries)),
+    number(trees === undefined ? "–" : count(trees)),
+    ...names.map((each) => number(metric(metrics[each]))),
+  );
+}
+
+/** @param {CrossValidation} found @param {string[]} names */
+function together({ metrics, queries, cross_validation: { best_iteration: trees, over_folds: overFolds } }, names) {
+  /** @param {MeanInterval | null | undefined} summary */
+  const mean = (summary) => number(h("strong", {}, metric(summary?.mean)), " ", h("small", {}, intervalWords(summary)));
+  return [
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, "All queries"),
+      number(count(queries)),
+      number(count(trees)),
+      ...names.map((name) => mean(metrics[name])),
+    ),
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, "Mean over folds"),
+      number(),
+      number(),
+      ...names.map((name) => mean(overFolds[name])),
+    ),
+  ];
+}
+
+/** @param {(Child)[]} words */
+function number(...words) {
+  return h("td", { class: "number" }, ...words);
+}
+
+/** @param {CrossValidation | null} found @returns {Child[]} */
+function notes(found) {
+  if (!found) return ["Latest values; each fold is measured by a model that has not seen it."];
+  const ranking = found.cross_validation.ranking_id;
+  return [
+    "Each query is measured by a model that has not seen it; 95% intervals over queries (bootstrap) and over folds (Student's t).",
+    " The fold also chose its number of trees, so the values are slightly optimistic. The model has the median of the trees.",
+    ranking && " ",
+    ranking && h("a", { href: rankingPage(ranking) }, "Ranking by folds"),
+  ];
+}

@@ -1,0 +1,166 @@
+/**
+ * Labels of jobs: status, progress, outcome, limits and hints.
+ * @module
+ */
+import { modelPage, rankingPage } from "../page/addresses.js";
+import { count, duration, percent, size } from "../page/format.js";
+
+/** @typedef {Schemas["Job"] & Partial<Pick<Schemas["JobWithAttempts"], "attempts">>} Job */
+
+/** @param {Job} job */
+export function isActive(job) {
+  return job.status === "queued" || job.status === "running";
+}
+
+/** Check whether a job grows trees. @param {Job} job */
+export function trains(job) {
+  return job.kind === "train" || job.kind === "reproduce";
+}
+
+/**
+ * Return the link to the result of a job, null while there is none.
+ *
+ * @param {Job} job
+ * @returns {{href: string, label: string} | null}
+ */
+export function resultLink(job) {
+  const {
+    comparison_id: comparison,
+    evaluation_id: evaluation,
+    inspection_id: inspection,
+    ranking_id: ranking,
+  } = job.result || {};
+  if (comparison) return { href: `/comparisons/${encodeURIComponent(comparison)}`, label: "Comparison" };
+  if (inspection)
+    return {
+      href: `${modelPage(job.spec.model_id ?? "")}#by=permutation&inspection=${encodeURIComponent(inspection)}`,
+      label: "Inspection",
+    };
+  if (evaluation) return { href: `/evaluations/${encodeURIComponent(evaluation)}`, label: "Evaluation" };
+  return ranking ? { href: rankingPage(ranking), label: "Ranking" } : null;
+}
+
+/** Describe the result of a job that has no page of results. @param {Job} job @returns {string | null} */
+export function foundWords({ kind, result }) {
+  if (!result) return null;
+  if (kind === "promote") return `${result.sentence}.`;
+  if (kind !== "reproduce") return null;
+  const changed = (result.differences || []).map(({ what, then, now }) => `${what} ${then} then, ${now} now`);
+  const stored = result.stored_sha256 !== result.expected_sha256 && "the stored text is not what was stored";
+  const words = [result.equal ? "The same bytes came out" : "Other bytes came out", ...changed, stored].filter(Boolean);
+  return `${words.join("; ")}.`;
+}
+
+/** Check whether its gate refused a promotion: the job has failed by its status, and nothing went wrong. @param {Job} job */
+export function isRefusal({ kind, status, problem }) {
+  return kind === "promote" && status === "failed" && problem?.title === "Promotion refused";
+}
+
+/** @param {Job} job */
+export function statusWord(job) {
+  if (isRefusal(job)) return "refused";
+  return isActive(job) && job.cancel_requested ? "cancelling" : job.status;
+}
+
+/** Return marks of an unusual state: "high priority", "resumed". @param {Job} job */
+export function marks(job) {
+  const tried = job.attempts?.length || job.attempt;
+  const resumed = job.attempts?.at(-1)?.resumed_from;
+  return [
+    job.priority && job.priority !== "normal" && `${job.priority} priority`,
+    resumed ? "resumed" : tried > 1 && (isActive(job) ? `attempt ${tried}` : `${tried} attempts`),
+  ].filter((words) => typeof words === "string");
+}
+
+/** @param {Job} job @returns {{seconds?: number | null, memory_bytes?: number | null}} */
+function limitsOf(job) {
+  return job.spec.limits ?? {};
+}
+
+/** "at most 1 h and 2.0 GB" or nothing. @param {Job} job */
+export function limitWords(job) {
+  const { seconds, memory_bytes: bytes } = limitsOf(job);
+  const words = [seconds && duration(seconds), bytes && size(bytes)].filter(Boolean);
+  return words.length > 0 ? `at most ${words.join(" and ")}` : "";
+}
+
+/** The dataset that the job is about. @param {Job} job */
+export function datasetOf(job) {
+  return job.spec?.dataset_id || job.result?.dataset_id || null;
+}
+
+// Phases whose steps are good for their share alone.
+const SHARED = new Set(["reading", "binning"]);
+
+/**
+ * Check whether the present phase counts its steps. A training keeps its last count while it stores
+ * and evaluates the model.
+ * @param {Job} job
+ */
+export function isCounting(job) {
+  return (
+    (job.progress?.total ?? 0) > 0 &&
+    (!trains(job) || job.progress?.phase === "training" || SHARED.has(job.progress?.phase ?? ""))
+  );
+}
+
+/** "37%" or "120 of 500". @param {Job} job @param {Schemas["Progress"]} progress */
+function stepsWords({ kind }, { phase, iteration, total }) {
+  return kind === "ingest" || SHARED.has(phase)
+    ? percent(iteration ?? 0, total ?? 0)
+    : `${count(iteration)} of ${count(total)}`;
+}
+
+/** "training · 120 of 500 · 14 s left". @param {Job} job */
+export function progressWords(job) {
+  if (job.status === "queued") return waitingWords(job);
+  if (job.status !== "running") return "";
+  const progress = job.progress;
+  if (!progress) return "starting";
+  const words = [progress.phase];
+  if (isCounting(job)) words.push(stepsWords(job, progress));
+  if (typeof progress.eta_seconds === "number") words.push(`${duration(progress.eta_seconds)} left`);
+  return words.join(" · ");
+}
+
+/** @param {Job} job */
+function waitingWords({ attempt, attempts, resumable_from: from }) {
+  if (from) return `waiting to go on from iteration ${count(from)}`;
+  return attempt > 0 || attempts?.length ? "waiting to start again" : "waiting for a worker";
+}
+
+/** "stopped early at 112 of 500 · took 41 s", for a job that has ended. @param {Job} job */
+export function outcomeWords(job) {
+  const words = [];
+  const [iteration, total] = [job.progress?.iteration ?? 0, job.progress?.total ?? 0];
+  if (trains(job) && total > 1) {
+    const early = job.status === "succeeded" && iteration < total;
+    words.push(`${early ? "stopped early at " : ""}${count(iteration)} of ${count(total)} iterations`);
+  }
+  if (job.started_at && job.finished_at) {
+    const started = job.attempts?.[0]?.started_at || job.started_at;
+    const seconds = (Date.parse(job.finished_at) - Date.parse(started)) / 1000;
+    const attempts = job.attempts && job.attempts.length > 1 ? ` over ${count(job.attempts.length)} attempts` : "";
+    words.push(`took ${seconds < 1 ? "under 1 s" : duration(seconds)}${attempts}`);
+  }
+  return words.join(" · ") || "did not start";
+}
+
+/** The training loss stands among the metrics of the training data under this name; it is not a metric. */
+export const LOSS = "loss";
+
+/** @type {Record<string, string>} */
+const HINTS = {
+  "Worker lost":
+    "A worker falls silent when its process or machine is stopped, or when the system kills it for want of memory. " +
+    "Its log at these moments says which. With a memory limit a job that needs too much fails by itself, and harms no worker.",
+  "Time limit":
+    "All attempts count together. Fewer iterations, leaves or queries take less time; or submit it again with a higher limit.",
+  "Memory limit":
+    "Fewer bins, leaves or features, or a part of the queries, take less memory; or submit it again with a higher limit.",
+};
+
+/** @param {Job} job @returns {string | null} */
+export function problemHint(job) {
+  return HINTS[job.problem?.title ?? ""] || null;
+}

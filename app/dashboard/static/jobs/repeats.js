@@ -1,0 +1,74 @@
+/**
+ * Mean and spread of trainings that were repeated, as `repeats` of `POST /v1/jobs/batch` does.
+ * @module
+ */
+import { h } from "../page/dom.js";
+import { count, metric } from "../page/format.js";
+
+/** @typedef {Schemas["TrainingRanking"]} Ranking */
+/** @typedef {Schemas["RankedTraining"]} Ranked */
+
+const DATA = /** @type {const} */ (["validation", "test"]);
+const ASIDE = new Set(["grid", "repeat"]);
+
+/**
+ * Return a panel with a row for each setting and data, nothing where no setting was trained twice.
+ *
+ * @param {Ranking} ranking
+ */
+export function repeatsPanel(ranking) {
+  const rows = [...groups(ranking.items)].flatMap(([setting, trainings]) =>
+    DATA.flatMap((data) => {
+      const values = trainings.flatMap((ranked) => ranked[data]?.mean ?? []);
+      return values.length > 1 ? [row(setting, data, values)] : [];
+    }),
+  );
+  if (!rows.length) return null;
+  const heads = ["Setting", "Data", "Trainings", "Mean", "Standard deviation", "Least", "Most"];
+  return h(
+    "section",
+    { class: "panel" },
+    h("h2", {}, `Repeats: ${ranking.metric ?? ""}`),
+    h("p", { class: "hint" }, "Each repeat has its own seed. Smaller differences than their spread are chance."),
+    h(
+      "div",
+      { class: "scroll" },
+      h(
+        "table",
+        {},
+        h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
+        h("tbody", {}, ...rows),
+      ),
+    ),
+  );
+}
+
+/** Repeated trainings by the tags that set them apart. @param {Ranked[]} items @returns {Map<string, Ranked[]>} */
+function groups(items) {
+  /** @type {Map<string, Ranked[]>} */
+  const found = new Map();
+  for (const ranked of items) {
+    const tags = /** @type {Record<string, string>} */ (ranked.job.spec.tags ?? {});
+    if (!tags.repeat) continue;
+    const varied = Object.entries(tags).filter(([tag]) => !ASIDE.has(tag));
+    const setting = [ranked.job.spec.model_name, ...varied.map(([tag, value]) => `${tag} ${value}`)].join(", ");
+    found.set(setting, [...(found.get(setting) ?? []), ranked]);
+  }
+  return found;
+}
+
+/** @param {string} setting @param {string} data @param {number[]} values at least two */
+function row(setting, data, values) {
+  const mean = values.reduce((total, value) => total + value, 0) / values.length;
+  const squares = values.reduce((total, value) => total + (value - mean) ** 2, 0);
+  const deviation = Math.sqrt(squares / (values.length - 1));
+  const numbers = [mean, deviation, Math.min(...values), Math.max(...values)];
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, setting),
+    h("td", {}, data),
+    h("td", { class: "number" }, count(values.length)),
+    ...numbers.map((number) => h("td", { class: "number" }, metric(number))),
+  );
+}

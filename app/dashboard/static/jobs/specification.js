@@ -1,0 +1,279 @@
+/**
+ * The specification of a job: to read, and as JSON, shell command or Python that submits it again.
+ * @module
+ */
+import { contractWords } from "../evaluation/metrics.js";
+import { datasetPage, serviceUrl } from "../page/addresses.js";
+import { get } from "../page/api.js";
+import { loaded, pythonLiteral, snippet } from "../page/content.js";
+import { h } from "../page/dom.js";
+import { counted, duration, short, size } from "../page/format.js";
+
+/** Check whether jobs of this kind are submitted to `/v1/jobs`. @param {string} kind */
+export async function isSubmitted(kind) {
+  return kind in (await get("/v1/job-schemas")).kinds;
+}
+
+/**
+ * @param {import("./labels.js").Job} job
+ * @returns {Promise<Record<string, Json>>}
+ */
+export async function requestOf({ kind, spec }) {
+  const [{ kinds, schemas }, { presets }] = await Promise.all([get("/v1/job-schemas"), get("/v1/metrics")]);
+  const shrink = shrinker(schemas);
+  const asked = { ...pinned(spec), ...unseeded(spec), contract: named(spec.contract, presets) };
+  const shrunk = /** @type {Record<string, Json>} */ (shrink(asked, { $ref: kinds[kind] }));
+  return { kind, ...shrunk };
+}
+
+/**
+ * Return the name of a contract that is a preset, other contracts as they are.
+ *
+ * @param {Contract | undefined} contract
+ * @param {Record<string, Contract>} presets
+ */
+function named(contract, presets) {
+  if (!contract) return contract;
+  const { preset, ...conventions } = contract;
+  return same(conventions, presets[String(preset)]) ? preset : contract;
+}
+
+/**
+ * Return the loss without the seed that it has from the job, so that it follows when the job's is changed.
+ *
+ * @param {JobSpecification} spec
+ * @returns {{loss?: LossParameters}}
+ */
+function unseeded({ loss, seed }) {
+  return loss && loss.seed === seed ? { loss: { ...loss, seed: null } } : {};
+}
+
+/** Replace models by their versions, which an alias may have left since. @param {unknown} value @returns {any} */
+function pinned(value) {
+  if (Array.isArray(value)) return value.map(pinned);
+  if (!value || typeof value !== "object") return value;
+  const entries = Object.entries(value).map(([name, content]) => [name, pinned(content)]);
+  const all = Object.fromEntries(entries);
+  return all.model && all.system ? { ...all, model: all.system } : all;
+}
+
+/**
+ * @param {Record<string, Schema>} schemas by name
+ * @returns {(value: unknown, schema: Schema | undefined) => unknown}
+ */
+function shrinker(schemas) {
+  /** @param {Schema | undefined} schema */
+  const resolve = (schema) => (schema?.$ref ? schemas[schema.$ref.split("/").at(-1) ?? ""] : schema);
+
+  /**
+   * Return the schema, of several, that the value follows: the one that requires most of what is there.
+   *
+   * @param {Record<string, unknown>} value
+   * @param {Schema} schema
+   * @returns {Schema}
+   */
+  function alternative(value, schema) {
+    const { discriminator } = schema;
+    if (discriminator) {
+      return resolve({ $ref: discriminator.mapping[String(value[discriminator.propertyName])] }) ?? {};
+    }
+    const options = (schema.oneOf ?? schema.anyOf ?? [])
+      .flatMap((each) => each.oneOf ?? [each])
+      .flatMap((each) => resolve(each) ?? [])
+      .sort((one, other) => (other.required?.length ?? 0) - (one.required?.length ?? 0));
+    return (
+      options.find(({ required }) => required?.every((name) => name in value)) ||
+      options.find(({ properties }) => properties) ||
+      {}
+    );
+  }
+
+  /**
+   * @param {unknown} value
+   * @param {Schema | undefined} given
+   * @returns {unknown}
+   */
+  return function shrink(value, given) {
+    let schema = resolve(given) || {};
+    if (Array.isArray(value)) return value.map((each) => shrink(each, schema.items));
+    if (!isObject(value)) return value;
+    if (schema.oneOf || schema.anyOf) schema = alternative(value, schema);
+    const { properties, required = [] } = schema;
+    if (!properties) return value;
+    const kept = Object.entries(properties).flatMap(([name, property]) => {
+      const content = value[name];
+      if (content === null || content === undefined) return [];
+      if (!required.includes(name) && same(content, property.default)) return [];
+      const less = shrink(content, property);
+      return isEmpty(less) && !required.includes(name) ? [] : [[name, less]];
+    });
+    return Object.fromEntries(kept);
+  };
+}
+
+/** @param {unknown} value @returns {value is Record<string, unknown>} */
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** @param {unknown} value */
+function isEmpty(value) {
+  return isObject(value) && Object.keys(value).length === 0;
+}
+
+/** Compare values whatever the order of their names. @param {unknown} one @param {unknown} other */
+function same(one, other) {
+  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
+}
+
+/** @param {unknown} value */
+function sorted(value) {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([name], [other]) => name.localeCompare(other)));
+}
+
+/** @param {import("./labels.js").Job} job */
+export async function specification(job) {
+  const { kind, ...spec } = job.spec || {};
+  // Without the defaults everything is shown, which is no less true.
+  const defaults = await readDefaults(spec).catch(() => new Map());
+  const entries = flatten(spec);
+  const usual = entries.filter(([name, content]) => defaults.has(name) && same(defaults.get(name), content));
+  const special = entries.filter((entry) => !usual.includes(entry));
+  return h(
+    "section",
+    { class: "panel" },
+    h("h2", {}, "Specification"),
+    facts(special, job),
+    usual.length > 0 &&
+      h(
+        "details",
+        { class: "more" },
+        h("summary", {}, `${counted(usual.length, "setting")} at the default`),
+        facts(usual, job),
+      ),
+    h(
+      "details",
+      { class: "more" },
+      h("summary", {}, "As JSON"),
+      h("pre", {}, JSON.stringify({ kind: job.kind, ...spec }, null, 2)),
+    ),
+  );
+}
+
+/** @param {[name: string, content: unknown][]} entries @param {import("./labels.js").Job} job */
+function facts(entries, job) {
+  /** @type {Record<string, string>} */
+  const named = { "limits seconds": "time limit", "limits memory_bytes": "memory limit" };
+  /** @param {string} name */
+  const words = (name) => named[name] || plainName(name);
+  return h(
+    "dl",
+    { class: "facts" },
+    ...entries.map(([name, content]) => h("div", {}, h("dt", {}, words(name)), h("dd", {}, shown(name, content, job)))),
+  );
+}
+
+/** "loss truncation level". @param {string} name as `flatten` gives it */
+export function plainName(name) {
+  return name
+    .replace(/dataset_id$/, "dataset")
+    .replace(/ name$/, "")
+    .replaceAll("_", " ");
+}
+
+/**
+ * Return a value of a specification as people read it.
+ *
+ * @param {string} name as `flatten` gives it
+ * @param {unknown} content
+ * @param {import("./labels.js").Job} job
+ */
+export function shown(name, content, job) {
+  if (/dataset_id$/.test(name)) {
+    const id = String(content);
+    return h("a", { href: datasetPage(id), title: id }, job.dataset_names[id] ?? id);
+  }
+  if (name === "limits seconds") return duration(Number(content));
+  if (name === "limits memory_bytes") return size(Number(content));
+  if (name === "contract" && isObject(content)) return contractWords(content);
+  if (name === "systems" && Array.isArray(content)) return content.map(({ system }) => system).join(", ");
+  if (name === "interaction_constraints" && Array.isArray(content)) {
+    return content.map((group) => `{${group.join(", ")}}`).join(" ");
+  }
+  return Array.isArray(content) ? content.join(", ") : short(content);
+}
+
+/**
+ * Return pairs of name and value, those of parts behind the part's name. LightGBM's hyperparameters go by their own
+ * names.
+ *
+ * @param {Record<string, unknown>} value
+ * @param {string} [prefix]
+ * @returns {[name: string, content: unknown][]}
+ */
+export function flatten(value, prefix = "") {
+  return Object.entries(value).flatMap(([name, content]) => {
+    if (content === null || content === undefined || content === "") return [];
+    if (Array.isArray(content) && content.length === 0) return [];
+    if (name === "hyperparameters" && isObject(content)) return flatten(content);
+    if (name === "contract" && isObject(content)) return [[name, content.preset || content]];
+    const path = prefix ? `${prefix} ${name}` : name;
+    return isObject(content) ? flatten(content, path) : [[path, content]];
+  });
+}
+
+/**
+ * Return the defaults by the names that `flatten` gives.
+ *
+ * @param {JobSpecification} spec
+ * @returns {Promise<Map<string, unknown>>}
+ */
+async function readDefaults(spec) {
+  if (!spec.loss) return new Map();
+  const [{ schemas }, { items }] = await Promise.all([get("/v1/job-schemas"), get("/v1/losses")]);
+  const { Hyperparameters: boosting, TrainRequest: training } = schemas;
+  const fields = { ...boosting.properties, ...training.properties };
+  const loss = items.find(({ name }) => name === spec.loss?.name);
+  /** @type {Map<string, unknown>} */
+  const defaults = new Map();
+  for (const [name, field] of Object.entries(fields)) if ("default" in field) defaults.set(name, field.default);
+  for (const { name, default: value } of loss?.parameters ?? []) defaults.set(`loss ${name}`, value);
+  return defaults;
+}
+
+/** @param {import("./labels.js").Job} job */
+export function asCode(job) {
+  const place = h("div", {});
+  const node = h("details", { class: "panel as-code" }, h("summary", {}, h("h2", {}, "Submit again with code")), place);
+  node.addEventListener(
+    "toggle",
+    () => node.open && !place.hasChildNodes() && loaded(place, async () => await commands(job)),
+  );
+  return node;
+}
+
+/** @param {import("./labels.js").Job} job */
+async function commands(job) {
+  const request = await requestOf(job);
+  return [
+    snippet("curl", curl(request)),
+    snippet("Python", python(request)),
+    h(
+      "p",
+      { class: "hint" },
+      "What is not named is at its default. Where API keys are in use, set RANKERY_API_KEY and, with curl, add the header Authorization: Bearer.",
+    ),
+  ];
+}
+
+/** @param {Record<string, Json>} request */
+function curl(request) {
+  const body = JSON.stringify(request, null, 2).replaceAll("'", "'\\''");
+  return `curl ${serviceUrl()}/v1/jobs --json '${body}'`;
+}
+
+/** @param {Record<string, Json>} request */
+function python(request) {
+  return `import rankery\n\nclient = rankery.Client(${pythonLiteral(serviceUrl())})\njob = client.submit(${pythonLiteral(request)})\njob.wait()\n`;
+}

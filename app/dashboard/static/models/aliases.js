@@ -1,0 +1,289 @@
+/**
+ * The aliases of a model name: target, gate, history, promotion.
+ * @module
+ */
+import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
+import { onSubmit } from "../forms/forms.js";
+import { aliasApi, gatePanel, setAlias } from "./gates.js";
+import { modelApi, modelPage } from "../page/addresses.js";
+import { freshKey, get, request } from "../page/api.js";
+import { failureBox, loaded } from "../page/content.js";
+import { announce, confirmed, h, replace } from "../page/dom.js";
+import { count, metric, timeElement } from "../page/format.js";
+
+const FIRST = 10;
+/** @type {Record<string, string>} */
+const KINDS = {
+  moved: "moved",
+  promoted: "promoted",
+  refused: "refused",
+  rolled_back: "rolled back",
+  removed: "removed",
+};
+/** @type {Record<string, string>} */
+const STATUSES = { promoted: "succeeded", refused: "failed", rolled_back: "queued" };
+
+/** @param {string} name @param {string} alias @returns {{node: HTMLElement, refresh: () => void}} */
+function aliasHistory(name, alias) {
+  const place = h("div", {});
+  const node = h("details", { class: "more alias-history", open: true }, h("summary", {}, "History"), place);
+  const refresh = () => loaded(place, () => read());
+
+  /** @param {string | null} [cursor] @returns {Promise<Child[]>} */
+  async function read(cursor) {
+    const page = await get(
+      aliasApi(name, alias, `/history?${new URLSearchParams({ limit: String(FIRST), ...(cursor && { cursor }) })}`),
+    );
+    const list = h("ol", { class: "moves-made" }, ...page.items.map((move) => entry(name, move)));
+    const more = page.next_cursor && h("button", { type: "button", class: "quiet small", click: older }, "Older");
+    async function older() {
+      const rest = h("div", {});
+      if (more) more.replaceWith(rest);
+      await loaded(rest, () => read(page.next_cursor));
+    }
+    return [list, more];
+  }
+
+  refresh();
+  return { node, refresh };
+}
+
+/** @param {string} name @param {Schemas["AliasMove"]} move */
+function entry(name, { kind, from_version: from, to_version: to, key_id: key, job_id: job, report, at }) {
+  /** @param {number | null} number */
+  const version = (number) => (number === null ? "nowhere" : h("a", { href: modelPage(`${name}:${number}`) }, number));
+  return h(
+    "li",
+    { "data-kind": kind },
+    h("span", { class: "status", "data-status": STATUSES[kind] || "running" }, KINDS[kind] || kind),
+    h(
+      "div",
+      {},
+      h(
+        "p",
+        {},
+        version(from),
+        " → ",
+        version(to),
+        h(
+          "small",
+          {},
+          " · ",
+          timeElement(at),
+          key && [" · by ", h("code", {}, key)],
+          job && [" · ", h("a", { href: `/jobs/${encodeURIComponent(job)}` }, "job")],
+        ),
+      ),
+      report && h("p", { class: "hint" }, `${report.sentence}.`),
+      report?.paired && numbers({ ...report, paired: report.paired }),
+    ),
+  );
+}
+
+/**
+ * Show the challenger's mean against the champion's, and the segments that the gate compared.
+ *
+ * @param {GateReport & {paired: NonNullable<GateReport["paired"]>}} report
+ */
+function numbers({ paired, slices, rule }) {
+  const facts = [
+    ["before", metric(paired.mean_a)],
+    ["after", metric(paired.mean_b)],
+    ["difference", signed(paired.difference)],
+    ["95% interval", `${signed(paired.lower)} to ${signed(paired.upper)}`],
+    ["p", pValue(paired.randomisation_p)],
+    ["queries", count(paired.queries)],
+  ];
+  return h(
+    "details",
+    { class: "more" },
+    h("summary", {}, `In numbers${rule?.metric ? `, ${rule.metric}` : ""}`),
+    h("dl", { class: "figures" }, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+    !!slices?.length && sliceTable(slices),
+  );
+}
+
+/** @param {NonNullable<GateReport["slices"]>} slices */
+function sliceTable(slices) {
+  const heads = ["Part of the queries", "Queries", "Before", "After", "Falls by", ""];
+  /** @param {string} value */
+  const cell = (value) => h("td", { class: "number" }, value);
+  /** @param {NonNullable<GateReport["slices"]>[number]} slice */
+  const row = ({ by, value, queries, champion, challenger, drop, refused }) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, `${by}: ${value || "(empty)"}`),
+      cell(count(queries)),
+      cell(metric(champion)),
+      cell(metric(challenger)),
+      cell(signed(drop)),
+      h("td", {}, refused && verdictChip("worse")),
+    );
+  return h(
+    "div",
+    { class: "scroll", role: "region", "aria-label": "Parts of the queries", tabindex: "0" },
+    h(
+      "table",
+      {},
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          ...heads.map((words, index) =>
+            h(words ? "th" : "td", { scope: words && "col", class: index > 0 && index < 5 && "number" }, words),
+          ),
+        ),
+      ),
+      h("tbody", {}, ...slices.map(row)),
+    ),
+  );
+}
+
+/**
+ * One alias: where it points, what can be done with it, its gate and its history.
+ *
+ * @param {Schemas["Model"]} model the version whose page this is
+ * @param {Schemas["Alias"]} of
+ * @param {() => void} changed called once it points elsewhere
+ */
+function aliasCard(model, of, changed) {
+  const { alias, version, updated_at: updated } = of;
+  const { name } = model;
+  const place = h("div", { class: "alias-job", hidden: true });
+  const history = aliasHistory(name, alias);
+  /** @param {string} words @param {string} kind @param {() => Promise<void>} act */
+  const action = (words, kind, act) => {
+    const button = h("button", { type: "button", class: kind, click: run }, words);
+    async function run() {
+      button.disabled = true;
+      try {
+        await act();
+      } catch (error) {
+        place.hidden = false;
+        replace(place, failureBox(error, run));
+      } finally {
+        button.disabled = false;
+      }
+    }
+    return button;
+  };
+
+  /** Promote the version. The reason of a refusal stays in sight; that of a promotion is in the history. */
+  async function move() {
+    if (await setAlias(model, alias, place)) changed();
+    else history.refresh();
+  }
+
+  async function rollBack() {
+    const words = {
+      question: `Roll ${name}@${alias} back?`,
+      consequence: `It goes back to the version before its last move, at once and past its gate. Whatever calls it is served by that version from then on.`,
+      yes: "Roll back",
+      no: "Leave it",
+    };
+    if (!(await confirmed(words))) return;
+    const { body } = await request(aliasApi(name, alias, "/rollback"), {
+      method: "POST",
+      headers: { "idempotency-key": freshKey() },
+    });
+    announce(`${name}@${alias} is version ${body.version} again.`);
+    changed();
+  }
+
+  async function remove() {
+    const words = {
+      question: `Remove ${name}@${alias}?`,
+      consequence: "Whatever calls it is refused from then on. Its history and its gate stay.",
+      yes: "Remove",
+      no: "Keep it",
+    };
+    if (!(await confirmed(words))) return;
+    await request(aliasApi(name, alias), { method: "DELETE" });
+    announce(`${name}@${alias} was removed.`);
+    changed();
+  }
+
+  return h(
+    "article",
+    { class: "panel alias", "data-alias": alias },
+    h(
+      "div",
+      { class: "panel-head" },
+      h(
+        "h2",
+        {},
+        h("span", { class: "alias-name" }, `@${alias}`),
+        " is ",
+        version === model.version
+          ? "this version"
+          : h("a", { href: modelPage(`${name}:${version}`) }, `version ${version}`),
+        h("small", {}, " since ", timeElement(updated)),
+      ),
+      h(
+        "div",
+        { class: "actions" },
+        version !== model.version && action(`Promote version ${model.version}`, "small", move),
+        action("Roll back", "quiet small", rollBack),
+        action("Remove", "quiet small danger", remove),
+      ),
+    ),
+    place,
+    gatePanel(name, of),
+    history.node,
+  );
+}
+
+/** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
+export async function aliasesView(model) {
+  const list = h("div", { class: "models" });
+  await refresh();
+  return [list, newAlias(model, refresh)];
+
+  /** Draws all of them anew: one that moves may have been another's. */
+  async function refresh() {
+    const { items } = await get(modelApi(model.name, "/aliases"));
+    /** @returns {Promise<void>} */
+    const again = () => refresh().catch((error) => replace(list, failureBox(error, again)));
+    const nothing = h(
+      "p",
+      { class: "hint nothing-yet" },
+      `${model.name} has no alias yet. An alias is a name that stays while versions come and go: what calls ${model.name}@champion is served by the version that it points at.`,
+    );
+    replace(list, ...(items.length ? items.map((alias) => aliasCard(model, alias, again)) : [nothing]));
+  }
+}
+
+/** @param {Schemas["Model"]} model @param {() => Promise<void>} done */
+function newAlias(model, done) {
+  const name = h("input", {
+    type: "text",
+    "data-pointer": "/alias",
+    autocomplete: "off",
+    spellcheck: "false",
+    placeholder: "champion",
+  });
+  const place = h("div", { hidden: true });
+  const form = h(
+    "form",
+    { class: "panel form alias-form", novalidate: true },
+    h("h2", {}, "Another alias"),
+    h("div", { class: "summary", hidden: true }),
+    h("label", { class: "field" }, "Name ", h("small", {}, "lower case letters, digits, . _ -"), name),
+    h(
+      "div",
+      { class: "actions" },
+      h("button", { type: "submit", class: "primary" }, `Promote version ${model.version}`),
+    ),
+    place,
+  );
+  onSubmit(form, async () => {
+    if (!name.value.trim()) return name.focus();
+    if (!(await setAlias(model, name.value.trim(), place))) return;
+    name.value = "";
+    await done();
+  });
+  return form;
+}

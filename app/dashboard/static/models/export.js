@@ -1,0 +1,323 @@
+/**
+ * Exports: formats, options, parity report and files.
+ * @module
+ */
+import { datasetName } from "../datasets/dataset.js";
+import { signed } from "../evaluation/verdict.js";
+import { offerReady } from "../forms/choices.js";
+import { onSubmit, payloadOf } from "../forms/forms.js";
+import { datasetPage, keep, kept, modelApi } from "../page/addresses.js";
+import { get, request } from "../page/api.js";
+import { failureBox, helpLink, saved, withCode } from "../page/content.js";
+import { h, problemBox, replace } from "../page/dom.js";
+import { count, counted, metric, short } from "../page/format.js";
+
+/** @param {string} pointer @param {string} placeholder */
+const text = (pointer, placeholder) =>
+  h("input", { type: "text", autocomplete: "off", spellcheck: "false", "data-pointer": pointer, placeholder });
+
+/**
+ * Return a choice that is sent as true, and left out otherwise.
+ *
+ * @param {string} name
+ * @param {string} words
+ * @param {string} hint
+ */
+function tick(name, words, hint) {
+  const box = h(
+    "select",
+    { "data-pointer": `/${name}`, "data-type": "boolean" },
+    h("option", { value: "" }, "no (default)"),
+    h("option", { value: "true" }, "yes"),
+  );
+  return h("label", { class: "field" }, words, box, h("small", { class: "below" }, hint));
+}
+
+/** @type {Record<string, () => HTMLElement>} */
+const FIELDS = {
+  target_version: () =>
+    h(
+      "label",
+      { class: "field" },
+      "Engine's version",
+      text("/target_version", "the newest"),
+      h("small", { class: "below" }, "What missing values do depends on it."),
+    ),
+  model_name: () => h("label", { class: "field" }, "Name in the engine", text("/model_name", "the model's own")),
+  feature_set: () => h("label", { class: "field" }, "Feature set or store", text("/feature_set", "rankery")),
+  score_shift: () =>
+    tick("score_shift", "Raise scores above 0", "All by one number, as Lucene demands; the order stays."),
+  never_missing: () =>
+    tick(
+      "never_missing",
+      "Nothing is ever missing",
+      "Every document has every feature, so that it does not matter where missing values go.",
+    ),
+};
+
+/** @param {string[]} options those that the format takes @param {string[]} features of the model @returns {Node[]} */
+function optionFields(options, features) {
+  const fields = options.filter((name) => FIELDS[name]).map((name) => FIELDS[name]());
+  return options.includes("feature_names") ? [...fields, names(features)] : fields;
+}
+
+/** @param {string[]} features */
+function names(features) {
+  const control = h("textarea", {
+    class: "code",
+    rows: 4,
+    spellcheck: "false",
+    "data-pointer": "/feature_names",
+    "data-type": "lines",
+    placeholder: `${features[0]} = bm25(title)`,
+  });
+  return h(
+    "label",
+    { class: "field wide" },
+    "What the engine calls features ",
+    h("small", {}, `one a line, “${features[0]} = its name there”; others keep theirs`),
+    control,
+  );
+}
+
+/**
+ * Compare an export with its model, in the arithmetic of each engine that reads it, and offer the files.
+ *
+ * @param {Schemas["ExportParity"]} report
+ * @param {{filename: string}} format
+ * @param {{file: () => Promise<void>, archive: () => Promise<void>}} downloads
+ */
+function parityReport(report, { filename }, { file, archive }) {
+  const { exact, engines, notes, dataset_id: dataset, score_shift: shift } = report;
+  return h(
+    "section",
+    { class: "panel parity", "aria-label": "How the export stands to the model" },
+    h(
+      "div",
+      { class: "panel-head" },
+      h("h2", {}, exact ? "It decides as the model does" : "It does not always decide as the model does"),
+      h("span", { class: "verdict", "data-verdict": exact ? "better" : "worse" }, exact ? "exact" : "differs"),
+    ),
+    h(
+      "p",
+      { class: "hint" },
+      dataset
+        ? ["Over the documents of ", h("a", { href: datasetPage(dataset) }, datasetName(dataset))]
+        : "Over no documents",
+      ` and the neighbours of every threshold; ${counted(report.trees, "tree")}.`,
+      shift !== 0 && ` All scores are raised by ${short(shift)}.`,
+    ),
+    ...engines.map(engine),
+    notes.length > 0 &&
+      h(
+        "div",
+        { class: "notes" },
+        h("h3", {}, "To know"),
+        h("ul", {}, ...notes.map((note) => h("li", {}, ...withCode(note)))),
+      ),
+    h(
+      "div",
+      { class: "actions" },
+      download(`Download ${filename}`, "primary", file),
+      download("Download with proof (zip)", "", archive),
+      h(
+        "span",
+        { class: "hint" },
+        "The archive has the commands that load it, this report, and golden vectors to replay in the engine.",
+      ),
+    ),
+  );
+}
+
+/** @param {string} words @param {string} kind @param {() => Promise<void>} start */
+function download(words, kind, start) {
+  const button = h("button", { type: "button", class: kind, click }, words);
+  async function click() {
+    button.disabled = true;
+    try {
+      await start();
+    } catch (error) {
+      button.parentElement?.after(failureBox(error, click));
+    } finally {
+      button.disabled = false;
+    }
+  }
+  return button;
+}
+
+/** @param {Schemas["EngineParity"]} engine */
+function engine({ engine: name, arithmetic, data, neighbours, slack_residue: slack }) {
+  return h(
+    "section",
+    { class: "engine" },
+    h("h3", {}, name),
+    h("p", { class: "hint" }, arithmetic),
+    data && h("dl", { class: "figures" }, ...dataFacts(data).map(fact)),
+    h("dl", { class: "figures" }, ...neighbourFacts(neighbours).map(fact)),
+    neighbours.examples.length > 0 && examples(neighbours.examples),
+    slack &&
+      slack.splits > 0 &&
+      problemBox({
+        title: "Remaining differences",
+        detail: `${counted(slack.splits, "threshold")} too close to 0 for Solr, which adds 1e-6 to each: values within ${short(slack.widest_range)} of one go elsewhere.`,
+      }),
+  );
+}
+
+/** @typedef {[name: string, value: string, differs?: boolean]} Fact */
+
+/** @param {Fact} fact */
+function fact([name, value, differs]) {
+  return h("div", {}, h("dt", {}, name), h("dd", { class: differs && "unusual" }, value));
+}
+
+/** @param {Schemas["DataParity"]} data @returns {Fact[]} */
+function dataFacts(data) {
+  /** @param {number} some @param {number} all */
+  const part = (some, all) => `${count(some)} of ${count(all)}`;
+  /** @type {(Fact | false)[]} */
+  const facts = [
+    ["mismatched scores", part(data.differing_documents, data.documents), data.differing_documents > 0],
+    ["mismatched leaves", part(data.differing_leaves, data.leaves), data.differing_leaves > 0],
+    ["neighbours swapped", part(data.swapped_pairs, data.adjacent_pairs), data.swapped_pairs > 0],
+    ["neighbours tied", count(data.tied_pairs), data.tied_pairs > 0],
+    ["largest difference of a score", data.largest_score_difference.toPrecision(2)],
+    data.ndcg_at_10 !== null && ["NDCG@10 there", metric(data.ndcg_at_10 + (data.ndcg_at_10_difference ?? 0))],
+    data.ndcg_at_10 !== null && [
+      "against the model's",
+      signed(data.ndcg_at_10_difference),
+      data.ndcg_at_10_difference !== 0,
+    ],
+  ];
+  return facts.filter((each) => each !== false);
+}
+
+/** @param {Schemas["NeighbourParity"]} neighbours @returns {Fact[]} */
+function neighbourFacts({ splits, decisions, differing_decisions: differing, differing_splits: at }) {
+  return [
+    ["decisions around thresholds that differ", `${count(differing)} of ${count(decisions)}`, differing > 0],
+    ["splits with such a decision", `${count(at)} of ${count(splits)}`, at > 0],
+  ];
+}
+
+/** @param {Schemas["NeighbourParity"]["examples"]} found */
+function examples(found) {
+  const heads = ["Tree", "Feature", "Threshold", "As the engine loads it", "Value", "The model goes"];
+  /** @param {Schemas["NeighbourParity"]["examples"][number]} example */
+  const row = ({ tree, feature, threshold, loaded, value, lightgbm }) =>
+    h(
+      "tr",
+      {},
+      h("td", {}, count(tree + 1)),
+      h("td", {}, h("span", { class: "name", title: feature }, feature)),
+      ...[threshold, loaded].map((number) => h("td", { class: "number" }, number === null ? "∞" : String(number))),
+      h("td", {}, value),
+      h("td", {}, lightgbm),
+    );
+  return h(
+    "details",
+    { class: "more" },
+    h("summary", {}, "Mismatched values"),
+    h(
+      "div",
+      { class: "scroll", role: "region", "aria-label": "Mismatched values", tabindex: "0" },
+      h(
+        "table",
+        {},
+        h("thead", {}, h("tr", {}, ...heads.map((words) => h("th", { scope: "col" }, words)))),
+        h("tbody", {}, ...found.map(row)),
+      ),
+    ),
+  );
+}
+
+/** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
+export async function exportView(model) {
+  const { items: formats } = await get("/v1/export-formats");
+  const format = h(
+    "select",
+    { "data-pointer": "/format" },
+    ...formats.map(({ name, reader }) => h("option", { value: name }, `${name}: ${reader}`)),
+  );
+  const dataset = h("select", { "data-pointer": "/dataset_id" });
+  const words = h("div", { class: "export-words" });
+  const options = h("div", { class: "grid" });
+  const report = h("div", { "aria-live": "polite" });
+  const form = h(
+    "form",
+    { class: "panel form", novalidate: true },
+    h("div", { class: "panel-head" }, h("h2", {}, "Export"), helpLink("how-to/elsewhere/", "Exports")),
+    h(
+      "p",
+      { class: "hint" },
+      "What is written is read back and evaluated as the engine does, over judged documents and over the neighbours of every threshold, before you have it.",
+    ),
+    h("div", { class: "summary", hidden: true }),
+    h(
+      "div",
+      { class: "row" },
+      h("label", { class: "field" }, "Format", format),
+      h("label", { class: "field" }, "Held against the model over ", dataset),
+    ),
+    words,
+    options,
+    h("div", { class: "actions" }, h("button", { type: "submit", class: "primary" }, "Export and compare")),
+  );
+
+  function choose() {
+    const chosen = formats.find(({ name }) => name === format.value);
+    if (!chosen) return;
+    replace(words, h("p", {}, ...withCode(chosen.summary), "."), chosen.limits.length > 0 && limits(chosen));
+    replace(options, ...optionFields(chosen.options, model.feature_names));
+    options.hidden = !chosen.options.length;
+    replace(report);
+  }
+
+  onSubmit(form, async () => {
+    replace(report, h("div", { class: "skeleton chart" }));
+    const asked = payloadOf(form);
+    try {
+      const found = (await request(modelApi(model.id, "/export/parity"), { method: "POST", json: asked })).body;
+      replace(
+        report,
+        parityReport(found, formats.find(({ name }) => name === asked.format) ?? formats[0], downloads(model, asked)),
+      );
+    } catch (error) {
+      replace(report);
+      throw error;
+    }
+  });
+  format.addEventListener("change", () => {
+    keep({ format: format.value });
+    choose();
+  });
+  const wanted = kept("format");
+  if (wanted && formats.some(({ name }) => name === wanted)) format.value = wanted;
+  choose();
+  await offerReady([dataset], null);
+  dataset.prepend(h("option", { value: "", selected: true }, "its own test data, else training data"));
+  return [form, report];
+}
+
+/** @param {{limits: string[]}} format */
+function limits({ limits: all }) {
+  return h(
+    "details",
+    { class: "more" },
+    h("summary", {}, "Limits of the format"),
+    h("ul", { class: "hint" }, ...all.map((words) => h("li", {}, ...withCode(words)))),
+  );
+}
+
+/**
+ * Return the downloads. Names of features are too many for an address, so that files come by POST.
+ *
+ * @param {Schemas["Model"]} model
+ * @param {Record<string, Json>} asked
+ */
+function downloads(model, asked) {
+  const { dataset_id: dataset, ...withoutData } = asked;
+  /** @param {string} below @param {Record<string, Json>} json */
+  const file = (below, json) => saved(modelApi(model.id, `/export${below}`), json);
+  return { file: () => file("", withoutData), archive: () => file("/archive", asked) };
+}

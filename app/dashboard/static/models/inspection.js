@@ -1,0 +1,291 @@
+/**
+ * Inspections of a model: the form that starts one, and feature importance.
+ * @module
+ */
+import { datasetName } from "../datasets/dataset.js";
+import { metricTabs } from "../evaluation/metrics.js";
+import { bars } from "../figures/marks.js";
+import { whiskers } from "../figures/whiskers.js";
+import { labelMapOf, measuredOn, offerContracts } from "../forms/choices.js";
+import { onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { followJob, unfinished } from "../jobs/actions.js";
+import { isActive } from "../jobs/labels.js";
+import { dependencePanel } from "./dependence.js";
+import { treePanel } from "./trees.js";
+import { datasetPage, keep, kept, modelApi } from "../page/addresses.js";
+import { creator, get, Problem } from "../page/api.js";
+import { failureBox } from "../page/content.js";
+import { elementById, find, h, problemBox, replace } from "../page/dom.js";
+import { count, counted, lossValue, metric, percent } from "../page/format.js";
+
+/** @typedef {Schemas["Inspection"]} Inspection */
+/** @typedef {Schemas["InspectionEntry"]} Entry */
+
+const FIRST = 20;
+const KINDS = ["gain", "split", "permutation"];
+/** @type {Record<string, string>} */
+const WORDS = {
+  gain: "Sum of what the splits by a feature gained in the training loss. It favours features with many values, and says nothing of other data.",
+  split: "How many splits ask for a feature.",
+};
+
+/**
+ * Show the importance of features, by gain, splits or permutation, the most important first and the rest folded.
+ *
+ * @param {HTMLElement} node
+ * @param {{features: Schemas["FeatureImportance"][]}} importance
+ * @param {{by: string | null, choose: (inspection: string) => void, told: (changed: Record<string, string>) => void}} options
+ *   by: what is shown first; choose: asks for another inspection; told: hears what is looked at
+ * @returns {{show: (inspection: Inspection, inspections: Entry[], atOnce: boolean) => void}}
+ */
+function importancePanel(node, { features }, { by, choose, told }) {
+  const tabs = metricTabs(KINDS, pick, "Importance by");
+  const picker = h("div", { class: "inspection-choice" });
+  const body = h("div", { class: "importance" });
+  let current = by && KINDS.includes(by) ? by : "gain";
+  /** @type {Inspection | null} */
+  let inspection = null;
+  let all = false;
+
+  /** @param {string} kind */
+  function pick(kind) {
+    current = kind;
+    told({ by: kind });
+    draw();
+  }
+
+  function draw() {
+    tabs.show(current);
+    picker.hidden = current !== "permutation" || !inspection;
+    replace(body, ...(current === "permutation" ? byPermutation() : inTrees(current === "gain" ? "gain" : "split")));
+  }
+
+  /** @param {"gain" | "split"} kind */
+  function inTrees(kind) {
+    const ordered = features.filter((each) => each[kind] > 0).sort((one, other) => other[kind] - one[kind]);
+    const share = kind === "gain" ? "gain_share" : "split_share";
+    /** @param {Schemas["FeatureImportance"]} each */
+    const value = (each) => (kind === "gain" ? lossValue(each.gain) : count(each.split));
+    /** @type {[Child, number][]} */
+    const rows = shown(ordered).map((each) => [name(each.feature, `${each.feature}: ${value(each)}`), each[share]]);
+    const words = [WORDS[kind], unusedWords(features.length - ordered.length)];
+    if (!ordered.length) return [h("p", { class: "hint" }, "Its trees ask for no feature: all documents score alike.")];
+    return [
+      bars(`Share of the ${kind === "gain" ? "gain" : "splits"}`, rows, (part) => percent(part, 1)),
+      folded(ordered.map((each) => each[share])),
+      h("p", { class: "hint" }, words.filter(Boolean).join(" ")),
+    ];
+  }
+
+  function byPermutation() {
+    if (!inspection)
+      return [
+        h(
+          "p",
+          { class: "hint nothing" },
+          "Not measured yet. Inspect the model on a dataset below: each feature is shuffled in turn, and what the metric loses is what it is worth.",
+        ),
+      ];
+    const { importance, metric: spelling, baseline, repeats, within } = inspection;
+    const inTheTrees = new Set(features.filter(({ split }) => split > 0).map(({ feature }) => feature));
+    const used = importance.filter(({ feature }) => inTheTrees.has(feature));
+    const rows = shown(used).map((each) => ({ name: name(each.feature), interval: each, main: (each.lower ?? 0) > 0 }));
+    const order = within === "query" ? "within each query" : "over the whole dataset";
+    const words = [
+      `What ${spelling}, ${metric(baseline.mean)} as it is, loses when a feature is shuffled ${order}: means of ${counted(repeats, "shuffle")}, with 95% intervals over ${counted(baseline.queries, "query", "queries")}.`,
+      "Where features tell the same, neither seems important.",
+      unusedWords(importance.length - used.length),
+    ];
+    if (!used.length) return [h("p", { class: "hint" }, "Its trees ask for no feature: nothing is lost by shuffling.")];
+    return [
+      whiskers(`Loss of ${spelling} without each feature, with 95% intervals`, [{ rows }], { reference: 0 }),
+      folded(used.map(() => null)),
+      h("p", { class: "hint" }, words.filter(Boolean).join(" ")),
+    ];
+  }
+
+  /** @template Feature @param {Feature[]} ordered */
+  function shown(ordered) {
+    return all ? ordered : ordered.slice(0, FIRST);
+  }
+
+  /** Count the features that are not shown, with a button that shows them. @param {(number | null)[]} shares */
+  function folded(shares) {
+    const rest = shares.slice(FIRST);
+    if (!rest.length || all) return null;
+    const total = rest.reduce((sum, share) => (sum ?? 0) + (share ?? 0), 0);
+    const together = total ? `, together ${percent(total, 1)}` : "";
+    const open = () => {
+      all = true;
+      draw();
+    };
+    return h(
+      "p",
+      { class: "folded" },
+      `${counted(rest.length, "more feature")}${together} `,
+      h("button", { type: "button", class: "quiet small", click: open }, `Show all ${count(shares.length)}`),
+    );
+  }
+
+  node.firstElementChild?.append(tabs.node);
+  node.append(picker, body);
+  draw();
+  return {
+    show(shownInspection, inspections, atOnce) {
+      inspection = shownInspection;
+      replace(
+        picker,
+        inspections.length > 1
+          ? chooser(inspections, inspection, choose)
+          : h(
+              "p",
+              { class: "hint" },
+              "On ",
+              h("a", { href: datasetPage(inspection.dataset_id) }, datasetName(inspection.dataset_id)),
+            ),
+      );
+      if (atOnce) current = "permutation";
+      draw();
+    },
+  };
+}
+
+/** @param {number} number */
+function unusedWords(number) {
+  return number > 0 && `${counted(number, "feature")} ${number === 1 ? "is" : "are"} not used at all.`;
+}
+
+/** @param {string} feature @param {string} [title] */
+function name(feature, title = feature) {
+  return h("span", { class: "name", title }, feature);
+}
+
+/** @param {Entry[]} inspections @param {{id: string}} shown @param {(inspection: string) => void} choose */
+function chooser(inspections, { id }, choose) {
+  /** @param {Entry} entry */
+  const words = ({ metric: spelling, within, repeats }) =>
+    `${spelling}, ${within === "query" ? "within queries" : "over the dataset"}, ${counted(repeats, "shuffle")}`;
+  /** @param {Entry} each */
+  const option = (each) =>
+    h(
+      "option",
+      { value: each.id, selected: each.id === id },
+      `${new Date(each.created_at).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" })} · ${words(each)} · `,
+      datasetName(each.dataset_id),
+    );
+  const select = h(
+    "select",
+    { "aria-label": "Inspection", change: () => void choose(select.value) },
+    ...inspections.map(option),
+  );
+  return select;
+}
+
+/**
+ * The form that has a model inspected, and the progress of the job until what it found is there.
+ *
+ * @param {Schemas["Model"]} model
+ * @param {(inspection: string) => void} found called with each inspection that is made while one waits
+ */
+async function inspectionForm(model, found) {
+  const form = elementById("inspect", HTMLFormElement);
+  const place = elementById("inspecting");
+  const create = creator();
+
+  onSubmit(
+    form,
+    async () => void follow(await create("/v1/jobs", { kind: "inspect", model: model.id, ...payloadOf(form) })),
+  );
+  try {
+    await offerChoices(form, model.id);
+    const { items } = await get("/v1/jobs?kind=inspect&limit=50");
+    const waiting = items.find((job) => isActive(job) && job.spec.model_id === model.id);
+    if (waiting) follow(waiting);
+  } catch (error) {
+    showError(form, error);
+  }
+
+  /** Stay with a job to its end; another one may be submitted only then. @param {import("../jobs/labels.js").Job} job */
+  async function follow(job) {
+    form.hidden = true;
+    /** @type {HTMLElement | null} */
+    let words;
+    try {
+      const ended = await followJob(place, job);
+      words = unfinished(ended);
+      if (!words) found(ended.result?.inspection_id ?? "");
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      words = problemBox(problem);
+    }
+    form.hidden = false;
+    place.hidden = !words;
+    replace(place, words);
+  }
+}
+
+/**
+ * Offer the model's test data first: what a model looks at is best seen on data that it has not learnt from.
+ *
+ * @param {HTMLFormElement} form
+ * @param {string} reference
+ */
+async function offerChoices(form, reference) {
+  const offer = measuredOn(find(form, 'select[data-list="ready"]', HTMLSelectElement), labelMapOf(form));
+  const [{ presets }] = await Promise.all([get("/v1/metrics"), offer([reference])]);
+  offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
+  form.removeAttribute("aria-busy");
+}
+
+/** @param {Schemas["Model"]} model @param {HTMLElement} view holds the frames of the panels */
+export async function insideView(model, view) {
+  /** @param {Record<string, string | number>} changed */
+  const remember = (changed) => keep({ view: "inside", ...changed });
+  const waiting = h("div", { class: "skeleton chart" });
+  view.prepend(waiting);
+  /** @type {Schemas["ModelImportance"]} */
+  let importance;
+  /** @type {Entry[]} */
+  let items;
+  try {
+    [importance, { items }] = await Promise.all([
+      get(modelApi(model.id, "/importance")),
+      get(modelApi(model.id, "/inspections")),
+    ]);
+    waiting.remove();
+  } catch (error) {
+    waiting.replaceWith(failureBox(error, () => location.reload()));
+    return;
+  }
+  const importances = importancePanel(elementById("importance"), importance, {
+    by: kept("by"),
+    choose,
+    told: remember,
+  });
+  const dependence = dependencePanel(elementById("dependence"), kept("feature"), remember);
+  treePanel(elementById("trees"), model.id, importance.trees, kept("tree"), remember);
+  inspectionForm(model, (id) => show(id, true));
+  const asked = kept("inspection");
+  if (items.length) show(items.find(({ id }) => id === asked)?.id ?? items[0].id, false);
+
+  /** Show another of the inspections. @param {string} id */
+  function choose(id) {
+    remember({ inspection: id });
+    show(id, false);
+  }
+
+  /** @param {string} id @param {boolean} fresh whether it has just been made, and is what one wants to see */
+  async function show(id, fresh) {
+    try {
+      const [inspection, page] = await Promise.all([
+        get(`/v1/inspections/${encodeURIComponent(id)}`),
+        get(modelApi(model.id, "/inspections")),
+      ]);
+      if (fresh) remember({ by: "permutation", inspection: id });
+      importances.show(inspection, page.items, fresh);
+      dependence.show(inspection);
+    } catch (error) {
+      dependence.fail(error, () => show(id, fresh));
+    }
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * Documents scored by a model, and the contributions of their features.
+ * @module
+ */
+import { signed } from "../evaluation/verdict.js";
+import { featureValue } from "../figures/marks.js";
+import { datasetApi, modelApi } from "../page/addresses.js";
+import { get, request } from "../page/api.js";
+import { h, svg } from "../page/dom.js";
+import { count } from "../page/format.js";
+
+const FIRST = 8;
+
+/** @typedef {{name: string, value?: Child, adds: number, kind?: string}} Row */
+
+/** @param {Explanation} explanation */
+export function contributions({ base, contributions: all }) {
+  const [shown, rest] = [all.slice(0, FIRST), all.slice(FIRST)];
+  /** @type {(Row | false)[]} */
+  const entries = [
+    ...shown.map(({ feature, value, contribution }) => ({
+      name: feature,
+      value: featureValue(value),
+      adds: contribution,
+    })),
+    rest.length > 0 && {
+      name: `${count(rest.length)} more`,
+      adds: rest.reduce((sum, { contribution }) => sum + contribution, 0),
+    },
+    { name: "Base score", adds: base, kind: "base" },
+  ];
+  const rows = entries.filter((each) => each !== false);
+  const scale = Math.max(...rows.map(({ adds }) => Math.abs(adds)), Number.MIN_VALUE);
+  return h(
+    "table",
+    { class: "contributions" },
+    h("caption", {}, "What each feature adds to its score"),
+    h(
+      "thead",
+      { class: "visually-hidden" },
+      h("tr", {}, ...["Feature", "Value", "Drawn", "Adds"].map((words) => h("th", { scope: "col" }, words))),
+    ),
+    h("tbody", {}, ...rows.map((each) => row(each, scale))),
+  );
+}
+
+/** @param {Row} row @param {number} scale */
+function row({ name, value = "", adds, kind }, scale) {
+  return h(
+    "tr",
+    { class: kind },
+    h("th", { scope: "row" }, h("span", { class: "name", title: name }, name)),
+    h("td", { class: "number" }, value),
+    h("td", { class: "bar-cell" }, balance(adds / scale)),
+    h("td", { class: "number" }, signed(adds)),
+  );
+}
+
+/** A bar to the left of the middle, or to the right of it. @param {number} share −1 to 1 */
+export function balance(share) {
+  const width = 50 * Math.min(1, Math.abs(share));
+  return svg(
+    "svg",
+    { class: "balance", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("rect", { class: share < 0 ? "lowers" : "raises", x: share < 0 ? 50 - width : 50, y: 1, width, height: 6 }),
+    svg("line", { x1: 50, x2: 50, y1: 0, y2: 8 }),
+  );
+}
+
+const PAGE = 1000;
+// JSON has no infinities: beyond all thresholds the largest numbers go the same ways.
+const LARGEST = 3e38;
+
+/** @typedef {{id: string, label: number | null, features: Record<string, number | null>}} Candidate */
+/** @typedef {NonNullable<Schemas["ScoredDocument"]["explanation"]>} Explanation */
+/** @typedef {Schemas["ScoredDocument"] & {explanation: Explanation}} Scored */
+/** @typedef {ReturnType<typeof question>} Question */
+
+/**
+ * A query's documents as candidates for scoring, all of them or those wanted.
+ * @param {string} datasetId
+ * @param {string} queryId
+ * @param {{most?: number, wanted?: Set<string>}} which
+ * @returns {Promise<{candidates: Candidate[], total: number}>}
+ */
+export async function readCandidates(datasetId, queryId, { most = Infinity, wanted }) {
+  /** @type {Candidate[]} */
+  const found = [];
+  let total = 1;
+  for (let offset = 0; offset < Math.min(total, most); offset += PAGE) {
+    const page = await get(
+      datasetApi(datasetId, `/queries/${encodeURIComponent(queryId)}?offset=${offset}&limit=${Math.min(PAGE, most)}`),
+    );
+    total = page.total;
+    const chosen = wanted ? page.documents.filter(({ document_id: id }) => wanted.has(id)) : page.documents;
+    found.push(...chosen.map((document) => candidate(document, page.feature_names)));
+    if (wanted && found.length === wanted.size) break;
+  }
+  return { candidates: found, total };
+}
+
+/** @param {Schemas["JudgedDocument"]} document @param {string[]} names @returns {Candidate} */
+function candidate({ document_id: id, label, features }, names) {
+  return {
+    id,
+    label,
+    features: Object.fromEntries(
+      names.map((name, index) => [name, features[index] === null ? null : Number(features[index])]),
+    ),
+  };
+}
+
+/**
+ * Return a request to rank candidates by the features that the model knows, and no others.
+ *
+ * @param {{feature_names: string[]}} model
+ * @param {string} queryId
+ * @param {Candidate[]} candidates
+ */
+export function question({ feature_names: names }, queryId, candidates) {
+  /** @param {Candidate["features"]} features */
+  const known = (features) =>
+    Object.fromEntries(
+      names.flatMap((name) => {
+        const value = features[name];
+        return typeof value === "number" ? [[name, Math.max(-LARGEST, Math.min(LARGEST, value))]] : [];
+      }),
+    );
+  return {
+    queries: [{ id: queryId, documents: candidates.map(({ id, features }) => ({ id, features: known(features) })) }],
+    explain: true,
+  };
+}
+
+/** @param {string} ref @param {Question} asked @returns {Promise<Scored[]>} the best first */
+export async function scored(ref, asked) {
+  const { body } = await request(modelApi(ref, "/rank"), { method: "POST", json: asked });
+  return body.queries[0].ranking;
+}

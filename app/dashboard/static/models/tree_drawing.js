@@ -1,0 +1,312 @@
+/**
+ * A tree as labels, positions and SVG.
+ * @module
+ */
+import { svg } from "../page/dom.js";
+import { count, counted, percent, short } from "../page/format.js";
+
+/**
+ * @typedef {object} TreeNode
+ * @property {"split" | "leaf"} kind
+ * @property {number} [split]
+ * @property {number} [leaf]
+ * @property {string} [feature]
+ * @property {"<=" | "in"} [decision]
+ * @property {number | null} [threshold]
+ * @property {(number | string)[] | null} [categories]
+ * @property {"none" | "zero" | "nan"} [missing]
+ * @property {"left" | "right" | null} [missing_goes]
+ * @property {number} [gain]
+ * @property {number | null} documents
+ * @property {number} [leaves]
+ * @property {TreeNode | null} [left]
+ * @property {TreeNode | null} [right]
+ * @property {number} [value]
+ * @property {{constant: number, coefficients: Record<string, number>} | null} [linear]
+ */
+
+/** LightGBM takes values that are no farther from 0 for 0. */
+const ZERO = 1.1e-35;
+
+/** @param {TreeNode} node */
+function threshold({ threshold: value }) {
+  return short(Math.abs(value ?? 0) < ZERO ? 0 : value);
+}
+
+/** "≤ 12.5", "in 1, 4, 7", "is there". @param {TreeNode} node */
+export function condition(node) {
+  if (node.categories) return `in ${node.categories.join(", ")}`;
+  if (node.threshold !== null) return `≤ ${threshold(node)}`;
+  return node.missing_goes === "left" ? "is missing" : "is there";
+}
+
+/** Return the condition of one side: "bm25 ≤ 12.5", "bm25 > 12.5 or missing". @param {TreeNode} node @param {"left" | "right"} side */
+export function answer(node, side) {
+  const also = node.missing_goes === side ? ` or ${missingWords(node)}` : "";
+  if (node.threshold === null && !node.categories)
+    return `${node.feature} ${side === node.missing_goes ? "is missing" : "is there"}`;
+  if (side === "left") return `${node.feature} ${condition(node)}${also}`;
+  return `${node.feature} ${node.categories ? `not ${condition(node)}` : `> ${threshold(node)}`}${also}`;
+}
+
+/** @param {TreeNode} node */
+function missingWords({ missing }) {
+  return missing === "zero" ? "0 or missing" : "missing";
+}
+
+/** "+0.0451". @param {TreeNode} leaf */
+export function added({ value = 0 }) {
+  return `${value > 0 ? "+" : value < 0 ? "−" : ""}${short(Number(Math.abs(value).toPrecision(4)))}`;
+}
+
+/** A node in one sentence. @param {TreeNode} node */
+function sentence(node) {
+  const documents = node.documents === null ? "" : `, ${counted(node.documents, "document")}`;
+  if (node.kind === "leaf") return `adds ${added(node)}${documents}`;
+  return `${node.feature} ${condition(node)}${documents}, ${counted(node.leaves ?? 0, "leaf", "leaves")} below`;
+}
+
+/**
+ * Return the facts about a node, by name.
+ * @param {TreeNode} node
+ * @param {string[]} path the answers that lead here
+ * @param {number | null} all documents of the tree
+ * @returns {[string, string][]}
+ */
+export function facts(node, path, all) {
+  /** @type {[string, string] | false} */
+  const documents = node.documents !== null && [
+    "Training documents",
+    `${count(node.documents)}${all ? ` (${percent(node.documents, all)})` : ""}`,
+  ];
+  /** @type {([string, string] | false | null | undefined)[]} */
+  const found =
+    node.kind === "leaf"
+      ? [
+          ["Adds to the score", String(node.value)],
+          node.linear && ["Unless a value is missing", linearWords(node.linear)],
+          documents,
+        ]
+      : [
+          ["Missing values", wayOfMissing(node)],
+          documents,
+          ["Gain", short(node.gain)],
+          ["Leaves below", count(node.leaves)],
+        ];
+  if (path.length > 0) found.push(["Comes here", path.join(" and ")]);
+  return found.filter((fact) => !!fact);
+}
+
+/** @param {TreeNode} node */
+function wayOfMissing({ missing, missing_goes: goes }) {
+  if (missing === "none") return "count as 0";
+  return `${missing === "zero" ? "and 0 go" : "go"} with ${goes === "left" ? "yes" : "no"}`;
+}
+
+/** @param {NonNullable<TreeNode["linear"]>} linear */
+function linearWords({ constant, coefficients }) {
+  return [short(constant), ...Object.entries(coefficients).map(([name, factor]) => `${short(factor)} × ${name}`)].join(
+    " + ",
+  );
+}
+
+/**
+ * @typedef {object} Placed
+ * @property {TreeNode} node
+ * @property {string} key the same for the same node of a tree
+ * @property {number} level
+ * @property {number} row may lie between two rows
+ * @property {Placed | null} parent
+ * @property {"left" | "right" | null} side of the parent
+ * @property {Placed[]} children none of a folded split
+ */
+/**
+ * @typedef {object} Layout
+ * @property {Placed[]} nodes each before its children, the left ones first
+ * @property {boolean} outline
+ * @property {number} rows
+ * @property {number} levels
+ */
+
+const MOST_ENDS = 12; // that stand beside their splits, where all is seen at once
+
+/** @param {TreeNode} node */
+function keyOf(node) {
+  return node.kind === "leaf" ? `leaf-${node.leaf}` : `split-${node.split}`;
+}
+
+/**
+ * @param {TreeNode} root
+ * @param {Set<string>} open keys of the splits whose children are seen
+ * @param {boolean} narrow whether there is no room for levels side by side
+ * @returns {Layout}
+ */
+export function placed(root, open, narrow) {
+  /** @type {Placed[]} */
+  const nodes = [];
+
+  /**
+   * @param {TreeNode} node
+   * @param {number} level
+   * @param {Placed | null} parent
+   * @param {Placed["side"]} side
+   */
+  function place(node, level, parent, side) {
+    /** @type {Placed} */
+    const found = { node, key: keyOf(node), level, row: 0, parent, side, children: [] };
+    nodes.push(found);
+    if (node.kind === "split" && node.left && node.right && open.has(found.key)) {
+      found.children = [place(node.left, level + 1, found, "left"), place(node.right, level + 1, found, "right")];
+    }
+    return found;
+  }
+
+  place(root, 0, null, null);
+  const ends = nodes.filter(({ children }) => children.length === 0);
+  const outline = narrow || ends.length > MOST_ENDS;
+  (outline ? nodes : ends).forEach((each, row) => {
+    each.row = row;
+  });
+  if (!outline) centre(nodes);
+  return {
+    nodes,
+    outline,
+    rows: (outline ? nodes : ends).length,
+    levels: 1 + Math.max(...nodes.map(({ level }) => level)),
+  };
+}
+
+/** Place splits in the middle of what is below them. @param {Placed[]} nodes */
+function centre(nodes) {
+  for (const each of [...nodes].reverse()) {
+    const [yes, no] = each.children;
+    if (yes) each.row = (yes.row + no.row) / 2;
+  }
+}
+
+/** The splits down to a level. @param {TreeNode} root @param {number} levels @returns {Set<string>} */
+export function openTo(root, levels) {
+  /** @type {Set<string>} */
+  const open = new Set();
+  /** @param {TreeNode | null | undefined} node @param {number} left */
+  const visit = (node, left) => {
+    if (!node || node.kind === "leaf" || left === 0) return;
+    open.add(keyOf(node));
+    visit(node.left, left - 1);
+    visit(node.right, left - 1);
+  };
+  visit(root, levels);
+  return open;
+}
+
+const BOX = { width: 148, height: 38 };
+const GAP = { x: 58, y: 8 };
+const INDENT = { step: 48, stem: 12 }; // of a level in an outline, and of the line below a split
+const MARGIN = 8;
+const LONGEST = 19; // characters of a line in a box
+const THICKEST = 7;
+
+/**
+ * A tree drawn as SVG: boxes for nodes, lines as thick as the documents are many.
+ *
+ * @param {Layout} layout
+ * @param {{label: string, current: string, most: number, all: number | null, open: Set<string>}} how
+ *   current: key of the node that the keyboard is at; most: the largest leaf's value, sign aside; all: documents of the tree
+ * @returns {SVGElement}
+ */
+export function treeDrawing({ nodes, outline, rows, levels }, { label, current, most, all, open }) {
+  const step = outline ? INDENT.step : BOX.width + GAP.x;
+  const width = 2 * MARGIN + BOX.width + (levels - 1) * step;
+  const height = 2 * MARGIN + rows * (BOX.height + GAP.y) - GAP.y;
+  return svg(
+    "svg",
+    { class: "tree", role: "tree", "aria-label": label, width, height, viewBox: `0 0 ${width} ${height}` },
+    ...nodes.map((each) => each.parent && edge(each, each.parent, { outline, step, all })),
+    ...nodes.map((each) => box(each, { step, current, most, open })),
+  );
+}
+
+/** @param {Placed} each @param {number} step */
+function corner({ level, row }, step) {
+  return { x: MARGIN + level * step, y: MARGIN + row * (BOX.height + GAP.y) };
+}
+
+/**
+ * @param {Placed} each
+ * @param {Placed} parent
+ * @param {{outline: boolean, step: number, all: number | null}} how
+ */
+function edge(each, parent, { outline, step, all }) {
+  const { side, node } = each;
+  const from = corner(parent, step);
+  const to = corner(each, step);
+  const y2 = to.y + BOX.height / 2;
+  const line = outline
+    ? `M${from.x + INDENT.stem} ${from.y + BOX.height}V${y2}H${to.x}`
+    : curve(from.x + BOX.width, from.y + BOX.height / 2, to.x, y2);
+  const width = all && node.documents ? Math.max(1, THICKEST * Math.sqrt(node.documents / all)) : 1.5;
+  const missing = parent.node.missing_goes === side;
+  const words = `${side === "left" ? "yes" : "no"}${missing ? " ∅" : ""}`;
+  return svg(
+    "g",
+    { class: "edge", "data-missing": missing, "aria-hidden": "true" },
+    svg("path", { d: line, "stroke-width": width.toFixed(2) }),
+    svg("text", { x: to.x - 5, y: outline || side === "left" ? y2 - 6 : y2 + 14, "text-anchor": "end" }, words),
+  );
+}
+
+/** @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 */
+function curve(x1, y1, x2, y2) {
+  const middle = (x1 + x2) / 2;
+  return `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`;
+}
+
+/** @param {Placed} each @param {{step: number, current: string, most: number, open: Set<string>}} how */
+function box(each, { step, current, most, open }) {
+  const { node, key, level } = each;
+  const { x, y } = corner(each, step);
+  const leaf = node.kind === "leaf";
+  const folded = !leaf && !open.has(key);
+  const strength = leaf && most > 0 ? (0.1 + 0.4 * Math.abs((node.value ?? 0) / most)).toFixed(3) : null;
+  return svg(
+    "g",
+    {
+      class: `node ${leaf ? ((node.value ?? 0) < 0 ? "leaf lowers" : "leaf raises") : folded ? "folded" : "split"}`,
+      role: "treeitem",
+      transform: `translate(${x} ${y})`,
+      tabindex: key === current ? 0 : -1,
+      "data-node": key,
+      "aria-level": level + 1,
+      "aria-expanded": !leaf && String(!folded),
+      "aria-label": `${each.side ? `${each.side === "left" ? "yes" : "no"}: ` : ""}${sentence(node)}`,
+    },
+    folded && svg("rect", { class: "pile", x: 5, y: 4, width: BOX.width, height: BOX.height, rx: 6 }),
+    svg("rect", { class: "box", width: BOX.width, height: BOX.height, rx: 6 }),
+    leaf && svg("rect", { class: "tint", width: BOX.width, height: BOX.height, rx: 6, opacity: strength }),
+    svg("text", { class: "first", x: 9, y: 16 }, leaf ? added(node) : clipped(node.feature)),
+    svg("text", { class: "second", x: 9, y: 30 }, clipped(leaf ? documentsOf(node) : condition(node))),
+    !leaf &&
+      svg(
+        "text",
+        { class: "count", x: BOX.width - 8, y: 30, "text-anchor": "end" },
+        folded ? `▸ ${count(node.leaves)}` : "",
+      ),
+  );
+}
+
+/** @param {TreeNode} node */
+function documentsOf({ documents }) {
+  return documents === null ? "" : counted(documents, "document");
+}
+
+/** @param {string | undefined} words */
+function clipped(words) {
+  const text = String(words);
+  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+}
+
+/** Return the largest value of a leaf, sign aside. @param {TreeNode | null | undefined} node @returns {number} */
+export function largest(node) {
+  if (!node) return 0;
+  return node.kind === "leaf" ? Math.abs(node.value ?? 0) : Math.max(largest(node.left), largest(node.right));
+}

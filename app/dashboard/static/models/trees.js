@@ -1,0 +1,312 @@
+/**
+ * The trees of a model, one at a time: drawn, by pointer and keyboard, and as a table.
+ * @module
+ */
+import { added, answer, condition, facts, largest, openTo, placed, treeDrawing } from "./tree_drawing.js";
+import { modelApi } from "../page/addresses.js";
+import { get } from "../page/api.js";
+import { failureBox } from "../page/content.js";
+import { find, h, replace, setAttribute, setText } from "../page/dom.js";
+import { count, counted, short } from "../page/format.js";
+
+const FIRST_LEVELS = 3;
+const MOST_DEPTH = 64;
+const NARROW = 600; // pixels
+/** @type {Record<string, string>} */
+const KEYS = {
+  ArrowRight: "in",
+  ArrowLeft: "out",
+  ArrowDown: "next",
+  ArrowUp: "before",
+  Home: "first",
+  End: "last",
+  Enter: "toggle",
+  " ": "toggle",
+  PageDown: "later",
+  PageUp: "earlier",
+};
+
+/**
+ * @param {HTMLElement} node
+ * @param {string} model id
+ * @param {number} trees
+ * @param {string | null} wanted number of the tree that is shown first, from 1
+ * @param {(changed: Record<string, number>) => void} told hears which tree is looked at
+ */
+export function treePanel(node, model, trees, wanted, told) {
+  if (!trees) {
+    node.append(h("p", { class: "hint" }, "It has none."));
+    return;
+  }
+  const field = h("input", {
+    type: "text",
+    inputmode: "numeric",
+    "aria-label": "Number of the tree",
+    autocomplete: "off",
+    change: () => void go(Number(field.value) - 1 || 0),
+  });
+  const before = h(
+    "button",
+    { type: "button", class: "quiet", "aria-label": "Tree before", click: () => go(index - 1) },
+    "←",
+  );
+  const after = h(
+    "button",
+    { type: "button", class: "quiet", "aria-label": "Next tree", click: () => go(index + 1) },
+    "→",
+  );
+  const fold = h(
+    "button",
+    { type: "button", class: "quiet small", click: () => unfold(FIRST_LEVELS) },
+    `${FIRST_LEVELS} levels`,
+  );
+  const all = h("button", { type: "button", class: "quiet small", click: () => unfold(MOST_DEPTH) }, "All levels");
+  const canvas = h("div", { class: "tree-canvas", role: "region", "aria-label": "Tree" });
+  const detail = h("div", { class: "tree-detail" });
+  const numbers = h("details", { class: "more" });
+  let index = Math.min(trees, Math.max(1, Number(wanted) || 1)) - 1;
+  /** @type {import("./tree_drawing.js").TreeNode | null} */
+  let root = null;
+  /** @type {Set<string>} */
+  let open = new Set();
+  /** @type {import("./tree_drawing.js").Layout | null} */
+  let layout = null;
+  let current = "";
+  let turn = 0;
+
+  node.firstElementChild?.append(
+    h("div", { class: "tree-controls" }, before, h("label", {}, "Tree ", field, ` of ${count(trees)}`), after),
+  );
+  node.append(
+    h(
+      "div",
+      { class: "tree-bar" },
+      h(
+        "p",
+        { class: "hint" },
+        "Yes comes before no; ∅ is where missing values go. A thicker line carries more documents.",
+      ),
+      h("div", { class: "actions" }, fold, all),
+    ),
+    h("div", { class: "tree-view" }, canvas, detail),
+    numbers,
+  );
+  canvas.addEventListener("click", (event) => press(keyAt(event)));
+  canvas.addEventListener("pointerover", (event) => tell(keyAt(event)));
+  canvas.addEventListener("pointerleave", () => layout && tell(current));
+  canvas.addEventListener("focusin", (event) => look(keyOf(event.target)));
+  canvas.addEventListener("keydown", pressed);
+  numbers.addEventListener("toggle", () => numbers.open && showTable());
+  load();
+
+  /** @param {number} wantedIndex */
+  function go(wantedIndex) {
+    index = Math.min(trees - 1, Math.max(0, wantedIndex));
+    told({ tree: index + 1 });
+    return load();
+  }
+
+  async function load() {
+    const mine = ++turn;
+    field.value = String(index + 1);
+    before.disabled = index === 0;
+    after.disabled = index === trees - 1;
+    canvas.setAttribute("aria-busy", "true");
+    try {
+      const tree = await get(modelApi(model, `/trees/${index}?depth=${MOST_DEPTH}`));
+      if (mine !== turn) return;
+      root = tree.root;
+      open = openTo(root, FIRST_LEVELS);
+      current = "";
+      draw();
+      if (numbers.open) showTable();
+      setText(summaryOf(numbers), "As a table");
+      setAttribute(node, "data-tree", index + 1);
+    } catch (error) {
+      replace(detail);
+      replace(canvas, failureBox(error, load));
+    } finally {
+      if (mine === turn) canvas.removeAttribute("aria-busy");
+    }
+  }
+
+  /** Draw the tree. The focused node stays in its place on the screen; a new root comes into sight. */
+  function draw() {
+    if (!root) return;
+    const focused = canvas.contains(document.activeElement);
+    const seen =
+      boxOf(current)?.getBoundingClientRect().top ?? canvas.getBoundingClientRect().top + canvas.clientHeight / 2;
+    const drawn = placed(root, open, canvas.clientWidth < NARROW);
+    layout = drawn;
+    current = drawn.nodes.some(({ key }) => key === current) ? current : drawn.nodes[0].key;
+    const label = `Tree ${index + 1}: ${counted(root.leaves ?? 1, "leaf", "leaves")}`;
+    replace(canvas, treeDrawing(drawn, { label, current, most: largest(root), all: root.documents, open }));
+    const box = boxOf(current);
+    canvas.scrollTop += (box?.getBoundingClientRect().top ?? seen) - seen;
+    if (focused) box?.focus();
+    look(current);
+  }
+
+  /** Move the keyboard's place to a node. @param {string | undefined} key */
+  function look(key) {
+    if (!key) return;
+    for (const each of canvas.querySelectorAll("[data-node]"))
+      setAttribute(each, "tabindex", keyOf(each) === key ? 0 : -1);
+    current = key;
+    tell(key);
+  }
+
+  /** @param {string | undefined} key */
+  function tell(key) {
+    const found = layout?.nodes.find((each) => each.key === key);
+    if (!found || !root) return;
+    const title =
+      found.node.kind === "leaf" ? `Leaf ${found.node.leaf}` : `${found.node.feature} ${condition(found.node)}?`;
+    replace(
+      detail,
+      h("h3", {}, title),
+      h(
+        "dl",
+        {},
+        ...facts(found.node, pathTo(found), root.documents).map(([name, words]) =>
+          h("div", {}, h("dt", {}, name), h("dd", {}, words)),
+        ),
+      ),
+    );
+  }
+
+  /** @param {string | undefined} key */
+  function press(key) {
+    if (!key) return;
+    boxOf(key)?.focus({ preventScroll: true });
+    toggle(key);
+  }
+
+  /** @param {string} key */
+  async function toggle(key) {
+    const split = layout?.nodes.find((each) => each.key === key)?.node;
+    if (!split || split.kind === "leaf") return;
+    if (open.has(key)) open.delete(key);
+    else {
+      // Below the depth of the answer there is more to ask for.
+      if (!split.left)
+        Object.assign(
+          split,
+          (await get(modelApi(model, `/trees/${index}?depth=${MOST_DEPTH}&root=${split.split}`))).root,
+        );
+      open.add(key);
+    }
+    draw();
+  }
+
+  /** @param {number} levels */
+  function unfold(levels) {
+    current = "";
+    if (root) open = openTo(root, levels);
+    draw();
+  }
+
+  /** @param {KeyboardEvent} event */
+  function pressed(event) {
+    const action = KEYS[event.key];
+    if (!action || !layout || !keyOf(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const { nodes } = layout;
+    const at = nodes.findIndex(({ key }) => key === current);
+    const here = nodes[at];
+    const isOpen = open.has(here.key);
+    /** @type {Record<string, import("./tree_drawing.js").Placed | null | undefined>} */
+    const targets = {
+      in: here.children[0],
+      out: here.parent,
+      next: nodes[at + 1],
+      before: nodes[at - 1],
+      first: nodes[0],
+      last: nodes.at(-1),
+    };
+    if (action === "later" || action === "earlier")
+      go(index + (action === "later" ? 1 : -1)).then(() => focus(layout?.nodes[0]));
+    else if (
+      action === "toggle" ||
+      (action === "in" && here.node.kind === "split" && !isOpen) ||
+      (action === "out" && isOpen)
+    )
+      toggle(current);
+    else focus(targets[action]);
+  }
+
+  /** @param {import("./tree_drawing.js").Placed | null | undefined} each */
+  function focus(each) {
+    if (each) boxOf(each.key)?.focus();
+  }
+
+  /** @param {string} key @returns {SVGGElement | null} */
+  function boxOf(key) {
+    return canvas.querySelector(`g[data-node="${key}"]`);
+  }
+
+  function showTable() {
+    if (!root) return;
+    const { nodes } = placed(root, openTo(root, MOST_DEPTH), true);
+    replace(numbers, summaryOf(numbers), table(nodes));
+  }
+}
+
+/** @param {Event} event */
+function keyAt({ target }) {
+  return target instanceof Element ? keyOf(target.closest("[data-node]")) : undefined;
+}
+
+/** @param {EventTarget | null} node */
+function keyOf(node) {
+  return node instanceof SVGElement ? node.dataset.node : undefined;
+}
+
+/** @param {HTMLDetailsElement} details */
+function summaryOf(details) {
+  if (!details.querySelector("summary")) details.prepend(h("summary", {}, ""));
+  return find(details, "summary");
+}
+
+/** @param {import("./tree_drawing.js").Placed} each @returns {string[]} */
+function pathTo({ parent, side }) {
+  return parent && side ? [...pathTo(parent), answer(parent.node, side)] : [];
+}
+
+/** @param {import("./tree_drawing.js").Placed[]} nodes */
+function table(nodes) {
+  const numbered = new Map(nodes.map(({ key }, number) => [key, number + 1]));
+  const head = ["Node", "Question or value", "Yes", "No", "Documents", "Gain"];
+  /** @param {import("./tree_drawing.js").Placed} each */
+  const row = ({ node, key, children }) => {
+    const cells =
+      node.kind === "leaf"
+        ? [`adds ${added(node)}`, "", "", count(node.documents), ""]
+        : [
+            `${node.feature} ${condition(node)}`,
+            ...[0, 1].map((side) => (children[side] ? numbered.get(children[side].key) : "…")),
+            count(node.documents),
+            short(node.gain),
+          ];
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, numbered.get(key)),
+      ...cells.map((cell, place) => h("td", { class: place && "number" }, cell)),
+    );
+  };
+  return h(
+    "div",
+    { class: "scroll tree-table", role: "region", "aria-label": "Nodes of the tree", tabindex: "0" },
+    h(
+      "table",
+      {},
+      h(
+        "thead",
+        {},
+        h("tr", {}, ...head.map((words, place) => h("th", { scope: "col", class: place > 1 && "number" }, words))),
+      ),
+      h("tbody", {}, ...nodes.map(row)),
+    ),
+  );
+}

@@ -1,0 +1,382 @@
+/**
+ * Try a model: candidate documents, edited features, their ranking and the reasons.
+ * @module
+ */
+import { grade } from "../figures/marks.js";
+import { chooseDataset, offerReady } from "../forms/choices.js";
+import { onSubmit } from "../forms/forms.js";
+import { contributions, question, readCandidates, scored } from "./scored.js";
+import { datasetApi, keep, kept, modelApi, serviceUrl } from "../page/addresses.js";
+import { get, Problem } from "../page/api.js";
+import { failureBox, pythonLiteral, snippet } from "../page/content.js";
+import { findAll, h, replace, setAttribute, setText } from "../page/dom.js";
+import { counted, metric, short } from "../page/format.js";
+
+/** @param {string} reference @param {import("./scored.js").Question} asked */
+function scoringCode(reference, asked) {
+  const address = `${serviceUrl()}${modelApi(reference, "/rank").replace("%3A", ":").replace("%40", "@")}`;
+  const body = JSON.stringify({ queries: asked.queries }).replaceAll("'", "'\\''");
+  const queries = asked.queries.map(queryOf).join("\n");
+  const python = `import rankery\n\nclient = rankery.Client(${pythonLiteral(serviceUrl())})\nqueries = [\n${queries}\n]\nranked = client.rank(${pythonLiteral(reference)}, queries)\n`;
+  return h("div", {}, snippet("curl", `curl ${address} --json '${body}'`), snippet("Python", python));
+}
+
+/** Return a query as Python, a document a line. @param {import("./scored.js").Question["queries"][number]} query */
+function queryOf({ id, documents }) {
+  /** @param {{id: string, features: Record<string, number>}} document */
+  const line = ({ id: name, features }) =>
+    `        {"id": ${pythonLiteral(name)}, "features": {${Object.entries(features)
+      .map(([feature, value]) => `${pythonLiteral(feature)}: ${value}`)
+      .join(", ")}}},`;
+  return `    {"id": ${pythonLiteral(id)}, "documents": [\n${documents.map(line).join("\n")}\n    ]},`;
+}
+
+/**
+ * Candidate documents as the JSON that asks for their ranking, to be pasted and edited.
+ *
+ * @param {{feature_names: string[]}} model
+ * @param {(candidates: import("./scored.js").Candidate[]) => void} take called with the documents of a changed text
+ */
+function candidateText({ feature_names: names }, take) {
+  const area = h("textarea", {
+    class: "code",
+    rows: 10,
+    spellcheck: "false",
+    "data-pointer": "/queries",
+    "aria-label": "Documents as JSON",
+  });
+  const node = h(
+    "details",
+    { class: "more" },
+    h("summary", {}, "As JSON"),
+    h(
+      "p",
+      { class: "hint" },
+      "What is sent. Paste documents of your own, as an object by feature name or an array in the model's order, and rank.",
+    ),
+    h("div", { class: "field" }, area),
+  );
+  let shown = "";
+
+  /** @param {import("./scored.js").Question} asked */
+  function show({ queries }) {
+    shown = JSON.stringify({ queries }, null, 1);
+    area.value = shown;
+  }
+
+  /** Takes over what was typed since. */
+  function apply() {
+    if (area.value === shown || !area.value.trim()) return;
+    take(candidatesOf(area.value, names));
+  }
+  return { node, show, apply };
+}
+
+/** @param {string} text @param {string[]} names @returns {import("./scored.js").Candidate[]} */
+function candidatesOf(text, names) {
+  try {
+    /** @type {{id: unknown, features: (number | null)[] | Record<string, number | null>}[]} */
+    const documents = JSON.parse(text).queries[0].documents;
+    return documents.map(({ id, features }) => ({
+      id: String(id),
+      label: null,
+      features: Array.isArray(features) ? byName(features, names) : { ...features },
+    }));
+  } catch {
+    throw new Problem(422, {
+      title: "Not sent",
+      errors: [
+        {
+          pointer: "/queries",
+          detail: 'must be JSON such as {"queries": [{"id": "q1", "documents": [{"id": "d1", "features": {}}]}]}',
+        },
+      ],
+    });
+  }
+}
+
+/** @param {(number | null)[]} values @param {string[]} names */
+function byName(values, names) {
+  return Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
+}
+
+/**
+ * Candidate documents as a model ranks them, with the features that matter most to be edited, and the reasons.
+ *
+ * @param {string[]} telling names of the features to edit
+ */
+function candidateTable(telling) {
+  const body = h("tbody");
+  const heads = ["Rank", "", "Document", "Label", "Score", ...telling, ""];
+  const node = h(
+    "div",
+    { class: "scroll", role: "region", "aria-label": "Documents in the order of the model", tabindex: "0" },
+    h("table", { class: "candidates" }, h("thead", {}, h("tr", {}, ...heads.map(head))), body),
+  );
+  /** @type {import("./scored.js").Candidate[]} */
+  let candidates = [];
+  /** @type {Map<string, number>} ranks before the last change */
+  let before = new Map();
+  /** @type {Set<string>} */
+  const open = new Set();
+
+  /** @param {string} words @param {number} index */
+  function head(words, index) {
+    if (!words) return h("td", {});
+    return h(
+      "th",
+      { scope: "col", class: index > 3 && "number" },
+      index > 4 ? h("span", { class: "name", title: words }, words) : words,
+    );
+  }
+
+  /** @param {import("./scored.js").Scored[]} ranking */
+  function show(ranking) {
+    const { feature, document: edited } =
+      document.activeElement instanceof HTMLElement ? document.activeElement.dataset : {};
+    const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
+    const largest = Math.max(1, ...candidates.map(({ label }) => label ?? 0));
+    replace(body, ...ranking.flatMap((scored) => rows(byId.get(scored.id) ?? unknown(scored.id), scored, largest)));
+    before = new Map(ranking.map(({ id, rank }) => [id, rank]));
+    if (feature)
+      findAll(body, "input", HTMLInputElement)
+        .find((input) => input.dataset.feature === feature && input.dataset.document === edited)
+        ?.focus();
+  }
+
+  /** @param {string} id @returns {import("./scored.js").Candidate} */
+  function unknown(id) {
+    return { id, label: null, features: {} };
+  }
+
+  /**
+   * @param {import("./scored.js").Candidate} candidate
+   * @param {import("./scored.js").Scored} scored
+   * @param {number} largest
+   */
+  function rows(candidate, { id, rank, score, explanation }, largest) {
+    const reasons = h(
+      "tr",
+      { class: "reasons", hidden: !open.has(id) },
+      h("td", { colspan: heads.length }, h("div", { class: "in-sight" }, contributions(explanation))),
+    );
+    const why = h(
+      "button",
+      {
+        type: "button",
+        class: "quiet small",
+        "aria-expanded": String(open.has(id)),
+        "aria-label": `Why ${id} is there`,
+        click: toggle,
+      },
+      "Why",
+    );
+    function toggle() {
+      if (open.has(id)) open.delete(id);
+      else open.add(id);
+      reasons.hidden = !open.has(id);
+      setAttribute(why, "aria-expanded", String(open.has(id)));
+    }
+    const row = h(
+      "tr",
+      { "data-document": id },
+      h("td", { class: "number" }, rank),
+      h("td", {}, moved(before.get(id), rank)),
+      h("th", { scope: "row" }, h("span", { class: "name", title: id }, id)),
+      h("td", { class: "number" }, candidate.label === null ? "–" : grade(candidate.label, largest)),
+      h("td", { class: "number" }, metric(score)),
+      ...telling.map((feature) => h("td", {}, field(candidate, feature))),
+      h("td", {}, why),
+    );
+    return [row, reasons];
+  }
+
+  /** @param {import("./scored.js").Candidate} candidate @param {string} feature */
+  function field(candidate, feature) {
+    const { id, features } = candidate;
+    const value = features[feature];
+    const input = h("input", {
+      type: "text",
+      inputmode: "decimal",
+      autocomplete: "off",
+      "aria-label": `${feature} of ${id}`,
+      "data-feature": feature,
+      "data-document": id,
+      placeholder: "missing",
+      value: typeof value === "number" ? short(value) : "",
+      change: () => void edit(candidate, feature, input),
+    });
+    return input;
+  }
+
+  return {
+    node,
+    show,
+    candidates: () => candidates,
+    /** Others to be ranked, in an order of their own. @param {import("./scored.js").Candidate[]} others */
+    take(others) {
+      candidates = others.map((candidate) => ({ ...candidate, features: { ...candidate.features } }));
+      before = new Map();
+      open.clear();
+    },
+  };
+}
+
+/**
+ * Take over a field. An empty one is a missing value, and so is text that is no number, which is marked.
+ *
+ * @param {import("./scored.js").Candidate} candidate
+ * @param {string} feature
+ * @param {HTMLInputElement} input
+ */
+function edit(candidate, feature, input) {
+  const text = input.value.trim();
+  const number = Number(text);
+  candidate.features[feature] = text === "" || Number.isNaN(number) ? null : number;
+  setAttribute(input, "aria-invalid", text !== "" && Number.isNaN(number) && "true");
+}
+
+/** Show how far a document has moved since the ranking before. @param {number | undefined} from @param {number} to */
+function moved(from, to) {
+  if (from === undefined || from === to) return h("span", { class: "shift" }, from === undefined ? "" : "=");
+  const risen = from - to;
+  const words = `${Math.abs(risen)} ${Math.abs(risen) === 1 ? "place" : "places"} ${risen > 0 ? "up" : "down"}`;
+  return h(
+    "span",
+    { class: "shift", "data-shift": risen > 0 ? "up" : "down", role: "img", title: words, "aria-label": words },
+    `${risen > 0 ? "↑" : "↓"}${Math.abs(risen)}`,
+  );
+}
+
+const MOST = 20;
+const TELLING = 6;
+
+/** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
+export async function tryView(model) {
+  const reference = `${model.name}:${model.version}`;
+  const dataset = h("select", { "aria-label": "Dataset", change: () => choose("") });
+  const query = h("input", {
+    type: "text",
+    list: "try-queries",
+    "aria-label": "Query",
+    autocomplete: "off",
+    spellcheck: "false",
+    change: () => void choose(query.value.trim()),
+  });
+  const known = h("datalist", { id: "try-queries" });
+  const words = h("p", { class: "hint", role: "status" });
+  const [{ features }, datasets] = await Promise.all([
+    get(modelApi(model.id, "/importance")),
+    offerReady([dataset], kept("dataset") ?? model.dataset_id),
+  ]);
+  const telling = features
+    .filter(({ split }) => split > 0)
+    .slice(0, TELLING)
+    .map(({ feature }) => feature);
+  const table = candidateTable(telling);
+  const text = candidateText(model, (candidates) => {
+    turn += 1; // documents still on their way would replace these
+    table.take(candidates);
+  });
+  const code = h("div", {});
+  const form = h(
+    "form",
+    { class: "try-form", novalidate: true, "aria-label": "Documents" },
+    h("div", { class: "summary", hidden: true }),
+    table.node,
+    text.node,
+    h(
+      "div",
+      { class: "actions" },
+      h("button", { type: "submit", class: "primary" }, "Rank"),
+      h("button", { type: "button", class: "quiet", click: () => choose(query.value.trim()) }, "Start over"),
+    ),
+  );
+  let turn = 0;
+  let ranking = 0;
+
+  onSubmit(form, async () => {
+    text.apply();
+    await rank();
+  });
+
+  async function rank() {
+    const now = ++ranking;
+    const asked = question(model, query.value.trim() || "q", table.candidates());
+    const found = await scored(model.id, asked);
+    if (now !== ranking) return; // the table holds other documents by now
+    table.show(found);
+    text.show(asked);
+    replace(code, scoringCode(reference, asked));
+  }
+
+  /**
+   * Read a query of the chosen dataset and rank it as it is.
+   *
+   * @param {string} wanted a query's ID, empty for the first
+   */
+  async function choose(wanted) {
+    const now = ++turn;
+    form.setAttribute("aria-busy", "true");
+    try {
+      const queryId = wanted || (await firstQueries());
+      const { candidates, total } = await readCandidates(dataset.value, queryId, { most: MOST });
+      if (now !== turn) return;
+      query.value = queryId;
+      keep({ view: "try", dataset: dataset.value, query: queryId });
+      setText(
+        words,
+        total > candidates.length
+          ? `The first ${counted(candidates.length, "document")} of ${total}.`
+          : counted(total, "document"),
+      );
+      table.take(candidates);
+      await rank();
+      form.hidden = false;
+      replace(problem);
+    } catch (error) {
+      if (now !== turn) return;
+      form.hidden = true;
+      replace(
+        problem,
+        failureBox(error, () => choose(wanted)),
+      );
+    } finally {
+      form.removeAttribute("aria-busy");
+    }
+  }
+
+  async function firstQueries() {
+    const { items } = await get(datasetApi(dataset.value, "/queries?limit=50"));
+    replace(known, ...items.map(({ query_id: id }) => h("option", { value: id })));
+    return (items.find(({ relevant }) => relevant > 0) || items[0]).query_id;
+  }
+
+  const problem = h("div", {});
+  const head = h(
+    "div",
+    { class: "panel-head" },
+    h("h2", {}, "Try it on documents"),
+    h("div", { class: "try-choice" }, h("label", {}, "Dataset ", dataset), h("label", {}, "Query ", query), known),
+  );
+  const hint = h(
+    "p",
+    { class: "hint" },
+    `Change what a document is like and rank again: ${telling.length < TELLING ? "these are the features" : `these ${TELLING} features`} the trees gain most by; all others stay as they are in the data.`,
+  );
+  if (datasets.length) {
+    chooseDataset([dataset], kept("dataset") ?? model.dataset_id);
+    choose(kept("query") ?? "");
+  } else {
+    table.take([
+      { id: "d1", label: null, features: {} },
+      { id: "d2", label: null, features: {} },
+    ]);
+    setText(words, "There is no dataset to take documents from: these two have no feature yet.");
+    await rank();
+  }
+  return [
+    h("section", { class: "panel" }, head, hint, words, problem, form),
+    h("section", { class: "panel" }, h("h2", {}, "The same by a program"), code),
+  ];
+}

@@ -1,0 +1,127 @@
+/**
+ * Versions of a model name, tags, and models selected for comparison.
+ * @module
+ */
+import { datasetName } from "../datasets/dataset.js";
+import { compareWith, modelPage } from "../page/addresses.js";
+import { findAll, h, setAttribute, setText } from "../page/dom.js";
+import { count, metric, timeElement } from "../page/format.js";
+import { longerTable } from "../tables/table.js";
+
+/** @param {Record<string, string>} tags */
+export function tagList(tags) {
+  return Object.entries(tags).map(([name, value]) => {
+    const words = value ? `${name}: ${value}` : name;
+    const wanted = value ? `${name}:${value}` : name;
+    return h(
+      "a",
+      {
+        class: "tag plain",
+        href: `/models?${new URLSearchParams({ tag: wanted })}`,
+        title: "All models with this tag",
+      },
+      words,
+    );
+  });
+}
+
+/**
+ * Models ticked to be compared, wherever on the page their boxes stand, and the link that compares them.
+ *
+ * @param {HTMLAnchorElement} link
+ * @returns {(reference: string, made: string) => HTMLInputElement} a box for a model made at a time
+ */
+export function modelTicks(link) {
+  /** @type {Map<string, string>} when the ticked models were made, by reference */
+  const ticked = new Map();
+
+  /** @param {string} reference @param {string} made @param {boolean} wanted */
+  function tick(reference, made, wanted) {
+    if (wanted) ticked.set(reference, made);
+    else ticked.delete(reference);
+    for (const box of findAll(document, `input[value="${CSS.escape(reference)}"]`, HTMLInputElement))
+      box.checked = wanted;
+    show();
+  }
+
+  /** Older models come first: the newer ones are set against them. */
+  function show() {
+    const enough = ticked.size > 1;
+    const ordered = [...ticked].sort(([, one], [, other]) => one.localeCompare(other)).map(([name]) => name);
+    setText(link, enough ? `Compare ${ticked.size} models` : "Compare");
+    setAttribute(link, "href", enough && compareWith(ordered));
+    setAttribute(link, "aria-disabled", !enough && "true");
+    setAttribute(link, "title", !enough && "Tick two or more models");
+  }
+
+  return (reference, made) => {
+    const box = h("input", {
+      type: "checkbox",
+      value: reference,
+      "aria-label": `Compare ${reference}`,
+      change: () => void tick(reference, made, box.checked),
+    });
+    box.checked = ticked.has(reference);
+    return box;
+  };
+}
+
+const PAGE = 20;
+
+/**
+ * The versions of a name, newest first, page after page, each to be opened and ticked.
+ *
+ * @param {string} name
+ * @param {{tick: (model: Schemas["Model"]) => HTMLElement, current?: string}} options
+ *   tick: a box to choose a version by; current: the id of the version whose page this is
+ */
+export function versionTable(name, { tick, current }) {
+  const heads = ["Version", "Aliases", "Metrics", "Loss", "Trained on", "Iterations", "Made"];
+
+  /** @param {Schemas["Model"]} model */
+  function row(model) {
+    const {
+      id,
+      version,
+      aliases,
+      tags,
+      loss,
+      source,
+      dataset_id: dataset,
+      best_iteration: iterations,
+      created_at: created,
+    } = model;
+    const reference = `${name}:${version}`;
+    const link = h("a", { href: modelPage(reference), "aria-current": id === current && "page" }, reference);
+    return h(
+      "tr",
+      { "data-model": id },
+      h("th", { scope: "row" }, h("span", { class: "check" }, tick(model), link)),
+      h("td", {}, ...aliases.map((alias) => h("span", { class: "tag" }, `@${alias}`)), tagList(tags)),
+      h("td", {}, metricWords(model.metrics)),
+      h("td", {}, loss?.name || source),
+      h("td", {}, dataset ? datasetName(dataset) : "–"),
+      h("td", { class: "number" }, count(iterations)),
+      h("td", {}, timeElement(created)),
+    );
+  }
+
+  const cells = heads.map((words) => h("th", { scope: "col", class: words === "Iterations" && "number" }, words));
+  const address = /** @type {const} */ (`/v1/models?${new URLSearchParams({ name, limit: String(PAGE) })}`);
+  return h("div", { class: "versions rows" }, ...longerTable(`Versions of ${name}`, cells, address, row));
+}
+
+/** @param {Schemas["Model"]["metrics"]} metrics */
+function metricWords(metrics) {
+  const entries = Object.entries(metrics || {});
+  if (!entries.length) return h("span", { class: "missing" }, "not tested");
+  const [[name, value], ...others] = entries;
+  const all = entries.map(([each, number]) => `${each} ${metric(number)}`).join(", ");
+  return h(
+    "span",
+    { title: all },
+    h("strong", {}, metric(value)),
+    ` ${name}`,
+    others.length > 0 && h("small", {}, ` and ${others.length} more`),
+  );
+}

@@ -1,0 +1,139 @@
+/**
+ * The public API as the pages see it: JSON in, JSON or a typed error out.
+ * @module
+ */
+import { openPage, pagePath, urlOf } from "./addresses.js";
+
+/** The API answered and said no, as RFC 9457 problem+json. */
+export class Problem extends Error {
+  /** @param {number} status @param {{title?: string, detail?: string, errors?: {pointer: string, detail: string}[]}} body */
+  constructor(status, body) {
+    super(body.detail || body.title || `The API answered with status ${status}.`);
+    this.status = status;
+    this.title = body.title || "The API refused";
+    this.errors = body.errors || [];
+  }
+}
+
+/** The API did not answer, or a part of it is down: worth trying again. */
+export class Away extends Error {}
+
+/**
+ * @param {string} path
+ * @param {{method?: string, json?: unknown, headers?: Record<string, string>}} [options]
+ * @returns {Promise<{status: number, etag: string | null, body: any}>}
+ */
+export async function request(path, { method = "GET", json, headers = {} } = {}) {
+  /** @type {Record<string, string>} */
+  const all = { accept: "application/json", ...headers };
+  if (json !== undefined) all["content-type"] = "application/json";
+  let response;
+  try {
+    const body = json === undefined ? undefined : JSON.stringify(json);
+    // The browser asks whether what it has is current; who keeps an ETag is told by a 304, which costs no parsing.
+    const cache = headers["if-none-match"] ? "no-store" : "no-cache";
+    response = await fetch(urlOf(path), { method, body, headers: all, cache });
+  } catch {
+    throw new Away("The API does not answer.");
+  }
+  if (response.status === 401) return signIn();
+  const text = await response.text().catch(() => "");
+  if (response.status >= 400) throw failure(response.status, text);
+  return {
+    status: response.status,
+    etag: response.headers.get("etag"),
+    body: text ? JSON.parse(text) : null,
+  };
+}
+
+/**
+ * Leaves for the page to sign in, which leads back here. The promise never settles: this page is at its end.
+ * @returns {Promise<never>}
+ */
+export function signIn() {
+  const here = pagePath() + location.search + location.hash;
+  openPage(`/sign-in?next=${encodeURIComponent(here)}`);
+  return new Promise(() => {});
+}
+
+/**
+ * Return the error of a refused request.
+ * @param {number} status
+ * @param {string} text
+ */
+export function failure(status, text) {
+  /** @type {{title?: string, detail?: string}} */
+  let body = {};
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // A proxy in between answers in HTML; the status alone must do.
+  }
+  if (status === 502 || status === 503 || status === 504) {
+    return new Away(body.detail || "The API is not ready.");
+  }
+  return new Problem(status, body);
+}
+
+/** Return the message of whatever was thrown. @param {unknown} error */
+export function messageOf(error) {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * Return the body of the API's answer, whose type follows from the path.
+ *
+ * @template {string} Path
+ * @param {Path} path
+ * @returns {Promise<Answer<Path>>}
+ */
+export async function get(path) {
+  return (await request(path)).body;
+}
+
+/**
+ * A reader that remembers the last answer for the last address and asks with If-None-Match.
+ * The same object comes back as long as nothing changed.
+ * @returns {<Path extends string>(path: Path) => Promise<Answer<Path>>}
+ */
+export function conditionalReader() {
+  /** @type {{path: string, etag: string | null, body: any} | null} */
+  let last = null;
+  return async (path) => {
+    const known = last?.path === path ? last : null;
+    const answer = await request(path, { headers: known?.etag ? { "if-none-match": known.etag } : {} });
+    if (known && answer.status === 304) return known.body;
+    last = { path, etag: answer.etag, body: answer.body };
+    return answer.body;
+  };
+}
+
+/**
+ * A POST that creates one thing, however often a lost connection makes the user press the button:
+ * the Idempotency-Key stays until the API has answered.
+ *
+ * @returns {<Path extends string>(path: Path, json: unknown) => Promise<Answer<Path, "post">>}
+ */
+export function creator() {
+  let key = "";
+  let sent = "";
+  return async (path, json) => {
+    const payload = path + JSON.stringify(json);
+    if (!key || payload !== sent) key = freshKey();
+    sent = payload;
+    try {
+      const answer = await request(path, { method: "POST", json, headers: { "idempotency-key": key } });
+      key = "";
+      return answer.body;
+    } catch (error) {
+      if (!(error instanceof Away)) key = "";
+      throw error;
+    }
+  };
+}
+
+/** crypto.randomUUID exists only on https and localhost; this works on any address. */
+export function freshKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,121 @@
+/**
+ * Content that is read once, missing pages, code to copy and files to save.
+ * @module
+ */
+import { urlOf } from "./addresses.js";
+import { Away, failure, Problem } from "./api.js";
+import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";
+
+/**
+ * Content that is asked for once: a skeleton until it is there, a way to try again where it does not come.
+ *
+ * @param {HTMLElement} place
+ * @param {() => Promise<Child[]>} read what to show in the place
+ */
+export async function loaded(place, read) {
+  place.setAttribute("aria-busy", "true");
+  replace(place, h("div", { class: "skeleton chart" }));
+  try {
+    replace(place, ...(await read()));
+  } catch (error) {
+    replace(
+      place,
+      failureBox(error, () => loaded(place, read)),
+    );
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+}
+
+/**
+ * Return a box with the problem and a button to try again. Errors that are no answer of the API are thrown again.
+ *
+ * @param {unknown} error
+ * @param {() => unknown} retry
+ */
+export function failureBox(error, retry) {
+  if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+  const box = problemBox(error);
+  box.append(
+    h("div", { class: "actions" }, h("button", { type: "button", class: "small", click: retry }, "Try again")),
+  );
+  return box;
+}
+
+/**
+ * A page whose subject the API refuses to show.
+ *
+ * @param {HTMLElement} place
+ * @param {import("./api.js").Problem} problem
+ * @param {{title: string, sentence: string, href: string, action: string}} missing said where there is no such thing
+ */
+export function showMissing(place, problem, { title, sentence, href, action }) {
+  place.removeAttribute("aria-busy");
+  replace(place, problem.status === 404 ? emptyState(title, sentence, href, action) : problemBox(problem));
+}
+
+/** Words of the API, in which code stands between backticks. @param {string} words @returns {(Node | string)[]} */
+export function withCode(words) {
+  return words.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part));
+}
+
+/** @param {any} value @param {string} [margin] before each further line @returns {string} */
+export function pythonLiteral(value, margin = "") {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value !== "object") return JSON.stringify(value);
+  const inside = `${margin}    `;
+  if (Array.isArray(value)) return `[${value.map((each) => pythonLiteral(each, margin)).join(", ")}]`;
+  const entries = Object.entries(value).map(
+    ([name, content]) => `${inside}${JSON.stringify(name)}: ${pythonLiteral(content, inside)},\n`,
+  );
+  return entries.length ? `{\n${entries.join("")}${margin}}` : "{}";
+}
+
+/** @param {string} name what it is written in @param {string} code */
+export function snippet(name, code) {
+  const button = h(
+    "button",
+    { type: "button", class: "quiet small", "aria-label": `Copy the ${name} code`, click: copy },
+    "Copy",
+  );
+  async function copy() {
+    try {
+      await navigator.clipboard.writeText(code);
+    } catch {
+      // Browsers give the clipboard to https and this machine alone; elsewhere it is one key away.
+      getSelection()?.selectAllChildren(text);
+      setText(button, "Press Ctrl+C");
+      return;
+    }
+    setText(button, "Copied");
+    announce(`The ${name} code was copied.`);
+  }
+  const text = h("pre", { tabindex: "0", "aria-label": `${name} code`, "data-code": name }, code);
+  return h("div", { class: "snippet" }, h("div", { class: "panel-head" }, h("h3", {}, name), button), text);
+}
+
+/** @param {string} path @param {unknown} json */
+export async function saved(path, json) {
+  let response;
+  try {
+    response = await fetch(urlOf(path), {
+      method: "POST",
+      body: JSON.stringify(json),
+      headers: { "content-type": "application/json" },
+    });
+  } catch {
+    throw new Away("The API does not answer.");
+  }
+  if (!response.ok) throw failure(response.status, await response.text());
+  const address = URL.createObjectURL(await response.blob());
+  const [, name] = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "") || [];
+  h("a", { href: address, download: name || "" }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}
+
+/** Link a question mark to a page of the guide. @param {string} page such as "concepts/doctor/" @param {string} label of the page */
+export function helpLink(page, label) {
+  const words = `${label} in the guide`;
+  return h("a", { class: "help", href: `/guide/${page}`, title: words, "aria-label": words }, "?");
+}

@@ -1,0 +1,213 @@
+/**
+ * Elements made from data, and the elements of the page's template. Text is always text: nothing here parses markup.
+ * @module
+ */
+import { urlOf } from "./addresses.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+/** Attributes that hold URLs; application paths may stand in them. */
+const URLS = new Set(["action", "href", "src"]);
+
+/**
+ * Return an HTML element. Attributes that are functions become listeners; those that are false, null or undefined are
+ * left out, and so are such children.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} [attributes]
+ * @param {...(Child | Child[])} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function h(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/**
+ * Return an SVG element, as `h` does for HTML.
+ *
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} [attributes]
+ * @param {...(Child | Child[])} children
+ * @returns {SVGElementTagNameMap[Tag]}
+ */
+export function svg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+/**
+ * @template {Element} Kind
+ * @param {Kind} node
+ * @param {Attributes} attributes
+ * @param {(Child | Child[])[]} children
+ * @returns {Kind}
+ */
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) setAttribute(node, name, value);
+  node.append(...present(children));
+  return node;
+}
+
+/**
+ * Set an attribute or add a listener; remove the attribute when the value is false, null or undefined.
+ *
+ * @param {Element} node
+ * @param {string} name
+ * @param {AttributeValue | Listener} value
+ */
+export function setAttribute(node, name, value) {
+  if (typeof value === "function") node.addEventListener(name, value);
+  else if (value === false || value === null || value === undefined) node.removeAttribute(name);
+  else {
+    const text = value === true ? "" : URLS.has(name) ? urlOf(String(value)) : String(value);
+    if (node.getAttribute(name) !== text) node.setAttribute(name, text);
+  }
+}
+
+/**
+ * Replace the text only when it differs, so that selections and live regions stay quiet.
+ *
+ * @param {Element} node
+ * @param {string} text
+ */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** @param {Element} node @param {...(Child | Child[])} children */
+export function replace(node, ...children) {
+  node.replaceChildren(...present(children));
+}
+
+/** @param {(Child | Child[])[]} children */
+function present(children) {
+  return children
+    .flat()
+    .filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (child instanceof Node ? child : String(child)));
+}
+
+/**
+ * Return the element of the page's template with an ID.
+ *
+ * @template {HTMLElement} [Kind=HTMLElement]
+ * @param {string} id
+ * @param {new () => Kind} [kind]
+ * @returns {Kind}
+ * @throws {TypeError} where the template has no such element
+ */
+export function elementById(id, kind) {
+  return expected(document.getElementById(id), kind, `#${id}`);
+}
+
+/**
+ * Return the first element below a place that a selector matches.
+ *
+ * @template {HTMLElement} [Kind=HTMLElement]
+ * @param {ParentNode} place
+ * @param {string} selector
+ * @param {new () => Kind} [kind]
+ * @returns {Kind}
+ * @throws {TypeError} where there is no such element
+ */
+export function find(place, selector, kind) {
+  return expected(place.querySelector(selector), kind, selector);
+}
+
+/**
+ * Return all elements of a kind below a place that a selector matches.
+ *
+ * @template {HTMLElement} Kind
+ * @param {ParentNode} place
+ * @param {string} selector
+ * @param {new () => Kind} kind
+ * @returns {Kind[]}
+ */
+export function findAll(place, selector, kind) {
+  return [...place.querySelectorAll(selector)].map((node) => expected(node, kind, selector));
+}
+
+/**
+ * @template {HTMLElement} Kind
+ * @param {Element | null} node
+ * @param {(new () => Kind) | undefined} kind
+ * @param {string} name
+ * @returns {Kind}
+ */
+function expected(node, kind, name) {
+  if (node instanceof (kind ?? HTMLElement)) return /** @type {Kind} */ (node);
+  throw new TypeError(`The page has no ${kind?.name ?? "HTMLElement"} ${name}`);
+}
+
+/** Have screen readers read a sentence out. @param {string} sentence */
+export function announce(sentence) {
+  setText(elementById("announcer"), sentence);
+}
+
+/**
+ * Return a box for a list or page without content: what is missing, and the way on.
+ *
+ * @param {string} title
+ * @param {string} sentence
+ * @param {string} [href]
+ * @param {string} [action] text of the link
+ */
+export function emptyState(title, sentence, href, action) {
+  return h(
+    "div",
+    { class: "empty" },
+    h("h2", {}, title),
+    h("p", {}, sentence),
+    href && h("a", { class: "button primary", href }, action),
+  );
+}
+
+/**
+ * Return a box that shows a problem: title, sentence and, when known, its place in a file.
+ *
+ * @param {ShownProblem} problem
+ */
+export function problemBox(problem) {
+  const place = /** @type {const} */ (["file", "line", "column"]).filter((name) => problem[name] != null);
+  return h(
+    "div",
+    { class: "problem", role: "group", "aria-label": "Problem" },
+    h("strong", {}, problem.title || "Problem"),
+    h("p", {}, problem.detail || problem.message || ""),
+    place.length > 0 && h("p", { class: "hint" }, place.map((name) => `${name} ${problem[name]}`).join(", ")),
+    problem.text && h("pre", {}, problem.text),
+  );
+}
+
+/**
+ * Ask before an action that cannot be undone.
+ *
+ * @param {{question: string, consequence: string, yes: string, no: string}} words
+ * @returns {Promise<boolean>}
+ */
+export function confirmed({ question, consequence, yes, no }) {
+  const dialog = h(
+    "dialog",
+    { "aria-label": question },
+    h(
+      "form",
+      { method: "dialog" },
+      h("h2", {}, question),
+      h("p", { class: "hint" }, consequence),
+      h(
+        "div",
+        { class: "actions end" },
+        h("button", { value: "no", class: "quiet" }, no),
+        h("button", { value: "yes", class: "danger" }, yes),
+      ),
+    ),
+  );
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes");
+    });
+  });
+}

@@ -1,0 +1,133 @@
+/**
+ * Numbers, sizes and times as people read them.
+ * @module
+ */
+import { h, setText } from "./dom.js";
+
+const COUNT = new Intl.NumberFormat("en");
+const LOSS = new Intl.NumberFormat("en", { maximumSignificantDigits: 5 });
+const MOMENT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
+
+/** @param {number | null | undefined} value */
+export function count(value) {
+  return value === null || value === undefined ? "–" : COUNT.format(value);
+}
+
+/**
+ * Return a number with a fixed count of decimals and a minus as wide as a plus.
+ *
+ * @param {number} value
+ * @param {number} digits
+ */
+export function fixed(value, digits) {
+  return value.toFixed(digits).replace("-", "−");
+}
+
+/**
+ * Return a metric with four digits, as differences between rankers are in the third.
+ *
+ * @param {number | null | undefined} value
+ */
+export function metric(value) {
+  return value === null || value === undefined || Number.isNaN(value) ? "–" : fixed(value, 4);
+}
+
+/**
+ * Return the value of a loss, whatever its scale, with five significant digits.
+ *
+ * @param {number | null | undefined} value
+ */
+export function lossValue(value) {
+  if (typeof value !== "number") return "–";
+  return value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e7)
+    ? value.toExponential(4)
+    : LOSS.format(value);
+}
+
+/**
+ * Return a hyperparameter or statistic with at most six digits.
+ *
+ * @param {unknown} value
+ */
+export function short(value) {
+  if (typeof value === "number") return String(Number(value.toPrecision(6)));
+  return value === null || value === undefined
+    ? "–"
+    : typeof value === "object"
+      ? JSON.stringify(value)
+      : String(value);
+}
+
+/**
+ * Return a share such as "6.4%". A part above zero is never 0%, an incomplete one never 100%.
+ *
+ * @param {number} part
+ * @param {number} whole
+ */
+export function percent(part, whole) {
+  const share = (100 * part) / whole;
+  if (part > 0 && share < 0.1) return "<0.1%";
+  if (part < whole && share > 99.9) return ">99.9%";
+  return `${share < 10 ? Number(share.toFixed(1)) : Math.round(share)}%`;
+}
+
+/**
+ * Return a count with its noun: "1 query", "1,204 queries".
+ *
+ * @param {number} number
+ * @param {string} one
+ * @param {string} [many]
+ */
+export function counted(number, one, many = `${one}s`) {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}
+
+/** @param {number} value bytes */
+export function size(value) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let unit = 0;
+  let left = value;
+  while (left >= 1000 && unit < units.length - 1) {
+    left /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 || left >= 100 ? Math.round(left) : left.toFixed(1)} ${units[unit]}`;
+}
+
+/** @param {number} seconds */
+export function duration(seconds) {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return whole % 60 && minutes < 10 ? `${minutes} min ${whole % 60} s` : `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 ? `${hours} h ${minutes % 60} min` : `${hours} h`;
+  return `${Math.floor(hours / 24)} days`;
+}
+
+/** @param {number} value milliseconds: "92 ms", "8.1 ms" */
+export function milliseconds(value) {
+  return `${value < 10 ? value.toFixed(1) : count(Math.round(value))} ms`;
+}
+
+/**
+ * Return a time that reads "3 min ago", stays current, and has the exact moment as its title.
+ *
+ * @param {string} iso
+ */
+export function timeElement(iso) {
+  const moment = new Date(iso);
+  return h("time", { datetime: iso, title: MOMENT.format(moment) }, ago(moment));
+}
+
+/** @param {Date} moment */
+function ago(moment) {
+  const seconds = (Date.now() - moment.getTime()) / 1000;
+  return seconds < 5 ? "just now" : `${duration(seconds < 60 ? seconds : Math.floor(seconds / 60) * 60)} ago`;
+}
+
+setInterval(() => {
+  for (const node of document.querySelectorAll("time[datetime]")) {
+    setText(node, ago(new Date(node.getAttribute("datetime") ?? "")));
+  }
+}, 10_000);

@@ -1,0 +1,224 @@
+/**
+ * The search dialog: pages, actions and everything that has an id, by keyboard alone.
+ * @module
+ */
+import { comparisonPage, datasetPage, evaluationPage, jobPage, modelPage, openPage, rankingPage } from "./addresses.js";
+import { Away, get, Problem } from "./api.js";
+import { h, replace, setAttribute, setText } from "./dom.js";
+import { tablesOfPage } from "../tables/csv.js";
+import { chooseTheme } from "./header.js";
+
+const TYPING_MILLISECONDS = 120;
+
+/** @typedef {{name: string, detail?: string, href?: string, act?: () => unknown}} Choice */
+
+/** @type {Choice[]} */
+const PAGES = [
+  { name: "Overview", href: "/" },
+  { name: "Jobs", href: "/jobs" },
+  { name: "Studies", href: "/studies" },
+  { name: "Experiments", href: "/experiments" },
+  { name: "Datasets", href: "/datasets" },
+  { name: "Models", href: "/models" },
+  { name: "Evaluations", href: "/evaluations" },
+  { name: "Comparisons", href: "/comparisons" },
+  { name: "Rankings", href: "/rankings" },
+  { name: "Guide", href: "/guide/" },
+  { name: "API documentation", href: "/docs" },
+  { name: "Settings", href: "/settings" },
+  { name: "API keys", href: "/settings/keys" },
+  { name: "Audit log", href: "/settings/audit" },
+];
+
+/** @type {Choice[]} */
+const ACTIONS = [
+  { name: "New training", href: "/train" },
+  { name: "New study", href: "/studies/new" },
+  { name: "Run an experiment", href: "/experiments#run" },
+  { name: "Add a dataset", href: "/datasets#add" },
+  { name: "Evaluate a model", href: "/evaluations#evaluate" },
+  { name: "Compare models", href: "/comparisons#compare" },
+  { name: "Import a model", href: "/models#import" },
+  { name: "Upload a run", href: "/rankings#run" },
+  { name: "Light theme", act: () => chooseTheme("light") },
+  { name: "Dark theme", act: () => chooseTheme("dark") },
+  { name: "Theme of the system", act: () => chooseTheme("system") },
+];
+
+/**
+ * Kinds of objects in the order in which they are shown: their heading, and where they are.
+ *
+ * @type {Record<Schemas["SearchHit"]["kind"], [string, (hit: Schemas["SearchHit"]) => string]>}
+ */
+const KINDS = {
+  model: ["Models", ({ name }) => modelPage(name)],
+  job: ["Jobs", ({ id }) => jobPage(id)],
+  dataset: ["Datasets", ({ id }) => datasetPage(id)],
+  evaluation: ["Evaluations", ({ id }) => evaluationPage(id)],
+  comparison: ["Comparisons", ({ id }) => comparisonPage(id)],
+  ranking: ["Rankings", ({ id }) => rankingPage(id)],
+};
+
+const list = h("div", { id: "search-results", class: "results", role: "listbox", "aria-label": "Results" });
+const status = h("p", { class: "hint", role: "status" });
+const field = /** @type {HTMLInputElement} */ (
+  h("input", {
+    type: "search",
+    role: "combobox",
+    "aria-label": "Search",
+    "aria-expanded": "true",
+    "aria-controls": "search-results",
+    "aria-autocomplete": "list",
+    autocomplete: "off",
+    spellcheck: "false",
+    maxlength: 200,
+    placeholder: "Name, id, page or action",
+    input: find,
+    keydown: onKey,
+  })
+);
+const close = h("button", { type: "button", class: "quiet small", click: () => dialog.close() }, "Close");
+const dialog = /** @type {HTMLDialogElement} */ (
+  h(
+    "dialog",
+    { class: "search", "aria-label": "Search", click: onBackdrop },
+    h("div", { class: "search-head" }, field, close),
+    list,
+    status,
+  )
+);
+document.body.append(dialog);
+
+let timer = 0;
+/** The number of the last search; answers to earlier ones are dropped. */
+let asked = 0;
+/** @type {{option: HTMLElement, choose: () => void}[]} */
+let options = [];
+let active = 0;
+/** Whether Enter was pressed before there was anything to choose. */
+let entered = false;
+
+/** Opens the dialog, empty. */
+export function openSearch() {
+  if (dialog.open) return;
+  field.value = "";
+  dialog.showModal();
+  field.focus();
+  find();
+}
+
+/** Shows pages and actions at once, and asks the API when typing pauses. */
+function find() {
+  const text = field.value.trim();
+  const number = ++asked;
+  const downloads = tablesOfPage().map(({ name, act }) => ({ name: `Download CSV: ${name}`, act }));
+  /** @type {[string, Choice[]][]} */
+  const own = [
+    ["Actions", [...ACTIONS, ...downloads].filter(({ name }) => matches(name, text))],
+    ["Pages", PAGES.filter(({ name }) => matches(name, text))],
+  ];
+  entered = false;
+  clearTimeout(timer);
+  show(text ? own : own.reverse(), text && "Searching…");
+  if (text) timer = setTimeout(() => ask(text, number, own), TYPING_MILLISECONDS);
+}
+
+/** @param {string} text @param {number} number of the search @param {[string, Choice[]][]} own */
+async function ask(text, number, own) {
+  let groups = own;
+  let otherwise = `Nothing is called “${text}”.`;
+  try {
+    const query = new URLSearchParams({ text, limit: "5" });
+    const { items } = await get(`/v1/search?${query.toString()}`);
+    groups = [...own, ...grouped(items)];
+  } catch (error) {
+    if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+    otherwise = error.message;
+  }
+  if (number !== asked) return;
+  show(groups, otherwise);
+  if (entered) options[0]?.choose();
+}
+
+/** Check whether every word of a text begins a word of a name. @param {string} name @param {string} text */
+function matches(name, text) {
+  const words = name.toLowerCase().split(" ");
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((part) => words.some((word) => word.startsWith(part)));
+}
+
+/** @param {Schemas["SearchHit"][]} items @returns {[string, Choice[]][]} */
+function grouped(items) {
+  return Object.entries(KINDS).map(([kind, [heading, href]]) => {
+    const hits = items.filter((item) => item.kind === kind);
+    return [heading, hits.map((hit) => ({ name: hit.name, detail: hit.detail || hit.id, href: href(hit) }))];
+  });
+}
+
+/** @param {[string, Choice[]][]} groups @param {string} otherwise said where there is nothing */
+function show(groups, otherwise) {
+  const filled = groups.filter(([, choices]) => choices.length);
+  options = [];
+  replace(list, ...filled.map(([heading, choices], index) => group(heading, choices, `search-group-${index}`)));
+  setText(status, options.length ? "" : otherwise);
+  status.hidden = options.length > 0;
+  activate(0);
+}
+
+/** @param {string} heading @param {Choice[]} choices @param {string} id of the heading */
+function group(heading, choices, id) {
+  return h(
+    "div",
+    { role: "group", "aria-labelledby": id },
+    h("p", { id, class: "hint", role: "presentation" }, heading),
+    ...choices.map(option),
+  );
+}
+
+/** @param {Choice} choice */
+function option({ name, detail, href, act }) {
+  const index = options.length;
+  const choose = () => {
+    dialog.close();
+    if (href) openPage(href);
+    else act?.();
+  };
+  const attributes = {
+    id: `search-option-${index}`,
+    role: "option",
+    click: choose,
+    pointermove: () => activate(index),
+  };
+  const node = h("div", attributes, h("span", { class: "name" }, name), detail && h("small", {}, detail));
+  options.push({ option: node, choose });
+  return node;
+}
+
+/** @param {number} index */
+function activate(index) {
+  active = index;
+  for (const [each, { option: node }] of options.entries()) setAttribute(node, "aria-selected", String(each === index));
+  setAttribute(field, "aria-activedescendant", options[index]?.option.id);
+}
+
+/** @param {KeyboardEvent} event */
+function onKey(event) {
+  /** @type {Record<string, number>} */
+  const steps = { ArrowDown: 1, ArrowUp: -1 };
+  if (event.key in steps && options.length) {
+    event.preventDefault();
+    activate((active + steps[event.key] + options.length) % options.length);
+    options[active].option.scrollIntoView({ block: "nearest" });
+  } else if (event.key === "Enter") {
+    event.preventDefault();
+    entered = true;
+    options[active]?.choose();
+  }
+}
+
+/** A click beside the dialog closes it. @param {Event} event */
+function onBackdrop(event) {
+  if (event.target === dialog) dialog.close();
+}

@@ -1,0 +1,250 @@
+/**
+ * What is done with a study: pause, resume, cancel, clone, extend, add a trial, delete.
+ * @module
+ */
+import { onSubmit, payloadOf } from "../forms/forms.js";
+import { openPage, studyApi, studyPage } from "../page/addresses.js";
+import { Away, creator, Problem, request } from "../page/api.js";
+import { announce, confirmed, h, problemBox, replace } from "../page/dom.js";
+import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
+
+/** @typedef {import("./labels.js").Study} Study */
+/** @typedef {import("./labels.js").Trial} Trial */
+
+/** @param {string} id @param {() => void} changed */
+export function studyActions(id, changed) {
+  const node = h("div", { class: "actions" });
+  const failure = h("div", { class: "study-failure" });
+  const create = creator();
+  /** @type {Study | null} */
+  let study = null;
+  /** @type {Trial[]} */
+  let trials = [];
+  let state = "";
+  let isDeleted = false;
+
+  /**
+   * @param {string} words
+   * @param {() => Promise<unknown>} act
+   * @param {string} [kind]
+   */
+  function button(words, act, kind = "quiet") {
+    const made = h("button", { type: "button", class: kind, click }, words);
+    async function click() {
+      made.disabled = true;
+      replace(failure);
+      try {
+        await act();
+        changed();
+      } catch (error) {
+        if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+        replace(failure, problemBox(error));
+      }
+      made.disabled = false;
+    }
+    return made;
+  }
+
+  /** @param {"pause" | "resume" | "cancel"} what */
+  const change = async (what) => {
+    await request(studyApi(id, `/${what}`), { method: "POST" });
+    announce(`The study was told to ${what}.`);
+  };
+
+  async function cancel() {
+    const sure = await confirmed({
+      question: "Cancel this study?",
+      consequence: "Its trials are stopped and nothing is concluded. Trials that ended stay in the table.",
+      yes: "Cancel the study",
+      no: "Keep it",
+    });
+    if (sure) await change("cancel");
+  }
+
+  async function remove() {
+    const sure = await confirmed({
+      question: "Delete this study?",
+      consequence: "Its trials are deleted, too. Models, comparison and jobs stay.",
+      yes: "Delete the study",
+      no: "Keep it",
+    });
+    if (!sure) return;
+    isDeleted = true;
+    await request(studyApi(id), { method: "DELETE" }).catch((error) => {
+      isDeleted = false;
+      throw error;
+    });
+    openPage("/studies");
+  }
+
+  async function extend() {
+    if (!study) return;
+    const { trials: most, seconds, patience } = study.budget;
+    await asked(
+      "Change the budget",
+      "The first bound that is reached ends the study. An empty field is no bound.",
+      [
+        field("/trials", "Trials", "integer", most),
+        field("/seconds", "Seconds", "number", seconds ?? ""),
+        field("/patience", "Trials without a new best", "integer", patience ?? ""),
+        field("/parallel_trials", "At a time", "integer", study.parallel_trials),
+      ],
+      "Change",
+      (payload) => request(studyApi(id), { method: "PATCH", json: { seconds: null, patience: null, ...payload } }),
+    );
+    changed();
+  }
+
+  async function add() {
+    if (!study) return;
+    const best = trials.find(({ number }) => number === study?.best?.number) ?? trials[0];
+    const fields = dimensionsOf(study).map(([pointer, dimension]) => {
+      const value = best && valueAt(best, pointer);
+      if (dimension.type !== "choice")
+        return field(
+          `/parameters/${escaped(pointer)}`,
+          parameterName(pointer),
+          "number",
+          /** @type {number} */ (value) ?? "",
+        );
+      const choices = dimension.choices ?? [];
+      const options = choices.map((choice) =>
+        h("option", { value: JSON.stringify(choice), selected: isSame(choice, value) }, wordsOf(choice)),
+      );
+      return h(
+        "label",
+        { class: "field" },
+        parameterName(pointer),
+        h("select", { "data-choice": pointer }, ...options),
+      );
+    });
+    await asked(
+      "Add a trial",
+      "Its parameters are chosen by hand, beyond the budget. The sampler learns from it. The fields start at the best trial.",
+      fields,
+      "Add",
+      (payload, form) => {
+        const given = /** @type {Record<string, Json>} */ (payload.parameters ?? {});
+        /** @type {Record<string, Json>} */
+        const parameters = Object.fromEntries(
+          Object.entries(given).map(([name, value]) => [name.replaceAll("~1", "/"), value]),
+        );
+        for (const select of form.querySelectorAll("select"))
+          parameters[select.dataset.choice ?? ""] = JSON.parse(select.value);
+        return create(`/v1/studies/${encodeURIComponent(id)}/trials`, { parameters });
+      },
+    );
+    changed();
+  }
+
+  async function clone() {
+    if (!study) return;
+    await asked(
+      "Clone the study",
+      "A new study with the same question and none of its trials. Held-out queries that were looked at are not fresh any more.",
+      [
+        field("/name", "Name", "text", `${study.name} again`),
+        field("/budget/trials", "Trials", "integer", study.budget.trials),
+        field("/seed", "Seed", "integer", study.seed + 1),
+      ],
+      "Clone",
+      async (payload) => {
+        const { id: made } = await create(`/v1/studies/${encodeURIComponent(id)}/clone`, payload);
+        openPage(studyPage(made));
+      },
+    );
+  }
+
+  return {
+    node,
+    failure,
+    /** Whether the study is being deleted or gone, so that the page may not ask for it any more. */
+    isDeleted: () => isDeleted,
+    /** @param {Study} newStudy @param {Trial[]} newTrials */
+    update(newStudy, newTrials) {
+      study = newStudy;
+      trials = newTrials;
+      const { status } = newStudy;
+      if (status === state) return;
+      state = status;
+      const open = status === "running" || status === "paused";
+      replace(
+        node,
+        status === "running" && button("Pause", () => change("pause")),
+        status === "paused" && button("Resume", () => change("resume"), "primary"),
+        open && button("Change budget", extend),
+        open && button("Add a trial", add),
+        button("Clone", clone),
+        isOpen(newStudy) && button("Cancel", cancel, "danger quiet"),
+        !isOpen(newStudy) && button("Delete", remove, "danger quiet"),
+      );
+    },
+  };
+}
+
+/** @param {string} pointer */
+function escaped(pointer) {
+  return pointer.replaceAll("/", "~1");
+}
+
+/** @param {Json} choice */
+function wordsOf(choice) {
+  return choice !== null && typeof choice === "object" && "name" in choice ? String(choice.name) : String(choice);
+}
+
+/** @param {Json} choice @param {Json | undefined} value */
+function isSame(choice, value) {
+  return value !== undefined && wordsOf(choice) === wordsOf(value);
+}
+
+/** @param {string} pointer @param {string} label @param {string} type @param {string | number} value */
+function field(pointer, label, type, value) {
+  return h(
+    "label",
+    { class: "field" },
+    label,
+    h("input", { type: "text", autocomplete: "off", "data-pointer": pointer, "data-type": type, value }),
+  );
+}
+
+/**
+ * Ask for fields in a dialog and send them; the dialog stays open where they are refused.
+ *
+ * @param {string} title
+ * @param {string} hint
+ * @param {HTMLElement[]} fields
+ * @param {string} yes
+ * @param {(payload: Record<string, Json>, form: HTMLFormElement) => Promise<unknown>} send
+ * @returns {Promise<void>} when the dialog closes
+ */
+function asked(title, hint, fields, yes, send) {
+  const form = h(
+    "form",
+    { class: "form", novalidate: true },
+    h("p", { class: "hint" }, hint),
+    h("div", { class: "summary", hidden: true }),
+    h("div", { class: "grid" }, ...fields),
+    h("div", { class: "actions" }, h("button", { class: "primary", type: "submit" }, yes)),
+  );
+  const dialog = document.createElement("dialog");
+  const close = h(
+    "button",
+    { type: "button", class: "quiet small", "aria-label": "Close", click: () => dialog.close() },
+    "×",
+  );
+  dialog.className = "form-dialog";
+  dialog.setAttribute("aria-label", title);
+  dialog.append(h("div", { class: "dialog-head" }, h("h2", {}, title), close), form);
+  onSubmit(form, async () => {
+    await send(payloadOf(form), form);
+    dialog.close();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve();
+    });
+  });
+}

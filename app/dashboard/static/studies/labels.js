@@ -1,0 +1,85 @@
+/**
+ * Labels of studies and trials, and the values of their parameters.
+ * @module
+ */
+import { LABELS } from "../forms/schema_fields.js";
+import { metric, short } from "../page/format.js";
+
+/** @typedef {Schemas["Study"]} Study */
+/** @typedef {Schemas["Trial"]} Trial */
+/** @typedef {{type: string, low?: number, high?: number, log?: boolean, choices?: Json[]}} Dimension */
+
+/** @param {{status: string}} study */
+export function isMoving({ status }) {
+  return status === "running" || status === "concluding";
+}
+
+/** Check whether a study has not ended. @param {{status: string}} study */
+export function isOpen({ status }) {
+  return status === "running" || status === "paused" || status === "concluding";
+}
+
+/** Return "Leaves per tree", "mu of the loss", "Loss". @param {string} pointer */
+export function parameterName(pointer) {
+  const [, part, name] = pointer.split("/");
+  if (name === undefined) return part === "loss" ? "Loss" : part;
+  return part === "loss" ? `Loss: ${name.replaceAll("_", " ")}` : (LABELS[name] ?? name.replaceAll("_", " "));
+}
+
+/** Return a value of a parameter as text; a whole loss is its name. @param {unknown} value */
+export function valueWords(value) {
+  if (value !== null && typeof value === "object" && "name" in value) return lossWords(value);
+  return typeof value === "number" ? short(Number(value.toPrecision(4))) : short(value);
+}
+
+/** @param {{name?: unknown}} loss */
+function lossWords(loss) {
+  const others = Object.entries(loss).filter(([name]) => name !== "name");
+  // The default is recorded with all parameters of its loss.
+  return others.length === 0 || others.length > 4
+    ? String(loss.name)
+    : `${loss.name} (${others.map(([name, value]) => `${name} ${short(value)}`).join(", ")})`;
+}
+
+/** Return the dimensions of a study by pointer. @param {Study} study @returns {[string, Dimension][]} */
+export function dimensionsOf({ search_space: space }) {
+  return Object.entries(/** @type {Record<string, Dimension>} */ (space));
+}
+
+/** Check whether a dimension is drawn on a numeric axis. @param {Dimension} dimension */
+export function isNumeric({ type, choices }) {
+  return type !== "choice" || (choices ?? []).every((choice) => typeof choice === "number");
+}
+
+/** @param {Trial} trial @param {string} pointer @returns {Json | undefined} */
+export function valueAt({ parameters }, pointer) {
+  return /** @type {Record<string, Json> | null} */ (parameters)?.[pointer];
+}
+
+/** The metric of the objective, "ndcg@10". @param {Study} study */
+export function metricOf({ objective }) {
+  return String(objective.metric);
+}
+
+/** "5-fold cross-validation", "one hold-out". @param {Study} study */
+export function validationWords({ objective }) {
+  const validation = /** @type {Record<string, Json>} */ (objective.validation ?? {});
+  if (validation.fold_column) return `cross-validation by ${validation.fold_column}`;
+  if (validation.folds && !validation.fold) return `${validation.folds}-fold cross-validation`;
+  return validation.dataset_id ? "another dataset" : "held-out queries";
+}
+
+/** @param {Study} study @returns {(one: number, other: number) => boolean} whether the first is better */
+export function comparing({ higher_is_better: higher }) {
+  return (one, other) => (higher ? one > other : one < other);
+}
+
+/** Return trials that measured the objective to their end. @param {Trial[]} trials */
+export function finished(trials) {
+  return trials.filter(({ status, value }) => status === "succeeded" && value !== null);
+}
+
+/** "Trial 9: 0.4711". @param {{number: number, value: number} | null | undefined} best */
+export function bestWords(best) {
+  return best ? `${metric(best.value)} (trial ${best.number})` : "–";
+}

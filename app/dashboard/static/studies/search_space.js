@@ -1,0 +1,199 @@
+/**
+ * The editor of a search space: a row for each parameter, with its bounds or choices.
+ * @module
+ */
+import { parameterOf } from "../forms/schema_fields.js";
+import { findAll, h, replace } from "../page/dom.js";
+import { short } from "../page/format.js";
+import { parameterName } from "./labels.js";
+
+/** @typedef {import("../forms/parameter_fields.js").Parameter} Parameter */
+/**
+ * @typedef {object} Proposal
+ * @property {string} pointer
+ * @property {"int" | "float" | "choice"} type
+ * @property {number} [low]
+ * @property {number} [high]
+ * @property {boolean} [log]
+ * @property {string[]} [choices]
+ * @property {string[]} [ticked] choices that are searched at first
+ * @property {boolean} [off] whether it is only proposed
+ * @property {string} words what it does
+ */
+
+// Small data wants few leaves with many documents; the bounds leave room for large data.
+/** @type {Record<string, {low: number, high: number, log: boolean}>} */
+const BOUNDS = {
+  num_leaves: { low: 4, high: 64, log: true },
+  min_data_in_leaf: { low: 5, high: 200, log: true },
+  learning_rate: { low: 0.02, high: 0.3, log: true },
+  feature_fraction: { low: 0.3, high: 1, log: false },
+  feature_fraction_bynode: { low: 0.3, high: 1, log: false },
+  bagging_fraction: { low: 0.4, high: 1, log: false },
+  query_fraction: { low: 0.4, high: 1, log: false },
+  lambda_l1: { low: 0.001, high: 10, log: true },
+  lambda_l2: { low: 0.001, high: 100, log: true },
+  min_sum_hessian_in_leaf: { low: 0.0001, high: 10, log: true },
+  min_gain_to_split: { low: 0, high: 1, log: false },
+  path_smooth: { low: 0.1, high: 100, log: true },
+  max_depth: { low: 2, high: 12, log: false },
+  max_bin: { low: 31, high: 255, log: true },
+  num_iterations: { low: 50, high: 1000, log: true },
+};
+const FIRST = ["num_leaves", "min_data_in_leaf", "learning_rate"];
+const LOSSES = ["lambdarank", "ndcg-loss2++", "xe-ndcg"];
+
+/**
+ * @param {HTMLElement} place
+ * @param {HTMLSelectElement} more the parameters that can be added
+ * @param {HTMLElement} add
+ * @param {SchemasByName} schemas
+ * @param {Schemas["LossDescription"][]} losses
+ * @returns {{value: () => Record<string, Json>}} the search space as it is sent
+ */
+export function searchSpace(place, more, add, schemas, losses) {
+  const { properties = {} } = schemas.Hyperparameters;
+  const known = Object.entries(properties)
+    .filter(([name]) => name !== "auto")
+    .map(([name, property]) => proposalOf(parameterOf(name, property)))
+    .filter((proposal) => proposal !== null);
+  /** @type {Proposal} */
+  const loss = {
+    pointer: "/loss",
+    type: "choice",
+    choices: losses.map(({ name }) => name),
+    ticked: LOSSES,
+    off: true,
+    words: "Whole losses, each at its defaults.",
+  };
+  const first = FIRST.flatMap((name) => known.find(({ pointer }) => pointer.endsWith(`/${name}`)) ?? []);
+  replace(place, ...[...first, loss].map(row));
+  offer();
+
+  add.addEventListener("click", () => {
+    const proposal = known.find(({ pointer }) => pointer === more.value);
+    if (!proposal) return;
+    const made = row(proposal);
+    place.append(made);
+    offer();
+    made.querySelector("input")?.focus();
+  });
+
+  function offer() {
+    const there = new Set(findAll(place, "fieldset", HTMLFieldSetElement).map(({ dataset }) => dataset.parameter));
+    const left = known.filter(({ pointer }) => !there.has(pointer));
+    replace(more, ...left.map(({ pointer }) => h("option", { value: pointer }, parameterName(pointer))));
+  }
+
+  return {
+    value: () =>
+      Object.fromEntries(
+        findAll(place, "fieldset", HTMLFieldSetElement)
+          .filter((each) => each.querySelector('[name="searched"]:checked'))
+          .map((each) => [each.dataset.parameter ?? "", dimensionOf(each)]),
+      ),
+  };
+}
+
+/** Return how a declared parameter may be searched, null where it has no range. @param {Parameter} parameter @returns {Proposal | null} */
+function proposalOf({ name, type, minimum, maximum, choices, default: standard, description }) {
+  const pointer = `/hyperparameters/${name}`;
+  const words = description.replaceAll("`", "");
+  if (type === "boolean") return { pointer, type: "choice", choices: ["true", "false"], words };
+  if (choices?.length) return { pointer, type: "choice", choices: choices.map(String), words };
+  if (type !== "integer" && type !== "number") return null;
+  const usual = typeof standard === "number" && standard > 0 ? standard : 1;
+  const bounds = BOUNDS[name] ?? {
+    low: Math.max(minimum ?? 0, usual / 4),
+    high: Math.min(maximum ?? Infinity, usual * 4),
+    log: false,
+  };
+  const whole = type === "integer";
+  return {
+    pointer,
+    type: whole ? "int" : "float",
+    ...bounds,
+    ...(whole && { low: Math.ceil(bounds.low), high: Math.ceil(bounds.high) }),
+    words,
+  };
+}
+
+/** @param {Proposal} proposal */
+function row({ pointer, type, low, high, log, choices, ticked, off, words }) {
+  const name = parameterName(pointer);
+  const searched = h("input", { type: "checkbox", name: "searched", checked: !off });
+  /** @param {string} part @param {number | undefined} value */
+  const bound = (part, value) =>
+    h(
+      "label",
+      { class: "field" },
+      part === "low" ? "from" : "to",
+      h("input", {
+        type: "text",
+        inputmode: "decimal",
+        autocomplete: "off",
+        "data-part": part,
+        value: value === undefined ? "" : short(value),
+        "aria-label": `${name}, ${part === "low" ? "from" : "to"}`,
+      }),
+    );
+  const choice = (/** @type {string} */ value) =>
+    h(
+      "label",
+      { class: "check" },
+      h("input", { type: "checkbox", "data-choice": value, checked: !ticked || ticked.includes(value) }),
+      value,
+    );
+  const inside =
+    type === "choice"
+      ? h("div", { class: "choices" }, ...(choices ?? []).map(choice))
+      : h(
+          "div",
+          { class: "search-bounds" },
+          bound("low", low),
+          bound("high", high),
+          h(
+            "label",
+            { class: "check" },
+            h("input", { type: "checkbox", "data-part": "log", checked: Boolean(log) }),
+            "by the logarithm",
+          ),
+        );
+  const node = h(
+    "fieldset",
+    {
+      class: "inner search-parameter",
+      "data-parameter": pointer,
+      "data-kind": type,
+      "data-pointer": `/search_space/${pointer.replaceAll("/", "~1")}`,
+    },
+    h("legend", { class: "visually-hidden" }, name),
+    h("label", { class: "check search-name" }, searched, h("strong", {}, name)),
+    inside,
+    h("p", { class: "hint" }, words),
+  );
+  const follow = () => {
+    for (const part of findAll(node, ".search-bounds, .choices", HTMLElement)) part.hidden = !searched.checked;
+  };
+  searched.addEventListener("change", follow);
+  follow();
+  return node;
+}
+
+/** Read one row. A bound that is no number is sent as typed, and the server's answer tells why. @param {HTMLElement} row @returns {Json} */
+function dimensionOf(row) {
+  const { kind = "", parameter } = row.dataset;
+  if (kind === "choice") {
+    const values = findAll(row, "[data-choice]:checked", HTMLInputElement).map(({ dataset }) => dataset.choice ?? "");
+    const typed = values.map((value) => (value === "true" ? true : value === "false" ? false : value));
+    return { type: kind, choices: parameter === "/loss" ? values.map((name) => ({ name })) : typed };
+  }
+  /** @param {string} part */
+  const input = (part) => findAll(row, `[data-part="${part}"]`, HTMLInputElement)[0];
+  /** @param {string} part */
+  const number = (part) => {
+    const text = input(part).value.trim();
+    return text === "" || Number.isNaN(Number(text)) ? text : Number(text);
+  };
+  return { type: kind, low: number("low"), high: number("high"), log: input("log").checked };
+}

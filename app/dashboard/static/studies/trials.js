@@ -1,0 +1,158 @@
+/**
+ * The table of a study's trials, and the learning curve of the one that is chosen.
+ * @module
+ */
+import { historyReader, learningCurve } from "../jobs/curves.js";
+import { jobPage } from "../page/addresses.js";
+import { get } from "../page/api.js";
+import { h, replace } from "../page/dom.js";
+import { count, duration, metric } from "../page/format.js";
+import { sortableTable } from "../tables/table.js";
+import { dimensionsOf, isNumeric, metricOf, parameterName, validationWords, valueAt, valueWords } from "./labels.js";
+
+/** @typedef {import("./labels.js").Study} Study */
+/** @typedef {import("./labels.js").Trial} Trial */
+/** @typedef {import("../tables/table.js").Column<Trial>} Column */
+
+const FIRST = 25;
+
+/** @param {Study} study */
+export function trialsPanel(study) {
+  const name = metricOf(study);
+  const chosen = h("div", { class: "trial-curve" });
+  let open = -1;
+  /** @type {Study} */
+  let current = study;
+  const table = sortableTable(columns(study, name, choose), {
+    label: "Trials",
+    first: FIRST,
+    order: { by: "value", descending: study.higher_is_better },
+    attributes: ({ number }) => ({ "data-trial": number, "data-best": current.best?.number === number }),
+  });
+  const node = h(
+    "section",
+    { class: "panel trials", "aria-labelledby": "trials-title" },
+    h("h2", { id: "trials-title" }, "Trials"),
+    table.node,
+    h(
+      "p",
+      { class: "hint" },
+      `The value is the mean ${name} by ${validationWords(study)}, of a pruned trial by some of the folds.`,
+    ),
+    chosen,
+  );
+
+  /** @param {Trial} trial */
+  async function choose(trial) {
+    open = open === trial.number ? -1 : trial.number;
+    if (open < 0) return replace(chosen);
+    const curve = learningCurve();
+    const read = historyReader(trial.job_id);
+    replace(
+      chosen,
+      h(
+        "div",
+        { class: "panel-head" },
+        h("h3", {}, `Trial ${trial.number}: learning curve`),
+        h("a", { class: "quiet-link", href: jobPage(trial.job_id) }, "Job"),
+      ),
+      curve.node,
+    );
+    const job = await get(`/v1/jobs/${encodeURIComponent(trial.job_id)}`);
+    curve.update(job, await read(job));
+    chosen.scrollIntoView({ block: "nearest" });
+  }
+
+  let state = "";
+  return {
+    node,
+    /** @param {Study} newStudy @param {Trial[]} trials */
+    update(newStudy, trials) {
+      const now = JSON.stringify([newStudy.best, trials]);
+      if (now === state) return;
+      state = now;
+      current = newStudy;
+      table.show(trials);
+    },
+  };
+}
+
+/** @param {Study} study @param {string} name @param {(trial: Trial) => void} choose @returns {Column[]} */
+function columns(study, name, choose) {
+  return [
+    {
+      key: "number",
+      label: "Trial",
+      value: ({ number }) => number,
+      cell: (trial) => [
+        h("a", { href: jobPage(trial.job_id) }, trial.number),
+        trial.source !== "sampler" &&
+          h("small", { class: "tag plain" }, trial.source === "hand" ? "by hand" : "default"),
+      ],
+    },
+    {
+      label: "Status",
+      value: ({ status }) => status,
+      cell: ({ status, error }) => h("span", { class: "status", "data-status": status, title: error }, status),
+    },
+    {
+      key: "value",
+      label: name,
+      title: "With its 95% interval over queries",
+      number: true,
+      value: ({ value }) => value,
+      cell: ({ value, interval }) => [
+        h("strong", {}, metric(value)),
+        interval && h("small", {}, ` ${interval.map(metric).join(" – ")}`),
+      ],
+    },
+    ...dimensionsOf(study).map(([pointer, dimension]) => ({
+      key: pointer,
+      label: parameterName(pointer),
+      number: isNumeric(dimension),
+      value: (/** @type {Trial} */ trial) => {
+        const value = valueAt(trial, pointer);
+        return typeof value === "number" ? value : value === undefined ? null : valueWords(value);
+      },
+      cell: (/** @type {Trial} */ trial) => {
+        const value = valueAt(trial, pointer);
+        return value === undefined ? "–" : valueWords(value);
+      },
+    })),
+    {
+      label: "Folds",
+      title: "Folds that were finished",
+      number: true,
+      value: ({ folds }) => folds.length,
+      cell: ({ folds }) => h("span", { title: folds.map(({ value }) => metric(value)).join(", ") }, folds.length),
+    },
+    {
+      label: "Trees",
+      number: true,
+      value: ({ best_iteration: trees }) => trees,
+      cell: ({ best_iteration: trees }) => count(trees),
+    },
+    {
+      label: "Time",
+      number: true,
+      value: ({ seconds }) => seconds ?? null,
+      cell: ({ seconds }) => (seconds == null ? "–" : seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds)),
+    },
+    {
+      key: "curve",
+      label: "Curve",
+      value: () => null,
+      cell: (trial) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: "quiet small",
+            "aria-label": `Learning curve of trial ${trial.number}`,
+            click: () => choose(trial),
+          },
+          "Curve",
+        ),
+    },
+  ];
+}

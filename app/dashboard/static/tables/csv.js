@@ -1,0 +1,101 @@
+/**
+ * Tables as CSV files. Any table can be downloaded as it is shown; some can read rows that are not.
+ * @module
+ */
+import { Away, Problem } from "../page/api.js";
+import { announce, h } from "../page/dom.js";
+
+/** @typedef {(string | number | boolean | null | undefined)[]} Row */
+
+/** Readers of all rows, for tables that show only some. @type {WeakMap<HTMLTableElement, () => Promise<Row[]> | Row[]>} */
+const sources = new WeakMap();
+
+/** Names the rows of a table, the headings first. @param {HTMLTableElement} table @param {() => Promise<Row[]> | Row[]} read */
+export function csvSource(table, read) {
+  sources.set(table, read);
+}
+
+/** A button below a table. @param {HTMLTableElement} table @param {string} name of the file and for screen readers */
+export function csvButton(table, name) {
+  const button = h(
+    "button",
+    { type: "button", class: "quiet small csv", "aria-label": `Download ${name} as CSV`, click },
+    "CSV",
+  );
+  async function click() {
+    button.disabled = true;
+    await download(table, name).finally(() => {
+      button.disabled = false;
+    });
+  }
+  return button;
+}
+
+/** The tables of the page that have a name. @returns {{name: string, act: () => Promise<void>}[]} */
+export function tablesOfPage() {
+  return [...document.querySelectorAll("main table")]
+    .map((table) => /** @type {HTMLTableElement} */ (table))
+    .filter((table) => table.checkVisibility() && table.tBodies[0]?.rows.length)
+    .map((table) => ({ name: nameOf(table), act: () => download(table, nameOf(table)) }))
+    .filter(({ name }) => name);
+}
+
+/** @param {HTMLTableElement} table */
+function nameOf(table) {
+  const region = table.closest("[role=region][aria-label]:not(#main)");
+  const heading = table.closest("section")?.querySelector("h2, h3");
+  return (
+    (table.caption ?? heading)?.textContent || table.ariaLabel || region?.ariaLabel || document.title.split(" · ")[0]
+  );
+}
+
+/** @param {HTMLTableElement} table @param {string} name */
+async function download(table, name) {
+  try {
+    const rows = await (sources.get(table) ?? (() => rowsOf(table)))();
+    save(`${name.toLowerCase().replace(/[^a-z0-9@.]+/g, "-")}.csv`, csvText(rows));
+    announce(`${name}: ${rows.length - 1} rows were downloaded.`);
+  } catch (error) {
+    if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+    announce(`${name} could not be downloaded. ${error.message}`);
+  }
+}
+
+/** The rows of a table as they are shown. @param {HTMLTableElement} table @returns {Row[]} */
+function rowsOf(table) {
+  return [...table.rows].filter((row) => row.cells.length > 1).map(cellsOf);
+}
+
+/** @param {HTMLTableRowElement} row @returns {Row} */
+export function cellsOf(row) {
+  return [...row.cells].flatMap((cell) => [plain(cell), ...Array(cell.colSpan - 1).fill("")]);
+}
+
+/** The exact time instead of "3 min ago", a number as programs read it. @param {HTMLTableCellElement} cell */
+function plain(cell) {
+  const time = cell.querySelector("time")?.dateTime;
+  if (time) return time;
+  const text = cell.textContent.trim();
+  const number = text.replaceAll(",", "").replace("−", "-");
+  return cell.matches(".number") && number !== "" && !Number.isNaN(Number(number)) ? number : text;
+}
+
+/** RFC 4180. @param {Row[]} rows */
+export function csvText(rows) {
+  return rows.map((row) => `${row.map(quoted).join(",")}\r\n`).join("");
+}
+
+/** @param {Row[number]} value */
+function quoted(value) {
+  let text = String(value ?? "");
+  // Spreadsheets run what begins like a formula; an apostrophe makes it a text.
+  if (/^[=+@\t\r-]/.test(text) && Number.isNaN(Number(text))) text = `'${text}`;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** @param {string} name @param {string} text */
+function save(name, text) {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  h("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

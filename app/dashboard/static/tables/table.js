@@ -1,0 +1,282 @@
+/**
+ * Tables that sort or grow, lists keyed by id, and the field that narrows them.
+ * @module
+ */
+import { get } from "../page/api.js";
+import { failureBox } from "../page/content.js";
+import { h, replace, setAttribute } from "../page/dom.js";
+import { count } from "../page/format.js";
+import { cellsOf, csvButton, csvSource } from "./csv.js";
+
+/**
+ * A field that narrows what is below it.
+ *
+ * @param {string} label
+ * @param {string} placeholder
+ * @param {Attributes} listeners
+ * @returns {HTMLInputElement}
+ */
+export function searchField(label, placeholder, listeners) {
+  return h("input", {
+    type: "search",
+    placeholder,
+    "aria-label": label,
+    autocomplete: "off",
+    spellcheck: "false",
+    ...listeners,
+  });
+}
+
+/**
+ * Entries by id that stay where they are from one look to the next, so that focus and what is open stay, too.
+ *
+ * @template {{id: string}} Item
+ * @template {{node: HTMLElement, update: (item: Item) => unknown}} Entry
+ * @param {HTMLElement} list
+ * @param {(item: Item) => Entry} make
+ */
+export function keyedList(list, make) {
+  /** @type {Map<string, Entry>} */
+  const entries = new Map();
+
+  /** Put the nodes in the items' order without moving those that are already right. @param {Item[]} items */
+  function arrange(items) {
+    const wanted = new Set(items.map(({ id }) => id));
+    for (const id of [...entries.keys()]) {
+      if (!wanted.has(id)) entries.delete(id);
+    }
+    const nodes = items.map((item) => {
+      const entry = entries.get(item.id) ?? make(item);
+      entries.set(item.id, entry);
+      return entry.node;
+    });
+    for (const child of [...list.children]) {
+      if (!nodes.some((node) => node === child)) child.remove();
+    }
+    nodes.forEach((node, index) => {
+      if (list.children[index] !== node) list.insertBefore(node, list.children[index] || null);
+    });
+  }
+
+  return {
+    arrange,
+    /** @param {string} id */
+    entry: (id) => entries.get(id),
+    /** @param {Item[]} items */
+    show(items) {
+      arrange(items);
+      return Promise.all(items.map((item) => entries.get(item.id)?.update(item)));
+    },
+  };
+}
+
+/**
+ * @template Row
+ * @typedef {object} Column
+ * @property {string} label
+ * @property {string} [key] what it is called in an order; the label unless given
+ * @property {string} [title] what it means, on hover
+ * @property {boolean} [number] aligned right, and sorted from the largest
+ * @property {(row: Row) => number | string | null} value what is sorted by; null comes last
+ * @property {(row: Row) => Child | Child[]} [cell] what is shown
+ */
+
+/** @typedef {{by: string, descending: boolean}} Order by: the key of a column */
+
+/**
+ * A table that sorts by the heading that is pressed, and shows the first rows until asked for all.
+ *
+ * @template Row
+ * @param {Column<Row>[]} columns the first one heads the rows
+ * @param {{label: string, first?: number, order?: Order | null, attributes?: (row: Row) => Attributes}} options
+ *   first: rows shown at once; attributes: of a row's element
+ * @returns {{node: HTMLElement, show: (rows: Row[]) => void, order: () => Order | null}}
+ */
+export function sortableTable(columns, { label, first = Infinity, order = null, attributes = () => ({}) }) {
+  /** @type {Row[]} */
+  let rows = [];
+  let most = first;
+  const headings = columns.map((column) => heading(column, () => sort(column)));
+  const body = h("tbody");
+  const all = h("button", { type: "button", class: "quiet small", click: showAll });
+  const table = /** @type {HTMLTableElement} */ (h("table", {}, h("thead", {}, h("tr", {}, ...headings)), body));
+  csvSource(table, () => [
+    columns.map((column) => column.label),
+    ...inOrder().map((row) => columns.map((column) => column.value(row))),
+  ]);
+  const node = h(
+    "div",
+    { class: "sortable" },
+    h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: "0" }, table),
+    h("div", { class: "table-foot" }, all, csvButton(table, label)),
+  );
+
+  /** All rows as they are sorted. */
+  function inOrder() {
+    const sortedBy = columns.find((column) => keyOf(column) === order?.by);
+    return sorted(rows, sortedBy, order?.descending ?? false);
+  }
+
+  /** @param {Column<Row>} column */
+  function sort(column) {
+    const again = order?.by === keyOf(column);
+    order = { by: keyOf(column), descending: again ? !order?.descending : Boolean(column.number) };
+    draw();
+  }
+
+  function showAll() {
+    most = Infinity;
+    draw();
+    focusFirst(body.rows[first]);
+  }
+
+  function draw() {
+    const sortedBy = columns.find((column) => keyOf(column) === order?.by);
+    headings.forEach((node, index) => {
+      setAttribute(node, "aria-sort", columns[index] === sortedBy && (order?.descending ? "descending" : "ascending"));
+    });
+    const shown = inOrder().slice(0, most);
+    replace(
+      body,
+      ...shown.map((row) => h("tr", attributes(row), ...columns.map((column, index) => cell(column, row, index)))),
+    );
+    all.hidden = rows.length <= most;
+    all.textContent = `Show all ${count(rows.length)}`;
+  }
+
+  return {
+    node,
+    order: () => order,
+    /** @param {Row[]} newRows */
+    show(newRows) {
+      rows = newRows;
+      draw();
+    },
+  };
+}
+
+/** @param {{key?: string, label: string}} column */
+function keyOf({ key, label }) {
+  return key ?? label;
+}
+
+/** @param {{label: string, title?: string, number?: boolean}} column @param {() => void} click */
+function heading({ label, title, number }, click) {
+  return h(
+    "th",
+    { scope: "col", class: number && "number", title },
+    h("button", { type: "button", class: "sort", click }, label),
+  );
+}
+
+/**
+ * @template Row
+ * @param {Column<Row>} column
+ * @param {Row} row
+ * @param {number} index
+ */
+function cell({ number, value, cell: content }, row, index) {
+  const attributes = { class: number && "number" };
+  const shown = content ? content(row) : value(row);
+  return index === 0 ? h("th", { ...attributes, scope: "row" }, shown) : h("td", attributes, shown);
+}
+
+/**
+ * Sort rows by a column. Equal values keep their order; null is last either way.
+ *
+ * @template Row
+ * @param {Row[]} rows
+ * @param {Column<Row> | undefined} column
+ * @param {boolean} descending
+ */
+function sorted(rows, column, descending) {
+  if (!column) return rows;
+  const sign = descending ? -1 : 1;
+  /** @param {number | string | null} one @param {number | string | null} other */
+  const compare = (one, other) => {
+    if (one === null || other === null) return Number(one === null) - Number(other === null);
+    const difference =
+      typeof one === "number" && typeof other === "number"
+        ? one - other
+        : String(one).localeCompare(String(other), "en", { numeric: true });
+    return sign * difference;
+  };
+  return rows
+    .map((row) => ({ value: column.value(row), row }))
+    .sort((one, other) => compare(one.value, other.value))
+    .map(({ row }) => row);
+}
+
+/** Focus the first link or button of a row. @param {HTMLTableRowElement | undefined} row */
+function focusFirst(row) {
+  const target = row?.querySelector("a, button");
+  if (target instanceof HTMLElement) target.focus();
+}
+
+/**
+ * A table that grows by a page of the API at a time, for whoever asks for more.
+ *
+ * @template {string} Path
+ * @param {string} label what the table holds, for screen readers
+ * @param {HTMLElement[]} heads cells
+ * @param {Path} address of the first page
+ * @param {(item: PageItem<Path>) => HTMLTableRowElement} row
+ * @returns {HTMLElement[]} the table, and what stands below it
+ */
+export function longerTable(label, heads, address, row) {
+  const body = h("tbody");
+  const below = h("div", { class: "rows" });
+
+  /** @param {string | null} [cursor] @returns {Promise<Page<Path>>} */
+  async function readPage(cursor) {
+    const page = await get(cursor ? `${address}&cursor=${encodeURIComponent(cursor)}` : address);
+    return /** @type {Page<Path>} */ (page);
+  }
+
+  /** @param {string} [cursor] */
+  async function read(cursor) {
+    below.setAttribute("aria-busy", "true");
+    try {
+      const page = await readPage(cursor);
+      const before = body.rows.length;
+      body.append(...page.items.map(row));
+      const next = page.next_cursor;
+      replace(
+        below,
+        next && h("button", { type: "button", class: "quiet small show-more", click: () => read(next) }, "Show more"),
+      );
+      if (before) focusFirst(body.rows[before]);
+    } catch (error) {
+      replace(
+        below,
+        failureBox(error, () => read(cursor)),
+      );
+    } finally {
+      below.removeAttribute("aria-busy");
+    }
+  }
+
+  /** All rows, those included that nobody has asked for yet. */
+  async function readAll() {
+    /** @type {import("./csv.js").Row[]} */
+    const rows = [heads.map((head) => head.textContent)];
+    /** @type {string | null} */
+    let cursor = "";
+    do {
+      /** @type {Page<Path>} */
+      const page = await readPage(cursor);
+      rows.push(...page.items.map((item) => cellsOf(row(item))));
+      cursor = page.next_cursor;
+    } while (cursor);
+    return rows;
+  }
+
+  read();
+  const table = /** @type {HTMLTableElement} */ (h("table", {}, h("thead", {}, h("tr", {}, ...heads)), body));
+  csvSource(table, readAll);
+  return [
+    h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: "0" }, table),
+    below,
+    h("div", { class: "table-foot" }, csvButton(table, label)),
+  ];
+}

@@ -1,0 +1,62 @@
+/**
+ * `/settings/audit`: requests that changed something or tried to. `?key=` shows those of one API key.
+ * @module
+ */
+import { get, Problem } from "../page/api.js";
+import { elementById, h, problemBox, replace, setAttribute } from "../page/dom.js";
+import { timeElement } from "../page/format.js";
+import { longerTable } from "../tables/table.js";
+
+const PAGE = 50;
+const HEADS = ["Time", "Key", "Method", "Path", "Status", "Address", "Request"];
+
+const place = elementById("audit");
+const select = elementById("key", HTMLSelectElement);
+/** @type {Map<string, string>} */
+const names = new Map();
+
+select.addEventListener("change", () => {
+  history.replaceState(null, "", select.value ? `?key=${encodeURIComponent(select.value)}` : location.pathname);
+  show();
+});
+open();
+
+async function open() {
+  try {
+    const { items } = await get("/v1/keys?limit=200");
+    for (const { id, name } of items) names.set(id, name);
+    const wanted = new URLSearchParams(location.search).get("key");
+    if (wanted && !names.has(wanted)) names.set(wanted, wanted);
+    select.append(...[...names].map(([value, name]) => h("option", { value, selected: value === wanted }, name)));
+    show();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    replace(place, problemBox(error));
+    elementById("filters").hidden = true;
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+}
+
+function show() {
+  const query = new URLSearchParams({ limit: String(PAGE), ...(select.value && { key_id: select.value }) });
+  const heads = HEADS.map((label) => h("th", { scope: "col" }, label));
+  replace(place, ...longerTable("Audit log", heads, `/v1/audit?${query}`, row));
+}
+
+/** @param {Schemas["AuditEntry"]} entry */
+function row({ at, key_id: key, method, path, status, request_id: request, address }) {
+  const outcome = h("td", {}, String(status));
+  setAttribute(outcome, "class", status >= 400 && "unusual");
+  return h(
+    "tr",
+    {},
+    h("td", {}, timeElement(at)),
+    h("th", { scope: "row", title: key }, key ? (names.get(key) ?? key) : "none"),
+    h("td", {}, method),
+    h("td", {}, h("code", {}, path)),
+    outcome,
+    h("td", {}, address ?? "–"),
+    h("td", {}, h("code", { title: request }, request.slice(0, 8))),
+  );
+}

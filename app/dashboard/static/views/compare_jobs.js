@@ -1,0 +1,262 @@
+/**
+ * `/jobs/compare?job=…&job=…`: trainings side by side, kept current while they run.
+ * @module
+ */
+import { cutoffPanel } from "../evaluation/cutoffs.js";
+import { MOST_COMPARED } from "../jobs/actions.js";
+import { comparedCurves } from "../jobs/compared_curves.js";
+import { comparedTable, differingSettings, names, withoutPrefix } from "../jobs/compared_table.js";
+import { historiesReader } from "../jobs/curves.js";
+import { isActive } from "../jobs/labels.js";
+import { diagnosticsOf, overlay, timesOf } from "../jobs/overlays.js";
+import { repeatsPanel } from "../jobs/repeats.js";
+import { requestOf } from "../jobs/specification.js";
+import { compareWith, jobPage, modelApi, openPage } from "../page/addresses.js";
+import { Away, conditionalReader, creator, get, Problem } from "../page/api.js";
+import { elementById, emptyState, find, h, problemBox, replace } from "../page/dom.js";
+import { count } from "../page/format.js";
+import { poll } from "../page/poll.js";
+
+/** @typedef {import("../jobs/labels.js").Job} Job */
+/** @typedef {import("../jobs/curves.js").History} History */
+/** @typedef {Schemas["TrainingRanking"]} Ranking */
+/** @typedef {Schemas["RankedTraining"]} Ranked */
+
+const place = elementById("compared");
+const ids = [...new Set(new URLSearchParams(location.search).getAll("job"))];
+const read = conditionalReader();
+const readHistories = historiesReader();
+const create = creator();
+const seen = new URLSearchParams(location.hash.slice(1));
+const sort = seen.get("sort");
+const catalogue = Promise.all([get("/v1/losses"), get("/v1/metrics")]);
+let wanted = seen.get("metric");
+const curves = comparedCurves(
+  { metric: wanted, smoothing: Number(seen.get("smoothing") ?? 0) },
+  {
+    /** @param {string} name */
+    chosen(name) {
+      wanted = name;
+      remember("metric", name);
+      again();
+    },
+    smoothed: (/** @type {number} */ share) => remember("smoothing", String(share)),
+  },
+);
+const table = comparedTable(sort ? { by: sort.replace(/^-/, ""), descending: sort.startsWith("-") } : null, {
+  sorted: ({ by, descending }) => remember("sort", `${descending ? "-" : ""}${by}`),
+  pointed: curves.highlight,
+});
+const diagnostics = overlay("Diagnostics", { help: ["concepts/losses/", "Losses"], find: diagnosticsOf });
+const times = overlay("Time of an iteration", { help: ["benchmarks/", "Benchmarks"], find: timesOf });
+const cutoffs = cutoffPanel(
+  "Test data: 95% intervals of each training by itself, as bands. Overlapping bands decide nothing: compare query by query.",
+);
+const actions = h("div", { class: "actions" });
+const missing = h("div", {});
+const repeats = h("div", {});
+/** Colours by job, so that a line keeps its own while the order of the trainings changes. @type {Map<string, number>} */
+const slots = new Map();
+let shownState = "";
+let again = () => {};
+
+if (ids.length) again = poll(refresh, (problem) => replace(place, problemBox(problem)));
+else nothing();
+
+async function refresh() {
+  const query = new URLSearchParams(ids.map((id) => ["job", id]));
+  if (wanted) query.set("metric", wanted);
+  const ranking = /** @type {Schemas["TrainingRanking"]} */ (await read(`/v1/trainings?${query}`));
+  place.removeAttribute("aria-busy");
+  if (!ranking.items.length) return nothing();
+  const drawn = ranking.items.slice(0, MOST_COMPARED).map(({ job }) => job);
+  const histories = await readHistories(drawn);
+  if (!place.contains(table.node))
+    replace(place, missing, curves.node, table.node, repeats, diagnostics.node, cutoffs.node, times.node);
+  const state = JSON.stringify([
+    ranking.metric,
+    ranking.items.map(({ job, tied }) => [job.id, job.status, job.metrics, tied]),
+    [...histories.values()].map(({ iterations }) => iterations.length),
+  ]);
+  if (state !== shownState) await show(ranking, drawn, histories);
+  shownState = state;
+  return ranking.items.some(({ job }) => isActive(job));
+}
+
+/** @param {Ranking} ranking @param {Job[]} drawn @param {Map<string, History>} histories */
+async function show(ranking, drawn, histories) {
+  const [losses] = await catalogue;
+  const jobs = ranking.items.map(({ job }) => job);
+  const settings = differingSettings(jobs, losses.items);
+  const whole = names(jobs, settings);
+  const called = withoutPrefix(whole);
+  giveSlots(drawn);
+  const lines = drawn.flatMap(({ id }) => {
+    const history = histories.get(id);
+    const line = { id, name: called.get(id) ?? id, title: whole.get(id) ?? id, slot: slots.get(id) ?? 0 };
+    return history ? [{ ...line, history }] : [];
+  });
+  curves.update(lines, jobs.length, ranking.metric);
+  const rows = ranking.items.map((ranked, index) => ({
+    job: ranked.job,
+    name: called.get(ranked.job.id) ?? ranked.job.id,
+    title: whole.get(ranked.job.id) ?? ranked.job.id,
+    slot: slots.get(ranked.job.id) ?? null,
+    ranked,
+    isBest: index === 0 && jobs.length > 1 && ranked.validation !== null,
+    metrics: {},
+  }));
+  table.update(ranking, rows, settings);
+  replace(missing, absentWords(ranking.missing.length));
+  replace(repeats, repeatsPanel(ranking));
+  await Promise.all([diagnostics.update(lines), times.update(lines), showCutoffs(drawn, called)]);
+  await showActions(ranking);
+}
+
+/** Keep the colours of lines that stay, and give the lowest free ones to new lines. @param {Job[]} drawn */
+function giveSlots(drawn) {
+  const there = new Set(drawn.map(({ id }) => id));
+  for (const id of [...slots.keys()]) if (!there.has(id)) slots.delete(id);
+  for (const { id } of drawn) {
+    if (slots.has(id)) continue;
+    const taken = new Set(slots.values());
+    let slot = 0;
+    while (taken.has(slot)) slot += 1;
+    slots.set(id, slot);
+  }
+}
+
+let tested = "";
+
+/** Draw the tests of trainings against the cutoffs of their metrics. @param {Job[]} drawn @param {Map<string, string>} called */
+async function showCutoffs(drawn, called) {
+  const jobs = new Map(drawn.flatMap(({ id, result }) => (result?.evaluation_id ? [[result.evaluation_id, id]] : [])));
+  const query = new URLSearchParams([...jobs.keys()].map((id) => ["evaluation", id]));
+  if (!jobs.size || tested === String(query)) return;
+  const { items } = await get(`/v1/evaluations/metrics?${query}`);
+  tested = String(query);
+  cutoffs.update(
+    items.map(({ id, metrics }) => {
+      const job = jobs.get(id) ?? "";
+      return { name: called.get(job) ?? job, slot: slots.get(job), metrics };
+    }),
+  );
+}
+
+/** @param {number} absent */
+function absentWords(absent) {
+  return (
+    absent > 0 &&
+    h(
+      "p",
+      { class: "hint" },
+      `${count(absent)} of the jobs in the address ${absent > 1 ? "are" : "is"} not there or no training.`,
+    )
+  );
+}
+
+/**
+ * Offer the best by validation against the champion, and all of them query by query once there are two models.
+ *
+ * @param {Ranking} ranking
+ */
+async function showActions(ranking) {
+  const made = ranking.items.filter(({ model }) => model);
+  const models = made.slice(0, MOST_COMPARED).flatMap(({ model }) => model ?? []);
+  const tests = new Set(made.map(({ job }) => job.spec.test_dataset_id || ""));
+  const dataset = tests.size === 1 ? [...tests][0] : "";
+  const [best] = made;
+  const champion = best?.validation && (await championOf(best.job.spec.model_name ?? ""));
+  const active = ranking.items.some(({ job }) => isActive(job));
+  replace(
+    actions,
+    best?.validation && againstChampion(best, champion || null, active, ranking.metric ?? ""),
+    models.length > 1 &&
+      h(
+        "a",
+        { class: "button", href: compareWith(models, dataset) },
+        made.length > models.length ? `Compare the best ${models.length} query by query` : "Compare query by query",
+      ),
+  );
+  if (!actions.isConnected) find(document, ".page-head").append(actions);
+}
+
+/** @type {Map<string, Promise<string | null>>} */
+const champions = new Map();
+
+/** The version that is champion, "web:3", null where none is; asked once. @param {string} name of a model */
+function championOf(name) {
+  const ask = async () => {
+    const { items } = await get(modelApi(name, "/aliases"));
+    const champion = items.find(({ alias }) => alias === "champion");
+    return champion ? `${name}:${champion.version}` : null;
+  };
+  const asking = champions.get(name) ?? ask();
+  champions.set(name, asking);
+  return asking;
+}
+
+/** @param {Ranked} best @param {string | null} champion @param {boolean} active @param {string} name */
+function againstChampion(best, champion, active, name) {
+  const reason = !champion
+    ? `${best.job.spec.model_name} has no champion yet`
+    : champion === best.model && "The best one is the champion";
+  if (reason || !champion) return h("span", { class: "hint" }, reason);
+  const words = active ? "Best so far against champion" : "Best against champion";
+  const button = h("button", { type: "button", class: "primary", title: `${best.model} against ${champion}` }, words);
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    try {
+      await compareWithChampion(best, champion, name);
+    } catch (error) {
+      if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+      replace(missing, problemBox(error));
+    }
+    button.disabled = false;
+  });
+  return button;
+}
+
+/**
+ * Submit the comparison on the data that both were tested on. Where there is none, the form asks for it.
+ *
+ * @param {Ranked} best
+ * @param {string} champion
+ * @param {string} name
+ */
+async function compareWithChampion({ job, model }, champion, name) {
+  const systems = [champion, model ?? ""];
+  const query = new URLSearchParams([...systems.map((system) => ["for", system]), ["limit", "1"], ["fields", "name"]]);
+  const { default_id: dataset } = await get(`/v1/datasets?${query}`);
+  if (!dataset) return openPage(compareWith(systems));
+  const { contract, label_map: labels } = await requestOf(job);
+  const created = await create("/v1/jobs", {
+    kind: "compare",
+    dataset_id: dataset,
+    systems: systems.map((system) => ({ model: system })),
+    metrics: [...new Set([name, ...(job.spec.metrics ?? [])])],
+    ...(contract && { contract }),
+    ...(labels && { label_map: labels }),
+  });
+  return openPage(`${jobPage(created.id)}#result`);
+}
+
+function nothing() {
+  place.removeAttribute("aria-busy");
+  replace(
+    place,
+    emptyState(
+      "Nothing to compare",
+      "Tick two or more trainings in the list of jobs.",
+      "/jobs?kind=train",
+      "Trainings",
+    ),
+  );
+  return false;
+}
+
+/** @param {string} name @param {string} value */
+function remember(name, value) {
+  seen.set(name, value);
+  history.replaceState(null, "", `${location.search}#${seen}`);
+}

@@ -1,0 +1,495 @@
+/**
+ * `/comparisons/{id}`: verdicts of every pair of systems, the queries that changed, and both rankings of a query.
+ * @module
+ */
+import { datasetName } from "../datasets/dataset.js";
+import { resultFindings } from "../datasets/findings.js";
+import { queryName } from "../datasets/queries.js";
+import { comparedQuery } from "../evaluation/compared_documents.js";
+import { cutoffPanel } from "../evaluation/cutoffs.js";
+import { contractWords, metricTabs, presetWords } from "../evaluation/metrics.js";
+import { queryTable } from "../evaluation/query_table.js";
+import { differencePlot, differenceTable, opposite, signed, verdictChip } from "../evaluation/verdict.js";
+import { whiskers } from "../figures/whiskers.js";
+import { compareWith, comparisonApi, datasetPage, decoded, modelPage, pagePath } from "../page/addresses.js";
+import { get, Problem } from "../page/api.js";
+import { failureBox, helpLink, loaded, showMissing } from "../page/content.js";
+import { elementById, findAll, h, replace, setAttribute } from "../page/dom.js";
+import { count, metric as fourDigits, timeElement } from "../page/format.js";
+
+/** @typedef {Schemas["Comparison"]} Comparison */
+/** @typedef {Schemas["ComparedSystem"]} System */
+/** @typedef {Schemas["Pair"]} Pair */
+/** @typedef {{pair: Pair, metric: string, query: string}} Chosen */
+
+/** @type {Record<string, string>} */
+const MARKS = { better: "▲", worse: "▼", "no evidence": "○" };
+
+/**
+ * Every system against every other: what may be said of the row's against the column's, and the choice of a pair.
+ *
+ * @param {Comparison} comparison
+ * @param {(pair: Pair) => void} choose
+ * @returns {{node: HTMLElement, show: (metric: string, pair: Pair) => void}}
+ */
+function verdictMatrix({ systems, pairs }, choose) {
+  const node = h("div", { class: "scroll", role: "region", "aria-label": "Verdicts of all pairs", tabindex: "0" });
+  /** @param {number} one @param {number} other */
+  const pairOf = (one, other) => pairs.find(({ a, b }) => (a === one && b === other) || (a === other && b === one));
+  /** @param {System} system */
+  const name = (system) => h("span", { class: "name", title: system.name }, system.name);
+
+  /** @param {string} metric @param {Pair} chosen */
+  function show(metric, chosen) {
+    const { activeElement } = document;
+    const focused = activeElement instanceof HTMLElement ? activeElement.dataset.place : undefined;
+    /** @param {System} system */
+    const column = (system) => h("th", { scope: "col" }, name(system));
+    /** @param {System} system @param {number} index */
+    const row = (system, index) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, name(system)),
+        ...systems.map((_, other) => cell(index, other, metric, chosen)),
+      );
+    replace(
+      node,
+      h(
+        "table",
+        { class: "matrix" },
+        h("thead", {}, h("tr", {}, h("td", { class: "hint" }, "row against column"), ...systems.map(column))),
+        h("tbody", {}, ...systems.map(row)),
+      ),
+    );
+    if (focused) findAll(node, `[data-place="${focused}"]`, HTMLElement)[0]?.focus();
+  }
+
+  /** @param {number} row @param {number} column @param {string} metric @param {Pair} chosen */
+  function cell(row, column, metric, chosen) {
+    if (row === column) return h("td", { class: "same", "aria-hidden": "true" });
+    const pair = pairOf(row, column);
+    const found = pair?.metrics[metric];
+    const turned = pair?.b !== row;
+    const verdict = found && (turned ? opposite(found.verdict) : found.verdict);
+    const difference = found && (turned && found.difference !== null ? -found.difference : found.difference);
+    const label = `${systems[row].name} against ${systems[column].name}: ${verdict || "not defined"}, ${signed(difference)}`;
+    const attributes = {
+      type: "button",
+      "data-verdict": verdict || "none",
+      "data-place": `${row}-${column}`,
+      "aria-pressed": String(pair === chosen),
+      "aria-label": label,
+      title: label,
+    };
+    return h(
+      "td",
+      {},
+      h(
+        "button",
+        { ...attributes, click: () => pair && choose(pair) },
+        h("span", { "aria-hidden": "true" }, MARKS[verdict ?? ""] || "–"),
+        ` ${signed(difference)}`,
+      ),
+    );
+  }
+
+  return { node, show };
+}
+
+/**
+ * The queries that gain and lose most, each opening both rankings of it.
+ *
+ * @param {Pair} pair
+ * @param {[string, string]} names
+ * @param {(queryId: string) => void} open
+ * @returns {{node: HTMLElement, show: (queryId: string) => void}}
+ */
+function changedQueries({ most_improved: improved, most_harmed: harmed }, names, open) {
+  const node = h(
+    "div",
+    { class: "columns changed" },
+    list("Most improved", improved, names, open),
+    list("Most harmed", harmed, names, open),
+  );
+  return {
+    node,
+    show(queryId) {
+      for (const button of findAll(node, "button[value]", HTMLButtonElement))
+        setAttribute(button, "aria-pressed", String(button.value === queryId));
+    },
+  };
+}
+
+/**
+ * @param {string} title
+ * @param {Schemas["ChangedQuery"][]} queries
+ * @param {[string, string]} names
+ * @param {(queryId: string) => void} open
+ */
+function list(title, queries, names, open) {
+  if (!queries.length) return h("section", {}, h("h3", {}, title), h("p", { class: "hint" }, "No query."));
+  /** @param {Child} words @param {string} [kind] */
+  const head = (words, kind) => h("th", { scope: "col", class: kind }, words);
+  /** @param {string} name */
+  const system = (name) => head(h("span", { class: "name", title: name }, name), "number");
+  /** @param {Schemas["ChangedQuery"]} changed */
+  const row = ({ a, b, difference, ...query }) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, openedQuery(query, open)),
+      h("td", { class: "number" }, fourDigits(a)),
+      h("td", { class: "number" }, fourDigits(b)),
+      h("td", { class: "number", "data-kind": title === "Most improved" ? "gained" : "lost" }, signed(difference)),
+    );
+  return h(
+    "section",
+    {},
+    h("h3", {}, title),
+    h(
+      "div",
+      { class: "scroll" },
+      h(
+        "table",
+        {},
+        h("thead", {}, h("tr", {}, head("Query"), system(names[0]), system(names[1]), head("Difference", "number"))),
+        h("tbody", {}, ...queries.map(row)),
+      ),
+    ),
+  );
+}
+
+/**
+ * Return a query that opens both rankings of it when it is pressed.
+ *
+ * @param {{query_id: string, query_text?: string | null}} query
+ * @param {(queryId: string) => void} open
+ */
+function openedQuery(query, open) {
+  const { query_id: id } = query;
+  return queryName(query, (words) =>
+    h("button", { type: "button", class: "link", value: id, click: () => open(id) }, words),
+  );
+}
+
+/**
+ * Return all queries by their difference, the worst for B first.
+ *
+ * @param {Comparison} comparison
+ * @param {Pair} pair
+ * @param {string} metric
+ * @param {(queryId: string) => void} open
+ */
+function everyQuery({ id, systems }, pair, metric, open) {
+  const higherIsBetter = systems[pair.a].metrics[metric].higher_is_better;
+  /** @param {Schemas["ComparedQuery"]} row */
+  const values = (row) => [pair.a, pair.b].map((place) => row.values[metric][place]);
+  /** @param {Schemas["ComparedQuery"]} row */
+  const difference = (row) => {
+    const [a, b] = values(row);
+    return a === null || b === null ? null : b - a;
+  };
+  /** @param {number | null} value */
+  const words = (value) => (value === null ? "–" : signed(value));
+  /** @param {number} place @returns {(row: Schemas["ComparedQuery"]) => number | null} */
+  const at = (place) => (row) => values(row)[place];
+  const columns = [
+    { label: "Difference", sort: "difference", higherIsBetter, value: difference, words },
+    { label: systems[pair.a].name, sort: "a", higherIsBetter, value: at(0) },
+    { label: systems[pair.b].name, sort: "b", higherIsBetter, value: at(1) },
+  ];
+  const parameters = { a: String(pair.a), b: String(pair.b), metric };
+  /** @param {Schemas["ComparedQuery"]} row */
+  const query = (row) => openedQuery(row, open);
+  return queryTable({ path: comparisonApi(id, "/queries"), parameters, query, columns });
+}
+
+/**
+ * One pair of a comparison: what may be said, the tests, the queries that changed, and what moved in one of them.
+ *
+ * @param {Comparison} comparison
+ * @param {Pair} pair
+ * @param {{metric: string, query: string}} shown
+ * @param {{choose: (metric: string) => void, open: (queryId: string) => void}} told when the user chooses
+ * @returns {Node[]}
+ */
+function pairView(comparison, pair, { metric, query }, { choose, open }) {
+  /** @type {[string, string]} */
+  const names = [comparison.systems[pair.a].name, comparison.systems[pair.b].name];
+  const plot = h("div", { class: "plot-place" });
+  const tabs = metricTabs(comparison.metrics, showPlot, "Metric of the differences");
+  const changed = changedQueries(pair, names, showQuery);
+  const both = comparedQuery(comparison, showQuery);
+  const every = h("div", { class: "rows" });
+  const folded = h("details", { class: "more" }, h("summary", {}, "Every query"), every);
+  let current = metric;
+
+  /** @param {string} name */
+  function showPlot(name) {
+    current = name;
+    tabs.show(name);
+    choose(name);
+    loaded(plot, async () => [await drawn(comparison, pair, name, names)]);
+    replace(every);
+    fillEvery();
+  }
+
+  function fillEvery() {
+    if (folded.open && !every.hasChildNodes()) replace(every, ...everyQuery(comparison, pair, current, showQuery));
+  }
+
+  folded.addEventListener("toggle", fillEvery);
+
+  /** @param {string} queryId @param {boolean} [byUser] */
+  function showQuery(queryId, byUser = true) {
+    changed.show(queryId);
+    open(queryId);
+    both
+      .show(queryId, pair, current)
+      .then(() => byUser && both.node.scrollIntoView({ block: "nearest", behavior: "smooth" }));
+  }
+
+  showPlot(metric);
+  if (query) showQuery(query, false);
+  return [
+    h(
+      "section",
+      { class: "panel" },
+      h("div", { class: "panel-head" }, h("h2", {}, "Tests"), helpLink("concepts/comparisons/", "Comparisons")),
+      differenceTable(comparison, [pair]),
+    ),
+    h(
+      "section",
+      { class: "panel query-values" },
+      h("div", { class: "panel-head" }, h("h2", {}, "Query by query"), tabs.node),
+      plot,
+      folded,
+    ),
+    h(
+      "section",
+      { class: "panel" },
+      h("h2", {}, "Queries that changed most ", h("small", {}, `by ${comparison.metrics[0]}`)),
+      changed.node,
+      both.node,
+    ),
+  ];
+}
+
+/** @param {Comparison} comparison @param {Pair} pair @param {string} metric @param {[string, string]} names */
+async function drawn({ id, systems }, pair, metric, names) {
+  const found = pair.metrics[metric];
+  if (!found) return h("p", { class: "hint" }, `No query defines ${metric} for both.`);
+  const values = new URLSearchParams({ a: String(pair.a), b: String(pair.b), metric });
+  const { differences } = await get(comparisonApi(id, `/differences?${values}`));
+  return differencePlot(differences, found, {
+    metric,
+    higherIsBetter: systems[pair.a].metrics[metric].higher_is_better,
+    names,
+  });
+}
+
+const id = decoded(pagePath().split("/")[2]);
+const place = elementById("comparison");
+
+open();
+
+async function open() {
+  try {
+    draw(await get(comparisonApi(id)));
+  } catch (error) {
+    if (error instanceof Problem && error.status < 500) {
+      showMissing(place, error, {
+        title: "There is no such comparison",
+        sentence: `No comparison has the id ${id}.`,
+        href: "/comparisons",
+        action: "All comparisons",
+      });
+    } else replace(place, failureBox(error, open));
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+}
+
+/** @param {Comparison} comparison */
+function draw(comparison) {
+  const { systems, pairs, dataset_id: dataset, job_id: job, created_at: created } = comparison;
+  const title = systems.length === 2 ? `${systems[1].name} against ${systems[0].name}` : `${systems.length} systems`;
+  const below = h("div", { class: "pair" });
+  const matrix = pairs.length > 1 ? verdictMatrix(comparison, choosePair) : null;
+  const means = meansOf(comparison, (metric) => matrix?.show(metric, current.pair));
+  const current = chosen(comparison);
+  const cutoffs = cutoffPanel(
+    "95% intervals of each system by itself, as bands; whether two differ is told by the tests.",
+  );
+  cutoffs.update(systems);
+  document.title = `${title} · Rankery`;
+
+  /** Show a pair; the metric and the query stay where they can. @param {Pair} pair */
+  function choosePair(pair) {
+    if (pair !== current.pair) current.query = "";
+    current.pair = pair;
+    remember(current);
+    if (matrix) matrix.show(means.metric(), pair);
+    const told = {
+      choose: (/** @type {string} */ metric) => remember(Object.assign(current, { metric })),
+      open: (/** @type {string} */ query) => remember(Object.assign(current, { query })),
+    };
+    replace(below, pairs.length > 1 && pairHead(comparison, pair), ...pairView(comparison, pair, current, told));
+  }
+
+  const again = compareWith(
+    systems.map((system) => (system.ranking_id && !system.model_id ? system.ranking_id : system.name)),
+    dataset,
+  );
+  replace(
+    place,
+    h(
+      "div",
+      { class: "page-head" },
+      h(
+        "h1",
+        {},
+        title,
+        h("span", { class: "kind" }, " on "),
+        h("a", { class: "quiet-link", href: datasetPage(dataset) }, datasetName(dataset)),
+      ),
+      h(
+        "div",
+        { class: "actions" },
+        h("a", { class: "button quiet", href: again }, "Compare anew"),
+        h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
+      ),
+    ),
+    h("p", { class: "job-meta" }, "Comparison · ", timeElement(created), " · ", h("code", {}, id)),
+    finding(comparison),
+    resultFindings(systems.flatMap((system) => system.findings || [])),
+    means.node,
+    cutoffs.node,
+    matrix &&
+      h(
+        "section",
+        { class: "panel" },
+        h(
+          "div",
+          { class: "panel-head" },
+          h("h2", {}, "Every pair"),
+          h("p", { class: "hint" }, "Press one to see it below."),
+        ),
+        matrix.node,
+        allTests(comparison),
+      ),
+    below,
+  );
+  choosePair(current.pair);
+}
+
+/** Return the finding: its sentence, the test and the conventions. @param {Comparison} comparison */
+function finding({ sentence, pairs, metrics, permutations, seed, contract, correction, pool_folds: pooled }) {
+  const verdict = pairs.length === 1 ? pairs[0].verdict : undefined;
+  const over = pairs.length > 1 || metrics.length > 1 ? " over all pairs and metrics" : "";
+  const corrected =
+    correction === "none" ? "without correction for the number of tests" : `after Holm's correction${over}`;
+  const folds = pooled ? " Each query is ranked by a model of a cross-validation that has not seen it." : "";
+  return h(
+    "section",
+    { class: "finding-panel", "data-verdict": verdict || "several", "aria-label": "What was found" },
+    verdict && verdictChip(verdict),
+    h("p", { class: "sentence" }, sentence),
+    h(
+      "p",
+      { class: "hint" },
+      `Decided by ${metrics[0]}: Fisher's randomisation test with ${count(permutations)} permutations, seed ${seed}, at 0.05 ${corrected}.${folds}`,
+    ),
+    h(
+      "p",
+      { class: "hint" },
+      `${presetWords(contract).replace(/^./, (letter) => letter.toUpperCase())}: ${contractWords(contract)}.`,
+    ),
+  );
+}
+
+/** @param {Comparison} comparison @param {Pair} pair */
+function pairHead({ systems }, pair) {
+  return h(
+    "section",
+    {
+      class: "finding-panel",
+      "data-verdict": pair.verdict,
+      "aria-label": "What was found of the pair",
+      "aria-live": "polite",
+    },
+    h("h2", {}, `${systems[pair.b].name} against ${systems[pair.a].name} `, verdictChip(pair.verdict)),
+    h("p", { class: "sentence" }, pair.sentence),
+  );
+}
+
+/**
+ * Show the systems' means by one metric, which is chosen here.
+ *
+ * @param {Comparison} comparison
+ * @param {(metric: string) => void} chosen
+ */
+function meansOf({ systems, metrics }, chosen) {
+  const tabs = metricTabs(metrics, show, "Metric of the means");
+  const body = h("div", {});
+  let current = metrics[0];
+  /** @param {System} system */
+  const name = (system) =>
+    system.model_id ? h("a", { class: "quiet-link", href: modelPage(system.model_id) }, system.name) : system.name;
+
+  /** @param {string} metric */
+  function show(metric) {
+    current = metric;
+    tabs.show(metric);
+    const rows = systems.map((system) => ({ name: name(system), interval: system.metrics[metric] }));
+    const { higher_is_better: higher, skipped, queries } = systems[0].metrics[metric];
+    const words = [
+      `Means over ${count(queries)} queries${skipped ? `, ${count(skipped)} left out` : ""}, 95% intervals of each by itself.`,
+      !higher && "Lower is better.",
+      "Whether two differ is told by the tests, which set query against query.",
+    ];
+    replace(
+      body,
+      whiskers(`${metric} with 95% intervals`, [{ rows }]),
+      h("p", { class: "hint" }, words.filter(Boolean).join(" ")),
+    );
+    chosen(metric);
+  }
+
+  tabs.show(current);
+  queueMicrotask(() => show(current));
+  return {
+    node: h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "Systems"), tabs.node), body),
+    metric: () => current,
+  };
+}
+
+/** @param {Comparison} comparison */
+function allTests(comparison) {
+  const place = h("div", {});
+  const folded = h("details", { class: "more" }, h("summary", {}, "Tests of all pairs and metrics"), place);
+  folded.addEventListener(
+    "toggle",
+    () => folded.open && !place.hasChildNodes() && place.append(differenceTable(comparison, comparison.pairs)),
+  );
+  return folded;
+}
+
+/** Return what the address asks for, where there is such a thing. @param {Comparison} comparison @returns {Chosen} */
+function chosen({ pairs, metrics }) {
+  const asked = new URLSearchParams(location.hash.slice(1));
+  const metric = asked.get("metric") ?? "";
+  return {
+    pair: pairs.find(({ a, b }) => `${a}-${b}` === asked.get("pair")) || pairs[0],
+    metric: metrics.includes(metric) ? metric : metrics[0],
+    query: asked.get("query") || "",
+  };
+}
+
+/** Keep the choice in the address, without a step in the history. @param {Chosen} chosen */
+function remember({ pair, metric, query }) {
+  const values = new URLSearchParams({ pair: `${pair.a}-${pair.b}`, metric });
+  if (query) values.set("query", query);
+  history.replaceState(null, "", `#${values}`);
+}

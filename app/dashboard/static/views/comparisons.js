@@ -1,0 +1,197 @@
+/**
+ * `/comparisons`: the list of comparisons, and the forms that compare and that upload runs.
+ * @module
+ */
+import { openPage } from "../page/addresses.js";
+import { verdictChip } from "../evaluation/verdict.js";
+import { asSystem, labelMapOf, measuredOn, offerContracts, offerUnchosen, readOffered } from "../forms/choices.js";
+import { followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { runForm } from "../forms/upload.js";
+import { creator, get } from "../page/api.js";
+import { announce, elementById, emptyState, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
+import { count } from "../page/format.js";
+import { CREATED, DATASET, ID } from "../tables/columns.js";
+import { listTable, offerDatasetFilter } from "../tables/list.js";
+import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
+import { searchField } from "../tables/table.js";
+
+/** @type {import("../tables/list.js").ListColumn[]} */
+const COLUMNS = [
+  {
+    key: "conclusion",
+    label: "Conclusion",
+    fields: ["sentence"],
+    cell: ({ id, sentence }) =>
+      h("a", { class: "quiet-link conclusion", href: `/comparisons/${encodeURIComponent(id)}` }, sentence),
+  },
+  { key: "verdict", label: "Verdict", fields: ["verdict"], cell: ({ verdict }) => verdict && verdictChip(verdict) },
+  {
+    key: "systems",
+    label: "Systems",
+    fields: ["systems"],
+    cell: ({ systems }) => h("span", { class: "name", title: systems.join(", ") }, systems.join(", ")),
+  },
+  DATASET,
+  CREATED,
+  ID,
+];
+
+/**
+ * The systems to compare, in the order in which they were chosen: models, uploaded runs, or anything by its reference.
+ *
+ * @param {HTMLElement} place
+ * @param {(references: string[]) => Promise<void>} changed told what is chosen, at first and after each change
+ * @returns {Promise<{systems: () => ({model: string} | {ranking_id: string})[]}>}
+ */
+async function systemPicker(place, changed) {
+  const offered = await readOffered();
+  const names = new Map(offered.map(({ reference, name }) => [reference, name]));
+  const chosen = new Set(new URLSearchParams(location.search).getAll("system"));
+  const field = searchField("Find a model or run, or name one", "Find, or type name:version or rnk_…", {
+    input: show,
+    keydown: enter,
+  });
+  const options = h("div", { class: "options" });
+  const order = h("ol", { class: "chosen", "aria-label": "Chosen systems, in order" });
+  const words = h("p", { class: "hint" });
+
+  function show() {
+    const text = field.value.trim().toLowerCase();
+    const found = offered.filter(({ name, detail }) => `${name} ${detail}`.toLowerCase().includes(text));
+    replace(
+      options,
+      ...found.map(option),
+      text && !found.length && h("p", { class: "hint" }, `Press Enter to take “${field.value.trim()}” as it is.`),
+    );
+    showOrder();
+  }
+
+  /** @param {{reference: string, name: string, detail: string}} system */
+  function option({ reference, name, detail }) {
+    const box = h("input", { type: "checkbox", value: reference });
+    box.addEventListener("change", () => toggle(reference, box.checked));
+    box.checked = chosen.has(reference);
+    return h("label", { class: "check" }, box, h("span", { class: "name", title: name }, name), h("small", {}, detail));
+  }
+
+  function showOrder() {
+    /** @param {string} reference */
+    const remove = (reference) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: "quiet small",
+          "aria-label": `Leave out ${names.get(reference) ?? reference}`,
+          click: () => toggle(reference, false),
+        },
+        "×",
+      );
+    replace(
+      order,
+      ...[...chosen].map((reference) =>
+        h(
+          "li",
+          {},
+          h("span", { class: "name", title: reference }, names.get(reference) ?? reference),
+          remove(reference),
+        ),
+      ),
+    );
+    order.hidden = chosen.size === 0;
+    setText(
+      words,
+      chosen.size < 2
+        ? "Choose at least two. Each is set against those chosen before it."
+        : `${count(chosen.size)} chosen; each is set against those before it.`,
+    );
+  }
+
+  /** @param {string} reference @param {boolean} wanted */
+  function toggle(reference, wanted) {
+    if (wanted) chosen.add(reference);
+    else chosen.delete(reference);
+    for (const box of options.querySelectorAll("input")) box.checked = chosen.has(box.value);
+    showOrder();
+    changed([...chosen]);
+    announce(`${names.get(reference) ?? reference} ${wanted ? "chosen" : "left out"}.`);
+  }
+
+  /**
+   * Take a reference that is not in the list as it was typed. The server checks whether it exists.
+   *
+   * @param {KeyboardEvent} event
+   */
+  function enter(event) {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    const text = field.value.trim();
+    if (!text) return;
+    const known = offered.find(({ reference, name }) => reference === text || name === text);
+    field.value = "";
+    show();
+    toggle(known?.reference ?? text, true);
+  }
+
+  setAttribute(options, "aria-label", "Models and runs");
+  replace(place, h("div", { class: "browser-head" }, field, words), order, options);
+  show();
+  await changed([...chosen]);
+  return { systems: () => [...chosen].map(asSystem) };
+}
+
+const filters = elementById("filters", HTMLFormElement);
+const form = elementById("compare-form", HTMLFormElement);
+const run = elementById("run-form", HTMLFormElement);
+const create = creator();
+
+const again = listTable(elementById("comparisons"), {
+  path: "/v1/comparisons",
+  form: filters,
+  label: "Comparisons",
+  noun: "comparison",
+  filters: ["dataset_id"],
+  fields: ["created_at"],
+  columns: COLUMNS,
+  name: ({ sentence }) => sentence,
+  nothing,
+});
+followFilters(filters, again);
+offerDatasetFilter(filters, "dataset_id").catch(() => {});
+followDialogs({
+  compare: () => offerChoices().catch((error) => showError(form, error)),
+  run: () =>
+    offerUnchosen(findAll(run, "select[data-list]", HTMLSelectElement), null).catch((error) => showError(run, error)),
+});
+runForm(run, leadOn);
+
+function nothing() {
+  if (isNarrowed(filters))
+    return emptyState("No such comparisons", "Nothing was compared so yet.", "/comparisons", "All comparisons");
+  if (!onFirstPage())
+    return emptyState("No older comparisons", "This is the end of the list.", "/comparisons", "Newest comparisons");
+  return emptyState(
+    "No comparisons yet",
+    "Choose two models or runs to see which one is better, and how sure that is.",
+    "#compare",
+    "Compare",
+  );
+}
+
+async function offerChoices() {
+  const wanted = new URLSearchParams(location.search).get("dataset");
+  const offer = measuredOn(find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement), labelMapOf(form), wanted);
+  /** @param {string[]} references */
+  const follow = (references) => offer(references).catch((error) => showError(form, error));
+  const [picker, { presets }] = await Promise.all([systemPicker(elementById("systems"), follow), get("/v1/metrics")]);
+  offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
+  onSubmit(form, async () =>
+    leadOn(await create("/v1/jobs", { kind: "compare", ...payloadOf(form), systems: picker.systems() })),
+  );
+  form.removeAttribute("aria-busy");
+}
+
+/** Open the page of a job, which leads on to the result as soon as there is one. @param {{id: string}} job */
+function leadOn({ id }) {
+  openPage(`/jobs/${encodeURIComponent(id)}#result`);
+}

@@ -1,0 +1,423 @@
+/**
+ * `/datasets/{id}`: one dataset in three views, the progress of its ingestion, or the problems of its file.
+ * @module
+ */
+import { datasetActions, PARTS, sourceWords } from "../datasets/dataset.js";
+import { distributions, featureTable, readFeatures } from "../datasets/features.js";
+import { findingsPanel } from "../datasets/findings.js";
+import { queryList } from "../datasets/queries.js";
+import { bars, progressBar, tiles } from "../figures/marks.js";
+import { datasetApi, datasetPage, decoded, openPage, pagePath } from "../page/addresses.js";
+import { conditionalReader, creator } from "../page/api.js";
+import { failureBox, loaded, showMissing } from "../page/content.js";
+import { announce, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
+import { count, counted, timeElement } from "../page/format.js";
+import { poll } from "../page/poll.js";
+
+/**
+ * @typedef {object} Fault
+ * @property {string | null} file
+ * @property {number | null} line
+ * @property {string | number | null} column
+ * @property {string | null} text
+ * @property {string} detail
+ */
+/** @typedef {Schemas["Dataset"]} Dataset */
+/** @typedef {Dataset & {statistics: Statistics}} ReadDataset */
+/** @typedef {Schemas["ProblemCause"]} Cause */
+/** @typedef {{title: string, errors: Fault[], more?: boolean}} FaultyFile */
+
+/** Columns that no fault has anything for are left out; a single file is named above instead. */
+/** @type {{name: keyof Fault, label: string, class: string, cell: (fault: Fault) => Child}[]} */
+const COLUMNS = [
+  { name: "file", label: "File", class: "fault-file", cell: ({ file }) => file },
+  { name: "line", label: "Line", class: "number", cell: ({ line }) => count(line) },
+  { name: "column", label: "Column", class: "fault-column", cell: ({ column }) => columnWords(column) },
+  { name: "detail", label: "What was expected", class: "fault-detail", cell: ({ detail }) => detail },
+  {
+    name: "text",
+    label: "Found",
+    class: "fault-found",
+    cell: ({ text }) => text && h("code", { class: "fault-text" }, text),
+  },
+];
+
+/** A table's columns have names, the lines of other texts count their bytes. @param {string | number | null} column */
+function columnWords(column) {
+  return typeof column === "string" ? h("code", {}, column) : count(column);
+}
+
+/**
+ * All mistakes in a table by cause and column, and the button that reads the upload again without chosen columns.
+ *
+ * @param {FaultyFile} problem
+ * @param {Cause[]} causes
+ * @param {() => void} begun called when it is being read
+ */
+function problemCauses(problem, causes, begun) {
+  const { title } = problem;
+  /** @type {Set<string>} */
+  const ignored = new Set();
+  const button = h("button", { type: "button", class: "primary", click: readAgain }, "Ignore and read again");
+  const actions = h("div", { class: "actions" }, button);
+
+  async function readAgain() {
+    button.disabled = true;
+    actions.nextElementSibling?.remove();
+    try {
+      await create(datasetApi(id, "/read-again"), { ignore: [...ignored] });
+      begun();
+    } catch (error) {
+      actions.after(failureBox(error, readAgain));
+      button.disabled = false;
+    }
+  }
+
+  /** @param {string} column @param {boolean} isIgnored */
+  function choose(column, isIgnored) {
+    if (isIgnored) ignored.add(column);
+    else ignored.delete(column);
+    button.disabled = !ignored.size;
+    setText(
+      button,
+      ignored.size > 1 ? `Ignore ${count(ignored.size)} columns and read again` : "Ignore and read again",
+    );
+  }
+
+  /** @param {Cause} cause */
+  function row({ title, column, count: number, at_least: atLeast, lines = [], texts = [], can_ignore: canIgnore }) {
+    const box = h("input", { type: "checkbox" });
+    if (column) box.addEventListener("change", () => choose(column, box.checked));
+    const found = texts.map((text) => h("code", { class: "fault-text" }, text));
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, column ? h("code", {}, column) : h("span", { class: "missing" }, "rows")),
+      h("td", { class: "fault-detail" }, title),
+      h("td", { class: "number", "data-name": "count" }, `${atLeast ? "at least " : ""}${count(number)}`),
+      h(
+        "td",
+        { class: "fault-lines", "data-name": "lines" },
+        `${lines.map(count).join(", ")}${number > lines.length ? ", …" : ""}`,
+      ),
+      h("td", { class: "fault-found" }, ...found),
+      h(
+        "td",
+        {},
+        canIgnore &&
+          h("label", { class: "check" }, box, "Ignore", h("span", { class: "visually-hidden" }, ` ${column}`)),
+      ),
+    );
+  }
+
+  const rows = causes.map(row);
+  const canIgnore = causes.some((cause) => cause.can_ignore);
+  choose("", false);
+  return h(
+    "section",
+    { class: "panel faults rows", "aria-label": "Problems by cause" },
+    h("h2", {}, title, " ", h("span", { class: "severity", "data-severity": "error" }, totalWords(causes))),
+    canIgnore &&
+      h("p", { class: "hint" }, "The upload is kept. It can be read again without the columns that you ignore."),
+    h(
+      "div",
+      { class: "scroll", role: "region", "aria-label": "Problems by cause and column", tabindex: "0" },
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            ...["Column", "Cause", "Count", "Lines", "Found"].map((words) =>
+              h("th", { scope: "col", class: words === "Count" && "number" }, words),
+            ),
+            h("td", {}),
+          ),
+        ),
+        h("tbody", {}, ...rows),
+      ),
+    ),
+    canIgnore && actions,
+    problem.errors.length > 0 &&
+      h("details", { class: "more" }, h("summary", {}, "Problems by place"), ...placeTable(problem)),
+  );
+}
+
+/** @param {Cause[]} causes */
+function totalWords(causes) {
+  const total = causes.reduce((sum, { count: number }) => sum + number, 0);
+  return `${causes.some((cause) => cause.at_least) ? "at least " : ""}${counted(total, "problem")}`;
+}
+
+/** @param {FaultyFile} problem */
+function problemTable(problem) {
+  const { title, errors, more } = problem;
+  return h(
+    "section",
+    { class: "panel faults", "aria-label": "Problems" },
+    h(
+      "h2",
+      {},
+      title,
+      " ",
+      h(
+        "span",
+        { class: "severity", "data-severity": "error" },
+        `${counted(errors.length, "problem")}${more ? " and more" : ""}`,
+      ),
+    ),
+    ...placeTable(problem),
+  );
+}
+
+/** @param {FaultyFile} problem @returns {Child[]} */
+function placeTable({ errors, more }) {
+  const file = new Set(errors.map((fault) => fault.file)).size === 1 && errors[0].file;
+  const columns = COLUMNS.filter(
+    ({ name }) => !(file && name === "file") && errors.some((fault) => (fault[name] ?? "") !== ""),
+  );
+  return [
+    file && h("p", { class: "hint" }, "In ", h("code", {}, file), "."),
+    h(
+      "div",
+      { class: "scroll", role: "region", "aria-label": "Problems by place", tabindex: "0" },
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          {},
+          h("tr", {}, ...columns.map((column) => h("th", { scope: "col", class: column.class }, column.label))),
+        ),
+        h(
+          "tbody",
+          {},
+          ...errors.map((fault) =>
+            h(
+              "tr",
+              {},
+              ...columns.map((column) =>
+                h("td", { class: column.class, "data-name": column.name }, column.cell(fault)),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+    more &&
+      h(
+        "p",
+        { class: "hint more-faults" },
+        `Only the first ${count(errors.length)} problems are listed; there are more.`,
+      ),
+  ];
+}
+
+const MOST = 20;
+
+/** @typedef {{value: string, queries: number}[]} Values */
+
+/** @param {Record<string, Values>} columns */
+function queryColumns(columns) {
+  const entries = Object.entries(columns);
+  /** @param {string} name @param {Values} values */
+  const caption = (name, values) => (values.length < MOST ? name : `${name}, the ${MOST} commonest values`);
+  /** @param {Values[number]} entry @returns {[Child, number]} */
+  const entry = ({ value, queries }) => [h("span", { class: "name", title: value }, value || "(empty)"), queries];
+  /** @param {[string, Values]} column */
+  const column = ([name, values]) => bars(caption(name, values), values.map(entry));
+  return h(
+    "section",
+    { class: "panel" },
+    h("h2", {}, "Queries by column"),
+    h("div", { class: "column-values" }, ...entries.map(column)),
+  );
+}
+
+/** @param {ReadDataset} dataset @returns {Node[]} */
+function datasetViews(dataset) {
+  const { id, statistics } = dataset;
+  const views = [
+    { name: "", label: "Overview", number: 0, fill: overview },
+    { name: "features", label: "Features", number: statistics.features, fill: features },
+    { name: "queries", label: "Queries", number: statistics.queries, fill: queries },
+  ].map((view) => ({
+    ...view,
+    link: h(
+      "a",
+      { href: datasetPage(id, view.name) },
+      view.label,
+      !!view.number && h("small", {}, " ", count(view.number)),
+    ),
+    node: h("div", { class: "view", "data-view": view.name || "overview", hidden: true }),
+  }));
+
+  function show() {
+    const { name, value } = asked();
+    const current = views.find((view) => view.name === name) || views[0];
+    for (const view of views) {
+      setAttribute(view.link, "aria-current", view === current && "page");
+      view.node.hidden = view !== current;
+    }
+    if (!current.node.hasChildNodes() || value) current.fill(current.node, dataset, value);
+  }
+
+  // A link to the overview has no #, which alone would load the page anew.
+  views[0].link.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    history.pushState(null, "", location.pathname);
+    show();
+  });
+  addEventListener("hashchange", show);
+  addEventListener("popstate", show);
+  show();
+  return [
+    h("nav", { class: "views", "aria-label": "Views of the dataset" }, ...views.map((view) => view.link)),
+    ...views.map((view) => view.node),
+  ];
+}
+
+/** "#features=f12" is the view of features, narrowed to f12. */
+function asked() {
+  const [name, value = ""] = location.hash.slice(1).split("=", 2);
+  return { name, value: decoded(value) };
+}
+
+/**
+ * Keep what is searched for in the address, without a step in the history.
+ *
+ * @param {string} view
+ * @param {string} value
+ */
+function remember(view, value) {
+  history.replaceState(null, "", value ? `#${view}=${encodeURIComponent(value)}` : `#${view}`);
+}
+
+/** @param {HTMLElement} place @param {ReadDataset} dataset */
+function overview(place, { id, statistics, findings }) {
+  const columns = statistics.query_columns || {};
+  const words = { heading: "Findings", nothing: "No query, document or feature gave reason for a word." };
+  place.append(
+    tiles(statistics),
+    ...(findings ? [findingsPanel(findings, () => id, words)] : []),
+    distributions(statistics),
+    ...(Object.keys(columns).length ? [queryColumns(columns)] : []),
+  );
+}
+
+/** @param {HTMLElement} place @param {ReadDataset} dataset @param {string} wanted */
+function features(place, { id, statistics }, wanted) {
+  /** @param {string} name */
+  const search = (name) => remember("features", name);
+  loaded(place, async () => [featureTable(await readFeatures(id), statistics.documents, wanted, search)]);
+}
+
+/** @param {HTMLElement} place @param {ReadDataset} dataset @param {string} wanted */
+function queries(place, dataset, wanted) {
+  place.replaceChildren(queryList(dataset, wanted, (prefix) => remember("queries", prefix)));
+}
+
+const id = decoded(pagePath().split("/")[2]);
+const place = elementById("dataset");
+const read = conditionalReader();
+const readJob = conditionalReader();
+const create = creator();
+/** @type {Dataset | null} */
+let shown = null;
+const bar = progressBar();
+
+const again = poll(refresh, (problem) =>
+  showMissing(place, problem, {
+    title: "There is no such dataset",
+    sentence: `No dataset has the id ${id}.`,
+    href: "/datasets",
+    action: "All datasets",
+  }),
+);
+
+async function refresh() {
+  const dataset = await read(datasetApi(id));
+  if (dataset !== shown) draw(dataset);
+  if (dataset.status === "pending" && dataset.job_id)
+    bar.update(await readJob(`/v1/jobs/${encodeURIComponent(dataset.job_id)}`));
+  return dataset.status === "pending";
+}
+
+/** @param {Dataset} dataset */
+function draw(dataset) {
+  const { name, status, parts } = dataset;
+  if (shown && shown.status !== status) announce(`Dataset ${name} is ${status}.`);
+  shown = dataset;
+  document.title = `${name} · Rankery`;
+  place.removeAttribute("aria-busy");
+  place.dataset.status = status;
+  replace(
+    place,
+    h(
+      "div",
+      { class: "page-head" },
+      h(
+        "div",
+        { class: "job-heading" },
+        h("h1", {}, name),
+        h("span", { class: "status", "data-status": status }, status),
+      ),
+      datasetActions(dataset, () => openPage("/datasets")),
+    ),
+    h(
+      "p",
+      { class: "job-meta" },
+      sourceWords(dataset),
+      " · ",
+      timeElement(dataset.created_at),
+      status === "ready" && measured(),
+      " · ",
+      h("code", {}, id),
+    ),
+    parts && siblings(parts),
+    ...contents(dataset),
+  );
+}
+
+/** @param {Dataset} dataset @returns {Child[]} */
+function contents(dataset) {
+  const { problem, statistics } = dataset;
+  if (dataset.status === "ready" && statistics) return datasetViews({ ...dataset, statistics });
+  if (dataset.status === "pending") {
+    return [
+      bar.node,
+      h("p", { class: "hint" }, "Its findings and statistics appear here as soon as it has been read."),
+    ];
+  }
+  if (!problem) return [];
+  const faulty = /** @type {FaultyFile} */ ({ ...problem, errors: problem.errors ?? [] });
+  if (problem.causes?.length) return [problemCauses(faulty, problem.causes, again)];
+  return [faulty.errors.length ? problemTable(faulty) : problemBox(problem)];
+}
+
+/** Return links to what was measured on the dataset, and to what ranks its queries. */
+function measured() {
+  const of = new URLSearchParams({ dataset_id: id });
+  return [
+    " · ",
+    h("a", { href: `/evaluations?${of}` }, "Evaluations"),
+    " · ",
+    h("a", { href: `/rankings?${of}` }, "Rankings"),
+  ];
+}
+
+/** Return links to the datasets that came in the same upload. @param {Record<string, string>} parts */
+function siblings(parts) {
+  /** @param {string} part */
+  const link = (part) => h("a", { href: datasetPage(parts[part]), "aria-current": parts[part] === id && "page" }, part);
+  return h(
+    "nav",
+    { class: "tabs small siblings", "aria-label": "Datasets of this upload" },
+    h("span", {}, "One upload:"),
+    ...PARTS.filter((part) => parts[part]).map(link),
+  );
+}

@@ -1,0 +1,246 @@
+/**
+ * `/datasets`: the list of datasets, and the forms that add one.
+ * @module
+ */
+import { rangeWords, sourceWords } from "../datasets/dataset.js";
+import { severityCounts } from "../figures/marks.js";
+import { followChoices, followDialogs, onSubmit, payloadOf } from "../forms/forms.js";
+import { acceptDrops, contentsOf, sentWatcher, upload } from "../forms/upload.js";
+import { datasetPage, openPage } from "../page/addresses.js";
+import { Away, creator, Problem, request } from "../page/api.js";
+import { announce, confirmed, elementById, emptyState, find, h } from "../page/dom.js";
+import { count, counted, short, size, timeElement } from "../page/format.js";
+import { ID } from "../tables/columns.js";
+import { listTable } from "../tables/list.js";
+import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
+
+const FIELDS = ["name", "status", "problem.title", "problem.detail", "created_at"];
+
+/** @type {import("../tables/list.js").ListColumn[]} */
+const COLUMNS = [
+  {
+    key: "name",
+    label: "Name",
+    sort: "name",
+    cell: ({ id, name }) => h("a", { class: "name", href: datasetPage(id), title: name }, name),
+  },
+  {
+    key: "status",
+    label: "Status",
+    sort: "status",
+    cell: ({ id, name, status, problem }) => [
+      h("span", { class: "status", "data-status": status }, status),
+      status === "pending" && h("progress", { "aria-label": `Reading ${name}` }),
+      problem && " ",
+      problem && h("a", { class: "name", href: datasetPage(id), title: problem.detail }, problem.title),
+    ],
+  },
+  ...["queries", "documents", "features"].map((name) => ({
+    key: name,
+    label: name[0].toUpperCase() + name.slice(1),
+    sort: name,
+    number: true,
+    fields: [`statistics.${name}`],
+    cell: (/** @type {{statistics: Record<string, number> | null}} */ { statistics }) =>
+      statistics && count(statistics[name]),
+  })),
+  {
+    key: "length",
+    label: "Documents per query",
+    number: true,
+    optional: true,
+    fields: ["statistics.documents_per_query"],
+    cell: ({ statistics }) => lengthWords(statistics?.documents_per_query),
+  },
+  {
+    key: "unjudged",
+    label: "Queries without relevant",
+    number: true,
+    optional: true,
+    fields: ["statistics.queries_without_relevant"],
+    cell: ({ statistics }) => statistics && count(statistics.queries_without_relevant),
+  },
+  {
+    key: "findings",
+    label: "Findings",
+    fields: ["findings.severity"],
+    cell: ({ findings }) => findings && severityCounts(findings),
+  },
+  { key: "source", label: "Source", optional: true, fields: ["source", "size_bytes"], cell: sourceWords },
+  {
+    key: "size",
+    label: "Size",
+    sort: "size",
+    number: true,
+    fields: ["size_bytes"],
+    cell: ({ size_bytes: bytes }) => bytes && size(bytes),
+  },
+  {
+    key: "created",
+    label: "Added",
+    sort: "created",
+    descends: true,
+    cell: ({ created_at: created }) => timeElement(created),
+  },
+  {
+    key: "train",
+    label: "Training",
+    cell: ({ id, name, status }) =>
+      status === "ready" &&
+      h(
+        "a",
+        { class: "quiet-link", href: `/train?dataset=${encodeURIComponent(id)}`, "aria-label": `Train on ${name}` },
+        "Train on it",
+      ),
+  },
+  ID,
+];
+
+/** @param {Statistics["documents_per_query"]} lengths */
+function lengthWords(lengths) {
+  if (!lengths) return null;
+  if (lengths.min === lengths.max) return count(lengths.min);
+  return `${rangeWords(lengths.min, lengths.max)}, median ${short(lengths.median)}`;
+}
+
+/** @param {{ids: string[], items: Map<string, {name: string}>, clear: () => void}} selection */
+function deleteButton({ ids, items, clear }) {
+  const button = h(
+    "button",
+    { type: "button", class: "danger quiet", click },
+    `Delete ${counted(ids.length, "dataset")}`,
+  );
+  async function click() {
+    const only = ids.length === 1 && items.get(ids[0])?.name;
+    const words = {
+      question: `Delete ${only || counted(ids.length, "dataset")}?`,
+      consequence: "The data cannot be brought back. Models trained on it stay.",
+      yes: "Delete",
+      no: "Keep",
+    };
+    if (!(await confirmed(words))) {
+      button.focus();
+      return;
+    }
+    try {
+      const { body } = await request("/v1/datasets/delete", { method: "POST", json: { ids } });
+      tell(body.items);
+    } catch (error) {
+      if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+      button.after(h("span", { class: "error", role: "alert" }, error.message));
+    }
+  }
+  /**
+   * Report what was deleted. Datasets in use stay ticked, with the reason.
+   *
+   * @param {{id: string, outcome: string, detail?: string | null}[]} outcomes
+   */
+  function tell(outcomes) {
+    const kept = outcomes.filter(({ outcome }) => outcome === "in_use");
+    announce(`${counted(outcomes.length - kept.length, "dataset")} deleted.`);
+    again();
+    if (!kept.length) return clear();
+    const reasons = kept.map(({ id, detail }) => `${items.get(id)?.name ?? id}: ${detail}`);
+    button.after(h("span", { class: "error", role: "alert" }, `In use: ${reasons.join("; ")}`));
+  }
+  return button;
+}
+
+/**
+ * The form that uploads judged data: one file, or the parts of a split, with how to read them.
+ *
+ * @param {HTMLFormElement} form
+ * @param {(dataset: Schemas["Dataset"]) => void} uploaded
+ */
+function uploadForm(form, uploaded) {
+  const stop = find(form, '[data-action="abort"]', HTMLButtonElement);
+  const progress = find(form, ".upload-progress");
+
+  acceptDrops(form, (layout) => {
+    const choice = find(form, `[name="layout"][value="${layout}"]`, HTMLInputElement);
+    choice.checked = true;
+    choice.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  form.addEventListener("change", ({ target }) => {
+    if (target instanceof HTMLInputElement && target.files?.length) target.closest("details")?.setAttribute("open", "");
+  });
+
+  onSubmit(form, async () => {
+    const transfer = upload("/v1/datasets", contentsOf(form), sentWatcher(progress));
+    addEventListener("beforeunload", keep);
+    stop.onclick = transfer.abort;
+    stop.hidden = false;
+    try {
+      const dataset = await transfer.done;
+      removeEventListener("beforeunload", keep);
+      if (dataset) uploaded(dataset);
+      else announce("The upload was stopped.");
+    } finally {
+      removeEventListener("beforeunload", keep);
+      stop.hidden = true;
+      progress.hidden = true;
+    }
+  });
+}
+
+/** Ask before the page is left, which would end the upload. @param {Event} event */
+function keep(event) {
+  event.preventDefault();
+}
+
+const list = elementById("datasets");
+const filters = elementById("filters", HTMLFormElement);
+const adding = elementById("add-dialog", HTMLDialogElement);
+const judged = elementById("upload", HTMLFormElement);
+const synthetic = elementById("synthetic", HTMLFormElement);
+const folder = elementById("folder", HTMLFormElement);
+const create = creator();
+
+const again = listTable(list, {
+  path: "/v1/datasets",
+  form: filters,
+  label: "Datasets",
+  noun: "dataset",
+  filters: ["status"],
+  fields: FIELDS,
+  columns: COLUMNS,
+  name: ({ name }) => name,
+  actions: (selection) => [deleteButton(selection)],
+  nothing,
+  busy: (items) => items.some(({ status }) => status === "pending"),
+  changed: (before, now) => before.status !== now.status && announce(`Dataset ${now.name} is ${now.status}.`),
+});
+followFilters(filters, again);
+followDialogs();
+
+onSubmit(synthetic, async () => {
+  const dataset = await create("/v1/datasets/synthetic", payloadOf(synthetic));
+  announce(`Dataset ${dataset.name} is being made.`);
+  adding.close();
+  again();
+});
+
+onSubmit(folder, async () => {
+  const { name, parts } = await create("/v1/datasets/folders", payloadOf(folder));
+  announce(
+    parts ? `${counted(Object.keys(parts).length, "dataset")} are being read.` : `Dataset ${name} is being read.`,
+  );
+  adding.close();
+  again();
+});
+
+followChoices(judged);
+uploadForm(judged, ({ id }) => openPage(datasetPage(id)));
+
+function nothing() {
+  if (isNarrowed(filters))
+    return emptyState("No such datasets", "No dataset is as the filters above ask for.", "/datasets", "All datasets");
+  if (!onFirstPage())
+    return emptyState("No older datasets", "This is the end of the list.", "/datasets", "Newest datasets");
+  return emptyState(
+    "No datasets yet",
+    "Upload judged query-document data, or make some to try things out.",
+    "#add",
+    "Add a dataset",
+  );
+}

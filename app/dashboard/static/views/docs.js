@@ -1,0 +1,17 @@
+/**
+ * The documentation of the interface; Swagger UI is a script of its own, loaded before.
+ * @module
+ */
+import { urlOf } from "../page/addresses.js";
+
+const { SwaggerUIBundle } = window;
+
+SwaggerUIBundle({
+  url: urlOf("/openapi.json"),
+  dom_id: "#swagger-ui",
+  deepLinking: true,
+  showExtensions: true,
+  showCommonExtensions: true,
+  presets: [SwaggerUIBundle.presets.apis, SwaggerUIBundle.SwaggerUIStandalonePreset],
+  validatorUrl: null,
+});

@@ -1,0 +1,321 @@
+/**
+ * `/evaluations/{id}`: the metrics of a model or ranking beside baselines, by segment and by query.
+ * @module
+ */
+import { datasetName } from "../datasets/dataset.js";
+import { resultFindings } from "../datasets/findings.js";
+import { queryName } from "../datasets/queries.js";
+import { diagnosticsPanel } from "../evaluation/diagnostics.js";
+import { cutoffPanel } from "../evaluation/cutoffs.js";
+import { contractWords, metricTabs, presetWords } from "../evaluation/metrics.js";
+import { queryTable } from "../evaluation/query_table.js";
+import { intervalWords, whiskers } from "../figures/whiskers.js";
+import {
+  compareWith,
+  datasetApi,
+  datasetPage,
+  decoded,
+  evaluationApi,
+  keep,
+  kept,
+  modelPage,
+  pagePath,
+  queryPage,
+  rankingApi,
+  rankingPage,
+} from "../page/addresses.js";
+import { get, Problem } from "../page/api.js";
+import { failureBox, helpLink, showMissing } from "../page/content.js";
+import { elementById, h, replace } from "../page/dom.js";
+import { count, metric, timeElement } from "../page/format.js";
+
+/** @typedef {Schemas["Evaluation"]} Evaluation */
+
+/** @param {Evaluation} evaluation */
+function evaluationActions(evaluation) {
+  const { id, job_id: job, model_id: model, ranking_id: ranking, dataset_id: dataset } = evaluation;
+  const files = h(
+    "div",
+    { class: "menu-items" },
+    file(evaluationApi(id), "Evaluation (JSON)", `${id}.json`),
+    file(datasetApi(dataset, "/qrels"), "Judgments (TREC qrels)", `${dataset}.qrels`),
+  );
+  const compared = ranking || evaluation.system;
+  if (ranking) offer(files, ranking);
+  else if (job) offerOfJob(files, job);
+  return h(
+    "div",
+    { class: "actions" },
+    h("a", { class: "button", href: compareWith([compared], dataset) }, "Compare"),
+    model && h("a", { class: "button quiet", href: modelPage(model) }, "Model"),
+    job && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
+    h("details", { class: "menu" }, h("summary", { class: "button quiet" }, "Download"), files),
+  );
+}
+
+/** @param {string} href @param {string} words @param {string} name */
+function file(href, words, name) {
+  return h("a", { href, download: name }, words);
+}
+
+/** @param {HTMLElement} files @param {string} ranking */
+function offer(files, ranking) {
+  /** @param {string} format */
+  const address = (format) => rankingApi(ranking, `?format=${format}`);
+  files.prepend(
+    h("a", { href: rankingPage(ranking) }, "Open the ranking"),
+    file(address("trec"), "Ranking (TREC run)", `${ranking}.run`),
+    file(address("parquet"), "Ranking (Parquet)", `${ranking}.parquet`),
+  );
+}
+
+/**
+ * Offer the ranking that a model made while it was evaluated, unless the job is gone.
+ *
+ * @param {HTMLElement} files
+ * @param {string} job
+ */
+async function offerOfJob(files, job) {
+  const evaluated = await get(`/v1/jobs/${encodeURIComponent(job)}`).catch(() => null);
+  const ranking = evaluated?.result?.ranking_id;
+  if (ranking) offer(files, ranking);
+}
+
+const QUANTILES = [
+  ["p05", "5%"],
+  ["p25", "25%"],
+  ["p50", "Median"],
+  ["p75", "75%"],
+  ["p95", "95%"],
+];
+
+/** @param {Evaluation} evaluation */
+function metricNumbers({ metrics, contract }) {
+  const names = Object.keys(metrics);
+  return h(
+    "section",
+    { class: "panel numbers" },
+    h("div", { class: "panel-head" }, h("h2", {}, "Numbers"), helpLink("concepts/metrics/", "Metrics")),
+    h("div", { class: "scroll", role: "region", "aria-label": "Numbers", tabindex: "0" }, metricTable(names, metrics)),
+    h("h3", {}, "What they mean ", contract && h("small", {}, presetWords(contract))),
+    h("dl", { class: "conventions" }, ...meanings(names, metrics)),
+  );
+}
+
+/** @param {string[]} names @param {Evaluation["metrics"]} metrics */
+function metricTable(names, metrics) {
+  const heads = ["Metric", "Mean", "95% interval", ...QUANTILES.map(([, words]) => words), "Queries", "Left out"];
+  /** @param {string} words @param {number} index */
+  const head = (words, index) => h("th", { scope: "col", class: index && "number" }, words);
+  return h(
+    "table",
+    {},
+    h("thead", {}, h("tr", {}, ...heads.map(head))),
+    h("tbody", {}, ...names.map((name) => row(name, metrics[name]))),
+  );
+}
+
+/** @param {string} name @param {Schemas["MetricSummary"]} summary */
+function row(name, summary) {
+  /** @param {Child} value */
+  const number = (value) => h("td", { class: "number" }, value);
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, name, !summary.higher_is_better && h("span", { class: "tag plain" }, "lower is better")),
+    number(h("strong", {}, metric(summary.mean))),
+    number(intervalWords(summary)),
+    ...QUANTILES.map(([key]) => number(metric(summary.quantiles?.[key]))),
+    number(count(summary.queries)),
+    number(count(summary.skipped)),
+  );
+}
+
+/**
+ * Explain metrics
+ *
+ * @param {string[]} names
+ * @param {Evaluation["metrics"]} metrics
+ * @param those of one meaning, as one with several cutoffs, together.
+ */
+function meanings(names, metrics) {
+  /** @type {Map<string, string[]>} */
+  const together = new Map();
+  for (const name of names) {
+    const words = contractWords(metrics[name].contract) || "needs no convention";
+    together.set(words, [...(together.get(words) || []), name]);
+  }
+  return [...together].map(([words, same]) => h("div", {}, h("dt", {}, same.join(", ")), h("dd", {}, words)));
+}
+
+/**
+ * The metrics of single queries, the worst first; what is asked for stands in the address.
+ *
+ * @param {Evaluation} evaluation
+ */
+function queryValues({ id, dataset_id: dataset, metrics }) {
+  /** @param {Schemas["QueryValues"]} row */
+  const query = (row) => queryName(row, (words) => h("a", { href: queryPage(dataset, row.query_id) }, words));
+  const columns = Object.entries(metrics).map(([name, { higher_is_better: higherIsBetter }]) => ({
+    label: name,
+    sort: name,
+    higherIsBetter,
+    value: (/** @type {Schemas["QueryValues"]} */ { values }) => values[name],
+  }));
+  const asked = Object.fromEntries(["sort", "order", "min", "max", "segment"].map((name) => [name, kept(name) ?? ""]));
+  const table = queryTable({
+    path: evaluationApi(id, "/queries"),
+    query,
+    columns,
+    asked,
+    changed: keep,
+  });
+  return h("section", { class: "panel query-values rows" }, h("h2", {}, "Queries"), ...table);
+}
+
+const id = decoded(pagePath().split("/")[2]);
+const place = elementById("evaluation");
+
+open();
+
+async function open() {
+  try {
+    draw(await get(evaluationApi(id)));
+  } catch (error) {
+    if (error instanceof Problem && error.status < 500) {
+      showMissing(place, error, {
+        title: "There is no such evaluation",
+        sentence: `No evaluation has the id ${id}.`,
+        href: "/evaluations",
+        action: "All evaluations",
+      });
+    } else replace(place, failureBox(error, open));
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+}
+
+/** @param {Evaluation} evaluation */
+function draw(evaluation) {
+  const { system, dataset_id: dataset, created_at: created, metrics, diagnostics, findings } = evaluation;
+  const names = Object.keys(metrics);
+  document.title = `${system} · Rankery`;
+  replace(
+    place,
+    h(
+      "div",
+      { class: "page-head" },
+      h(
+        "h1",
+        {},
+        system,
+        h("span", { class: "kind" }, " on "),
+        h("a", { class: "quiet-link", href: datasetPage(dataset) }, datasetName(dataset)),
+      ),
+      evaluationActions(evaluation),
+    ),
+    h("p", { class: "job-meta" }, "Evaluation · ", timeElement(created), " · ", h("code", {}, id)),
+    resultFindings(findings),
+    ...byMetric(evaluation, names),
+    byCutoff(evaluation),
+    metricNumbers(evaluation),
+    diagnostics && diagnosticsPanel(diagnostics),
+    queryValues(evaluation),
+  );
+}
+
+/** Draw its metrics against their cutoffs, beside the baselines. @param {Evaluation} evaluation */
+function byCutoff({ system, metrics, baselines }) {
+  const panel = cutoffPanel("95% intervals as a band; lines that are broken need no training.");
+  const others = (baselines ?? []).map(({ name, metrics: means }) => ({ name, metrics: means, baseline: true }));
+  panel.update([{ name: system, metrics }, ...others]);
+  return panel.node;
+}
+
+/** @typedef {{title: string, draw: (metric: string) => Child[]}} Figure */
+
+/** Return the figures that show one metric, chosen for all of them. @param {Evaluation} evaluation @param {string[]} names */
+function byMetric(evaluation, names) {
+  const { slices } = evaluation;
+  const figures = [againstBaselines(evaluation), ...(slices?.length ? [bySlice(evaluation, slices)] : [])];
+  const panels = figures.map(({ title, draw }) => {
+    const tabs = metricTabs(names, choose, `Metric of ${title}`);
+    const body = h("div", {});
+    return {
+      tabs,
+      body,
+      draw,
+      node: h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, title), tabs.node), body),
+    };
+  });
+  /** @param {string} name */
+  function choose(name) {
+    for (const { tabs, body, draw } of panels) {
+      tabs.show(name);
+      replace(body, ...draw(name));
+    }
+  }
+  choose(names[0]);
+  return panels.map(({ node }) => node);
+}
+
+/** @param {Evaluation} evaluation @returns {Figure} */
+function againstBaselines({ system, metrics, baselines }) {
+  /**
+   * @param {string} name
+   * @param {import("../figures/whiskers.js").Interval} interval
+   * @param {{main?: boolean, detail?: string}} rest
+   */
+  const row = (name, interval, rest) => ({ name, interval, ...rest });
+  return {
+    title: baselines?.length ? "Compared with baselines" : "Mean over the queries",
+    draw: (metric) => [
+      whiskers(`${metric} with 95% intervals`, [
+        {
+          rows: [
+            row(system, metrics[metric], { main: true }),
+            ...[...(baselines || [])]
+              .sort(byMean(metric, metrics[metric]))
+              .map((each) => row(each.name, each.metrics[metric], { detail: each.detail })),
+          ],
+        },
+      ]),
+      h(
+        "p",
+        { class: "hint" },
+        [!metrics[metric].higher_is_better && "lower is better", contractWords(metrics[metric].contract)]
+          .filter(Boolean)
+          .join(" · "),
+      ),
+    ],
+  };
+}
+
+/** Return a comparison that puts the best first. @param {string} metric @param {{higher_is_better: boolean}} summary */
+function byMean(metric, { higher_is_better: higher }) {
+  /** @param {Schemas["Baseline"]} baseline */
+  const worth = ({ metrics }) => (higher ? 1 : -1) * (metrics[metric]?.mean ?? Number.NaN);
+  return (/** @type {Schemas["Baseline"]} */ one, /** @type {Schemas["Baseline"]} */ other) =>
+    worth(other) - worth(one);
+}
+
+/** @param {Evaluation} evaluation @param {Schemas["Slice"][]} slices @returns {Figure} */
+function bySlice({ metrics }, slices) {
+  const kinds = [...new Set(slices.map(({ by }) => by))];
+  /** @param {string} by @param {string} metric */
+  const rows = (by, metric) =>
+    slices
+      .filter((slice) => slice.by === by)
+      .map((slice) => ({ name: slice.value || "(empty)", queries: slice.queries, interval: slice.metrics[metric] }));
+  return {
+    title: "By segment",
+    draw: (metric) => [
+      whiskers(
+        `${metric} by segment`,
+        kinds.map((by) => ({ name: by, rows: rows(by, metric) })),
+        { reference: metrics[metric].mean, counted: true },
+      ),
+      h("p", { class: "hint" }, "The dashed line is the mean over all queries."),
+    ],
+  };
+}

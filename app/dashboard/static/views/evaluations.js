@@ -1,0 +1,107 @@
+/**
+ * `/evaluations`: the list of evaluations, and the form that starts one.
+ * @module
+ */
+import { intervalWords } from "../figures/whiskers.js";
+import { labelMapOf, measuredOn, offerContracts, offerSystems } from "../forms/choices.js";
+import { followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { modelPage, openPage } from "../page/addresses.js";
+import { creator, get } from "../page/api.js";
+import { elementById, emptyState, find, h, replace } from "../page/dom.js";
+import { metric } from "../page/format.js";
+import { CREATED, DATASET, ID, JOB } from "../tables/columns.js";
+import { listTable, metricColumns, offerDatasetFilter } from "../tables/list.js";
+import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
+
+/** @type {import("../tables/list.js").ListColumn[]} */
+const COLUMNS = [
+  {
+    key: "system",
+    label: "Model or ranking",
+    sort: "system",
+    fields: ["model_id"],
+    cell: ({ id, system, model_id: model }) => [
+      h("a", { class: "name", href: `/evaluations/${encodeURIComponent(id)}`, title: system }, system),
+      !model && h("span", { class: "tag plain" }, "run"),
+    ],
+  },
+  DATASET,
+  CREATED,
+  JOB,
+  ID,
+];
+
+/** @param {{metrics: Schemas["Evaluation"]["metrics"]}} evaluation @param {string} name */
+function mean({ metrics }, name) {
+  const interval = metrics[name];
+  if (!interval) return null;
+  return [h("strong", {}, metric(interval.mean)), " ", h("small", {}, intervalWords(interval))];
+}
+
+const filters = elementById("filters", HTMLFormElement);
+const form = elementById("evaluate-form", HTMLFormElement);
+const here = new URLSearchParams(location.search);
+const [model, ranking] = [here.get("model_id"), here.get("ranking_id")];
+const create = creator();
+
+const again = listTable(elementById("evaluations"), {
+  path: "/v1/evaluations",
+  form: filters,
+  label: "Evaluations",
+  noun: "evaluation",
+  filters: ["dataset_id", "model_id", "ranking_id"],
+  fields: ["system", "metrics", "created_at"],
+  columns: COLUMNS,
+  after: "dataset",
+  found: (items) => metricColumns(items, mean),
+  name: ({ system }) => system,
+  nothing,
+});
+followFilters(filters, again);
+offerDatasetFilter(filters, "dataset_id").catch(() => {});
+followDialogs({ evaluate: () => offerChoices().catch((error) => showError(form, error)) });
+tellSubject();
+
+/** One comes from a model or a ranking to its evaluations. */
+function tellSubject() {
+  const words = elementById("narrowed");
+  words.hidden = !model && !ranking;
+  const subject = model
+    ? h("a", { href: modelPage(model) }, "one model")
+    : h("a", { href: `/rankings/${encodeURIComponent(ranking ?? "")}` }, "one ranking");
+  replace(words, "Only those of ", subject, " · ", h("a", { href: "/evaluations" }, "All"));
+}
+
+async function offerChoices() {
+  const input = find(form, "input[list]", HTMLInputElement);
+  const wanted = here.get("dataset_id");
+  const offer = measuredOn(find(form, 'select[data-list="ready"]', HTMLSelectElement), labelMapOf(form), wanted);
+  /** @type {Promise<void>} */
+  let offered = Promise.resolve();
+  /** @param {string[]} references */
+  const chosen = (references) => {
+    offered = offer(references).catch((error) => showError(form, error));
+  };
+  const [system, { presets }] = await Promise.all([offerSystems(input, { runs: true, chosen }), get("/v1/metrics")]);
+  await offered;
+  offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
+  onSubmit(form, async () => {
+    const { model: typed, ...asked } = payloadOf(form);
+    const { id } = await create("/v1/jobs", { kind: "evaluate", ...asked, ...system() });
+    openPage(`/jobs/${encodeURIComponent(id)}#result`);
+  });
+  form.removeAttribute("aria-busy");
+}
+
+function nothing() {
+  if (isNarrowed(filters) || model || ranking)
+    return emptyState("No such evaluations", "Nothing was measured so yet.", "/evaluations", "All evaluations");
+  if (!onFirstPage())
+    return emptyState("No older evaluations", "This is the end of the list.", "/evaluations", "Newest evaluations");
+  return emptyState(
+    "No evaluations yet",
+    "A training with test data is measured on it; anything else that ranks can be evaluated.",
+    "#evaluate",
+    "Evaluate",
+  );
+}

@@ -1,0 +1,346 @@
+/**
+ * `/experiments/{id}`: one experiment, kept current: its trainings, report or estimate.
+ * @module
+ */
+import { dataWords, isMoving, tableName, trainingsOf } from "../experiments/labels.js";
+import { reportPanels } from "../experiments/report.js";
+import { tileList } from "../figures/marks.js";
+import { LABELS } from "../forms/schema_fields.js";
+import { datasetPage, experimentApi, jobPage, subject } from "../page/addresses.js";
+import { Away, conditionalReader, Problem, request } from "../page/api.js";
+import { helpLink, showMissing } from "../page/content.js";
+import { announce, confirmed, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
+import { count, duration, metric, short, timeElement } from "../page/format.js";
+import { poll } from "../page/poll.js";
+import { valueWords } from "../studies/labels.js";
+import { sortableTable } from "../tables/table.js";
+
+/** @typedef {import("../experiments/labels.js").Experiment} Experiment */
+/** @typedef {import("../experiments/labels.js").Training} Training */
+/** @typedef {import("../experiments/labels.js").Estimate} Estimate */
+/** @typedef {import("../experiments/labels.js").Measured} Measured */
+/** @typedef {import("../experiments/labels.js").Report} Report */
+
+const FIRST_ROWS = 20;
+const id = subject();
+const place = elementById("experiment");
+const read = conditionalReader();
+const readTrainings = conditionalReader();
+/** @type {((experiment: Experiment, trainings: Training[]) => void) | null} */
+let view = null;
+let lastStatus = "";
+
+const again = poll(refresh, (problem) =>
+  showMissing(place, problem, {
+    title: "There is no such experiment",
+    sentence: `No experiment has the id ${id}.`,
+    href: "/experiments",
+    action: "All experiments",
+  }),
+);
+
+async function refresh() {
+  const experiment = await read(experimentApi(id));
+  const { items } = await readTrainings(experimentApi(id, "/trainings"));
+  view ??= build(experiment);
+  view(experiment, items);
+  if (lastStatus && lastStatus !== experiment.status) announce(`${experiment.paper}: ${experiment.status}.`);
+  lastStatus = experiment.status;
+  return isMoving(experiment);
+}
+
+/** Draw the frame once and return how to fill it. @param {Experiment} first */
+function build(first) {
+  const status = h("span", { class: "status" });
+  const actions = experimentActions();
+  const progress = h("div", { class: "study-progress" });
+  const outcome = h("div", { class: "view" });
+  const report = reportPanels();
+  const trainings = trainingsPanel(first);
+  place.removeAttribute("aria-busy");
+  replace(
+    place,
+    h(
+      "div",
+      { class: "page-head" },
+      h("div", { class: "job-heading" }, h("h1", {}, first.paper), status, helpLink("how-to/papers/", "Papers")),
+      actions.node,
+    ),
+    h(
+      "p",
+      { class: "job-meta" },
+      `${first.title} (${first.year}) · `,
+      timeElement(first.created_at),
+      " · ",
+      h("code", {}, first.id),
+    ),
+    actions.failure,
+    progress,
+    outcome,
+    report.node,
+    trainings.node,
+  );
+  return (/** @type {Experiment} */ experiment, /** @type {Training[]} */ items) => {
+    document.title = `${experiment.paper}: ${experiment.status} · Rankery`;
+    setText(status, experiment.status);
+    setAttribute(status, "data-status", experiment.status);
+    actions.update(experiment);
+    showProgress(progress, experiment);
+    replace(
+      outcome,
+      experiment.problem && problemBox(experiment.problem),
+      (experiment.sentence || experiment.report) && resultPanel(experiment),
+      estimatePanel(/** @type {Estimate | null} */ (experiment.estimate)),
+    );
+    report.update(/** @type {Report | null} */ (experiment.report));
+    trainings.update(items);
+  };
+}
+
+/** @param {HTMLElement} node @param {Experiment} experiment */
+function showProgress(node, experiment) {
+  const { counts, tables, scale, dry_run: dry } = experiment;
+  const all = trainingsOf(counts);
+  const ended = counts.succeeded + counts.failed + counts.cancelled;
+  const waiting = counts.planned + counts.queued;
+  /** @param {string} name @param {string} value @param {Child} [detail] */
+  const tile = (name, value, detail) =>
+    h("div", { class: "study-tile" }, h("span", {}, name), h("strong", {}, value), detail && h("small", {}, detail));
+  replace(
+    node,
+    h(
+      "div",
+      { class: "study-tiles" },
+      tile(
+        "Trainings done",
+        all ? `${count(counts.succeeded)} of ${count(all)}` : "–",
+        all ? `${count(counts.shared)} were there already` : "the data is prepared first",
+      ),
+      tile("Running", count(counts.running), `${count(waiting)} waiting`),
+      tile("Failed", count(counts.failed), counts.cancelled ? `${count(counts.cancelled)} cancelled` : null),
+      tile("Scale", scale, dry ? "dry run" : null),
+      tile("Data", experiment.data, dataDetail(experiment)),
+      tile("Tables", count(tables.length), tables.map(tableName).join(", ")),
+    ),
+    isMoving(experiment) &&
+      h("progress", { max: Math.max(all, 1), value: ended, "aria-label": "Trainings that ended" }),
+  );
+}
+
+/** @param {Experiment} experiment */
+function dataDetail(experiment) {
+  const words = dataWords(experiment).split(" · ").slice(1).join(" · ");
+  const parts = experiment.datasets.map(({ name, fold, part, dataset_id: dataset }) =>
+    h(
+      "a",
+      { href: datasetPage(dataset) },
+      [fold > 0 && `fold ${fold}`, name !== "main" && name, part].filter(Boolean).join(" "),
+    ),
+  );
+  return h("span", { class: "experiment-data" }, words, ...parts);
+}
+
+/** The result in a sentence, with the files of the report. @param {Experiment} experiment */
+function resultPanel({ paper, sentence, report }) {
+  /** @param {string} format @param {string} words @param {string} suffix */
+  const link = (format, words, suffix) =>
+    h(
+      "a",
+      { class: "button quiet", href: experimentApi(id, `/report?format=${format}`), download: `${paper}.${suffix}` },
+      words,
+    );
+  return h(
+    "section",
+    { class: "finding-panel", "aria-label": "Result" },
+    h("p", { class: "sentence" }, sentence ?? "Tables so far."),
+    report &&
+      h(
+        "p",
+        { class: "actions" },
+        link("markdown", "Markdown", "md"),
+        link("csv", "CSV", "csv"),
+        link("latex", "LaTeX", "tex"),
+      ),
+  );
+}
+
+/** @param {Estimate | null} estimate */
+function estimatePanel(estimate) {
+  if (!estimate) return null;
+  /** @type {import("../tables/table.js").Column<Measured>[]} */
+  const columns = [
+    { label: "Method", value: ({ method }) => method },
+    { label: "Loss", value: ({ loss }) => loss },
+    { label: "Leaves", number: true, value: ({ leaves }) => leaves },
+    { label: "Stands for", number: true, value: ({ runs }) => runs },
+    {
+      label: "Seconds a tree",
+      number: true,
+      value: ({ seconds_per_tree: time }) => time,
+      cell: seconds("seconds_per_tree"),
+    },
+    {
+      label: "A look",
+      title: "Seconds of the diagnostics at one tree",
+      number: true,
+      value: ({ seconds_per_look: time }) => time,
+      cell: seconds("seconds_per_look"),
+    },
+    {
+      label: "Other",
+      title: "Seconds of reading, binning, storing and evaluating",
+      number: true,
+      value: ({ other_seconds: time }) => time,
+      cell: seconds("other_seconds"),
+    },
+    {
+      label: "Job",
+      value: ({ job_id: job }) => job,
+      cell: ({ job_id: job, failure }) => [
+        job && h("a", { href: jobPage(job) }, job),
+        failure && h("small", {}, ` ${failure}`),
+      ],
+    },
+  ];
+  const table = sortableTable(columns, { label: "Measured trainings" });
+  table.show(estimate.measured);
+  return h(
+    "section",
+    { class: "panel", "aria-label": "Estimate" },
+    h("h2", {}, "Estimate"),
+    tileList([
+      ["Trainings", count(estimate.runs)],
+      ["Trees at most", count(estimate.trees)],
+      ["On one worker", estimate.hours ? duration(estimate.hours * 3600) : "under 2 s"],
+    ]),
+    table.node,
+  );
+}
+
+/** @param {"seconds_per_tree" | "seconds_per_look" | "other_seconds"} name @returns {(row: Measured) => string} */
+function seconds(name) {
+  return (row) => {
+    const value = row[name];
+    return value === null ? "–" : short(Number(value.toPrecision(3)));
+  };
+}
+
+/** @param {Experiment} experiment */
+function trainingsPanel({ folds }) {
+  /** @type {import("../tables/table.js").Column<Training>[]} */
+  const columns = [
+    { label: "Method", value: ({ method }) => method },
+    ...(folds.length ? [{ label: "Fold", number: true, value: (/** @type {Training} */ { fold }) => fold }] : []),
+    {
+      label: "Loss",
+      value: ({ loss }) => valueWords(loss),
+      cell: ({ loss, hyperparameters }) =>
+        h("span", { title: JSON.stringify({ ...Object(loss), ...Object(hyperparameters) }) }, valueWords(loss)),
+    },
+    {
+      label: "Status",
+      value: ({ status }) => status,
+      cell: ({ status, shared, problem }) => [
+        h("span", { class: "status", "data-status": status, title: problem?.detail }, status),
+        shared && h("span", { class: "tag plain", title: "The job was there already" }, "shared"),
+      ],
+    },
+    { label: "Main metric", number: true, value: ({ value }) => value, cell: ({ value }) => metric(value) },
+    {
+      label: "Job",
+      value: ({ job_id: job }) => job,
+      cell: ({ job_id: job }) => job && h("a", { href: jobPage(job) }, job),
+    },
+  ];
+  /** @type {string[]} */
+  let varied = [];
+  /** Return the settings that tell grid points apart. @param {Training} training */
+  const settings = ({ hyperparameters }) =>
+    varied.map((name) => `${LABELS[name] ?? name} ${valueWords(Object(hyperparameters)[name])}`).join(", ");
+  columns.splice(-3, 0, {
+    label: "Settings that differ",
+    value: settings,
+    cell: (row) => h("span", { class: "wrap" }, settings(row)),
+  });
+  const table = sortableTable(columns, { label: "Trainings", first: FIRST_ROWS });
+  const node = h(
+    "section",
+    { class: "panel", "aria-label": "Trainings", hidden: true },
+    h("h2", {}, "Trainings"),
+    table.node,
+  );
+  let known = "";
+  return {
+    node,
+    /** @param {Training[]} items */
+    update(items) {
+      const state = JSON.stringify(items);
+      if (state === known) return;
+      known = state;
+      varied = differing(items);
+      node.hidden = items.length === 0;
+      table.show(items);
+    },
+  };
+}
+
+/** Return the names of hyperparameters that are not alike in all trainings. @param {Training[]} items */
+function differing(items) {
+  const all = items.map(({ hyperparameters }) => /** @type {Record<string, Json>} */ (hyperparameters));
+  const names = [...new Set(all.flatMap((one) => Object.keys(one)))];
+  return names.filter((name) => new Set(all.map((one) => JSON.stringify(one[name]))).size > 1);
+}
+
+/** Cancel and resume. */
+function experimentActions() {
+  const node = h("div", { class: "actions" });
+  const failure = h("div", { class: "study-failure" });
+  let state = "";
+
+  /** @param {string} words @param {() => Promise<unknown>} act @param {string} kind */
+  function button(words, act, kind) {
+    const made = h("button", { type: "button", class: kind, click }, words);
+    async function click() {
+      made.disabled = true;
+      replace(failure);
+      try {
+        await act();
+        again();
+      } catch (error) {
+        if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+        replace(failure, problemBox(error));
+      }
+      made.disabled = false;
+    }
+    return made;
+  }
+
+  async function cancel() {
+    const sure = await confirmed({
+      question: "Cancel this experiment?",
+      consequence: "Its trainings are stopped, but those that another experiment waits for. It can be resumed.",
+      yes: "Cancel the experiment",
+      no: "Keep it",
+    });
+    if (sure) await request(experimentApi(id, "/cancel"), { method: "POST" });
+  }
+
+  return {
+    node,
+    failure,
+    /** @param {Experiment} experiment */
+    update(experiment) {
+      const { status, counts } = experiment;
+      const lacks = counts.succeeded < trainingsOf(counts);
+      const key = `${status} ${lacks}`;
+      if (key === state) return;
+      state = key;
+      const resumable = status === "failed" || status === "cancelled" || (status === "succeeded" && lacks);
+      replace(
+        node,
+        resumable && button("Resume", () => request(experimentApi(id, "/resume"), { method: "POST" }), "primary"),
+        isMoving(experiment) && button("Cancel", cancel, "danger quiet"),
+      );
+    },
+  };
+}

@@ -1,0 +1,140 @@
+/**
+ * `/experiments`: the list of experiments, kept current, and the form that runs one.
+ * @module
+ */
+import { dataWords, isMoving, progressWords, tableName } from "../experiments/labels.js";
+import { offerUnchosen } from "../forms/choices.js";
+import { followChoices, followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { experimentPage, openPage } from "../page/addresses.js";
+import { creator, get } from "../page/api.js";
+import { announce, elementById, emptyState, find, findAll, h, replace, setText } from "../page/dom.js";
+import { timeElement } from "../page/format.js";
+import { CREATED, ID } from "../tables/columns.js";
+import { listTable } from "../tables/list.js";
+import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
+
+/** @type {import("../tables/list.js").ListColumn[]} */
+const COLUMNS = [
+  {
+    key: "paper",
+    label: "Experiment",
+    sort: "paper",
+    fields: ["title"],
+    cell: ({ id, paper, title }) => h("a", { class: "name", href: experimentPage(id), title }, paper),
+  },
+  {
+    key: "status",
+    label: "Status",
+    sort: "status",
+    fields: ["dry_run"],
+    cell: ({ status, dry_run: dry }) => [
+      h("span", { class: "status", "data-status": status }, status),
+      dry && h("span", { class: "tag plain" }, "dry run"),
+    ],
+  },
+  {
+    key: "trainings",
+    label: "Trainings",
+    number: true,
+    fields: ["counts"],
+    cell: ({ counts }) => progressWords(counts),
+  },
+  { key: "tables", label: "Tables", fields: ["tables"], cell: ({ tables }) => tables.map(tableName).join(", ") },
+  { key: "scale", label: "Scale", fields: ["scale"], cell: ({ scale }) => scale },
+  { key: "data", label: "Data", fields: ["data", "corpus", "folds"], cell: dataWords },
+  {
+    key: "sentence",
+    label: "Result",
+    fields: ["sentence"],
+    cell: ({ id, sentence }) =>
+      sentence && h("a", { class: "quiet-link conclusion", href: experimentPage(id) }, sentence),
+  },
+  CREATED,
+  {
+    key: "finished",
+    label: "Finished",
+    sort: "finished",
+    descends: true,
+    optional: true,
+    fields: ["finished_at"],
+    cell: ({ finished_at: finished }) => finished && timeElement(finished),
+  },
+  ID,
+];
+
+const filters = elementById("filters", HTMLFormElement);
+const again = listTable(elementById("experiments"), {
+  path: "/v1/experiments",
+  form: filters,
+  label: "Experiments",
+  noun: "experiment",
+  filters: ["status", "paper"],
+  fields: ["paper", "status", "created_at"],
+  columns: COLUMNS,
+  name: ({ paper }) => paper,
+  nothing,
+  busy: (items) => items.some(isMoving),
+  changed: (before, now) => before.status !== now.status && announce(`${now.paper}: ${now.status}.`),
+});
+followFilters(filters, again);
+
+const form = elementById("run-form", HTMLFormElement);
+const create = creator();
+onSubmit(form, async () => {
+  const { id } = await create("/v1/experiments", requestOf());
+  openPage(experimentPage(id));
+});
+followChoices(form);
+followDialogs({ run: () => offerPapers().catch((error) => showError(form, error)) });
+
+function requestOf() {
+  const payload = payloadOf(form);
+  const boxes = findAll(elementById("tables"), "input", HTMLInputElement);
+  // All tables are the server's default.
+  if (boxes.length && boxes.every(({ checked }) => checked)) delete payload.tables;
+  return { ...payload, dry_run: find(form, '[name="dry"]', HTMLInputElement).checked };
+}
+
+async function offerPapers() {
+  const [{ items }] = await Promise.all([
+    get("/v1/papers"),
+    offerUnchosen(findAll(form, 'select[data-list="ready"]', HTMLSelectElement), null),
+  ]);
+  const select = elementById("paper", HTMLSelectElement);
+  replace(select, ...items.map(({ name }) => h("option", { value: name }, name)));
+  const follow = () => {
+    const paper = items.find(({ name }) => name === select.value);
+    setText(elementById("paper-title"), paper ? `${paper.authors}: ${paper.title} (${paper.year})` : "");
+    const place = elementById("tables");
+    const boxes = (paper?.tables ?? []).map(({ name, caption }) =>
+      h(
+        "label",
+        { class: "check" },
+        h("input", { type: "checkbox", value: name, checked: true }),
+        h("span", {}, `${tableName(name)} `, h("small", {}, caption)),
+      ),
+    );
+    replace(place, find(place, "legend"), ...boxes);
+  };
+  select.addEventListener("change", follow);
+  follow();
+  form.removeAttribute("aria-busy");
+}
+
+function nothing() {
+  if (isNarrowed(filters))
+    return emptyState(
+      "No such experiments",
+      "No experiment is as the filters above ask for.",
+      "/experiments",
+      "All experiments",
+    );
+  if (!onFirstPage())
+    return emptyState("No older experiments", "This is the end of the list.", "/experiments", "Newest experiments");
+  return emptyState(
+    "No experiments yet",
+    "An experiment trains tables of a paper again, and says which of its claims hold here.",
+    "#run",
+    "Run an experiment",
+  );
+}

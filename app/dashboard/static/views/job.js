@@ -1,0 +1,374 @@
+/**
+ * `/jobs/{id}`: one job. With #result the page leads on to the result as soon as there is one.
+ * @module
+ */
+import { pagePath, urlOf } from "../page/addresses.js";
+import { findingsPanel } from "../datasets/findings.js";
+import { bar, progressBar } from "../figures/marks.js";
+import { jobActions } from "../jobs/actions.js";
+import { jobDetail } from "../jobs/detail.js";
+import { foundWords, isActive, isRefusal, limitWords, marks, resultLink, statusWord, trains } from "../jobs/labels.js";
+import { asCode, isSubmitted, specification } from "../jobs/specification.js";
+import { conditionalReader } from "../page/api.js";
+import { showMissing } from "../page/content.js";
+import { announce, elementById, h, replace, setAttribute, setText } from "../page/dom.js";
+import { count, duration, size, timeElement } from "../page/format.js";
+import { poll } from "../page/poll.js";
+
+/** @typedef {import("../jobs/labels.js").Job} Job */
+/** @typedef {Schemas["Attempt"]} Attempt */
+/** @typedef {Schemas["Phase"]} Phase */
+
+/** @type {Record<string, string>} */
+const ATTEMPT_ENDINGS = { lost: "worker lost", handed_back: "handed back" };
+
+/** Check whether a job was tried more than once, or will be. @param {{attempts?: Attempt[]}} job */
+function hasHistory({ attempts = [] }) {
+  return attempts.length > 1 || attempts.some(({ ending }) => ending === "lost" || ending === "handed_back");
+}
+
+/** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} */
+function attemptsPanel() {
+  const words = h("p", { class: "hint" });
+  const rows = h("tbody");
+  const head = h("tr");
+  const node = h(
+    "section",
+    { class: "panel attempts", hidden: true },
+    h("h2", {}, "Attempts"),
+    words,
+    h("div", { class: "scroll" }, h("table", {}, h("thead", {}, head), rows)),
+  );
+  let shown = "";
+
+  /** @param {Job} job */
+  function update(job) {
+    node.hidden = !hasHistory(job);
+    const { attempts = [] } = job;
+    const state = JSON.stringify([attempts.map(({ phases: _, ...attempt }) => attempt), job.status]);
+    if (node.hidden || state === shown) return;
+    shown = state;
+    const names = ["Attempt", "Ended", job.kind === "train" && "From", "Took", "Started", "Worker"].filter(
+      (name) => name !== false,
+    );
+    replace(head, ...names.map((name) => h("th", { scope: "col" }, name)));
+    replace(words, historyWords(job));
+    replace(rows, ...attempts.map((attempt, index) => attemptRow(attempt, index + 1, job)));
+  }
+  return { node, update };
+}
+
+/** "Its worker was lost twice. The last attempt went on from iteration 120." @param {Job} job */
+function historyWords({ attempts = [], kind, status }) {
+  /** @param {string} ending */
+  const times = (ending) => attempts.filter((attempt) => attempt.ending === ending).length;
+  const lost = times("lost");
+  const handedBack = times("handed_back");
+  const events = [
+    lost && `Its worker stopped answering ${often(lost)}`,
+    handedBack && `${lost ? "a" : "A"} worker handed it back ${often(handedBack)}`,
+  ].filter(Boolean);
+  const sentences = events.length > 0 ? [`${events.join(", and ")}.`] : [];
+  const from = attempts.at(-1)?.resumed_from;
+  if (from)
+    sentences.push(`The last attempt went on from iteration ${count(from)}, so that nothing before it was lost.`);
+  else if (attempts.length > 1 && kind === "train")
+    sentences.push("The last attempt began anew: there was no checkpoint yet.");
+  if (status === "queued") sentences.push("It waits for the next worker.");
+  return sentences.join(" ");
+}
+
+/** @param {number} times */
+function often(times) {
+  return ["", "once", "twice"][times] || `${count(times)} times`;
+}
+
+/**
+ * Return a row of an attempt. Its end comes first, so that it is in sight where the table is cut off.
+ *
+ * @param {Attempt} attempt
+ * @param {number} number
+ * @param {Job} job
+ */
+function attemptRow(
+  { worker, started_at: started, ended_at: ended, ending, detail, resumed_from: from },
+  number,
+  { kind },
+) {
+  const problem = ending === "failed" || ending === "lost";
+  // The problem of a job that has failed stands at the top of its page.
+  const said = ending !== "failed" && !detail?.includes(worker) ? detail : null;
+  return h(
+    "tr",
+    { "data-ending": ending || "running" },
+    h("th", { scope: "row" }, number),
+    h(
+      "td",
+      {},
+      h(
+        "span",
+        { class: "status", "data-status": problem ? "failed" : ending || "running" },
+        ATTEMPT_ENDINGS[ending ?? ""] || ending || "running",
+      ),
+    ),
+    kind === "train" && h("td", {}, from ? `iteration ${count(from)}` : "the beginning"),
+    h("td", {}, ended ? lasted(started, ended) : "–"),
+    h("td", {}, timeElement(started)),
+    h(
+      "td",
+      { class: "worker" },
+      h("code", { title: "The machine, the worker and its process" }, worker),
+      said && h("small", {}, said),
+    ),
+  );
+}
+
+/** @param {string} started @param {string} ended */
+function lasted(started, ended) {
+  const seconds = (Date.parse(ended) - Date.parse(started)) / 1000;
+  return seconds < 1 ? "under 1 s" : duration(seconds);
+}
+
+/** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} hidden where nothing was recorded */
+function phasesPanel() {
+  const rows = h("tbody");
+  /** @param {string} words @param {Attributes} [attributes] */
+  const column = (words, attributes = {}) => h("th", { scope: "col", ...attributes }, words);
+  const memory = column("Peak memory", { class: "number" });
+  const head = h(
+    "tr",
+    {},
+    column("Phase"),
+    column("Took", { class: "number" }),
+    memory,
+    h("td", { class: "bar-cell" }),
+  );
+  const note = h("p", { class: "hint" });
+  const node = h(
+    "section",
+    { class: "panel phases", hidden: true },
+    h("h2", {}, "Phases"),
+    h("table", {}, h("thead", {}, head), rows),
+    note,
+  );
+  let shown = "";
+
+  /** @param {Job} job */
+  function update({ attempts = [] }) {
+    const phases = attempts.at(-1)?.phases || [];
+    node.hidden = phases.length === 0;
+    const state = JSON.stringify(phases);
+    if (node.hidden || state === shown) return;
+    shown = state;
+    const most = Math.max(0, ...phases.map(({ peak_memory_bytes: bytes }) => bytes ?? 0));
+    memory.hidden = most === 0;
+    replace(rows, ...phases.map((phase) => phaseRow(phase, most)));
+    setText(note, noteWords(attempts.length, most));
+  }
+  return { node, update };
+}
+
+/** @param {number} attempts @param {number} most */
+function noteWords(attempts, most) {
+  const whose = attempts > 1 ? "These are the phases of the last attempt." : "";
+  return [whose, most > 0 && "Memory is what the job added to its process, as its limit counts it."]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** @param {Phase} phase @param {number} most the largest peak of all phases */
+function phaseRow({ phase, seconds, peak_memory_bytes: bytes }, most) {
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, phase),
+    h("td", { class: "number" }, secondsWords(seconds)),
+    most > 0 && h("td", { class: "number" }, bytes === null ? "–" : size(bytes)),
+    h("td", { class: "bar-cell" }, most > 0 && bar((bytes ?? 0) / most)),
+  );
+}
+
+/** @param {number} seconds */
+function secondsWords(seconds) {
+  if (seconds < 0.1) return "<0.1 s";
+  return seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds);
+}
+
+const MOMENT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
+/** @type {Record<string, string>} */
+const LOGGED_ENDINGS = {
+  succeeded: "succeeded",
+  failed: "failed",
+  cancelled: "was cancelled",
+  lost: "lost its worker",
+  handed_back: "was handed back to the queue",
+};
+
+/** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} */
+function jobLog() {
+  const list = h("ol", { class: "log" });
+  const node = h(
+    "section",
+    { class: "panel", "aria-labelledby": "log-title" },
+    h("h2", { id: "log-title" }, "Log"),
+    list,
+  );
+  let shown = "";
+  return {
+    node,
+    update(job) {
+      const events = eventsOf(job);
+      const state = JSON.stringify(events);
+      if (state === shown) return;
+      shown = state;
+      replace(list, ...events.map(line));
+    },
+  };
+}
+
+/** @typedef {[moment: string | null, event: string, detail?: string | null]} LogEntry */
+
+/** @param {LogEntry} entry */
+function line([at, words, detail]) {
+  return h(
+    "li",
+    {},
+    h("span", { class: "moment", title: at }, at ? MOMENT.format(new Date(at)) : "now"),
+    h("span", {}, words, detail && h("small", {}, ` ${detail}`)),
+  );
+}
+
+/** @param {Job} job @returns {LogEntry[]} */
+function eventsOf(job) {
+  const {
+    attempts = [],
+    created_at: created,
+    finished_at: finished,
+    key_id: key,
+    status,
+    progress,
+    cancel_requested: asked,
+  } = job;
+  /** @type {LogEntry[]} */
+  const events = [
+    [
+      created,
+      key ? `submitted with the key ${key}` : "submitted",
+      job.priority === "normal" ? null : `${job.priority} priority`,
+    ],
+  ];
+  for (const { number, worker, started_at: started, ended_at: ended, ending, detail, resumed_from: from } of attempts) {
+    const again = number > 1 ? `attempt ${number}` : "started";
+    events.push([started, from ? `${again}, going on from iteration ${count(from)}` : again, `on ${worker}`]);
+    if (ended) events.push([ended, LOGGED_ENDINGS[ending ?? ""] || ending || "ended", detail]);
+  }
+  if (finished && !attempts.at(-1)?.ended_at)
+    events.push([finished, status === "cancelled" ? "was cancelled before it began" : status]);
+  if (job.resumable_from && isActive(job))
+    events.push([null, `has a checkpoint at iteration ${count(job.resumable_from)}`]);
+  if (status === "running" && progress) events.push([null, `is at ${progress.phase}`]);
+  if (isActive(job) && asked) events.push([null, "is being cancelled"]);
+  return events;
+}
+
+const id = decodeURIComponent(pagePath().split("/").at(-1) ?? "");
+const place = elementById("job");
+const read = conditionalReader();
+/** @type {((job: Job) => Promise<void>) | null} */
+let view = null;
+let lastStatus = "";
+
+const again = poll(refresh, (problem) =>
+  showMissing(place, problem, {
+    title: "There is no such job",
+    sentence: `No job has the id ${id}.`,
+    href: "/jobs",
+    action: "All jobs",
+  }),
+);
+
+async function refresh() {
+  const job = await read(`/v1/jobs/${encodeURIComponent(id)}`);
+  const found = resultLink(job);
+  if (location.hash === "#result" && found) location.replace(urlOf(found.href));
+  view ??= await build(job);
+  await view(job);
+  if (lastStatus && lastStatus !== job.status) announce(`${job.title}: ${job.status}.`);
+  lastStatus = job.status;
+  return isActive(job);
+}
+
+/**
+ * Draw the frame once and return how to fill it.
+ *
+ * @param {Job} first
+ * @returns {Promise<(job: Job) => Promise<void>>}
+ */
+async function build(first) {
+  const heading = h("h1", {}, first.title);
+  const status = h("span", { class: "status" });
+  const unusual = h("span", { class: "job-marks" });
+  const meta = h("p", { class: "job-meta" });
+  const bar = progressBar();
+  const detail = jobDetail(first);
+  const actions = jobActions(() => again(), { page: false });
+  const [asked, submitted] = await Promise.all([specification(first), isSubmitted(first.kind).catch(() => false)]);
+  const attempts = attemptsPanel();
+  const phases = phasesPanel();
+  const log = jobLog();
+  const inside = h("div", { class: "panel" }, detail.node);
+  const found = h("div", { class: "job-findings" });
+  place.removeAttribute("aria-busy");
+  replace(
+    place,
+    h("div", { class: "page-head" }, h("div", { class: "job-heading" }, heading, status, unusual), actions.node),
+    meta,
+    bar.node,
+    inside,
+    attempts.node,
+    found,
+    asked,
+    phases.node,
+    log.node,
+    submitted && asCode(first),
+  );
+  return async (job) => {
+    document.title = `${job.title}: ${job.status} · Rankery`;
+    setText(status, statusWord(job));
+    setAttribute(status, "data-status", isRefusal(job) ? "refused" : job.status);
+    replace(
+      meta,
+      `${job.kind_label} · `,
+      timeElement(job.created_at),
+      limitWords(job) && ` · ${limitWords(job)}`,
+      " · ",
+      h("code", {}, job.id),
+    );
+    replace(unusual, ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)));
+    bar.update(job);
+    inside.hidden = !trains(job) && job.kind !== "evaluate" && !job.problem && !foundWords(job);
+    actions.update(job);
+    attempts.update(job);
+    phases.update(job);
+    log.update(job);
+    showFindings(found, job);
+    await detail.update(job);
+  };
+}
+
+/** Show the findings of its datasets and of the training; more may join in the end. @param {HTMLElement} place @param {Job} job */
+function showFindings(place, { findings, spec }) {
+  const content = JSON.stringify(findings);
+  if (!findings || place.dataset.shown === content) return;
+  place.dataset.shown = content;
+  /** @param {Schemas["Finding"]} finding */
+  const datasetOf = ({ role, example_kind: kind }) =>
+    kind === "query" && role && (datasetIn(spec[role]) ?? datasetIn(spec, `${role}_dataset_id`) ?? spec.dataset_id);
+  const words = { heading: "Findings", nothing: "No problems found." };
+  replace(place, findingsPanel(findings, datasetOf, words));
+}
+
+/** @param {unknown} part of a specification @param {string} [name] @returns {string | undefined} */
+function datasetIn(part, name = "dataset_id") {
+  return /** @type {Record<string, string>} */ (part ?? {})[name] || undefined;
+}

@@ -1,0 +1,240 @@
+/**
+ * `/jobs`: the list of jobs that the address asks for, kept current.
+ * @module
+ */
+import { progressBar } from "../figures/marks.js";
+import { jobActions } from "../jobs/actions.js";
+import { jobDetail } from "../jobs/detail.js";
+import { isActive, marks, statusWord, trains } from "../jobs/labels.js";
+import { compareJobs, datasetPage, jobPage, modelPage } from "../page/addresses.js";
+import { conditionalReader, messageOf, Problem, request } from "../page/api.js";
+import { announce, elementById, emptyState, h, setAttribute } from "../page/dom.js";
+import { count, counted, duration, metric, timeElement } from "../page/format.js";
+import { ID } from "../tables/columns.js";
+import { listTable, offerDatasetFilter } from "../tables/list.js";
+import { followFilters, onFirstPage } from "../tables/paged_list.js";
+
+const FILTERS = ["kind", "status", "text", "dataset"];
+/** Of one request. */
+const MOST_CANCELLED = 200;
+/** Fields that rows need whichever columns are shown. */
+const FIELDS = [
+  ...["kind", "kind_label", "title", "status", "progress", "priority", "attempt", "resumable_from", "cancel_requested"],
+  ...["created_at", "started_at", "finished_at"],
+];
+
+/** @type {import("../tables/list.js").ListColumn[]} */
+const COLUMNS = [
+  {
+    key: "name",
+    label: "Name",
+    sort: "name",
+    cell: (job) => h("a", { class: "name", href: jobPage(job.id), title: job.title }, job.title),
+  },
+  { key: "kind", label: "Kind", sort: "kind", cell: (job) => job.kind_label },
+  {
+    key: "status",
+    label: "Status",
+    sort: "status",
+    cell: (job) => [
+      h("span", { class: "status", "data-status": job.status }, statusWord(job)),
+      ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
+    ],
+  },
+  { key: "progress", label: "Progress", fields: ["problem.title", "problem.detail", "spec.kind"], cell: progress },
+  {
+    key: "metric",
+    label: "Metric",
+    sort: "metric",
+    number: true,
+    fields: ["main_metric"],
+    cell: ({ main_metric: main }) =>
+      main && [h("strong", {}, metric(main.value)), h("small", {}, ` ${main.name} ${main.data}`)],
+  },
+  {
+    key: "created",
+    label: "Submitted",
+    sort: "created",
+    descends: true,
+    cell: ({ created_at: created }) => timeElement(created),
+  },
+  {
+    key: "duration",
+    label: "Duration",
+    sort: "duration",
+    number: true,
+    cell: ({ started_at: started, finished_at: finished }) =>
+      started && finished && duration((Date.parse(finished) - Date.parse(started)) / 1000),
+  },
+  { key: "loss", label: "Loss", fields: ["spec.loss"], cell: ({ spec }) => spec?.loss?.name },
+  { key: "dataset", label: "Datasets", fields: ["dataset_names"], cell: datasets },
+  {
+    key: "started",
+    label: "Started",
+    sort: "started",
+    descends: true,
+    optional: true,
+    cell: ({ started_at: started }) => started && timeElement(started),
+  },
+  {
+    key: "finished",
+    label: "Ended",
+    sort: "finished",
+    descends: true,
+    optional: true,
+    cell: ({ finished_at: finished }) => finished && timeElement(finished),
+  },
+  { key: "priority", label: "Priority", optional: true, cell: ({ priority }) => priority },
+  { key: "attempt", label: "Attempts", number: true, optional: true, cell: ({ attempt }) => count(attempt) },
+  {
+    key: "result",
+    label: "Model",
+    optional: true,
+    fields: ["result"],
+    cell: ({ result }) =>
+      result?.model_id && h("a", { class: "quiet-link", href: modelPage(result.model_id) }, "Model"),
+  },
+  ID,
+];
+
+/** @typedef {import("../jobs/labels.js").Job} Job */
+
+/** Show the progress of an active job, why a job failed, or how far it came. @param {Job} job */
+function progress(job) {
+  if (isActive(job)) {
+    const bar = progressBar();
+    bar.update(job);
+    return bar.node;
+  }
+  if (job.problem) return h("span", { class: "name", title: job.problem.detail }, job.problem.title);
+  const iterations = trains(job) && job.progress?.iteration;
+  return iterations ? h("span", { class: "hint" }, counted(iterations, "iteration")) : null;
+}
+
+/** @param {Job} job */
+function datasets({ dataset_names: names }) {
+  return Object.entries(names)
+    .map(([id, name], index) => [index > 0 && ", ", h("a", { class: "quiet-link", href: datasetPage(id) }, name)])
+    .flat();
+}
+
+/**
+ * Return the inside of an open row: the whole job, which the list does not read.
+ *
+ * @param {Job} job
+ * @param {() => void} changed
+ */
+function details(job, changed) {
+  const read = conditionalReader();
+  const actions = jobActions(changed, { page: true });
+  const node = h("div", { class: "job-body" });
+  /** @type {ReturnType<typeof jobDetail> | null} */
+  let detail = null;
+  return {
+    node,
+    async update() {
+      const whole = await read(`/v1/jobs/${encodeURIComponent(job.id)}`);
+      detail ??= jobDetail(whole);
+      if (!node.hasChildNodes()) node.append(detail.node, actions.node);
+      actions.update(whole);
+      await detail.update(whole);
+    },
+  };
+}
+
+/**
+ * Return the actions for ticked jobs: trainings are compared, active jobs are cancelled.
+ *
+ * @param {{ids: string[], items: Map<string, Job>, clear: () => void}} selection
+ */
+function bulkActions({ ids, items, clear }) {
+  /** @param {(job: Job) => boolean} wanted */
+  const known = (wanted) =>
+    ids.filter((id) => {
+      const job = items.get(id);
+      return !job || wanted(job);
+    });
+  const trainings = known(trains);
+  const active = known(isActive);
+  return [
+    trainings.length > 1 &&
+      h("a", { class: "button primary", href: compareJobs(trainings) }, `Compare ${trainings.length}`),
+    active.length > 0 && cancelButton(active, clear),
+  ];
+}
+
+/** @param {string[]} ids @param {() => void} clear */
+function cancelButton(ids, clear) {
+  const button = h("button", { type: "button", class: "danger quiet", click }, `Cancel ${counted(ids.length, "job")}`);
+  async function click() {
+    button.disabled = true;
+    try {
+      const { body } = await request("/v1/jobs/cancel", {
+        method: "POST",
+        json: { ids: ids.slice(0, MOST_CANCELLED) },
+      });
+      const stopped = body.items.filter(
+        (/** @type {{outcome: string}} */ { outcome }) => outcome === "cancelled" || outcome === "stopping",
+      ).length;
+      announce(`${counted(stopped, "job")} cancelled; ${count(body.items.length - stopped)} had already ended.`);
+      clear();
+      again();
+    } catch (error) {
+      button.disabled = false;
+      button.after(h("span", { class: "error", role: "alert" }, messageOf(error)));
+      if (!(error instanceof Problem)) return;
+    }
+  }
+  return button;
+}
+
+const filters = elementById("filters", HTMLFormElement);
+const again = listTable(elementById("jobs"), {
+  path: "/v1/jobs",
+  form: filters,
+  label: "Jobs",
+  noun: "job",
+  filters: FILTERS,
+  fields: FIELDS,
+  columns: COLUMNS,
+  name: ({ title, id }) => `${title}, ${id}`,
+  actions: bulkActions,
+  details,
+  nothing,
+  busy: (items) => items.some(isActive),
+  changed: (before, now) => before.status !== now.status && announce(`${now.title}: ${now.status}.`),
+});
+followFilters(filters, again);
+followKinds(elementById("kinds"));
+offerDatasetFilter(filters, "dataset").catch(() => {});
+
+/** Links of kinds, which keep the other filters and what is ticked. @param {HTMLElement} kinds */
+function followKinds(kinds) {
+  const kind = new URLSearchParams(location.search).get("kind") || "";
+  for (const link of kinds.querySelectorAll("a")) {
+    const follow = () => {
+      const query = new URLSearchParams(location.search);
+      query.delete("cursor");
+      if (link.dataset.kind) query.set("kind", link.dataset.kind);
+      else query.delete("kind");
+      setAttribute(link, "href", `/jobs${query.size ? `?${query}` : ""}`);
+    };
+    follow();
+    // Anew each time it is followed: what is ticked meanwhile goes along.
+    link.addEventListener("click", follow);
+    if (link.dataset.kind === kind) setAttribute(link, "aria-current", "page");
+  }
+}
+
+function nothing() {
+  const here = new URLSearchParams(location.search);
+  if (!onFirstPage()) return emptyState("No more jobs", "This is the end of the list.", "/jobs", "Newest jobs");
+  if ([...FILTERS, "prefix"].some((name) => here.get(name)))
+    return emptyState("No such jobs", "No job is as the filters above ask for.", "/jobs", "All jobs");
+  return emptyState(
+    "No jobs yet",
+    "Add judged data or make a synthetic dataset, then train a model on it.",
+    "/datasets#add",
+    "Add a dataset",
+  );
+}

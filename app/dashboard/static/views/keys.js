@@ -1,0 +1,128 @@
+/**
+ * `/settings/keys`: API keys, the form that creates one, and its secret, which is shown once.
+ * @module
+ */
+import { onSubmit, payloadOf } from "../forms/forms.js";
+import { Away, get, Problem, request } from "../page/api.js";
+import { snippet } from "../page/content.js";
+import { announce, confirmed, elementById, find, h, problemBox, replace } from "../page/dom.js";
+import { timeElement } from "../page/format.js";
+import { sortableTable } from "../tables/table.js";
+
+/** @typedef {Schemas["Key"]} Key */
+
+const NO_KEY =
+  "There is no key: this machine alone is served, without one. The first key closes the service to all others.";
+
+const place = elementById("keys");
+const create = elementById("create");
+const dialog = elementById("key-dialog", HTMLDialogElement);
+const form = elementById("key-form", HTMLFormElement);
+const expires = elementById("expires", HTMLInputElement);
+
+create.addEventListener("click", () => dialog.showModal());
+find(form, '[data-action="close"]').addEventListener("click", () => dialog.close());
+onSubmit(form, send);
+
+const table = sortableTable(
+  [
+    { label: "Name", value: ({ name }) => name },
+    { label: "Begins with", value: ({ hint }) => hint, cell: ({ hint }) => h("code", {}, `${hint}…`) },
+    { label: "Scopes", value: ({ scopes }) => scopes.join(", ") },
+    { label: "State", value: stateOf },
+    { label: "Created", value: ({ created_at: at }) => at, cell: ({ created_at: at }) => moment(at) },
+    { label: "Last used", value: ({ last_used_at: at }) => at, cell: ({ last_used_at: at }) => moment(at) },
+    {
+      label: "Expires",
+      value: ({ expires_at: at }) => at,
+      cell: ({ expires_at: at }) => (at ? at.slice(0, 10) : "never"),
+    },
+    { label: "Key", value: ({ id }) => id, cell: revokeButton },
+  ],
+  { label: "API keys", first: 50 },
+);
+show();
+
+async function show() {
+  try {
+    const keys = await allKeys();
+    table.show(keys);
+    replace(place, keys.length ? table.node : h("p", { class: "hint" }, NO_KEY));
+    create.hidden = false;
+  } catch (error) {
+    if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+    replace(place, problemBox(error));
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+}
+
+/** @returns {Promise<Key[]>} */
+async function allKeys() {
+  /** @type {Key[]} */
+  const keys = [];
+  let cursor = "";
+  do {
+    const page = await get(`/v1/keys?limit=200${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+    keys.push(...page.items);
+    cursor = page.next_cursor ?? "";
+  } while (cursor);
+  return keys;
+}
+
+/** @param {Key} key */
+function stateOf({ revoked_at: revoked, expires_at: until }) {
+  if (revoked) return "revoked";
+  return until && new Date(until) < new Date() ? "expired" : "active";
+}
+
+/** @param {string | null} at */
+function moment(at) {
+  return at ? timeElement(at) : "never";
+}
+
+/** @param {Key} key */
+function revokeButton(key) {
+  if (stateOf(key) !== "active") return h("span", { class: "hint" }, key.id);
+  const words = {
+    question: `Revoke ${key.name}?`,
+    consequence: "Programs that use it and browsers that signed in with it are refused from now on. Its jobs go on.",
+    yes: "Revoke",
+    no: "Keep it",
+  };
+  async function click() {
+    if (!(await confirmed(words))) return;
+    await request(`/v1/keys/${encodeURIComponent(key.id)}`, { method: "DELETE" });
+    announce(`${key.name} was revoked.`);
+    await show();
+  }
+  return h(
+    "button",
+    { type: "button", class: "quiet danger small", "aria-label": `Revoke ${key.name}`, click },
+    "Revoke",
+  );
+}
+
+async function send() {
+  /** @type {Record<string, unknown>} */
+  const payload = { ...payloadOf(form) };
+  // The end of the chosen day, wherever the browser is.
+  if (expires.value) payload.expires_at = new Date(`${expires.value}T23:59:59`).toISOString();
+  const { body } = await request("/v1/keys", { method: "POST", json: payload });
+  dialog.close();
+  form.reset();
+  const made = elementById("made");
+  replace(
+    made,
+    h(
+      "section",
+      { class: "panel", "aria-label": "New key" },
+      h("h2", {}, `${body.name} was created`),
+      h("p", { class: "hint" }, "This is its secret. It is shown only now: copy it to where it is used."),
+      snippet("secret", body.secret),
+    ),
+  );
+  announce(`The key ${body.name} was created. Its secret is shown only now.`);
+  made.scrollIntoView({ block: "nearest" });
+  await show();
+}

@@ -1,0 +1,400 @@
+/**
+ * `/models/{ref}`: one version of a model in several views, chosen by #view=.
+ * @module
+ */
+import { datasetName } from "../datasets/dataset.js";
+import { tileList } from "../figures/marks.js";
+import { onSubmit } from "../forms/forms.js";
+import { followJob, unfinished } from "../jobs/actions.js";
+import { foundWords } from "../jobs/labels.js";
+import { modelTicks, tagList, versionTable } from "../models/versions.js";
+import { compareWith, datasetPage, kept, modelApi, modelPage, subject } from "../page/addresses.js";
+import { creator, get, Problem, request } from "../page/api.js";
+import { failureBox, loaded, showMissing } from "../page/content.js";
+import { announce, elementById, find, findAll, h, problemBox, replace, setAttribute } from "../page/dom.js";
+import { count, counted, metric, short, size, timeElement } from "../page/format.js";
+
+/** @typedef {Schemas["Model"]} Model */
+
+/** @param {Model} model @returns {Node[]} */
+function modelHead(model) {
+  const {
+    id,
+    name,
+    version,
+    aliases,
+    job_id: job,
+    dataset_id: dataset,
+    loss,
+    source,
+    metrics,
+    created_at: created,
+  } = model;
+  const reference = `${name}:${version}`;
+  /** @type {import("../figures/marks.js").Tile[]} */
+  const tested = Object.entries(metrics || {}).map(([spelling, value]) => [
+    spelling,
+    metric(value),
+    "on the test data",
+  ]);
+  return [
+    h(
+      "div",
+      { class: "page-head" },
+      h("h1", {}, reference, ...aliases.map((alias) => h("span", { class: "tag" }, `@${alias}`))),
+      h(
+        "div",
+        { class: "actions" },
+        h("a", { class: "button", href: compareWith([reference]) }, "Compare"),
+        h(
+          "a",
+          { class: "button quiet", href: `/evaluations?${new URLSearchParams({ model_id: id, model: reference })}` },
+          "Evaluations",
+        ),
+        h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
+      ),
+    ),
+    h(
+      "p",
+      { class: "job-meta" },
+      loss?.name || source,
+      dataset && [" on ", h("a", { href: datasetPage(dataset) }, datasetName(dataset))],
+      " · ",
+      timeElement(created),
+      version > 1 && [" · after ", h("a", { href: modelPage(`${name}:${version - 1}`) }, `${name}:${version - 1}`)],
+      " · ",
+      h("code", {}, id),
+    ),
+    tileList([
+      ["Trees", count(model.best_iteration)],
+      ["Features", count(model.feature_names.length)],
+      ["Size", size(model.size_bytes)],
+      ...tested,
+    ]),
+  ];
+}
+
+/** @param {Model} model */
+function saidPanel(model) {
+  const body = h("div", { class: "said" });
+  const edit = h("button", { type: "button", class: "quiet small", click: () => write(model) }, "Edit");
+  const node = h(
+    "section",
+    { class: "panel" },
+    h("div", { class: "panel-head" }, h("h2", {}, "Description"), edit),
+    body,
+  );
+
+  /** @param {Model} newModel */
+  function read(newModel) {
+    model = newModel;
+    edit.hidden = false;
+    const { description, tags } = model;
+    replace(
+      body,
+      description ? h("p", { class: "description" }, description) : h("p", { class: "hint" }, "No description yet."),
+      Object.keys(tags).length > 0 && h("p", { class: "model-marks" }, tagList(tags)),
+    );
+  }
+
+  /** @param {Model} model */
+  function write({ description, tags }) {
+    const words = h("textarea", { rows: 3, "data-pointer": "/description" }, description || "");
+    const lines = h(
+      "textarea",
+      { rows: Math.max(2, Object.keys(tags).length + 1), "data-pointer": "/tags", spellcheck: "false" },
+      linesOf(tags),
+    );
+    const form = h(
+      "form",
+      { class: "form", novalidate: true },
+      h("div", { class: "summary", hidden: true }),
+      h("label", { class: "field" }, "Description", words),
+      h("label", { class: "field" }, "Tags ", h("small", {}, "one a line: team: search"), lines),
+      h(
+        "div",
+        { class: "actions" },
+        h("button", { type: "submit", class: "primary" }, "Save"),
+        h("button", { type: "button", class: "quiet", click: cancel }, "Cancel"),
+      ),
+    );
+    onSubmit(form, async () => {
+      const wanted = tagsOf(lines.value);
+      const gone = Object.fromEntries(
+        Object.keys(tags)
+          .filter((name) => !(name in wanted))
+          .map((name) => [name, null]),
+      );
+      const json = { description: words.value.trim() || null, tags: { ...gone, ...wanted } };
+      read((await request(modelApi(model.id), { method: "PATCH", json })).body);
+      announce("Saved.");
+      edit.focus();
+    });
+    edit.hidden = true;
+    replace(body, form);
+    words.focus();
+  }
+
+  function cancel() {
+    read(model);
+    edit.focus();
+  }
+
+  read(model);
+  return node;
+}
+
+/** @param {Record<string, string>} tags */
+function linesOf(tags) {
+  return Object.entries(tags)
+    .map(([name, value]) => (value ? `${name}: ${value}` : name))
+    .join("\n");
+}
+
+/**
+ * Read tags. A tag's name holds no colon
+ *
+ * @param {string} text one tag a line
+ * @param its value may.
+ * @returns {Record<string, string>}
+ */
+function tagsOf(text) {
+  const lines = text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [name, ...value] = line.split(":");
+      return [name.trim(), value.join(":").trim()];
+    }),
+  );
+}
+
+/** @param {Model} model */
+function lineagePanel(model) {
+  const { lineage, sha256, source } = model;
+  const head = h("h2", {}, "Lineage");
+  const checksum = fact("sha-256 of its text", h("code", { class: "digest" }, sha256));
+  const imported = source === "imported";
+  if (!lineage)
+    return h(
+      "section",
+      { class: "panel" },
+      head,
+      h("p", { class: "hint" }, "It was made before lineages were kept."),
+      h("dl", { class: "facts wide" }, checksum),
+    );
+  return h(
+    "section",
+    { class: "panel lineage" },
+    h(
+      "div",
+      { class: "panel-head" },
+      head,
+      h(
+        "p",
+        { class: "hint" },
+        imported ? "It was imported: of what it was made is not known here." : "All that decides its bytes.",
+      ),
+    ),
+    h(
+      "dl",
+      { class: "facts wide" },
+      ...Object.entries(lineage.datasets).map(dataset),
+      lineage.init_model && base(lineage.init_model),
+      checksum,
+    ),
+    h(
+      "dl",
+      { class: "facts" },
+      lineage.seed !== null && fact("seed", short(lineage.seed)),
+      fact("rankery", lineage.rankery),
+      ...Object.entries(lineage.libraries).map(([name, version]) => fact(name, version)),
+      fact("machine", lineage.machine),
+    ),
+    h(
+      "details",
+      { class: "more" },
+      h("summary", {}, "What was asked for, as JSON"),
+      h("pre", { tabindex: "0" }, JSON.stringify(lineage.spec, null, 2)),
+    ),
+    !imported && reproduction(model),
+  );
+}
+
+/** @param {string} name @param {Child | Child[]} value */
+function fact(name, value) {
+  return h("div", {}, h("dt", {}, name), h("dd", {}, value ?? "–"));
+}
+
+/** @param {[role: string, dataset: Schemas["LineageDataset"]]} entry */
+function dataset([role, { id, digest }]) {
+  return fact(role, [
+    h("a", { href: datasetPage(id) }, datasetName(id)),
+    digest && h("small", {}, "content ", h("code", { class: "digest" }, digest)),
+  ]);
+}
+
+/** @param {Schemas["LineageModel"]} model */
+function base({ id, model, trees }) {
+  return fact("went on from", [h("a", { href: modelPage(id) }, model), h("small", {}, counted(trees, "tree"))]);
+}
+
+/** @param {Model} model */
+function reproduction({ id }) {
+  const place = h("div", { class: "reproduction", hidden: true });
+  const create = creator();
+  const button = h("button", { type: "button", click: () => again().catch(refused) }, "Train again and compare bytes");
+
+  async function again() {
+    button.disabled = true;
+    const job = await followJob(place, await create(modelApi(id, "/reproduce"), {}));
+    button.disabled = false;
+    replace(place, unfinished(job) || answer(job));
+  }
+
+  /** @param {unknown} error */
+  function refused(error) {
+    button.disabled = false;
+    place.hidden = false;
+    replace(
+      place,
+      failureBox(error, () => again().catch(refused)),
+    );
+  }
+
+  return h("div", { class: "rows" }, h("div", { class: "actions" }, button), place);
+}
+
+/** @param {import("../jobs/labels.js").Job} job */
+function answer(job) {
+  const { equal, sha256 } = job.result ?? {};
+  if (equal)
+    return h(
+      "p",
+      { class: "verdict-line", "data-verdict": "better" },
+      h("strong", {}, "The same bytes came out."),
+      " ",
+      h("code", { class: "digest" }, sha256),
+    );
+  return problemBox({ title: "Not the same bytes", detail: foundWords(job) });
+}
+
+/** @param {Model} model */
+async function aboutView(model) {
+  return [saidPanel(model), settings(model), lineagePanel(model)];
+}
+
+/** @param {Model} model */
+function settings({ loss, hyperparameters }) {
+  if (!loss) return null;
+  /** @param {[name: string, value: Json]} fact */
+  const fact = ([name, value]) =>
+    value !== null && h("div", {}, h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, short(value)));
+  /** @param {Record<string, Json> | null} values */
+  const facts = (values) => h("dl", { class: "facts" }, ...Object.entries(values || {}).map(fact));
+  return h(
+    "section",
+    { class: "panel" },
+    h("h2", {}, `Loss: ${loss.name}`),
+    facts(loss),
+    h("details", { class: "more" }, h("summary", {}, "Hyperparameters"), facts(hyperparameters)),
+  );
+}
+
+// What a view is made of is fetched when it is first looked at.
+/**
+ * @typedef {object} View
+ * @property {string} name
+ * @property {string} label
+ * @property {(model: Model, view: HTMLElement) => Promise<Child[]>} fill
+ */
+
+/** @type {View[]} */
+const VIEWS = [
+  { name: "about", label: "About", fill: aboutView },
+  { name: "versions", label: "Versions", fill: versionsView },
+  {
+    name: "aliases",
+    label: "Aliases",
+    fill: async (model) => (await import("../models/aliases.js")).aliasesView(model),
+  },
+  {
+    name: "inside",
+    label: "Feature importance",
+    fill: async (model, view) => {
+      await (await import("../models/inspection.js")).insideView(model, view);
+      return [];
+    },
+  },
+  { name: "exports", label: "Exports", fill: async (model) => (await import("../models/export.js")).exportView(model) },
+  { name: "try", label: "Try it", fill: async (model) => (await import("../models/try.js")).tryView(model) },
+];
+// Where inspections were shown before there were views.
+const INSIDE = ["by", "inspection", "feature", "tree"];
+
+const ref = subject();
+const place = elementById("model");
+const views = elementById("views");
+/** @type {Set<string>} */
+const filled = new Set();
+
+open();
+
+async function open() {
+  try {
+    const model = await get(modelApi(ref));
+    document.title = `${model.name}:${model.version} · Rankery`;
+    replace(place, ...modelHead(model));
+    replace(views, ...VIEWS.map(({ name, label }) => h("a", { href: `#view=${name}`, "data-view": name }, label)));
+    views.hidden = false;
+    addEventListener("hashchange", () => show(model));
+    show(model);
+  } catch (error) {
+    if (error instanceof Problem && error.status < 500) {
+      showMissing(place, error, {
+        title: "There is no such model",
+        sentence: `No model goes by ${ref}.`,
+        href: "/models",
+        action: "All models",
+      });
+    } else replace(place, failureBox(error, open));
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+}
+
+/** Show a view, and fill it when it is first shown. @param {Model} model */
+function show(model) {
+  const asked = kept("view") || (INSIDE.some(kept) ? "inside" : "");
+  const current = VIEWS.find(({ name }) => name === asked) || VIEWS[0];
+  for (const link of findAll(views, "a", HTMLAnchorElement))
+    setAttribute(link, "aria-current", link.dataset.view === current.name && "page");
+  find(views, "[aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" });
+  for (const { name } of VIEWS) elementById(name).hidden = name !== current.name;
+  if (filled.has(current.name)) return;
+  filled.add(current.name);
+  const view = elementById(current.name);
+  if (view.hasChildNodes()) current.fill(model, view);
+  else loaded(view, () => current.fill(model, view));
+}
+
+/** @param {Model} model */
+async function versionsView({ id, name }) {
+  const link = h(
+    "a",
+    { class: "button", role: "link", "aria-disabled": "true", title: "Tick two or more models" },
+    "Compare",
+  );
+  const box = modelTicks(link);
+  /** @param {Model} model */
+  const tick = (model) => box(`${name}:${model.version}`, model.created_at);
+  const head = h(
+    "div",
+    { class: "panel-head" },
+    h("h2", {}, `Versions of ${name}`),
+    h("div", { class: "actions" }, link, h("a", { class: "button quiet", href: modelPage(name) }, "Latest")),
+  );
+  return [h("section", { class: "panel" }, head, versionTable(name, { tick, current: id }))];
+}

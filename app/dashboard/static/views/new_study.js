@@ -1,0 +1,79 @@
+/**
+ * `/studies/new`: the form that submits a study.
+ * @module
+ */
+import { chooseDataset, offerUnchosen } from "../forms/choices.js";
+import { followChoices, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { openPage, studyPage } from "../page/addresses.js";
+import { creator, get } from "../page/api.js";
+import { elementById, find, findAll, h, replace, setText } from "../page/dom.js";
+import { counted } from "../page/format.js";
+import { searchSpace } from "../studies/search_space.js";
+
+const form = elementById("new-study", HTMLFormElement);
+const create = creator();
+const asked = new URLSearchParams(location.search);
+/** @type {ReturnType<typeof searchSpace> | null} */
+let space = null;
+
+onSubmit(form, async () => {
+  const { id } = await create("/v1/studies", requestOf());
+  openPage(studyPage(id));
+});
+await prepare().catch((error) => showError(form, error));
+for (const event of ["input", "change", "click"]) form.addEventListener(event, showSize);
+form.removeAttribute("aria-busy");
+showSize();
+
+async function prepare() {
+  const [{ schemas }, { items }] = await Promise.all([get("/v1/job-schemas"), get("/v1/losses"), offerDatasets()]);
+  followChoices(form);
+  const losses = [...items].sort((one, other) => one.name.localeCompare(other.name));
+  replace(
+    elementById("base-loss"),
+    ...losses.map(({ name }) => h("option", { value: name, selected: name === "lambdarank" }, name)),
+  );
+  space = searchSpace(
+    elementById("search-space"),
+    elementById("more-parameters", HTMLSelectElement),
+    elementById("add-parameter"),
+    schemas,
+    losses,
+  );
+}
+
+async function offerDatasets() {
+  const datasets = await offerUnchosen(
+    findAll(form, 'select[data-list="ready"]', HTMLSelectElement),
+    asked.get("dataset"),
+  );
+  const select = find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement);
+  chooseDataset([select], asked.get("dataset"));
+  const follow = () => {
+    const columns = Object.keys(datasets.find(({ id }) => id === select.value)?.statistics?.query_columns ?? {});
+    const choice = find(form, '[name="validation"][value="fold_column"]', HTMLInputElement);
+    if (choice.parentElement) choice.parentElement.hidden = columns.length === 0;
+    replace(elementById("fold-column"), ...columns.map((name) => h("option", { value: name }, name)));
+  };
+  select.addEventListener("change", follow);
+  follow();
+}
+
+/** @returns {Record<string, Json>} */
+function requestOf() {
+  return { ...payloadOf(form), search_space: space?.value() ?? {} };
+}
+
+/** Says how many models the study will train. */
+function showSize() {
+  const { budget, objective, search_space: searched } = /** @type {any} */ (requestOf());
+  const trials = Number(budget?.trials);
+  const folds = Number(objective?.validation?.folds) || 1;
+  const parameters = Object.keys(searched).length;
+  setText(
+    elementById("study-words"),
+    Number.isFinite(trials)
+      ? `${counted(trials, "trial")} over ${counted(parameters, "parameter")}: at most ${counted(trials * folds, "training")}, fewer where trials are pruned.`
+      : "",
+  );
+}

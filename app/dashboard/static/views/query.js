@@ -1,0 +1,232 @@
+/**
+ * `/datasets/{id}/queries/{query_id}`: the documents of one query with labels and features.
+ * @module
+ */
+import { readFeatures } from "../datasets/features.js";
+import { documentName } from "../datasets/queries.js";
+import { featureValue, grade } from "../figures/marks.js";
+import { datasetApi, datasetPage, decoded, pagePath } from "../page/addresses.js";
+import { get, Problem } from "../page/api.js";
+import { failureBox, showMissing } from "../page/content.js";
+import { elementById, h, replace, setAttribute, setText } from "../page/dom.js";
+import { count, counted, short } from "../page/format.js";
+import { searchField, sortableTable } from "../tables/table.js";
+
+const FEW = 8;
+
+/** @typedef {Schemas["JudgedDocument"]} Document */
+/** @typedef {Schemas["JudgedQuery"]} Query */
+/** @typedef {import("../tables/table.js").Column<Document>} Column */
+
+/**
+ * One query's documents: labels coloured by grade, and a few features or all of them.
+ *
+ * @param {string[]} names of the features
+ * @param {string[]} telling the names of those to show at first, the best first
+ * @param {{largestLabel: number | undefined, weighted: boolean}} options
+ * @returns {{node: HTMLElement, show: (documents: Document[]) => void}}
+ */
+function documentTable(names, telling, { largestLabel, weighted }) {
+  const place = h("div", {});
+  const field = searchField("Find a feature", "Find a feature", { input: draw });
+  const words = h("p", { class: "hint", role: "status" });
+  const few = names.length > FEW && telling.slice(0, FEW);
+  /** @param {string} label @param {string} value */
+  const choice = (label, value) => h("button", { type: "button", value, click: () => choose(value) }, label);
+  const choices = [choice(`Best ${FEW} by themselves`, "few"), choice(`All ${count(names.length)}`, "all")];
+  const tabs = h("div", { class: "tabs small", role: "group", "aria-label": "Features shown" }, ...choices);
+  const places = new Map(names.map((name, index) => [name, index]));
+  let chosen = few ? "few" : "all";
+  /** @type {Document[]} */
+  let documents = [];
+  /** @type {ReturnType<typeof sortableTable<Document>> | null} */
+  let table = null;
+
+  /** @param {string} value */
+  function choose(value) {
+    chosen = value;
+    field.value = "";
+    draw();
+  }
+
+  function draw() {
+    const text = field.value.trim().toLowerCase();
+    const shown = text ? names.filter((name) => name.toLowerCase().includes(text)) : (chosen === "few" && few) || names;
+    for (const button of choices) setAttribute(button, "aria-pressed", String(!text && button.value === chosen));
+    setText(words, text ? `${count(shown.length)} of ${counted(names.length, "feature")}` : "");
+    table = sortableTable([...fixed(), ...shown.map(feature)], { label: "Documents", order: table?.order() });
+    table.show(documents);
+    replace(place, table.node);
+  }
+
+  /** @returns {Column[]} */
+  function fixed() {
+    /** @type {Column} */
+    const weight = {
+      label: "Weight",
+      number: true,
+      value: (row) => row.weight ?? null,
+      cell: (row) => short(row.weight),
+    };
+    return [
+      {
+        label: "Document",
+        value: (row) => row.document_id,
+        cell: (row) => documentName(row),
+      },
+      { label: "Label", number: true, value: (row) => row.label, cell: (row) => grade(row.label, largestLabel) },
+      ...[...new Set(documents.flatMap(({ columns = {} }) => Object.keys(columns)))].map(known),
+      ...(weighted ? [weight] : []),
+    ];
+  }
+
+  /** @param {string} name @returns {Column} */
+  function known(name) {
+    /** @param {Document} row */
+    const text = (row) => row.columns?.[name] ?? "";
+    const number = documents.every((row) => Number.isFinite(Number(text(row))));
+    return {
+      label: name,
+      key: `known ${name}`,
+      number,
+      value: (row) => (text(row) === "" ? null : number ? Number(text(row)) : text(row)),
+      cell: text,
+    };
+  }
+
+  /** @param {string} name @returns {Column} */
+  function feature(name) {
+    const at = places.get(name) ?? 0;
+    return {
+      label: name,
+      key: `feature ${name}`,
+      title: name,
+      number: true,
+      value: (row) => sortable(row.features[at]),
+      cell: (row) => featureValue(row.features[at]),
+    };
+  }
+
+  return {
+    node: h("div", { class: "documents" }, few && h("div", { class: "browser-head" }, tabs, field, words), place),
+    show(newDocuments) {
+      documents = newDocuments;
+      draw();
+    },
+  };
+}
+
+/** @param {number | string | null} value */
+function sortable(value) {
+  return value === null ? null : Number(value);
+}
+
+const PAGE = 100;
+const [, , encodedId, , ...rest] = pagePath().split("/");
+const id = decoded(encodedId);
+const queryId = decoded(rest.join("/"));
+const place = elementById("query");
+
+setAttribute(elementById("back"), "href", datasetPage(id, "queries"));
+document.title = `Query ${queryId} · Rankery`;
+open();
+
+async function open() {
+  try {
+    const [dataset, query, profiles] = await Promise.all([get(datasetApi(id)), readDocuments(0), readFeatures(id)]);
+    setText(elementById("back"), dataset.name);
+    draw(dataset, query, profiles);
+  } catch (error) {
+    refuse(error);
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+}
+
+/** @param {unknown} error */
+function refuse(error) {
+  if (error instanceof Problem && error.status < 500) {
+    const href = datasetPage(id, "queries");
+    showMissing(place, error, {
+      title: "There is no such query",
+      sentence: error.message,
+      href,
+      action: "All queries of the dataset",
+    });
+  } else replace(place, failureBox(error, open));
+}
+
+/** @param {number} offset */
+function readDocuments(offset) {
+  return get(datasetApi(id, `/queries/${encodeURIComponent(queryId)}?offset=${offset}&limit=${PAGE}`));
+}
+
+/** @param {Schemas["Dataset"]} dataset @param {Query} query @param {Schemas["FeatureProfile"][]} profiles */
+function draw({ statistics }, query, profiles) {
+  const documents = [...query.documents];
+  const weighted = documents.some(({ weight }) => typeof weight === "number");
+  const table = documentTable(query.feature_names, telling(profiles), {
+    largestLabel: statistics?.label_range?.maximum,
+    weighted,
+  });
+  const more = h("button", { type: "button", class: "quiet small", click: readMore }, "Show more");
+  const below = h("div", {}, more);
+
+  async function readMore() {
+    more.disabled = true;
+    try {
+      documents.push(...(await readDocuments(documents.length)).documents);
+      replace(below, more);
+      show();
+    } catch (error) {
+      replace(below, failureBox(error, readMore));
+    } finally {
+      more.disabled = false;
+    }
+  }
+
+  function show() {
+    table.show(documents);
+    more.hidden = documents.length >= query.total;
+    setText(more, `Show more (${count(query.total - documents.length)} left)`);
+  }
+
+  const text = query.query_text;
+  const heading = h("h1", { class: "query-id" }, h("span", { class: "kind" }, "Query "), text ?? queryId);
+  if (text) document.title = `${text} · Rankery`;
+  replace(
+    place,
+    h("div", { class: "page-head" }, heading),
+    facts(query),
+    h("div", { class: "panel" }, table.node, below),
+  );
+  show();
+}
+
+/**
+ * Return the names of the features, those first that rank best by themselves.
+ *
+ * @param {Schemas["FeatureProfile"][]} profiles
+ */
+function telling(profiles) {
+  /** @param {Schemas["FeatureProfile"]} profile */
+  const worth = ({ ndcg_at_10: value }) => value ?? -1;
+  return [...profiles].sort((one, other) => worth(other) - worth(one)).map(({ name }) => name);
+}
+
+/** @param {Query} query */
+function facts({ query_id: name, query_text: text, total, weight, columns }) {
+  /** @type {([string, string] | false | null | undefined | "")[]} */
+  const facts = [
+    text && ["id", name],
+    ["documents", count(total)],
+    typeof weight === "number" && ["weight", short(weight)],
+    ...Object.entries(columns || {}),
+  ];
+  const known = facts.filter((fact) => !!fact);
+  return h(
+    "dl",
+    { class: "figures" },
+    ...known.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+  );
+}

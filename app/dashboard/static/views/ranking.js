@@ -1,0 +1,321 @@
+/**
+ * `/rankings/{id}`: the queries of a ranking and the documents of one: #query=q7&prefix=q.
+ * @module
+ */
+import { datasetName } from "../datasets/dataset.js";
+import { resultFindings } from "../datasets/findings.js";
+import { documentFeatures, documentName, queryList } from "../datasets/queries.js";
+import { bar, grade, gradeLegend } from "../figures/marks.js";
+import {
+  compareWith,
+  datasetApi,
+  datasetPage,
+  keep,
+  kept,
+  modelPage,
+  queryPage,
+  rankingApi,
+  subject,
+} from "../page/addresses.js";
+import { get, Problem } from "../page/api.js";
+import { failureBox, showMissing } from "../page/content.js";
+import { elementById, emptyState, h, problemBox, replace, setAttribute } from "../page/dom.js";
+import { count, counted, metric, short } from "../page/format.js";
+
+/**
+ * Return what each document adds to the DCG by the papers' conventions: gain 2^y − 1, discount log2(1 + rank).
+ *
+ * @param {number[]} labels in the order of the ranking
+ * @param {number} cutoff of the sums
+ * @returns {{gains: number[], dcg: number, ndcg: number | null}} ndcg: null where no document is relevant
+ */
+function discountedGains(labels, cutoff) {
+  const gains = discounted(labels);
+  const ideal = sum(discounted([...labels].sort((one, other) => other - one)), cutoff);
+  const dcg = sum(gains, cutoff);
+  return { gains, dcg, ndcg: ideal > 0 ? dcg / ideal : null };
+}
+
+/** @param {number[]} labels */
+function discounted(labels) {
+  return labels.map((label, index) => (2 ** Math.max(0, label) - 1) / Math.log2(2 + index));
+}
+
+/** @param {number[]} gains @param {number} cutoff */
+function sum(gains, cutoff) {
+  return gains.slice(0, cutoff).reduce((total, gain) => total + gain, 0);
+}
+
+/** @typedef {Schemas["RankingPage"]} Page */
+/** @typedef {Schemas["Ranking"]} Ranking */
+/** @typedef {Schemas["RankedDocument"]} Document */
+/** @typedef {ReturnType<typeof documentFeatures> | null} Features */
+
+const FIRST = 50;
+const CUTOFF = 10;
+
+/**
+ * One query as a ranking has it: labels coloured by grade, scores, what each document adds to the DCG, its features.
+ *
+ * @param {Ranking} ranking
+ * @param {Schemas["Dataset"] | null} dataset null where it is gone
+ * @returns {{node: HTMLElement, show: (queryId: string, wanted: boolean) => Promise<void>}}
+ *   wanted: whether the user asked for that query, who then is brought to it
+ */
+function rankedQuery({ id }, dataset) {
+  const title = h("h2", {}, "Query");
+  const place = h("div", {});
+  const node = h(
+    "section",
+    { class: "panel ranked-query", "aria-label": "One query" },
+    h("div", { class: "panel-head" }, title, gradeLegend(dataset?.statistics)),
+    place,
+  );
+  const largest = dataset?.statistics?.label_range?.maximum;
+  let asked = 0;
+
+  /** @param {string} queryId @param {boolean} wanted */
+  async function show(queryId, wanted) {
+    const turn = ++asked;
+    place.setAttribute("aria-busy", "true");
+    try {
+      const { items } = await get(rankingApi(id, `?${new URLSearchParams({ query_id: queryId })}`));
+      if (turn !== asked) return;
+      const { query_text: text } = items[0];
+      const words = text ?? queryId;
+      replace(
+        title,
+        "Query ",
+        dataset ? h("a", { href: queryPage(dataset.id, queryId) }, words) : words,
+        text && h("small", {}, ` ${queryId}`),
+      );
+      draw(queryId, items[0].documents, FIRST);
+      if (wanted) node.scrollIntoView({ block: "nearest" });
+    } catch (error) {
+      if (turn !== asked) return;
+      replace(title, `Query ${queryId}`);
+      replace(
+        place,
+        error instanceof Problem && error.status === 404
+          ? problemBox({ title: "Not ranked", detail: `The ranking has no query ${queryId}.` })
+          : failureBox(error, () => show(queryId, wanted)),
+      );
+    } finally {
+      if (turn === asked) place.removeAttribute("aria-busy");
+    }
+  }
+
+  /** @param {string} queryId @param {Document[]} documents @param {number} most */
+  function draw(queryId, documents, most) {
+    const { gains, dcg, ndcg } = discountedGains(
+      documents.map(({ label }) => label ?? 0),
+      CUTOFF,
+    );
+    const features = dataset && documentFeatures(dataset.id, queryId);
+    const facts = [
+      ["documents", count(documents.length)],
+      ["relevant", count(documents.filter(({ label }) => (label ?? 0) > 0).length)],
+      [`DCG@${CUTOFF}`, metric(dcg)],
+      [`NDCG@${CUTOFF} of these documents`, metric(ndcg)],
+    ];
+    const more =
+      documents.length > most &&
+      h(
+        "button",
+        { type: "button", class: "quiet small show-more", click: () => draw(queryId, documents, Infinity) },
+        `Show all ${counted(documents.length, "document")}`,
+      );
+    replace(
+      place,
+      h(
+        "div",
+        { class: "rows" },
+        h(
+          "dl",
+          { class: "figures" },
+          ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+        ),
+        table(documents.slice(0, most), gains, features),
+        more,
+        h(
+          "p",
+          { class: "hint" },
+          "A document adds (2^label − 1) / log2(1 + rank) to the DCG; evaluations tell each metric by its own conventions.",
+        ),
+      ),
+    );
+  }
+
+  /** @param {Document[]} documents @param {number[]} gains @param {Features} features */
+  function table(documents, gains, features) {
+    const most = Math.max(...gains, Number.MIN_VALUE);
+    /** @type {[words: string, kind?: string][]} */
+    const heads = [
+      ["Rank", "number"],
+      ["Label"],
+      ["Document"],
+      ["Score", "number"],
+      ["Adds to DCG", "number"],
+      ["", "bar-head"],
+    ];
+    if (features) heads.push([""]);
+    const rows = documents.flatMap((document, index) => row(document, gains[index], most, features, heads.length));
+    return h(
+      "div",
+      { class: "scroll", role: "region", "aria-label": "Documents in their order", tabindex: "0" },
+      h(
+        "table",
+        { class: "ranked" },
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            ...heads.map(([words, kind]) => h(words ? "th" : "td", { scope: words && "col", class: kind }, words)),
+          ),
+        ),
+        h("tbody", {}, ...rows),
+      ),
+    );
+  }
+
+  /**
+   * @param {Document} document
+   * @param {number} gain
+   * @param {number} most
+   * @param {Features} features
+   * @param {number} columns
+   */
+  function row(document, gain, most, features, columns) {
+    const { document_id: name, rank, score, label } = document;
+    const inside = h("td", { colspan: columns });
+    const below = h("tr", { class: "reasons", hidden: true }, inside);
+    const button = h(
+      "button",
+      {
+        type: "button",
+        class: "quiet small",
+        "aria-expanded": "false",
+        "aria-label": `Features of ${name}`,
+        click: toggle,
+      },
+      "Features",
+    );
+    function toggle() {
+      below.hidden = !below.hidden;
+      setAttribute(button, "aria-expanded", String(!below.hidden));
+      if (!inside.hasChildNodes()) features?.fill(inside, name);
+    }
+    const shown = h(
+      "tr",
+      { "data-document": name },
+      h("td", { class: "number" }, count(rank)),
+      h("td", {}, grade(label, largest)),
+      h("th", { scope: "row" }, documentName(document)),
+      h("td", { class: "number" }, short(score)),
+      h("td", { class: "number" }, gain ? gain.toFixed(3) : h("span", { class: "missing" }, "0")),
+      h("td", { class: "bar-cell" }, bar(gain / most)),
+      features && h("td", {}, button),
+    );
+    return features ? [shown, below] : [shown];
+  }
+
+  return { node, show };
+}
+
+const id = subject();
+const place = elementById("ranking");
+
+open();
+
+async function open() {
+  try {
+    const ranking = await get(rankingApi(id, "?limit=1"));
+    draw(ranking, await datasetOf(ranking));
+  } catch (error) {
+    if (error instanceof Problem && error.status < 500) {
+      showMissing(place, error, {
+        title: "There is no such ranking",
+        sentence: `No ranking has the id ${id}.`,
+        href: "/rankings",
+        action: "All rankings",
+      });
+    } else replace(place, failureBox(error, open));
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+}
+
+/** Return the dataset of a ranking, null where it was deleted. @param {Ranking} ranking */
+async function datasetOf({ dataset_id: dataset }) {
+  try {
+    return await get(datasetApi(dataset));
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** @param {Ranking} ranking @param {Schemas["Dataset"] | null} dataset */
+function draw(ranking, dataset) {
+  const { system, model_id: model, dataset_id: datasetId, findings } = ranking;
+  const view = rankedQuery(ranking, dataset);
+  /** @param {string} queryId */
+  const address = (queryId) => `#${new URLSearchParams({ query: queryId })}`;
+  const queries = dataset
+    ? queryList(dataset, kept("prefix") ?? "", (prefix) => keep({ prefix }), address)
+    : emptyState("Its dataset is gone", "The ranking can still be downloaded.");
+  document.title = `${system} · Rankery`;
+  replace(
+    place,
+    h(
+      "div",
+      { class: "page-head" },
+      h(
+        "h1",
+        {},
+        system,
+        h("span", { class: "kind" }, " ranks "),
+        h("a", { class: "quiet-link", href: datasetPage(datasetId) }, datasetName(datasetId)),
+      ),
+      actions(ranking),
+    ),
+    h(
+      "p",
+      { class: "job-meta" },
+      model ? ["Ranking of ", h("a", { href: modelPage(model) }, "a model")] : "Uploaded run",
+      " · ",
+      h("code", {}, id),
+    ),
+    resultFindings(findings),
+    view.node,
+    h("section", { class: "panel ranking-queries" }, h("h2", {}, "Queries"), queries),
+  );
+  const show = () => view.show(kept("query") ?? ranking.items[0].query_id, Boolean(kept("query")));
+  addEventListener("hashchange", show);
+  show();
+}
+
+/** @param {Ranking} ranking */
+function actions({ dataset_id: dataset }) {
+  /** @param {string} format @param {string} words */
+  const file = (format, words) => h("a", { href: rankingApi(id, `?format=${format}`), download: "" }, words);
+  return h(
+    "div",
+    { class: "actions" },
+    h(
+      "a",
+      { class: "button", href: `/evaluations?${new URLSearchParams({ model: id, dataset_id: dataset })}#evaluate` },
+      "Evaluate",
+    ),
+    h("a", { class: "button quiet", href: compareWith([id], dataset) }, "Compare"),
+    h("a", { class: "button quiet", href: `/evaluations?${new URLSearchParams({ ranking_id: id })}` }, "Evaluations"),
+    h(
+      "details",
+      { class: "menu" },
+      h("summary", { class: "button quiet" }, "Download"),
+      h("div", { class: "menu-items" }, file("trec", "TREC run"), file("parquet", "Parquet")),
+    ),
+  );
+}

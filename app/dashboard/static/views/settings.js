@@ -1,0 +1,69 @@
+/**
+ * `/settings`: the theme of the dashboard, and the settings of the service as it read them.
+ * @module
+ */
+import { get, Problem } from "../page/api.js";
+import { elementById, h, problemBox, replace, setAttribute } from "../page/dom.js";
+import { chooseTheme, chosenTheme } from "../page/header.js";
+import { searchField, sortableTable } from "../tables/table.js";
+
+/** @typedef {Schemas["Setting"]} Setting */
+
+const THEMES = { system: "As the system", light: "Light", dark: "Dark" };
+
+const buttons = Object.entries(THEMES).map(([theme, label]) =>
+  h("button", { type: "button", value: theme, click: () => chooseTheme(theme) }, label),
+);
+replace(elementById("themes"), ...buttons);
+document.addEventListener("themechange", showTheme);
+showTheme();
+show(elementById("settings"));
+
+function showTheme() {
+  for (const button of buttons) setAttribute(button, "aria-pressed", String(button.value === chosenTheme()));
+}
+
+/** @param {HTMLElement} place */
+async function show(place) {
+  try {
+    const { items } = await get("/v1/settings");
+    replace(place, ...settingsTable(items));
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    replace(place, problemBox(error));
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+}
+
+/** @param {Setting[]} items */
+function settingsTable(items) {
+  const table = sortableTable(
+    [
+      { label: "Variable", value: ({ name }) => name, cell: ({ name }) => h("code", {}, name) },
+      { label: "Value", value: ({ value }) => value, cell: shownValue },
+      { label: "Default", value: (setting) => setting.default, cell: (setting) => setting.default || "–" },
+      {
+        label: "Meaning",
+        value: ({ description }) => description,
+        cell: ({ description }) => h("span", { class: "wrap" }, description),
+      },
+    ],
+    { label: "Settings", order: { by: "Variable", descending: false } },
+  );
+  const field = searchField("Find a setting", "Name or meaning", { input: narrow });
+  const changed = h("input", { type: "checkbox", change: narrow });
+  function narrow() {
+    const text = field.value.trim().toLowerCase();
+    const matches = (/** @type {Setting} */ { name, description }) =>
+      `${name} ${description}`.toLowerCase().includes(text);
+    table.show(items.filter((setting) => matches(setting) && (setting.changed || !changed.checked)));
+  }
+  narrow();
+  return [h("div", { class: "filters" }, field, h("label", { class: "check" }, changed, " Changed only")), table.node];
+}
+
+/** @param {Setting} setting */
+function shownValue({ value, changed }) {
+  return h("span", { class: changed ? "unusual wrap" : "wrap" }, value || "–");
+}

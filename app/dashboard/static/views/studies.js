@@ -1,0 +1,98 @@
+/**
+ * `/studies`: the list of studies, kept current.
+ * @module
+ */
+import { studyPage } from "../page/addresses.js";
+import { announce, elementById, emptyState, h } from "../page/dom.js";
+import { count, metric } from "../page/format.js";
+import { isMoving } from "../studies/labels.js";
+import { CREATED, ID } from "../tables/columns.js";
+import { listTable, offerDatasetFilter } from "../tables/list.js";
+import { followFilters, isNarrowed, onFirstPage } from "../tables/paged_list.js";
+
+/** @typedef {import("../studies/labels.js").Study} Study */
+
+/** @type {import("../tables/list.js").ListColumn[]} */
+const COLUMNS = [
+  {
+    key: "name",
+    label: "Study",
+    sort: "name",
+    cell: ({ id, name }) => h("a", { class: "name", href: studyPage(id), title: name }, name),
+  },
+  {
+    key: "status",
+    label: "Status",
+    sort: "status",
+    cell: ({ status }) => h("span", { class: "status", "data-status": status }, status),
+  },
+  { key: "trials", label: "Trials", number: true, fields: ["counts", "budget"], cell: trials },
+  {
+    key: "best",
+    label: "Best",
+    sort: "best",
+    number: true,
+    fields: ["best", "objective"],
+    cell: ({ best, objective }) =>
+      best && [h("strong", {}, metric(best.value)), h("small", {}, ` ${objective.metric}`)],
+  },
+  {
+    key: "default",
+    label: "Default",
+    number: true,
+    fields: ["default"],
+    cell: ({ default: standard }) => standard && metric(standard.value),
+  },
+  {
+    key: "conclusion",
+    label: "Conclusion",
+    fields: ["conclusion"],
+    cell: ({ id, conclusion }) =>
+      conclusion && h("a", { class: "quiet-link conclusion", href: studyPage(id) }, conclusion.sentence),
+  },
+  { key: "model", label: "Model", fields: ["model_name"], cell: ({ model_name: name }) => name },
+  {
+    key: "sampler",
+    label: "Sampler",
+    optional: true,
+    fields: ["sampler", "pruner"],
+    cell: ({ sampler, pruner }) => `${sampler}, ${pruner}`,
+  },
+  CREATED,
+  ID,
+];
+
+/** @param {Study} study */
+function trials({ counts, budget }) {
+  return `${count(counts.succeeded + counts.pruned + counts.failed + counts.cancelled)} of ${count(budget.trials)}`;
+}
+
+const filters = elementById("filters", HTMLFormElement);
+const again = listTable(elementById("studies"), {
+  path: "/v1/studies",
+  form: filters,
+  label: "Studies",
+  noun: "study",
+  filters: ["status", "dataset"],
+  fields: ["name", "status", "created_at"],
+  columns: COLUMNS,
+  name: ({ name }) => name,
+  nothing,
+  busy: (items) => items.some(isMoving),
+  changed: (before, now) => before.status !== now.status && announce(`${now.name}: ${now.status}.`),
+});
+followFilters(filters, again);
+offerDatasetFilter(filters, "dataset").catch(() => {});
+
+function nothing() {
+  if (isNarrowed(filters))
+    return emptyState("No such studies", "No study is as the filters above ask for.", "/studies", "All studies");
+  if (!onFirstPage())
+    return emptyState("No older studies", "This is the end of the list.", "/studies", "Newest studies");
+  return emptyState(
+    "No studies yet",
+    "A study tries many parameters and says whether the best ones are really better than the default.",
+    "/studies/new",
+    "New study",
+  );
+}

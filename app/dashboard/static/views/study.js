@@ -1,0 +1,348 @@
+/**
+ * `/studies/{id}`: one study, kept current: its trials, what decides them, and its conclusion.
+ * @module
+ */
+import { datasetName } from "../datasets/dataset.js";
+import { bars } from "../figures/marks.js";
+import { comparisonPage, datasetPage, jobPage, modelPage, studyApi, subject } from "../page/addresses.js";
+import { conditionalReader, get } from "../page/api.js";
+import { helpLink, showMissing } from "../page/content.js";
+import { announce, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
+import { count, counted, duration, fixed, metric, percent, timeElement } from "../page/format.js";
+import { poll } from "../page/poll.js";
+import { studyActions } from "../studies/actions.js";
+import { historyFigure, parallelFigure, slicesFigure, timelineFigure } from "../studies/figures.js";
+import {
+  bestWords,
+  finished,
+  isMoving,
+  metricOf,
+  parameterName,
+  validationWords,
+  valueWords,
+} from "../studies/labels.js";
+import { trialsPanel } from "../studies/trials.js";
+
+/** @typedef {import("../studies/labels.js").Study} Study */
+/** @typedef {import("../studies/labels.js").Trial} Trial */
+
+const id = subject();
+const place = elementById("study");
+const read = conditionalReader();
+const readTrials = trialsReader();
+const actions = studyActions(id, () => again());
+/** @type {((study: Study, trials: Trial[]) => void) | null} */
+let view = null;
+let lastStatus = "";
+
+const again = poll(refresh, (problem) =>
+  showMissing(place, problem, {
+    title: "There is no such study",
+    sentence: `No study has the id ${id}.`,
+    href: "/studies",
+    action: "All studies",
+  }),
+);
+
+async function refresh() {
+  if (actions.isDeleted()) return false;
+  const study = await read(studyApi(id));
+  const trials = await readTrials();
+  view ??= await build(study);
+  view(study, trials);
+  if (lastStatus && lastStatus !== study.status) announce(`${study.name}: ${study.status}.`);
+  lastStatus = study.status;
+  return isMoving(study) || study.counts.queued + study.counts.running > 0;
+}
+
+/** Return a reader of all trials, page by page; pages that did not change are not sent again. */
+function trialsReader() {
+  /** @type {ReturnType<typeof conditionalReader>[]} */
+  const readers = [];
+  return async () => {
+    /** @type {Trial[]} */
+    const trials = [];
+    let cursor = "";
+    let index = 0;
+    do {
+      readers[index] ??= conditionalReader();
+      const query = new URLSearchParams({ limit: "1000", ...(cursor && { cursor }) });
+      const page = /** @type {Schemas["TrialPage"]} */ (
+        await readers[index](`/v1/studies/${encodeURIComponent(id)}/trials?${query}`)
+      );
+      trials.push(...page.items);
+      cursor = page.next_cursor ?? "";
+      index += 1;
+    } while (cursor);
+    return trials;
+  };
+}
+
+/** Draw the frame once and return how to fill it. @param {Study} first */
+async function build(first) {
+  const status = h("span", { class: "status" });
+  const progress = h("div", { class: "study-progress" });
+  const conclusion = h("div", { class: "view" });
+  const history = historyFigure();
+  const figures = [parallelFigure(), slicesFigure(), timelineFigure()];
+  const importance = importancePanel();
+  const table = trialsPanel(first);
+  const dataset = await datasetOf(first.dataset_id);
+  place.removeAttribute("aria-busy");
+  replace(
+    place,
+    h("div", { class: "page-head" }, h("div", { class: "job-heading" }, h("h1", {}, first.name), status), actions.node),
+    h(
+      "p",
+      { class: "job-meta" },
+      "Study of ",
+      first.model_name,
+      " on ",
+      h("a", { class: "quiet-link", href: datasetPage(first.dataset_id) }, dataset),
+      " · ",
+      timeElement(first.created_at),
+      " · ",
+      h("code", {}, first.id),
+    ),
+    actions.failure,
+    progress,
+    conclusion,
+    history.node,
+    importance.node,
+    ...figures.map(({ node }) => node),
+    table.node,
+    questionPanel(first),
+  );
+  let drawn = "";
+  return (/** @type {Study} */ study, /** @type {Trial[]} */ trials) => {
+    document.title = `${study.name}: ${study.status} · Rankery`;
+    setText(status, study.status);
+    setAttribute(status, "data-status", study.status);
+    actions.update(study, trials);
+    showProgress(progress, study, trials);
+    replace(conclusion, study.problem && problemBox(study.problem), concluded(study));
+    const state = JSON.stringify(trials);
+    if (state === drawn) return;
+    drawn = state;
+    history.update(study, trials);
+    for (const figure of figures) figure.update(study, trials);
+    table.update(study, trials);
+    importance.update(finished(trials).length);
+  };
+}
+
+/** @param {string} dataset */
+async function datasetOf(dataset) {
+  return get(`/v1/datasets/${encodeURIComponent(dataset)}`).then(
+    ({ name }) => name,
+    () => datasetName(dataset),
+  );
+}
+
+/** @param {HTMLElement} node @param {Study} study @param {Trial[]} trials */
+function showProgress(node, study, trials) {
+  const { counts, budget, best, default: standard } = study;
+  const ended = counts.succeeded + counts.pruned + counts.failed + counts.cancelled;
+  const seconds = trials.reduce((sum, trial) => sum + (trial.seconds ?? 0), 0);
+  const gain = best && standard ? best.value - standard.value : null;
+  /** @param {string} name @param {string} value @param {Child} [detail] */
+  const tile = (name, value, detail) =>
+    h("div", { class: "study-tile" }, h("span", {}, name), h("strong", {}, value), detail && h("small", {}, detail));
+  replace(
+    node,
+    h(
+      "div",
+      { class: "study-tiles" },
+      tile(
+        "Trials",
+        `${count(ended)} of ${count(budget.trials)}`,
+        counts.running ? `${counted(counts.running, "running", "running")}` : null,
+      ),
+      tile(
+        "Pruned",
+        ended ? percent(counts.pruned, ended) : "–",
+        counts.failed ? `${count(counts.failed)} failed` : null,
+      ),
+      tile(`Best ${metricOf(study)}`, best ? metric(best.value) : "–", best && `trial ${best.number}`),
+      tile("Default", standard ? metric(standard.value) : "–", gain !== null && `${signed(gain)} to the best`),
+      tile("Time of trials", seconds ? duration(seconds) : "–", `${study.parallel_trials} at a time`),
+    ),
+    isMoving(study) &&
+      h("progress", { max: budget.trials, value: Math.min(ended, budget.trials), "aria-label": "Trials that ended" }),
+  );
+}
+
+/** @param {number} value */
+function signed(value) {
+  return value > 0 ? `+${fixed(value, 4)}` : fixed(value, 4);
+}
+
+/** Show the conclusion, best against default. @param {Study} study */
+function concluded(study) {
+  const { conclusion } = study;
+  if (!conclusion) {
+    if (study.status !== "concluding") return null;
+    const words = "Winner and default are trained again on all queries but the held-out ones, and compared on these.";
+    return h("section", { class: "finding-panel", "aria-label": "Conclusion" }, h("p", { class: "sentence" }, words));
+  }
+  const { held_out: held, cross_validated: validated, verdict } = conclusion;
+  /** @param {string} name @param {number | null} winner @param {number | null} standard @param {string} note */
+  const row = (name, winner, standard, note) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, name, h("small", {}, note)),
+      h("td", { class: "number" }, h("strong", {}, metric(winner))),
+      h("td", { class: "number" }, metric(standard)),
+      h("td", { class: "number" }, winner !== null && standard !== null ? signed(winner - standard) : "–"),
+    );
+  /** @param {string} words */
+  const head = (words) => h("th", { scope: "col", class: "number" }, words);
+  return h(
+    "section",
+    { class: "finding-panel", "data-verdict": verdict.replace("-", " "), "aria-label": "Conclusion" },
+    h("h2", {}, "Best against default ", helpLink("how-to/studies/", "Studies")),
+    h("p", { class: "sentence" }, conclusion.sentence),
+    h(
+      "div",
+      { class: "scroll", role: "region", "aria-label": "Best against default", tabindex: "0" },
+      h(
+        "table",
+        { class: "against" },
+        h(
+          "thead",
+          {},
+          h("tr", {}, h("td", {}), head(`trial ${conclusion.winner_number}`), head("default"), head("difference")),
+        ),
+        h(
+          "tbody",
+          {},
+          row("Held-out queries", held.winner, held.default, heldWords(held)),
+          row(
+            "Objective",
+            validated.winner,
+            validated.default,
+            `${validationWords(study)}; optimistic for the best of ${counted(study.counts.asked, "trial")}`,
+          ),
+        ),
+      ),
+    ),
+    h(
+      "p",
+      { class: "actions" },
+      conclusion.comparison_id &&
+        h("a", { class: "button", href: comparisonPage(conclusion.comparison_id) }, "Comparison"),
+      h("a", { class: "button quiet", href: modelPage(conclusion.winner_model) }, `Winner: ${conclusion.winner_model}`),
+      h(
+        "a",
+        { class: "button quiet", href: modelPage(conclusion.default_model) },
+        `Default: ${conclusion.default_model}`,
+      ),
+      conclusion.promoted && h("span", { class: "hint" }, conclusion.promoted),
+    ),
+  );
+}
+
+/** @param {Schemas["HeldOutValues"]} held */
+function heldWords({ interval, p_value: p, queries }) {
+  return [
+    queries !== null && counted(queries, "query", "queries"),
+    interval && `95% interval ${interval.map(signed).join(" to ")}`,
+    p !== null && `p ${p < 0.0001 ? "< 0.0001" : p.toFixed(4)}`,
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+/** What decides the value of a trial. */
+function importancePanel() {
+  const body = h("div", {});
+  const node = h(
+    "section",
+    { class: "panel", "aria-label": "Importance of parameters", hidden: true },
+    h("h2", {}, "Importance of parameters"),
+    body,
+  );
+  let known = -1;
+  return {
+    node,
+    /** @param {number} trials */
+    async update(trials) {
+      if (trials < 5 || trials === known) return;
+      known = trials;
+      const { importances, trials: used } = await get(`/v1/studies/${encodeURIComponent(id)}/importance`);
+      const entries = Object.entries(importances).sort(([, one], [, other]) => other - one);
+      node.hidden = entries.length === 0;
+      replace(
+        body,
+        bars(
+          "Share of each parameter",
+          entries.map(([pointer, share]) => [parameterName(pointer), share]),
+          (share) => percent(share, 1),
+        ),
+        h(
+          "p",
+          { class: "hint" },
+          `PED-ANOVA over ${counted(used, "trial")}: how the best tenth of the trials differ from all of them. Other methods may disagree, and few trials say little.`,
+        ),
+      );
+    },
+  };
+}
+
+/** Return what the study asked. @param {Study} study */
+function questionPanel(study) {
+  const { base, sampler, pruner, budget, seed, jobs, test, test_dataset_id: testDataset } = study;
+  const space = Object.entries(/** @type {Record<string, any>} */ (study.search_space));
+  /** @param {string} name @param {Child | Child[]} value @returns {HTMLElement[]} */
+  const entry = (name, value) => [h("dt", {}, name), h("dd", {}, value)];
+  const bounds = [
+    counted(budget.trials, "trial"),
+    budget.seconds !== null && duration(budget.seconds),
+    budget.patience !== null && `${counted(budget.patience, "trial")} without a new best`,
+  ];
+  return h(
+    "section",
+    { class: "panel", "aria-label": "Question" },
+    h("h2", {}, "Question"),
+    h(
+      "dl",
+      { class: "study-question" },
+      ...entry("Objective", `${metricOf(study)}, ${validationWords(study)}`),
+      ...entry(
+        "Final look",
+        testDataset ? h("a", { href: datasetPage(testDataset) }, datasetName(testDataset)) : heldOutWords(test),
+      ),
+      ...entry("Base", valueWords(base.loss)),
+      ...space.flatMap(([pointer, dimension]) => entry(parameterName(pointer), rangeWords(dimension))),
+      ...entry("Sampler, pruner", `${sampler}, ${pruner}; seed ${seed}`),
+      ...entry("Budget", bounds.filter(Boolean).join(", or ")),
+      ...entry("Best so far", bestWords(study.best)),
+      ...Object.entries(jobs).flatMap(([name, job]) =>
+        job ? entry(`Job: ${name}`, h("a", { href: jobPage(job) }, job)) : [],
+      ),
+    ),
+  );
+}
+
+/** @param {Record<string, unknown> | null} test */
+function heldOutWords(test) {
+  if (!test) return "no held-out queries";
+  return "fraction" in test
+    ? `${percent(Number(test.fraction), 1)} of the queries, which no trial sees`
+    : `held-out queries: ${Object.entries(test)
+        .map(([name, value]) => `${name} ${value}`)
+        .join(", ")}`;
+}
+
+/** @param {{type: string, low: number, high: number, log?: boolean, step?: number | null, choices: Json[], when?: Record<string, Json[]>}} dimension */
+function rangeWords({ type, low, high, log, step, choices, when }) {
+  const range =
+    type === "choice"
+      ? choices.map(valueWords).join(", ")
+      : `${valueWords(low)} to ${valueWords(high)}${log ? ", by the logarithm" : ""}${step ? `, in steps of ${step}` : ""}`;
+  const conditions = Object.entries(when ?? {}).map(
+    ([pointer, values]) => `${parameterName(pointer)} is ${values.map(valueWords).join(" or ")}`,
+  );
+  return conditions.length ? `${range}, where ${conditions.join(" and ")}` : range;
+}

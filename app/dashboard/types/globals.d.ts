@@ -1,0 +1,228 @@
+/**
+ * Types that the modules share, made from the OpenAPI document. `make check` generates `openapi.d.ts`.
+ */
+import type { components, paths } from "./openapi";
+
+type Method = "get" | "post" | "put" | "patch" | "delete";
+
+type WithoutQuery<Path> = Path extends `${infer Start}?${string}` ? Start : Path;
+
+type Segments<Path> = Path extends `${infer Head}/${infer Tail}` ? [Head, ...Segments<Tail>] : [Path];
+
+/** Whether the segments of a request's path fit those of a declared path, whose parameters stand in braces. */
+type Fits<Given, Declared> = Given extends [infer Head, ...infer Tail]
+  ? Declared extends [infer Name, ...infer Names]
+    ? Name extends `${string}{${string}`
+      ? Fits<Tail, Names>
+      : Head extends Name
+        ? Fits<Tail, Names>
+        : false
+    : false
+  : Declared extends []
+    ? true
+    : false;
+
+type Declared<Path> =
+  WithoutQuery<Path> extends keyof paths
+    ? WithoutQuery<Path>
+    : {
+        [Key in keyof paths]: Fits<Segments<WithoutQuery<Path>>, Segments<Key>> extends true ? Key : never;
+      }[keyof paths];
+
+/** Lists answer whole items unless `fields` selects some. */
+type Whole<Json> = Json extends unknown ? (components["schemas"]["SelectedFields"] extends Json ? never : Json) : never;
+
+type Body<Operation> = Operation extends { responses: infer Responses }
+  ? {
+      [Status in keyof Responses & (200 | 201 | 202)]: Responses[Status] extends {
+        content: { "application/json": infer Json };
+      }
+        ? Whole<Json>
+        : never;
+    }[keyof Responses & (200 | 201 | 202)]
+  : unknown;
+
+declare global {
+  /** The schemas of the OpenAPI document: `Schemas["Job"]`. */
+  type Schemas = components["schemas"];
+
+  /** What the API answers at a path: `Answer<"/v1/jobs?limit=50">`. Unknown for a path that is any string. */
+  type Answer<Path extends string, Asked extends Method = "get"> = string extends Path
+    ? unknown
+    : Path extends "/openapi.json"
+      ? OpenApi
+      : Body<paths[Declared<Path>][Asked & keyof paths[Declared<Path>]]>;
+
+  /** A page of a list of the API, and one of its items. */
+  type Page<Path extends string> = Answer<Path> & { items: PageItem<Path>[]; next_cursor: string | null };
+  type PageItem<Path extends string> = Answer<Path> extends { items: (infer Entry)[] } ? Entry : never;
+
+  /** A JSON schema, as the OpenAPI document has them. */
+  interface Schema {
+    type?: string;
+    enum?: string[];
+    const?: Json;
+    default?: Json;
+    description?: string;
+    examples?: (string | number)[];
+    anyOf?: Schema[];
+    oneOf?: Schema[];
+    items?: Schema;
+    $ref?: string;
+    discriminator?: { propertyName: string; mapping: Record<string, string> };
+    minimum?: number;
+    exclusiveMinimum?: number;
+    maximum?: number;
+    properties?: Record<string, Schema>;
+    required?: string[];
+  }
+  type SchemasByName = Record<string, Schema>;
+
+  interface SchemaDocument {
+    components: { schemas: SchemasByName };
+  }
+
+  /** The OpenAPI document, as far as pages read it. */
+  interface OpenApi extends SchemaDocument {
+    paths: Record<string, { post: { requestBody: { content: { "application/json": { schema: Schema } } } } }>;
+  }
+
+  type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
+
+  /** The conventions of a metric: gain, discount, ties and so on. */
+  type Contract = Record<string, Json>;
+
+  /** Hyperparameters of trees by LightGBM's names. */
+  type Parameters = Record<string, Json>;
+
+  type LossParameters = { name: string } & Record<string, Json>;
+
+  /** Values by metric, `metrics["ndcg@10"]`. */
+  type Metrics = Record<string, number | null>;
+
+  /** What a dataset holds, in numbers. Datasets of earlier releases lack what is optional. */
+  interface Statistics {
+    queries: number;
+    documents: number;
+    features: number;
+    labels?: { label: number; documents: number }[];
+    label_range?: { minimum: number; maximum: number; missing: number; whole: boolean };
+    documents_per_query?: {
+      min: number;
+      median: number;
+      mean: number;
+      max: number;
+      quantiles?: Record<string, number>;
+      histogram?: { from: number; to: number; queries: number }[];
+    };
+    queries_without_relevant: number;
+    queries_with_one_label: number;
+    texts?: string[];
+    query_columns?: Record<string, { value: string; queries: number }[]>;
+  }
+
+  /** What a job was asked, by its kind. */
+  interface JobSpecification {
+    [name: string]: Json | undefined;
+    dataset_id?: string;
+    validation_dataset_id?: string | null;
+    test_dataset_id?: string | null;
+    model_id?: string;
+    model_name?: string;
+    loss?: LossParameters;
+    contract?: Contract;
+    metrics?: string[];
+    limits?: { seconds: number | null; memory_bytes: number | null };
+  }
+
+  /** What a job made or found, by its kind. */
+  interface JobResult {
+    dataset_id?: string;
+    model_id?: string;
+    ranking_id?: string;
+    evaluation_id?: string;
+    comparison_id?: string;
+    inspection_id?: string;
+    sentence?: string;
+    equal?: boolean;
+    differences?: { what: string; then: string; now: string }[];
+    stored_sha256?: string;
+    expected_sha256?: string;
+    sha256?: string;
+    cross_validation?: CrossValidation;
+  }
+
+  /** A mean with its interval, which one fold or none has not. */
+  interface MeanInterval {
+    mean: number | null;
+    lower: number | null;
+    upper: number | null;
+  }
+
+  /** What a training measured fold by fold, each by a model that has not seen it. */
+  interface CrossValidation {
+    metrics: Record<string, MeanInterval>;
+    queries: number;
+    cross_validation: {
+      best_iteration: number;
+      folds: { fold: string; queries: number; documents: number; best_iteration: number; metrics: Metrics }[];
+      over_folds: Record<string, MeanInterval | null>;
+      ranking_id?: string;
+    };
+  }
+
+  /** What the gate of an alias found about a promotion. */
+  interface GateReport {
+    sentence?: string;
+    evaluation_id?: string;
+    comparison_id?: string;
+    rule?: { metric?: string };
+    paired?: {
+      mean_a: number;
+      mean_b: number;
+      difference: number;
+      lower: number;
+      upper: number;
+      randomisation_p: number;
+      queries: number;
+    } | null;
+    slices?: {
+      by: string;
+      value: string;
+      queries: number;
+      champion: number;
+      challenger: number;
+      drop: number;
+      refused: boolean;
+    }[];
+  }
+
+  /** What elements are made of: false, null and undefined are left out. */
+  type Child = Node | string | number | null | undefined | false;
+
+  type AttributeValue = string | number | boolean | null | undefined;
+
+  /** Registered with `addEventListener` under the attribute's name. */
+  type Listener = (event: any) => unknown;
+
+  type Attributes = { [Name in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Name]) => unknown } & {
+    [name: string]: AttributeValue | Listener;
+  };
+
+  /** What `problemBox` shows: a problem of the API, or one that stopped a job or was found in a file. */
+  interface ShownProblem {
+    title?: string | null;
+    detail?: string | null;
+    message?: string | null;
+    file?: string | null;
+    line?: number | null;
+    column?: string | number | null;
+    text?: string | null;
+  }
+
+  interface Window {
+    /** Swagger UI, from the package that serves `/docs`. */
+    SwaggerUIBundle: { (options: object): void; presets: { apis: object }; SwaggerUIStandalonePreset: object };
+    Plotly: typeof import("plotly.js");
+  }
+}

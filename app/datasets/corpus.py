@@ -1,0 +1,43 @@
+"""Recognise the public corpus that a dataset is, alone or with the other parts of its folder."""
+
+from typing import Any
+
+from app.datasets.schemas import Corpus
+from core.doctor.corpora import Counts, recognise
+from core.errors import NotFound, WrongState
+from core.store import Dataset, Transaction
+
+
+def corpus_of(tx: Transaction, dataset_id: str) -> Corpus:
+    """Compare the counts of a dataset, and of the other parts if all of them are ready, with printed counts.
+
+    Raises:
+        NotFound: There is no such dataset.
+        WrongState: It is not ready.
+    """
+    dataset = tx.datasets.get(dataset_id)
+    if dataset.statistics is None:
+        raise WrongState("dataset", dataset_id, dataset.status, "its counts are known once it has been read")
+    found = recognise(_parts(tx, dataset), dataset.source.get("folder"))
+    return Corpus.model_validate(found)
+
+
+def _parts(tx: Transaction, dataset: Dataset) -> dict[str, Counts]:
+    parts = {}
+    for part, dataset_id in (dataset.parts or {}).items():
+        try:
+            statistics = tx.datasets.get(dataset_id).statistics
+        except NotFound:
+            break
+        if statistics is None:
+            break
+        parts[part] = _counts(statistics)
+    else:
+        if parts:
+            return parts
+    return {"dataset": _counts(dataset.statistics or {})}
+
+
+def _counts(statistics: dict[str, Any]) -> Counts:
+    largest = (statistics.get("label_range") or {}).get("maximum")
+    return Counts(statistics["queries"], statistics["documents"], statistics["features"], largest)

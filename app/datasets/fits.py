@@ -1,0 +1,162 @@
+"""Whether systems can be measured on datasets, and on which dataset they were tested."""
+
+import functools
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.datasets.schemas import DatasetFit, TrainingPart
+from app.services import Services
+from core.data.fitting import AbsentFeatures
+from core.errors import ArtifactDamaged, ModelError, NotFound
+from core.names import first_names
+from core.store import Dataset, Model, Ranking, Store, Transaction
+from core.store.artifacts.keys import features_key
+
+_CONTENTS_KEPT = 256
+_PARTS: tuple[TrainingPart, ...] = ("test", "validation", "train")
+_RANKING = "rnk_"
+
+
+@dataclass(frozen=True)
+class _MeasuredModel:
+    """A model that a dataset is to be fitted to.
+
+    Attributes:
+        name: Its reference.
+        used: The features that decide its scores.
+        datasets: The datasets of its training, by part.
+        tested_on: The dataset that it was tested on, or was evaluated on last; None without either.
+    """
+
+    name: str
+    used: tuple[str, ...]
+    datasets: Mapping[str, str]
+    tested_on: str | None
+
+    @classmethod
+    def of(cls, services: Services, tx: Transaction, model: Model) -> "_MeasuredModel":
+        lineage = (model.lineage or {}).get("datasets") or {}
+        datasets = {part: dataset["id"] for part, dataset in lineage.items()}
+        evaluated = [evaluation.dataset_id for evaluation in tx.evaluations.of_model(model.id)]
+        elsewhere = (dataset_id for dataset_id in reversed(evaluated) if dataset_id != model.dataset_id)
+        tested_on = datasets.get("test") or next(elsewhere, None)
+        return cls(model.reference, _used_features(services, model), datasets, tested_on)
+
+
+class DatasetFits:
+    """The systems that datasets are looked at for: models and rankings.
+
+    Args:
+        services: Where the texts of models are.
+        tx: Where models and rankings are on record.
+        references: References of models and ids of rankings, at least one.
+
+    Raises:
+        NotFound: One of them means nothing.
+    """
+
+    def __init__(self, services: Services, tx: Transaction, references: Sequence[str]) -> None:
+        self._store = services.store
+        self._rankings: list[Ranking] = []
+        self._models: list[_MeasuredModel] = []
+        for reference in dict.fromkeys(references):
+            if reference.startswith(_RANKING):
+                self._rankings.append(tx.rankings.get(reference))
+            else:
+                self._models.append(_MeasuredModel.of(services, tx, tx.models.resolve(reference)))
+
+    def default_id(self, tx: Transaction) -> str | None:
+        """Return the dataset that most of the systems were tested on, if all can be measured on it."""
+        tested = Counter(
+            dataset_id
+            for dataset_id in (
+                *(model.tested_on for model in self._models),
+                *(ranking.dataset_id for ranking in self._rankings),
+            )
+            if dataset_id is not None
+        )
+        for dataset_id, _ in tested.most_common():
+            try:
+                dataset = tx.datasets.get(dataset_id)
+            except NotFound:
+                continue  # deleted since
+            if self.of(dataset, dataset.feature_names).fits:
+                return dataset_id
+        return None
+
+    def of(self, dataset: Dataset, feature_names: list[str] | None) -> DatasetFit:
+        """Look at a dataset.
+
+        Args:
+            dataset: The dataset.
+            feature_names: Its features, None where their names were not kept.
+        """
+        absent: tuple[str, ...] = ()
+        reason = _unmeasurable(dataset)
+        if reason is None and self._models:
+            reason, absent = self._absent(dataset, feature_names)
+        return DatasetFit(
+            fits=reason is None, reason=reason, absent_features=list(absent), part=self._part(dataset.id)
+        )
+
+    def _part(self, dataset_id: str) -> TrainingPart | None:
+        for part in _PARTS:
+            if any(model.datasets.get(part) == dataset_id for model in self._models):
+                return part
+        return "test" if any(ranking.dataset_id == dataset_id for ranking in self._rankings) else None
+
+    def _absent(
+        self, dataset: Dataset, feature_names: list[str] | None
+    ) -> tuple[str | None, tuple[str, ...]]:
+        """Return why the models cannot be used, and which of their features the dataset lacks."""
+        if (dataset.statistics or {}).get("features") == 0:
+            return "has judgments without features", ()
+        known = feature_names if feature_names is not None else _names_of(self._store, dataset.data_key)
+        if known is None:
+            return None, ()
+        most: tuple[str, ...] = ()
+        for model in self._models:
+            absent = AbsentFeatures.among(known, model.used)
+            if absent.are_most:
+                return _lack(model, absent, len(known)), absent.names
+            most = max(most, absent.names, key=len)
+        return None, most
+
+
+def _lack(model: _MeasuredModel, absent: AbsentFeatures, known: int) -> str:
+    sizes = f"; it has {known:,}" if known < absent.used else ""
+    return (
+        f"lacks {len(absent.names):,} of the {absent.used:,} features that {model.name} uses"
+        f" ({first_names(absent.names)}){sizes}"
+    )
+
+
+def _unmeasurable(dataset: Dataset) -> str | None:
+    if dataset.status != "ready":
+        return "is not ready"
+    statistics = dataset.statistics or {}
+    missing = (statistics.get("label_range") or {}).get("missing", 0)
+    return "has no labels" if missing and missing == statistics.get("documents") else None
+
+
+def _used_features(services: Services, model: Model) -> tuple[str, ...]:
+    """Return the features of the trees, or all of them where the trees cannot be read."""
+    try:
+        columns: Iterable[int] = services.texts.of(model.id).used_features
+    except (ArtifactDamaged, ModelError, NotFound):
+        return tuple(model.feature_names)
+    return tuple(model.feature_names[column] for column in columns)
+
+
+@functools.lru_cache(_CONTENTS_KEPT)
+def _names_of(store: Store, data_key: str | None) -> list[str] | None:
+    """Read the feature names of a content from before they were kept beside its dataset."""
+    if data_key is None:
+        return None
+    try:
+        with store.verified.open(features_key(data_key)) as file:
+            return [profile["name"] for profile in json.load(file)]
+    except (ArtifactDamaged, NotFound):
+        return None

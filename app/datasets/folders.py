@@ -1,0 +1,123 @@
+"""Record the datasets of a folder that workers read in place."""
+
+from typing import Any
+
+from app.datasets.ingestion import queue_ingestion
+from app.datasets.schemas import FolderDatasetRequest, dataset_name
+from app.settings import ApiSettings
+from core.data.folders import DataRoots, JudgedFolder
+from core.errors import InvalidInput
+from core.store import Dataset, Job, Transaction, new_id
+
+_LONGEST_NAME = 180  # with the part behind it
+_MOST_OF_A_NAME = 50  # of which the newest are looked at
+
+
+class FolderDatasets:
+    """The datasets that a request asks for of one folder.
+
+    Raises:
+        InvalidInput: The folder may not be read, or does not have the part.
+    """
+
+    def __init__(self, data_roots: DataRoots, request: FolderDatasetRequest) -> None:
+        self._folder = data_roots.look(request.folder)
+        self._name = request.name
+        parts = self._folder.parts
+        self.parts = tuple(parts) if request.part is None else (request.part,)
+        if not self.parts or self.parts[0] not in parts:
+            raise InvalidInput.at("/part" if parts else "/folder", _lacking(self._folder))
+
+    def allow(self, tx: Transaction, settings: ApiSettings, key_id: str | None) -> None:
+        """Check the quotas of the API key.
+
+        Raises:
+            ByteQuotaExceeded: It may not have so many bytes.
+            JobQuotaExceeded: It may not have so many jobs.
+        """
+        size_bytes = sum(self._folder.sizes[part] for part in self.parts)
+        tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, size_bytes)
+        tx.quotas.allow_jobs(key_id, settings.max_active_jobs, len(self.parts))
+
+    def known(self, tx: Transaction) -> list[Dataset]:
+        """Return datasets of the same files that are read or being read; empty where one is missing."""
+        found = [self._known(tx, part) for part in self.parts]
+        return [dataset for dataset in found if dataset is not None] if None not in found else []
+
+    def _known(self, tx: Transaction, part: str) -> Dataset | None:
+        source = self._source(part)
+        named = tx.datasets.page(None, _MOST_OF_A_NAME, name=self._name_of(part)).items
+        for dataset in named:
+            same = {name: dataset.source.get(name) for name in source} | {"format": source["format"]}
+            if same == source and "options" not in dataset.source and _is_of_use(tx, dataset):
+                return dataset
+        return None
+
+    def _source(self, part: str) -> dict[str, Any]:
+        return {
+            "kind": "folder",
+            "folder": self._folder.folder,
+            "filename": self._folder.parts[part],
+            "modified": self._folder.modified[part],
+            "part": part,
+            "format": "auto",
+        }
+
+    def add(self, tx: Transaction, key_id: str | None) -> list[Dataset]:
+        """Record a dataset for each part, owned by the API key of the request."""
+        ids = {part: new_id("ds_") for part in self.parts}
+        return [
+            tx.datasets.add(
+                self._name_of(part),
+                self._source(part),
+                dataset_id,
+                size_bytes=self._folder.sizes[part],
+                parts=ids if len(ids) > 1 else None,
+                key_id=key_id,
+            )
+            for part, dataset_id in ids.items()
+        ]
+
+    def _name_of(self, part: str) -> str:
+        if self._name is not None and len(self.parts) == 1:
+            return self._name
+        called = self._name or self._folder.folder.removeprefix(".")
+        return dataset_name(f"{called[-_LONGEST_NAME:]} {part}".strip())
+
+
+def add_folder(
+    tx: Transaction, settings: ApiSettings, folder: str, key_id: str | None
+) -> dict[str, tuple[Dataset, Job | None]]:
+    """Return the datasets of a folder by part, each with the job that reads it; None where it is ready.
+
+    Datasets of the same files, unchanged since, are taken where all parts have one. Otherwise all parts are
+    recorded and their ingestions queued.
+
+    Raises:
+        InvalidInput: The folder may not be read, or has no parts.
+        ByteQuotaExceeded: The key may not have so many bytes.
+        JobQuotaExceeded: The key may not have so many jobs.
+    """
+    asked = FolderDatasets(DataRoots(settings.data_roots), FolderDatasetRequest(folder=folder))
+    known = asked.known(tx)
+    if known:
+        jobs = [None if one.status == "ready" else tx.jobs.get(one.job_id or "") for one in known]
+        return dict(zip(asked.parts, zip(known, jobs, strict=True), strict=True))
+    asked.allow(tx, settings, key_id)
+    return {
+        part: (dataset, queue_ingestion(tx, dataset, key_id))
+        for part, dataset in zip(asked.parts, asked.add(tx, key_id), strict=True)
+    }
+
+
+def _is_of_use(tx: Transaction, dataset: Dataset) -> bool:
+    if dataset.status != "pending" or dataset.job_id is None:
+        return dataset.status == "ready"
+    return tx.jobs.get(dataset.job_id).status in ("queued", "running")
+
+
+def _lacking(folder: JudgedFolder) -> str:
+    if folder.parts:
+        return f"the folder has the parts {', '.join(folder.parts)}"
+    below = f"; folders in it: {', '.join(folder.folders[:10])}" if folder.folders else ""
+    return f"holds no file called train, vali or test, such as train.txt{below}"

@@ -1,0 +1,230 @@
+"""Sort and filter the queries of a result by one value each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, BinaryIO, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from fastapi import Query
+
+from app.evaluation.schemas import Histogram, QuerySegment, QuerySummary
+from app.http.parquet_pages import read_rows, row_cursor
+from core.errors import InvalidInput, NotFound
+from core.evaluation import LEAST_QUERIES, StoredSegments
+from core.store.artifacts.verified_artifacts import VerifiedArtifacts
+from core.types import Float64Array, Int64Array
+
+_BINS = 20
+
+Order = Annotated[
+    Literal["asc", "desc"], Query(description="Ascending or descending; undefined values come last")
+]
+Least = Annotated[
+    float | None,
+    Query(alias="min", allow_inf_nan=False, description="Only queries whose value is at least this"),
+]
+Most = Annotated[
+    float | None,
+    Query(alias="max", allow_inf_nan=False, description="Only queries whose value is at most this"),
+]
+InSegment = Annotated[
+    str | None,
+    Query(
+        max_length=4096,
+        description="Only the queries of a segment, by its `name` in the first page: `market: de`",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which queries are asked for, and in which order.
+
+    Attributes:
+        is_sorted: Whether they are sorted by their value; in the dataset's order otherwise.
+        order: `asc` or `desc`.
+        least: Smallest value, None for any.
+        most: Largest value, None for any.
+        segment: Name of the segment, None for all queries.
+    """
+
+    is_sorted: bool
+    order: Literal["asc", "desc"]
+    least: float | None
+    most: float | None
+    segment: str | None
+
+    def __post_init__(self) -> None:
+        if self.least is not None and self.most is not None and self.least > self.most:
+            raise InvalidInput.at("/max", f"must be at least min, {self.least:g}")
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether all queries are asked for in the dataset's order."""
+        return self == Selection(is_sorted=False, order="asc", least=None, most=None, segment=None)
+
+    def positions(self, values: Float64Array, members: npt.NDArray[np.bool_] | None) -> Int64Array:
+        """Return the positions of the queries, sorted; ties stay in the dataset's order.
+
+        Args:
+            values: (n_queries,) NaN where undefined; `least` and `most` leave such queries out.
+            members: (n_queries,) whether a query is in the segment, None for all.
+        """
+        kept = np.ones(len(values), bool) if members is None else members.copy()
+        if self.least is not None:
+            kept &= values >= self.least
+        if self.most is not None:
+            kept &= values <= self.most
+        found = np.flatnonzero(kept)
+        keys = values[found] if self.is_sorted else found.astype(np.float64)
+        order = np.argsort(keys if self.order == "asc" else -keys, kind="stable")  # NaN is last in both
+        return found[order]
+
+
+def histogram_of(name: str, values: Float64Array, *, around_zero: bool = False) -> Histogram:
+    """Count values in 20 bins of equal width.
+
+    Args:
+        name: What they are.
+        values: NaN where undefined.
+        around_zero: Whether zero is to be in the middle; from 0 to 1 otherwise where all values are there.
+    """
+    defined = values[np.isfinite(values)]
+    low, high = (float(defined.min()), float(defined.max())) if len(defined) else (0.0, 1.0)
+    if around_zero:
+        high = max(abs(low), abs(high)) or 1.0
+        low = -high
+    elif low >= 0.0 and high <= 1.0:
+        low, high = 0.0, 1.0
+    elif low == high:
+        low, high = low - 0.5, high + 0.5
+    counts, edges = np.histogram(defined, _BINS, (low, high))
+    return Histogram(
+        of=name, edges=edges.tolist(), counts=counts.tolist(), undefined=len(values) - len(defined)
+    )
+
+
+@dataclass(frozen=True)
+class SelectedRows:
+    """A page of the selected queries.
+
+    Attributes:
+        rows: The stored row of each.
+        next_cursor: None at the end.
+        summary: Of all selected queries; with the first page alone.
+    """
+
+    rows: list[dict[str, Any]]
+    next_cursor: str | None
+    summary: QuerySummary | None
+
+
+def select_rows(
+    file: BinaryIO,
+    segments: StoredSegments | None,
+    selection: Selection,
+    values_of: "ValuesOf",
+    cursor: str | None,
+    limit: int,
+) -> SelectedRows:
+    """Read a page of the selected queries of a result.
+
+    Args:
+        file: The values of its queries.
+        segments: Its segments; None for a result from before they were stored.
+        selection: Which queries.
+        values_of: What the queries are selected by.
+        cursor: Where to go on.
+        limit: How many.
+
+    Raises:
+        InvalidInput: There is no such segment, or no page of this selection carried the cursor.
+    """
+    if selection.is_everything and cursor is not None:
+        return SelectedRows(*read_rows(file, cursor, limit), summary=None)  # without reading all of the file
+    members = None if selection.segment is None else _members(segments, selection.segment)
+    table = pq.read_table(file)
+    values = values_of.read(table)
+    positions = selection.positions(values, members)
+    first = row_cursor(cursor, len(positions))
+    chosen = positions[first : first + limit]
+    stop = first + len(chosen)
+    summary = None
+    if cursor is None:
+        of_segment = values if members is None else values[members]
+        summary = QuerySummary(
+            total=len(positions),
+            histogram=histogram_of(values_of.name, of_segment, around_zero=values_of.around_zero),
+            segments=[QuerySegment.model_validate(segment) for segment in segments.all()] if segments else [],
+        )
+    rows = table.take(pa.array(chosen, pa.int64())).to_pylist()
+    return SelectedRows(rows, str(stop) if stop < len(positions) else None, summary)
+
+
+@dataclass(frozen=True)
+class ValuesOf:
+    """What queries are sorted, filtered and counted by.
+
+    Attributes:
+        name: What to call it.
+        metric: The column.
+        system: Place of a system where the column has a value a system.
+        minus: Place of the system whose values are subtracted.
+    """
+
+    name: str
+    metric: str
+    system: int | None = None
+    minus: int | None = None
+
+    @property
+    def around_zero(self) -> bool:
+        """Whether the values are differences."""
+        return self.minus is not None
+
+    def read(self, table: pa.Table) -> Float64Array:
+        """Return the values, (n_queries,), NaN where undefined."""
+        column: Any = table[self.metric].combine_chunks()
+        if self.system is None:
+            plain: Float64Array = column.to_numpy(zero_copy_only=False).astype(np.float64)
+            return plain
+        by_system = column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), -1)
+        values: Float64Array = by_system[:, self.system]
+        return values if self.minus is None else values - by_system[:, self.minus]
+
+
+def read_segments(artifacts: VerifiedArtifacts, key: str) -> StoredSegments | None:
+    """Read the segments of a result, None for one from before they were stored."""
+    try:
+        with artifacts.open(key) as file:
+            return StoredSegments.read(file)
+    except NotFound:
+        return None
+
+
+def known_metric(metric: str | None, known: Mapping[str, Any] | list[str], pointer: str) -> str:
+    """Return the metric that was asked for, the first one where none was.
+
+    Raises:
+        InvalidInput: The result does not have it.
+    """
+    if metric is None:
+        return next(iter(known))
+    if metric not in known:
+        raise InvalidInput.at(pointer, f"is none of the metrics here: {', '.join(known)}")
+    return metric
+
+
+def _members(segments: StoredSegments | None, name: str) -> npt.NDArray[np.bool_]:
+    if segments is None:
+        raise InvalidInput.at("/segment", "cannot be used: this result is from before segments were stored")
+    members = segments.members(name)
+    if members is None:
+        known = ", ".join(segment.name for segment in segments.all()) or "none"
+        raise InvalidInput.at(
+            "/segment", f"is no segment of at least {LEAST_QUERIES} queries; there are: {known}"
+        )
+    return members

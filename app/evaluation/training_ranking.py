@@ -1,0 +1,179 @@
+"""Rank trainings by their validation data, and find those that cannot be told from the best one."""
+
+import functools
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from app.evaluation.schemas import Interval
+from app.evaluation.training_schemas import RankedTraining, TrainingRanking
+from app.http.schemas import Json
+from app.jobs.schemas import Job
+from core.errors import InvalidInput
+from core.evaluation import AgainstBest, against_best
+from core.jobs import main_metric_of
+from core.metrics import conventions, parse_metric
+from core.store import Job as JobRow
+from core.store import Model, Store, Transaction
+from core.store.artifacts.keys import validation_key
+from core.types import Float64Array
+
+_COLUMNS_KEPT = 256  # each 8 bytes a validation query
+
+
+def rank_trainings(store: Store, job_ids: Sequence[str], metric: str | None) -> TrainingRanking:
+    """Rank trainings by the mean of a metric on their validation data.
+
+    Args:
+        store: Where they are.
+        job_ids: The jobs; those that are no trainings or do not exist are left out.
+        metric: What to rank by; the main metric of most of them when None.
+
+    Raises:
+        InvalidInput: The metric is unknown.
+    """
+    with store.read() as tx:
+        jobs = [job for job in tx.jobs.several(job_ids) if job.kind == "train"]
+        models = tx.models.several((job.result or {}).get("model_id", "") for job in jobs)
+        tests = _tests(tx, jobs)
+        shown = {job.id: job for job in Job.all_of(tx, jobs)}
+        missing = [job_id for job_id in job_ids if job_id not in shown]
+    metric = metric or _main_metric(jobs)
+    higher_is_better = _higher_is_better(metric) if metric else True
+    trainings = [_Training(job, models.get((job.result or {}).get("model_id", "")), metric) for job in jobs]
+    trainings.sort(key=lambda training: training.place(higher_is_better))
+    found, queries = _against_best(store, trainings, metric, higher_is_better)
+    items = [
+        _ranked(training, shown[training.job.id], tests.get(training.job.id), found.get(training.job.id))
+        for training in trainings
+    ]
+    return TrainingRanking(
+        metric=metric,
+        higher_is_better=higher_is_better,
+        queries=queries,
+        sentence=_sentence(len(found), len(trainings), queries),
+        items=items,
+        missing=missing,
+    )
+
+
+class _Training:
+    """A training with its mean of one metric on the validation data."""
+
+    def __init__(self, job: JobRow, model: Model | None, metric: str | None) -> None:
+        self.job, self.model, self.metric = job, model, metric
+        self.mean: float | None = ((job.metrics or {}).get("validation") or {}).get(metric)
+
+    def place(self, higher_is_better: bool) -> tuple[bool, float]:
+        """Return the key to sort by: the best mean first, those without one last."""
+        return self.mean is None, (-1 if higher_is_better else 1) * (self.mean or 0.0)
+
+    @property
+    def interval(self) -> Interval | None:
+        """Return the mean with its interval, where that was stored."""
+        if self.mean is None:
+            return None
+        kept = ((self.model.validation if self.model else None) or {}).get("metrics") or {}
+        own = kept.get(self.metric) or {"mean": self.mean, "lower": None, "upper": None}
+        return Interval.model_validate(own)
+
+    def queries(self) -> tuple[object, ...] | None:
+        """Return what two trainings must share to be compared query by query, None without stored values."""
+        kept = self.model and self.model.validation
+        if self.model is None or not kept or self.metric not in kept["metrics"]:
+            return None
+        datasets = (self.model.lineage or {}).get("datasets") or {}
+        dataset = datasets.get("validation") or datasets.get("train") or {}
+        judged = conventions(self.job.spec.get("contract")), str(self.job.spec.get("label_map") or {})
+        return dataset.get("digest") or dataset.get("id"), kept["query_ids_sha256"], *judged
+
+
+def _against_best(
+    store: Store, trainings: Sequence[_Training], metric: str | None, higher_is_better: bool
+) -> tuple[dict[str, AgainstBest], int | None]:
+    """Test all that rank the same queries as the best one, by job, with how many queries these are.
+
+    Args:
+        store: Where their values are.
+        trainings: The best one first.
+        metric: What is compared.
+        higher_is_better: Its direction.
+    """
+    measured = [training for training in trainings if training.mean is not None]
+    queries = measured[0].queries() if measured else None
+    if metric is None or queries is None:
+        return {}, None
+    values = {
+        training.job.id: _query_values(store, training.model.id, metric)
+        for training in measured
+        if training.model is not None and training.queries() == queries
+    }
+    values = {job_id: each for job_id, each in values.items() if not np.isnan(each).all()}
+    if len(values) < 2:
+        return {}, None
+    found = against_best(list(values.values()), higher_is_better=higher_is_better)
+    counted = int(np.count_nonzero(~np.isnan(next(iter(values.values())))))
+    return dict(zip(values, found, strict=True)), counted
+
+
+@functools.lru_cache(_COLUMNS_KEPT)
+def _query_values(store: Store, model_id: str, metric: str) -> Float64Array:
+    with store.verified.open(validation_key(model_id)) as file:
+        column = pq.read_table(file, columns=[metric]).column(metric)
+    values: Float64Array = column.to_numpy().astype(np.float64)
+    return values
+
+
+def _ranked(
+    training: _Training, shown: Job, test: Json | None, against: AgainstBest | None
+) -> RankedTraining:
+    summary = (test or {}).get(training.metric or "")
+    return RankedTraining(
+        job=shown,
+        model=training.model.reference if training.model else None,
+        validation=training.interval,
+        test=None if summary is None else Interval.model_validate(summary, from_attributes=False),
+        difference=against.difference if against else None,
+        p=against.p if against else None,
+        tied=against.tied if against else None,
+    )
+
+
+def _sentence(tested: int, trainings: int, queries: int | None) -> str:
+    if queries is None:
+        return (
+            "Whether differences are real is not known: no two of them have values of single queries on the"
+            " same validation data."
+        )
+    left = trainings - tested
+    rest = " could not be tested: still running, of an earlier release, or on other queries."
+    return (
+        f"Paired t-test against the best over {queries:,} validation queries, adjusted for {tested - 1:,}"
+        f" {'comparison' if tested == 2 else 'comparisons'} (Holm), at p < 0.05. The same queries chose the"
+        " best one and its number of trees, so its lead is optimistic."
+    ) + (f" {left:,}{rest}" if left else "")
+
+
+def _higher_is_better(metric: str) -> bool:
+    try:
+        return parse_metric(metric).higher_is_better
+    except InvalidInput as invalid:
+        raise invalid.below("/metric") from invalid
+
+
+def _main_metric(jobs: Iterable[JobRow]) -> str | None:
+    names = Counter(
+        main.name
+        for job in jobs
+        if (main := main_metric_of(job.kind, job.spec, job.metrics)) and main.data == "validation"
+    )
+    return names.most_common(1)[0][0] if names else None
+
+
+def _tests(tx: Transaction, jobs: Iterable[JobRow]) -> Mapping[str, Json]:
+    made = {job.id: (job.result or {}).get("evaluation_id") for job in jobs}
+    evaluations = {job_id: evaluation_id for job_id, evaluation_id in made.items() if evaluation_id}
+    summaries = tx.evaluations.summaries_of(list(evaluations.values()))
+    return {job_id: summaries.get(evaluation_id, {}) for job_id, evaluation_id in evaluations.items()}

@@ -1,0 +1,263 @@
+"""Routes of papers and experiments."""
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import Body, Query
+from starlette.responses import Response
+
+from app.experiments.papers import paper_entry, whole_paper
+from app.experiments.schemas import (
+    REQUEST_EXAMPLES,
+    Experiment,
+    ExperimentColumn,
+    ExperimentCounts,
+    ExperimentDataset,
+    ExperimentEntry,
+    ExperimentPage,
+    ExperimentRequest,
+    ExperimentTraining,
+    ExperimentTrainings,
+    Paper,
+    PaperList,
+    PaperName,
+    Status,
+)
+from app.experiments.submission import submit_experiment
+from app.http.caller import UseCaller
+from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
+from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.responses import ACCEPTED, accepted
+from app.http.route import JsonRoute, PolledRoute, Router
+from app.http.schemas import Cursor, Limit
+from app.services import Services, UseServices
+from core.errors import NotFound, WrongState
+from core.experiments import PAPERS, papers
+from core.experiments.render import to_csv, to_latex, to_markdown
+from core.jobs import JobStatus, orphaned_artifacts
+from core.store import Experiment as ExperimentRow
+from core.store import Transaction
+
+papers_router = Router(prefix="/v1/papers", tags=["experiments"], route_class=JsonRoute)
+router = Router(prefix="/v1/experiments", tags=["experiments"], route_class=JsonRoute)
+polled_router = Router(prefix="/v1/experiments", tags=["experiments"], route_class=PolledRoute)
+
+_WRITERS = {"markdown": to_markdown, "csv": to_csv, "latex": to_latex}
+_MEDIA_TYPES = {"markdown": "text/markdown", "csv": "text/csv", "latex": "application/x-latex"}
+_REPORT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The report",
+        "content": {media_type: {"schema": {"type": "string"}} for media_type in _MEDIA_TYPES.values()},
+    }
+}
+
+
+@papers_router.get("", summary="List papers", responses={**NOT_MODIFIED, **problems()})
+def list_papers() -> PaperList:
+    """List the papers whose tables can be trained and measured again."""
+    return PaperList(items=[paper_entry(paper) for paper in papers()])
+
+
+@papers_router.get("/{name}", summary="Show a paper", responses={**NOT_MODIFIED, **problems(404)})
+def get_paper(name: str) -> Paper:
+    """Show a paper's tables with their methods, claims, printed numbers, and where our set-up deviates."""
+    if name not in PAPERS:
+        raise NotFound("paper", name)
+    return whole_paper(PAPERS[name])
+
+
+@router.post(
+    "",
+    summary="Run an experiment",
+    status_code=ACCEPTED,
+    response_model=Experiment,
+    responses=problems(404, 409, *BODY_PROBLEMS),
+)
+def create_experiment(
+    body: Annotated[ExperimentRequest, Body(openapi_examples=REQUEST_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    idempotency: UseIdempotencyKey,
+    body_sha256: BodySha256,
+) -> Response:
+    """Train and measure tables of a paper again.
+
+    Its trainings are jobs of low priority. One that an earlier experiment has made, of the same specification
+    on the same content, is not made again.
+    """
+    with services.store.begin() as tx:
+        if answer := idempotency.replay(tx, body_sha256):
+            return answer
+        tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
+        row, jobs = submit_experiment(tx, services.settings, body, caller.key_id)
+        created = accepted(_shown(services, tx, row), f"/v1/experiments/{row.id}")
+        idempotency.keep(tx, body_sha256, created)
+    for job in jobs:
+        services.submitted(job)
+    return created
+
+
+@polled_router.get("", summary="List experiments", responses={**NOT_MODIFIED, **problems(422)})
+def list_experiments(
+    services: UseServices,
+    status: Annotated[Status | None, Query(description="Only experiments in this status")] = None,
+    paper: Annotated[PaperName | None, Query(description="Only experiments of this paper")] = None,
+    prefix: Prefix = None,
+    sort: Annotated[ExperimentColumn, Query(description="What to sort by")] = "created",
+    order: Direction = None,
+    fields: Fields = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> ExperimentPage | SelectedFields:
+    """List experiments without their reports, newest first by default."""
+    check_fields(ExperimentEntry, fields)
+    with services.store.read() as tx:
+        page = tx.experiments.page(
+            cursor, limit, status=status, paper=paper, prefix=prefix, sort=sort, direction=order
+        )
+        items = _entries(tx, page.items)
+    if fields is not None:
+        return selected(items, page.next_cursor, fields)
+    return ExperimentPage(items=items, next_cursor=page.next_cursor)
+
+
+@polled_router.get(
+    "/{experiment_id}", summary="Show an experiment", responses={**NOT_MODIFIED, **problems(404)}
+)
+def get_experiment(experiment_id: str, services: UseServices) -> Experiment:
+    """Show how far an experiment is, with its report: after each complete table, and when it has ended."""
+    with services.store.read() as tx:
+        return _shown(services, tx, tx.experiments.get(experiment_id))
+
+
+@polled_router.get(
+    "/{experiment_id}/trainings",
+    summary="List the trainings of an experiment",
+    responses={**NOT_MODIFIED, **problems(404)},
+)
+def list_experiment_trainings(experiment_id: str, services: UseServices) -> ExperimentTrainings:
+    """List every training that an experiment needs, with its job."""
+    with services.store.read() as tx:
+        tx.experiments.get(experiment_id)
+        states = tx.experiments.trainings(experiment_id)
+    return ExperimentTrainings(
+        items=[
+            ExperimentTraining(
+                digest=state.row.digest,
+                fold=state.row.fold,
+                method=state.row.spec["tags"]["method"],
+                loss=state.row.spec["loss"],
+                hyperparameters=state.row.spec["hyperparameters"],
+                status=state.status,
+                shared=state.row.is_shared,
+                job_id=state.row.job_id,
+                evaluation_job_id=state.row.evaluation_job_id,
+                value=state.job and state.job.main_metric,
+                problem=state.job and state.job.problem,
+            )
+            for state in states
+        ]
+    )
+
+
+@router.get(
+    "/{experiment_id}/report",
+    summary="Download the report of an experiment",
+    response_class=Response,
+    responses={**_REPORT, **NOT_MODIFIED, **problems(404, 409, 422)},
+)
+def get_experiment_report(
+    experiment_id: str,
+    services: UseServices,
+    format: Annotated[
+        Literal["markdown", "csv", "latex"], Query(description="How it is written")
+    ] = "markdown",
+) -> Response:
+    """Write the latest report as Markdown, CSV with a line a number, or tables of LaTeX with booktabs."""
+    with services.store.read() as tx:
+        row = tx.experiments.get(experiment_id)
+    report = _document(services, row)["report"]
+    if report is None:
+        what = "a dry run has no report" if row.dry_run else "no table is complete yet"
+        raise WrongState("experiment", row.id, row.status, what)
+    media_type = f"{_MEDIA_TYPES[format]}; charset=utf-8"
+    return Response(_WRITERS[format](report), headers={"Content-Type": media_type})
+
+
+@router.post(
+    "/{experiment_id}/cancel",
+    summary="Cancel an experiment",
+    status_code=ACCEPTED,
+    response_model=Experiment,
+    responses=problems(404, 409),
+)
+def cancel_experiment(experiment_id: str, services: UseServices) -> Response:
+    """Stop an experiment and its trainings, but those that another experiment waits for."""
+    with services.store.begin() as tx:
+        row, jobs = tx.experiments.cancel(experiment_id)
+        view = _shown(services, tx, row)
+        left = [
+            folder for job in jobs if job.status == JobStatus.CANCELLED for folder in orphaned_artifacts(job)
+        ]
+    for folder in left:
+        services.store.artifacts.delete(folder)
+    return accepted(view, f"/v1/experiments/{experiment_id}")
+
+
+@router.post(
+    "/{experiment_id}/resume",
+    summary="Resume an experiment",
+    status_code=ACCEPTED,
+    response_model=Experiment,
+    responses=problems(404, 409),
+)
+def resume_experiment(experiment_id: str, services: UseServices) -> Response:
+    """Let an experiment go on: trainings that failed or were cancelled are queued again, others are kept."""
+    with services.store.begin() as tx:
+        row = tx.experiments.resume(experiment_id)
+        view = _shown(services, tx, row)
+    return accepted(view, f"/v1/experiments/{experiment_id}")
+
+
+def _entries(tx: Transaction, rows: Sequence[ExperimentRow]) -> list[ExperimentEntry]:
+    counts = tx.experiments.counts(row.id for row in rows)
+    return [ExperimentEntry(**_fields(row, counts[row.id])) for row in rows]
+
+
+def _fields(row: ExperimentRow, counts: dict[str, int]) -> dict[str, Any]:
+    paper = PAPERS.get(row.paper)  # one of another release may be gone
+    return {
+        "id": row.id,
+        "paper": row.paper,
+        "title": paper.title if paper else row.paper,
+        "year": paper.year if paper else 0,
+        "tables": row.tables or [table.name for table in (paper.tables if paper else ())],
+        "scale": row.scale,
+        "data": row.source or row.data,
+        "corpus": row.corpus,
+        "folds": row.folds,
+        "dry_run": row.dry_run,
+        "status": row.status,
+        "counts": ExperimentCounts(**counts),
+        "sentence": row.sentence,
+        "problem": row.problem,
+        "report_job_id": row.report_job_id,
+        "created_at": row.created_at,
+        "finished_at": row.finished_at,
+    }
+
+
+def _shown(services: Services, tx: Transaction, row: ExperimentRow) -> Experiment:
+    counts = tx.experiments.counts([row.id])[row.id]
+    datasets = [ExperimentDataset(**each) for each in row.datasets]
+    return Experiment(**_fields(row, counts), datasets=datasets, **_document(services, row))
+
+
+def _document(services: Services, row: ExperimentRow) -> dict[str, Any]:
+    """Return the latest report and estimate, both null before the first."""
+    if row.report_key is None:
+        return {"report": None, "estimate": None}
+    document: dict[str, Any] = json.loads(services.store.artifacts.read_bytes(row.report_key))
+    return document

@@ -1,0 +1,147 @@
+"""Check experiments and prepare their datasets."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, get_args
+
+from app.datasets.folders import add_folder
+from app.datasets.ingestion import queue_ingestion
+from app.datasets.schemas import SyntheticDatasetRequest
+from app.experiments.schemas import ExperimentRequest
+from app.settings import ApiSettings
+from core.data.folders import fold_of
+from core.errors import InvalidInput
+from core.experiments import Plan, plan
+from core.experiments.paper import MAIN, Part
+from core.store import Dataset, Experiment, Job, Transaction
+
+_DRAWN = ("synthetic", "sparse")
+FOLDER = "folder"
+DATASETS = "datasets"
+
+
+def submit_experiment(
+    tx: Transaction, settings: ApiSettings, request: ExperimentRequest, key_id: str | None
+) -> tuple[Experiment, list[Job]]:
+    """Record an experiment, and queue the datasets that have to be made or read for it.
+
+    Args:
+        tx: The transaction.
+        settings: With the data roots and the quotas.
+        request: What is asked for.
+        key_id: The API key of the request, or None.
+
+    Returns:
+        The experiment and the jobs.
+
+    Raises:
+        InvalidInput: For what is wrong with the request.
+        NotFound: A dataset does not exist.
+        ByteQuotaExceeded: The key may not have so many bytes.
+        JobQuotaExceeded: The key may not have so many jobs.
+    """
+    if request.data is not None and request.dataset_ids is not None:
+        raise InvalidInput.at("/dataset_ids", "comes instead of data; leave one of them out")
+    planned = plan(request.paper, request.tables, request.scale, _kind_of_data(request))
+    jobs: list[Job] = []
+    if request.dataset_ids is not None:
+        _refuse_folds(request)
+        datasets = [
+            _entry(0, MAIN, part, tx.datasets.get(dataset_id).id)
+            for part, dataset_id in request.dataset_ids.model_dump().items()
+        ]
+        source = DATASETS
+    elif planned.data == FOLDER:
+        datasets, jobs = _read(tx, settings, request, key_id)
+        source = str(request.data)
+    else:
+        _refuse_folds(request)
+        datasets, jobs = _drawn(tx, planned, key_id)
+        source = planned.data
+    experiment = tx.experiments.add(
+        paper=planned.paper.name,
+        tables=request.tables,
+        scale=request.scale,
+        data=planned.data,
+        source=source,
+        folds=sorted(set(request.folds or ())),
+        dry_run=request.dry_run,
+        datasets=datasets,
+        key_id=key_id,
+    )
+    return experiment, jobs
+
+
+def _kind_of_data(request: ExperimentRequest) -> str | None:
+    """Return the kind of data of a plan, None where the paper chooses."""
+    if request.data is None and request.dataset_ids is None:
+        return None
+    return request.data if request.data in _DRAWN else FOLDER
+
+
+def _refuse_folds(request: ExperimentRequest) -> None:
+    if request.folds is not None:
+        raise InvalidInput.at("/folds", "go with a folder that has folders Fold1, Fold2, …")
+
+
+def _read(
+    tx: Transaction, settings: ApiSettings, request: ExperimentRequest, key_id: str | None
+) -> tuple[list[dict[str, Any]], list[Job]]:
+    """Return the datasets of a folder or of its folds, read in place."""
+    entries, jobs = [], []
+    for fold, folder in folders_of(str(request.data), request.folds):
+        try:
+            parts = add_folder(tx, settings, folder, key_id)
+        except InvalidInput as invalid:
+            raise InvalidInput.at("/data", f"{folder}: {invalid.problems[0].detail}") from invalid
+        missing = [part for part in get_args(Part) if part not in parts]
+        if missing:
+            raise InvalidInput.at("/data", f"{folder} has no {' and no '.join(missing)} part")
+        entries += [_entry(fold, MAIN, part, parts[part][0].id) for part in get_args(Part)]
+        jobs += [job for part, (_, job) in parts.items() if job is not None]
+    return entries, jobs
+
+
+def folders_of(folder: str, folds: Sequence[int] | None) -> list[tuple[int, str]]:
+    """Return the numbers and folders of folds; 0 and the folder itself without folds.
+
+    Example:
+        >>> folders_of("MSLR-WEB30K/Fold1", [1, 2])
+        [(1, 'MSLR-WEB30K/Fold1'), (2, 'MSLR-WEB30K/Fold2')]
+    """
+    if folds is None:
+        return [(0, folder)]
+    path = PurePosixPath(folder)
+    above = path if fold_of(folder) is None else path.parent
+    return [(fold, str(above / f"Fold{fold}")) for fold in sorted(set(folds))]
+
+
+def _drawn(tx: Transaction, planned: Plan, key_id: str | None) -> tuple[list[dict[str, Any]], list[Job]]:
+    """Return the drawn datasets of a plan, made now where they are not there yet."""
+    entries, jobs = [], []
+    for name, part, body in _requests(planned):
+        request = SyntheticDatasetRequest(**body)
+        source = request.source()
+        title = f"{planned.paper.name} {planned.scale} {name} {part}"
+        dataset = _existing(tx, title, source)
+        if dataset is None:
+            dataset = tx.datasets.add(title, source, key_id=key_id)
+            jobs.append(queue_ingestion(tx, dataset, key_id))
+        entries.append(_entry(0, name, part, dataset.id))
+    return entries, jobs
+
+
+def _requests(planned: Plan) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    for name, drawn in planned.datasets.items():
+        for part, body in (drawn.requests if drawn is not None else {}).items():
+            yield name, part, body
+
+
+def _existing(tx: Transaction, name: str, source: Mapping[str, Any]) -> Dataset | None:
+    """Return a dataset of this name that was drawn in the same way, and is not invalid."""
+    named: Sequence[Dataset] = tx.datasets.page(None, 50, name=name).items
+    return next((row for row in named if row.source == source and row.status != "invalid"), None)
+
+
+def _entry(fold: int, name: str, part: str, dataset_id: str) -> dict[str, Any]:
+    return {"fold": fold, "name": name, "part": part, "dataset_id": dataset_id}

@@ -1,0 +1,110 @@
+"""Parameters that all lists share: sorting, search by prefix, and the choice of fields."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import Query
+
+from app.http.schemas import Json, NextCursor, ResponseModel
+from core.errors import InvalidInput
+from core.metrics import metric_name
+
+Direction = Annotated[
+    Literal["asc", "desc"] | None,
+    Query(
+        description="Texts ascend, numbers and times descend where it is left out. Items without a value come"
+        " last, and among equals the id decides",
+    ),
+]
+Prefix = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=200,
+        pattern=r"^[^\x00-\x1f\x7f]+$",
+        description="Only items whose name or id begins so, whatever its case",
+        examples=["web"],
+    ),
+]
+Fields = Annotated[
+    str | None,
+    Query(
+        max_length=1000,
+        pattern=r"^[a-z][a-z0-9_]*(\.[^.,\x00-\x1f\x7f]+)?(,[a-z][a-z0-9_]*(\.[^.,\x00-\x1f\x7f]+)?)*$",
+        description="Only these fields of each item, apart by commas, and its id; `statistics.queries` is one"
+        " member of an object, or of each object of a list. All fields where it is left out",
+        examples=["id,created_at"],
+    ),
+]
+
+
+class SelectedFields(ResponseModel):
+    """A page of items with the fields that were asked for."""
+
+    items: list[Json]
+    next_cursor: NextCursor
+
+
+def selected(items: Sequence[ResponseModel], next_cursor: str | None, fields: str) -> SelectedFields:
+    """Return a page with some fields of its items.
+
+    Args:
+        items: With all fields.
+        next_cursor: Of the page.
+        fields: As `Fields` describes them.
+
+    Raises:
+        InvalidInput: The items have no such field.
+    """
+    wanted: dict[str, set[str] | None] = {"id": None}
+    for path in fields.split(","):
+        name, dot, member = path.partition(".")
+        members = wanted.setdefault(name, set())
+        if not dot:
+            wanted[name] = None
+        elif members is not None:
+            members.add(member)
+    return SelectedFields(items=[_chosen(item, wanted) for item in items], next_cursor=next_cursor)
+
+
+def check_fields(item: type[ResponseModel], fields: str | None) -> None:
+    """Refuse fields that the items of a list do not have.
+
+    Raises:
+        InvalidInput: At `/fields`, with the fields that there are.
+    """
+    known = list(item.model_fields)
+    asked = [path.partition(".")[0] for path in fields.split(",")] if fields else []
+    if unknown := next((name for name in asked if name not in known), None):
+        raise InvalidInput.at("/fields", f"there is no field {unknown!r}; there are {', '.join(known)}")
+
+
+def check_metric(sort: str, metric: str | None) -> str:
+    """Return the metric to sort by, empty where the list is sorted by something else.
+
+    Raises:
+        InvalidInput: `sort=metric` came without one, or one came without it; or there is no such metric.
+    """
+    if (sort == "metric") != (metric is not None):
+        needed = "is needed with sort=metric" if metric is None else "has no effect without sort=metric"
+        raise InvalidInput.at("/metric", needed)
+    try:
+        return "" if metric is None else metric_name(metric)
+    except InvalidInput as unknown:
+        raise unknown.below("/metric") from unknown
+
+
+def _chosen(item: ResponseModel, wanted: dict[str, set[str] | None]) -> Json:
+    shown = item.model_dump(mode="json", include=set(wanted))
+    return {
+        name: value if (members := wanted[name]) is None else _members(value, members)
+        for name, value in shown.items()
+    }
+
+
+def _members(value: Any, members: Iterable[str]) -> Any:
+    if isinstance(value, list):
+        return [_members(each, members) for each in value]
+    if isinstance(value, dict):
+        return {member: value[member] for member in members if member in value}
+    return value

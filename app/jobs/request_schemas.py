@@ -1,0 +1,60 @@
+"""The part of the OpenAPI document that forms for jobs need."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from fastapi import FastAPI, Request
+from pydantic import Field
+
+from app.http.openapi import NOT_MODIFIED, problems
+from app.http.route import JsonRoute, Router
+from app.http.schemas import ResponseModel
+
+router = Router(prefix="/v1/job-schemas", tags=["catalogue"], route_class=JsonRoute)
+
+_REFERENCE = re.compile(r'"#/components/schemas/([^"]+)"')
+
+
+class JobSchemas(ResponseModel):
+    """JSON schemas of the requests that submit jobs."""
+
+    kinds: dict[str, str] = Field(
+        description="The schema of each kind's request, by name", examples=[{"train": "TrainRequest"}]
+    )
+    schemas: dict[str, Any] = Field(
+        description="These schemas and all that they refer to, as `components/schemas` of `/openapi.json`"
+        " has them",
+        examples=[{"TrainRequest": {"type": "object"}}],
+    )
+
+
+@router.get("", summary="List the schemas of jobs", responses={**NOT_MODIFIED, **problems()})
+def list_job_schemas(request: Request) -> JobSchemas:
+    """Return the fields of every kind of job with their bounds, defaults and descriptions.
+
+    A form needs this small part of the OpenAPI document only.
+    """
+    return _schemas_of(request.app)
+
+
+@lru_cache(maxsize=1)
+def _schemas_of(application: FastAPI) -> JobSchemas:
+    document = application.openapi()
+    body = document["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    kinds = {kind: name.rpartition("/")[2] for kind, name in body["discriminator"]["mapping"].items()}
+    return JobSchemas(kinds=kinds, schemas=_closure(kinds.values(), document["components"]["schemas"]))
+
+
+def _closure(names: Iterable[str], schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the named schemas and all that they refer to."""
+    found: dict[str, Any] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = schemas[name]
+            waiting += _REFERENCE.findall(json.dumps(schemas[name]))
+    return dict(sorted(found.items()))

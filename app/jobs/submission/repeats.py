@@ -1,0 +1,73 @@
+"""Repeated trainings, which show how far chance moves a metric."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from app.jobs.requests import MOST_JOBS_AT_ONCE, JobBatchRequest, RepeatsRequest, TrainRequest
+from core.errors import InputProblem, InvalidInput
+from core.jobs.train import GRID_TAG, REPEAT_TAG, TrainJob
+from core.store.repositories.models import MAX_TAGS
+
+_SEEDS = 2**31
+
+
+def check_repeats(batch: JobBatchRequest) -> None:
+    """Refuse repeats of what is no training, and too many jobs, tags or seeds.
+
+    Raises:
+        InvalidInput: With a pointer for each.
+    """
+    repeats = batch.repeats
+    if repeats is None:
+        return
+    problems = [
+        InputProblem(f"/jobs/{place}/kind", "only trainings are repeated")
+        for place, request in enumerate(batch.jobs)
+        if not isinstance(request, TrainRequest)
+    ]
+    if batch.size > MOST_JOBS_AT_ONCE:
+        problems.append(
+            InputProblem(
+                "/repeats/count", f"makes {batch.size} jobs; at most {MOST_JOBS_AT_ONCE} are queued at once"
+            )
+        )
+    for place, request in enumerate(batch.jobs):
+        if isinstance(request, TrainRequest):
+            problems += _unrepeatable(f"/jobs/{place}", request, repeats)
+    if problems:
+        raise InvalidInput(*problems)
+
+
+def _unrepeatable(pointer: str, request: TrainRequest, repeats: RepeatsRequest) -> Iterator[InputProblem]:
+    if request.seed + repeats.count > _SEEDS:
+        yield InputProblem(f"{pointer}/seed", f"must be at most {_SEEDS - repeats.count} with the repeats")
+    if len({*request.tags, GRID_TAG, REPEAT_TAG}) > MAX_TAGS:
+        yield InputProblem(f"{pointer}/tags", f"must be at most {MAX_TAGS - 2} with the repeats")
+
+
+def repeated(request: TrainRequest, repeats: RepeatsRequest, now: datetime) -> Sequence[TrainRequest]:
+    """Return a request once for each seed, tagged by its number."""
+    tags = {GRID_TAG: f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S}"} | request.tags
+    return [
+        request.model_copy(
+            update={
+                "seed": request.seed + number,
+                "bootstrap": request.bootstrap or repeats.by == "bootstrap",
+                "tags": tags | {REPEAT_TAG: str(number + 1)},
+            }
+        )
+        for number in range(repeats.count)
+    ]
+
+
+def check_draws(job: TrainJob, pointer: str) -> None:
+    """Refuse repeats that would all be the same model.
+
+    Raises:
+        InvalidInput: The seed of the training decides nothing.
+    """
+    if not (job.training.is_random or job.parts_are_random):
+        raise InvalidInput.at(
+            pointer,
+            'every seed gives the same model: use "bootstrap", or set query_fraction below 1',
+        )

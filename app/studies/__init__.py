@@ -1,0 +1,1 @@
+"""Studies: tuning with trials, and what they conclude."""

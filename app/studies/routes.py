@@ -1,0 +1,286 @@
+"""Routes of studies and their trials."""
+
+from collections import Counter
+from typing import Annotated
+
+from fastapi import Body, Query
+from fastapi.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from app.http.caller import UseCaller
+from app.http.idempotency import BodySha256, UseIdempotencyKey
+from app.http.lists import Direction, Fields, Prefix, SelectedFields, check_fields, selected
+from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
+from app.http.responses import ACCEPTED, accepted
+from app.http.route import JsonRoute, PolledRoute, Router
+from app.http.schemas import Cursor, Id, Limit
+from app.jobs.cancellation import cancel_all
+from app.services import Services, UseExpensive, UseServices
+from app.studies.requests import (
+    CHANGE_EXAMPLES,
+    CLONE_EXAMPLES,
+    STUDY_EXAMPLES,
+    TRIAL_EXAMPLES,
+    CloneRequest,
+    HandTrialRequest,
+    StudyChanges,
+    StudyRequest,
+)
+from app.studies.schemas import Study, StudyImportance, StudyOrder, StudyPage, StudyStatus, Trial, TrialPage
+from app.studies.submission import budget_of, check_parameters, cloned, study_spec
+from core.errors import InvalidInput
+from core.store import Study as StudyRow
+from core.store import Transaction
+from core.store.artifacts.keys import study_folder
+from core.studies import StudySpec
+from core.studies.history import past_trials
+from core.studies.importance import METHOD, importances
+from core.studies.sampling import PastTrial
+
+router = Router(prefix="/v1/studies", tags=["studies"], route_class=JsonRoute)
+polled_router = Router(prefix="/v1/studies", tags=["studies"], route_class=PolledRoute)
+
+
+@router.post(
+    "",
+    summary="Submit a study",
+    status_code=ACCEPTED,
+    response_model=Study,
+    responses=problems(404, 409, *BODY_PROBLEMS),
+)
+def create_study(
+    body: Annotated[StudyRequest, Body(openapi_examples=STUDY_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    idempotency: UseIdempotencyKey,
+    body_sha256: BodySha256,
+) -> Response:
+    """Tune a training: queue the first trials, of which number 0 is the base as it is.
+
+    Each trial is a job of kind `trial`; the end of one queues the next. After the last one, winner and
+    default are trained again on all queries but those held out, and compared on these once.
+    """
+    with services.store.begin() as tx:
+        if answer := idempotency.replay(tx, body_sha256):
+            return answer
+        study = _submit(tx, services, body, caller.key_id)
+        created = accepted(_shown(tx, study), f"/v1/studies/{study.id}")
+        idempotency.keep(tx, body_sha256, created)
+        queued = tx.studies.active_jobs(study.id)
+    _wake(services, queued)
+    return created
+
+
+@polled_router.get("", summary="List studies", responses={**NOT_MODIFIED, **problems(422)})
+def list_studies(
+    services: UseServices,
+    status: Annotated[StudyStatus | None, Query(description="Only studies in this status")] = None,
+    dataset: Annotated[Id | None, Query(description="Only studies on this dataset")] = None,
+    prefix: Prefix = None,
+    sort: Annotated[StudyOrder, Query(description="What to sort by; `best` is the best value")] = "created",
+    order: Direction = None,
+    fields: Fields = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> StudyPage | SelectedFields:
+    """List studies, newest first by default."""
+    check_fields(Study, fields)
+    with services.store.read() as tx:
+        page = tx.studies.page(
+            cursor, limit, status=status, dataset_id=dataset, prefix=prefix, sort=sort, direction=order
+        )
+        counts = tx.studies.counts([study.id for study in page.items])
+    items = [Study.of(study, counts[study.id]) for study in page.items]
+    if fields is not None:
+        return selected(items, page.next_cursor, fields)
+    return StudyPage(items=items, next_cursor=page.next_cursor)
+
+
+@polled_router.get("/{study_id}", summary="Show a study", responses={**NOT_MODIFIED, **problems(404)})
+def get_study(study_id: str, services: UseServices) -> Study:
+    """Show a study's status, counts, best trial, and its conclusion once it ended."""
+    with services.store.read() as tx:
+        return _shown(tx, tx.studies.get(study_id))
+
+
+@polled_router.get(
+    "/{study_id}/trials", summary="List trials", responses={**NOT_MODIFIED, **problems(404, 422)}
+)
+def list_trials(
+    study_id: str,
+    services: UseServices,
+    cursor: Cursor = None,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Items a page")] = 200,
+) -> TrialPage:
+    """List the trials of a study by number."""
+    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 8):
+        raise InvalidInput.at("/cursor", "must be the next_cursor of the page before")
+    with services.store.read() as tx:
+        tx.studies.get(study_id)
+        rows = tx.studies.trials(study_id, after=-1 if cursor is None else int(cursor), limit=limit + 1)
+    items = [Trial.of(row) for row in rows[:limit]]
+    return TrialPage(items=items, next_cursor=str(items[-1].number) if len(rows) > limit else None)
+
+
+@router.post(
+    "/{study_id}/trials",
+    summary="Add a trial",
+    status_code=ACCEPTED,
+    response_model=Trial,
+    responses=problems(404, 409, *BODY_PROBLEMS),
+)
+def add_trial(
+    study_id: str,
+    body: Annotated[HandTrialRequest, Body(openapi_examples=TRIAL_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    idempotency: UseIdempotencyKey,
+    body_sha256: BodySha256,
+) -> Response:
+    """Queue a trial with given parameters, beyond the budget; the sampler learns from it as from others."""
+    with services.store.begin() as tx:
+        if answer := idempotency.replay(tx, body_sha256):
+            return answer
+        check_parameters(tx.studies.get(study_id).spec, body.parameters)
+        tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
+        trial = tx.studies.add_trial(study_id, body.parameters)
+        created = accepted(Trial.of(trial), f"/v1/studies/{study_id}/trials")
+        idempotency.keep(tx, body_sha256, created)
+    _wake(services, [trial.job_id])
+    return created
+
+
+@router.post("/{study_id}/pause", summary="Pause a study", responses=problems(404, 409))
+def pause_study(study_id: str, services: UseServices) -> Study:
+    """Queue no further trials; those that are queued or run go on to their end."""
+    with services.store.begin() as tx:
+        return _shown(tx, tx.studies.pause(study_id))
+
+
+@router.post("/{study_id}/resume", summary="Resume a study", responses=problems(404, 409))
+def resume_study(study_id: str, services: UseServices) -> Study:
+    """Queue trials again."""
+    with services.store.begin() as tx:
+        study = _shown(tx, tx.studies.resume(study_id))
+        queued = tx.studies.active_jobs(study_id)
+    _wake(services, queued)
+    return study
+
+
+@router.post("/{study_id}/cancel", summary="Cancel a study", responses=problems(404, 409))
+def cancel_study(study_id: str, services: UseServices) -> Study:
+    """Stop a study: its queued jobs at once, those that run within moments. Nothing is concluded."""
+    with services.store.begin() as tx:
+        tx.studies.cancel(study_id)
+        active = tx.studies.active_jobs(study_id)
+    left: list[str] = []
+    # One at a time: a worker that ends a trial locks its job before the study.
+    for job_id in active:
+        with services.store.begin() as tx:
+            left += cancel_all(tx, [job_id])[1]
+    for folder in left:
+        services.store.artifacts.delete(folder)
+    with services.store.read() as tx:
+        return _shown(tx, tx.studies.get(study_id))
+
+
+@router.post(
+    "/{study_id}/clone",
+    summary="Clone a study",
+    status_code=ACCEPTED,
+    response_model=Study,
+    responses=problems(404, 409, *BODY_PROBLEMS),
+)
+def clone_study(
+    study_id: str,
+    body: Annotated[CloneRequest, Body(openapi_examples=CLONE_EXAMPLES)],
+    services: UseServices,
+    caller: UseCaller,
+    idempotency: UseIdempotencyKey,
+    body_sha256: BodySha256,
+) -> Response:
+    """Submit a new study with the specification of another one, but for what is given.
+
+    It has no trials of the other one. Held-out queries that were looked at once are not fresh any more.
+    """
+    with services.store.begin() as tx:
+        if answer := idempotency.replay(tx, body_sha256):
+            return answer
+        origin = tx.studies.get(study_id)
+        budget = {"trials": origin.trials, "seconds": origin.seconds, "patience": origin.patience}
+        request = cloned(origin.spec, budget, origin.parallel_trials, body)
+        study = _submit(tx, services, request, caller.key_id)
+        created = accepted(_shown(tx, study), f"/v1/studies/{study.id}")
+        idempotency.keep(tx, body_sha256, created)
+        queued = tx.studies.active_jobs(study.id)
+    _wake(services, queued)
+    return created
+
+
+@router.patch("/{study_id}", summary="Change a study's budget", responses=problems(404, 409, *BODY_PROBLEMS))
+def change_study(
+    study_id: str,
+    body: Annotated[StudyChanges, Body(openapi_examples=CHANGE_EXAMPLES)],
+    services: UseServices,
+) -> Study:
+    """Extend or cut the budget, or change how many trials run at a time, while it runs or is paused."""
+    given = {name: getattr(body, name) for name in body.model_fields_set}
+    for name in ("trials", "parallel_trials"):
+        if name in given and given[name] is None:
+            raise InvalidInput.at(f"/{name}", "must not be null")
+    with services.store.begin() as tx:
+        study = _shown(tx, tx.studies.change_budget(study_id, **given))
+        queued = tx.studies.active_jobs(study_id)
+    _wake(services, queued)
+    return study
+
+
+@router.delete("/{study_id}", summary="Delete a study", status_code=204, responses=problems(404, 409))
+def delete_study(study_id: str, services: UseServices) -> None:
+    """Delete a study that has ended, with its trials; its models, comparison and jobs stay."""
+    with services.store.begin() as tx:
+        tx.studies.delete(study_id)
+    services.store.artifacts.delete(study_folder(study_id))
+
+
+@router.get(
+    "/{study_id}/importance",
+    summary="Show the importance of parameters",
+    responses={**NOT_MODIFIED, **problems(404)},
+)
+async def get_study_importance(
+    study_id: str, services: UseServices, expensive: UseExpensive
+) -> StudyImportance:
+    """Show which parameters decide the value of a trial, from the trials that have one."""
+    spec, past = await run_in_threadpool(_past, services, study_id)
+
+    def computed() -> StudyImportance:
+        found = importances(spec.space, past, higher_is_better=spec.higher_is_better)
+        return StudyImportance(method=METHOD, trials=len(past), importances=found)
+
+    return await expensive.answer(("study-importance", study_id, len(past)), computed)
+
+
+def _past(services: Services, study_id: str) -> tuple[StudySpec, list[PastTrial]]:
+    with services.store.read() as tx:
+        study, rows = tx.studies.get(study_id), tx.studies.trials(study_id)
+    return StudySpec(study.spec), [trial for trial in past_trials(rows) if trial.value is not None]
+
+
+def _submit(tx: Transaction, services: Services, request: StudyRequest, key_id: str | None) -> StudyRow:
+    spec = study_spec(tx, request)
+    tx.quotas.allow_jobs(key_id, services.settings.max_active_jobs, request.parallel_trials)
+    return tx.studies.add(spec, budget_of(request), request.parallel_trials, key_id)
+
+
+def _shown(tx: Transaction, study: StudyRow) -> Study:
+    counts: Counter[str] = tx.studies.counts([study.id])[study.id]
+    return Study.of(study, counts)
+
+
+def _wake(services: Services, job_ids: list[str]) -> None:
+    """Wake workers for queued jobs after they were committed."""
+    with services.store.read() as tx:
+        jobs = tx.jobs.several(job_ids)
+    for job in jobs:
+        services.submitted(job)

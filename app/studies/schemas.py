@@ -1,0 +1,307 @@
+"""Responses that show studies and trials."""
+
+from collections import Counter
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field, field_validator
+
+from app.http.schemas import FailureReason, Json, NextCursor, ResponseModel
+from core.store import Study as StudyRow
+from core.store import Trial as TrialRow
+
+StudyOrder = Literal["created", "name", "status", "best", "finished"]
+StudyStatus = Literal["running", "paused", "concluding", "succeeded", "failed", "cancelled"]
+TrialStatus = Literal["queued", "running", "succeeded", "pruned", "failed", "cancelled"]
+
+_SENTENCE = (
+    "Trial 31 is better than the default: ndcg@10 0.4635 against 0.4512 on 1,219 held-out queries,"
+    " +0.0123 (95% interval +0.0071 to +0.0175, p = 0.0003). Its cross-validated ndcg@10, 0.4711 against"
+    " 0.4530, is optimistic: it is the best of many trials."
+)
+
+
+class Budget(ResponseModel):
+    """How much a study may take."""
+
+    trials: int = Field(examples=[50])
+    seconds: float | None
+    patience: int | None
+
+
+class TrialCounts(ResponseModel):
+    """Trials by status."""
+
+    asked: int = Field(description="All, whatever came of them", examples=[50])
+    queued: int
+    running: int
+    succeeded: int
+    pruned: int
+    failed: int
+    cancelled: int
+
+
+class TrialValue(ResponseModel):
+    """A trial with its value."""
+
+    number: int = Field(examples=[31])
+    value: float = Field(examples=[0.4711])
+
+
+class HeldOutValues(ResponseModel):
+    """Winner and default on the held-out queries; null where there was nothing to compare."""
+
+    winner: float | None = Field(examples=[0.4635])
+    default: float | None = Field(examples=[0.4512])
+    difference: float | None = Field(examples=[0.0123])
+    interval: list[float] | None = Field(
+        description="95 % bootstrap interval of the difference", examples=[[0.0071, 0.0175]]
+    )
+    p_value: float | None = Field(description="Fisher's randomisation test, two-sided", examples=[0.0003])
+    queries: int | None = Field(examples=[1219])
+
+
+class CrossValidatedValues(ResponseModel):
+    """Winner and default by the objective; optimistic for the winner, the best of many trials."""
+
+    winner: float = Field(examples=[0.4711])
+    default: float = Field(examples=[0.4530])
+
+
+class Conclusion(ResponseModel):
+    """The answer of a study."""
+
+    sentence: str = Field(description="What may be said", examples=[_SENTENCE])
+    verdict: Literal["better", "worse", "no-evidence"] = Field(
+        description="Of the winner against the default on the held-out queries, at 0.05"
+    )
+    comparison_id: str | None = Field(description="Null where the default won")
+    held_out: HeldOutValues
+    cross_validated: CrossValidatedValues
+    winner_number: int = Field(description="The trial that won; 0 for the default")
+    winner_model: str = Field(examples=["web:4"])
+    default_model: str = Field(examples=["web:3"])
+    promoted: str | None = Field(
+        None, description="What was done with the alias; null where none was named or nothing was shown"
+    )
+
+
+class Study(ResponseModel):
+    """One question asked by many trainings."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "std_01k9x3b1d5f8g2h4j6k9",
+                    "name": "leaves and rate",
+                    "model_name": "web",
+                    "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+                    "test": {"fraction": 0.2},
+                    "test_dataset_id": None,
+                    "base": {"loss": {"name": "lambdarank"}},
+                    "search_space": {
+                        "/hyperparameters/num_leaves": {"type": "int", "low": 4, "high": 64, "log": True}
+                    },
+                    "objective": {"metric": "ndcg@10", "validation": {"folds": 5}},
+                    "sampler": "tpe",
+                    "pruner": "wilcoxon",
+                    "budget": {"trials": 50, "seconds": None, "patience": None},
+                    "parallel_trials": 2,
+                    "priority": "normal",
+                    "seed": 42,
+                    "alias": None,
+                    "status": "running",
+                    "counts": {
+                        "asked": 12,
+                        "queued": 0,
+                        "running": 2,
+                        "succeeded": 7,
+                        "pruned": 3,
+                        "failed": 0,
+                        "cancelled": 0,
+                    },
+                    "best": {"number": 9, "value": 0.4711},
+                    "default": {"number": 0, "value": 0.4530},
+                    "higher_is_better": True,
+                    "conclusion": None,
+                    "jobs": {"default": None, "winner": None, "conclusion": None},
+                    "problem": None,
+                    "key_id": None,
+                    "created_at": "2026-01-05T09:58:00Z",
+                    "started_at": "2026-01-05T09:58:01Z",
+                    "finished_at": None,
+                }
+            ]
+        },
+    )
+
+    id: str
+    name: str
+    model_name: str
+    dataset_id: str
+    test: Json | None = Field(description="Queries that no trial sees")
+    test_dataset_id: str | None
+    base: Json = Field(description="The training that trials vary, all defaults spelled out but the loss's")
+    search_space: dict[str, Json]
+    objective: Json
+    sampler: str
+    pruner: str
+    budget: Budget
+    parallel_trials: int
+    priority: Literal["low", "normal", "high"]
+    seed: int
+    alias: str | None
+    status: StudyStatus
+    counts: TrialCounts
+    best: TrialValue | None = Field(description="Of the trials that were finished; null before one was")
+    default: TrialValue | None = Field(description="Trial 0; null before it ends")
+    higher_is_better: bool
+    conclusion: Conclusion | None
+    jobs: dict[str, str | None] = Field(
+        description="Of `default` and `winner`, the trainings that refit them, and of the `conclusion`",
+    )
+    problem: FailureReason | None = Field(description="Why it failed")
+    key_id: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @classmethod
+    def of(cls, row: StudyRow, counts: Counter[str]) -> "Study":
+        """Show a study on record."""
+        named = (
+            "test",
+            "test_dataset_id",
+            "search_space",
+            "objective",
+            "sampler",
+            "pruner",
+            "seed",
+            "alias",
+            "priority",
+            "higher_is_better",
+        )
+        asked = row.spec["asked_base"]
+        return cls.model_validate(
+            {
+                **{column.key: getattr(row, column.key) for column in StudyRow.__table__.columns},
+                **{name: row.spec.get(name) for name in named},
+                "base": {**asked, "hyperparameters": row.spec["base"]["hyperparameters"]},
+                "budget": {"trials": row.trials, "seconds": row.seconds, "patience": row.patience},
+                "counts": {
+                    "asked": counts.total(),
+                    **{name: counts[name] for name in TrialCounts.model_fields if name != "asked"},
+                },
+                "best": _value(row.best_number, row.best_value),
+                "default": _value(0, row.default_value),
+                "jobs": {
+                    "default": row.default_job_id,
+                    "winner": row.winner_job_id,
+                    "conclusion": row.conclude_job_id,
+                },
+            }
+        )
+
+
+class StudyPage(ResponseModel):
+    """A page of studies, in the order asked for."""
+
+    items: list[Study]
+    next_cursor: NextCursor
+
+
+class TrialFold(ResponseModel):
+    """One finished fold of a trial."""
+
+    model_config = ConfigDict(from_attributes=True, extra="allow")
+
+    fold: int = Field(description="From 1", examples=[1])
+    value: float | None = Field(description="Mean of the objective over its queries", examples=[0.4602])
+    best_iteration: int | None = Field(examples=[120])
+
+
+class Trial(ResponseModel):
+    """One trial of a study."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "number": 9,
+                    "status": "succeeded",
+                    "source": "sampler",
+                    "parameters": {"/hyperparameters/num_leaves": 12},
+                    "value": 0.4711,
+                    "folds": [{"fold": 1, "value": 0.4602, "best_iteration": 120}],
+                    "interval": [0.4581, 0.4840],
+                    "best_iteration": 118,
+                    "job_id": "job_01k9x2z4q7c8v5n3b6r1",
+                    "started_at": "2026-01-05T09:58:01Z",
+                    "finished_at": "2026-01-05T09:58:21Z",
+                    "seconds": 20.0,
+                    "error": None,
+                }
+            ]
+        },
+    )
+
+    number: int = Field(description="Its place in the study; 0 is the default")
+    status: TrialStatus
+    source: Literal["default", "sampler", "hand"] = Field(description="Who chose its parameters")
+    parameters: dict[str, Any] | None = Field(description="By pointer; null until the sampler was asked")
+    value: float | None = Field(
+        description="Mean of the objective over the queries tested; of a pruned trial those of some folds"
+    )
+    folds: list[TrialFold] = Field(description="Those that were finished")
+    interval: list[float] | None = Field(description="95 % bootstrap interval of the value over queries")
+    best_iteration: int | None = Field(description="Median over the folds")
+    job_id: str
+    started_at: datetime | None
+    finished_at: datetime | None
+    seconds: float | None = Field(None, description="From its start to its end")
+    error: str | None = Field(None, description="Why it failed", validation_alias="problem")
+
+    @classmethod
+    def of(cls, row: TrialRow) -> "Trial":
+        """Show a trial on record."""
+        shown = cls.model_validate(row)
+        if row.started_at and row.finished_at:
+            shown.seconds = round((row.finished_at - row.started_at).total_seconds(), 3)
+        return shown
+
+    @field_validator("folds", mode="before")
+    @classmethod
+    def _finished(cls, value: Any) -> Any:
+        return value or []
+
+    @field_validator("error", mode="before")
+    @classmethod
+    def _detail(cls, value: Any) -> Any:
+        return value.get("detail") or value.get("title") if isinstance(value, dict) else value
+
+
+class TrialPage(ResponseModel):
+    """A page of trials by number."""
+
+    items: list[Trial]
+    next_cursor: NextCursor
+
+
+class StudyImportance(ResponseModel):
+    """Which parameters decide the value of a trial."""
+
+    method: Literal["ped-anova"] = Field(
+        description="PED-ANOVA: how the best tenth of the trials differ from all. Other methods may disagree"
+    )
+    trials: int = Field(description="Trials that it was computed from", examples=[41])
+    importances: dict[str, float] = Field(
+        description="By pointer, the greatest first; they add up to 1. Empty for fewer than five trials",
+        examples=[{"/hyperparameters/learning_rate": 0.71, "/hyperparameters/num_leaves": 0.29}],
+    )
+
+
+def _value(number: int | None, value: float | None) -> Json | None:
+    return None if number is None or value is None else {"number": number, "value": value}

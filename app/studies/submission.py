@@ -1,0 +1,168 @@
+"""Validate studies before their first trial is queued."""
+
+from typing import Any
+
+from app.http.schemas import Json
+from app.jobs.requests import TrainRequest
+from app.jobs.submission.training import training
+from app.studies.requests import CloneRequest, StudyRequest
+from core.errors import InputProblem, InvalidInput
+from core.metrics import check_differences, parse_metric
+from core.store import Transaction
+from core.store.repositories.models import check_name
+from core.studies import Budget, SearchSpace, search_space
+from core.studies.sampling import grid_without_default
+from core.studies.study import check_bounds, resolved
+
+
+def study_spec(tx: Transaction, request: StudyRequest) -> Json:
+    """Check a study and return its resolved specification.
+
+    Raises:
+        InvalidInput: For what is wrong with the request.
+        NotFound: When a dataset does not exist.
+        WrongState: When a dataset is not ready.
+    """
+    asked = request.model_dump(mode="json")
+    # What is left out may be chosen by the size of the dataset.
+    asked["base"]["hyperparameters"] = request.base.hyperparameters.model_dump(
+        mode="json", exclude_unset=True
+    )
+    problems = list(_problems(request))
+    try:
+        check_differences(request.objective.metric)
+    except InvalidInput as invalid:
+        problems.append(InputProblem("/objective/metric", invalid.problems[0].detail))
+    if problems:
+        raise InvalidInput(*problems)
+    base = _base(tx, asked)
+    space = _space(asked["search_space"], base)
+    return {
+        **{name: asked[name] for name in _KEPT},
+        "base": base,
+        "asked_base": asked["base"],
+        "higher_is_better": parse_metric(request.objective.metric).higher_is_better,
+        "sampler_limit": _sampler_limit(request.sampler, space, base),
+    }
+
+
+_KEPT = (
+    "name",
+    "model_name",
+    "dataset_id",
+    "test",
+    "test_dataset_id",
+    "search_space",
+    "objective",
+    "sampler",
+    "pruner",
+    "priority",
+    "seed",
+    "alias",
+)
+
+
+def budget_of(request: StudyRequest) -> Budget:
+    """Return the budget of a study."""
+    return Budget(request.budget.trials, request.budget.seconds, request.budget.patience)
+
+
+def cloned(spec: Json, budget: Json, parallel: int, changes: CloneRequest) -> StudyRequest:
+    """Return the request for a study like another one, with changes.
+
+    Raises:
+        InvalidInput: The changes do not fit.
+    """
+    given = changes.model_dump(mode="json", exclude_none=True)
+    asked: dict[str, Any] = {
+        **{name: spec[name] for name in _KEPT},
+        "base": spec["asked_base"],
+        "budget": budget,
+        "parallel_trials": parallel,
+        **given,
+    }
+    if "test" in given:
+        asked["test_dataset_id"] = None
+    return StudyRequest.model_validate(asked)
+
+
+def check_parameters(spec: Json, parameters: Json) -> None:
+    """Refuse parameters of a trial that are not of the search space, or do not go together.
+
+    Raises:
+        InvalidInput: With a pointer below `/parameters`.
+    """
+    space = search_space(spec["search_space"])
+    try:
+        space.check(spec["base"], parameters)
+        resolved(space.applied(spec["base"], parameters))
+    except InvalidInput as invalid:
+        raise invalid.below("/parameters") from invalid
+
+
+def _problems(request: StudyRequest) -> list[InputProblem]:
+    found: list[InputProblem] = []
+    if request.test is None and request.test_dataset_id is None:
+        found.append(InputProblem("/test", "is needed to conclude; hold queries out, or set test_dataset_id"))
+    if request.alias is not None:
+        try:
+            check_name(request.alias, "/alias")
+        except InvalidInput as invalid:
+            found += invalid.problems
+    return found
+
+
+def _base(tx: Transaction, asked: Json) -> Json:
+    """Return the training job of the base as JSON, with the loss as it was asked for."""
+    base = asked["base"]
+    rounds = base["early_stopping_rounds"]
+    metric = asked["objective"]["metric"]
+    train = {
+        **{name: value for name, value in base.items() if name != "early_stopping_rounds"},
+        **{name: asked[name] for name in ("model_name", "dataset_id", "test", "test_dataset_id", "priority")},
+        "kind": "train",
+        "validation": asked["objective"]["validation"],
+        "early_stopping": rounds and {"metric": metric, "rounds": rounds},
+        "metrics": [metric],
+        "seed": asked["seed"],
+    }
+    try:
+        job = training(tx, TrainRequest.model_validate(train)).to_json()
+    except InvalidInput as invalid:
+        raise InvalidInput(*map(_placed, invalid.problems)) from invalid
+    # Trials change what was chosen by the size of the dataset.
+    job.pop("automatic", None)
+    return {**job, "loss": base["loss"]}
+
+
+_OF_BASE = ("loss", "hyperparameters", "label_map", "features", "categorical_feature", "contract")
+
+
+def _placed(problem: InputProblem) -> InputProblem:
+    """Return a problem of a training with the place that its cause has in the study."""
+    first = problem.pointer.split("/")[1] if problem.pointer else ""
+    if first in _OF_BASE:
+        return InputProblem(f"/base{problem.pointer}", problem.detail)
+    if first == "validation":
+        return InputProblem(f"/objective{problem.pointer}", problem.detail)
+    if first == "metrics":
+        return InputProblem("/objective/metric", problem.detail)
+    return problem
+
+
+def _space(asked: Json, base: Json) -> SearchSpace:
+    try:
+        space = search_space(asked)
+        check_bounds(space, base)
+    except InvalidInput as invalid:
+        raise invalid.below("/search_space") from invalid
+    return space
+
+
+def _sampler_limit(sampler: str, space: SearchSpace, base: Json) -> int | None:
+    if sampler != "grid":
+        return None
+    try:
+        return len(grid_without_default(space, base, space.values_in(base, resolved(base))))
+    except InvalidInput as invalid:
+        raise invalid.below("/search_space") from invalid

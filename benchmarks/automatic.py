@@ -1,0 +1,169 @@
+"""NDCG@10 of automatic hyperparameters beside the defaults and a random search, on held-out queries.
+
+Usage: python -m benchmarks.automatic [FILE …]
+
+Files are parted into five folds of queries, each tested by models of the other four; synthetic data have test
+queries of their own. With validation, a fifth of the training queries picks the best iteration, and the best
+of the random search; without, all iterations are kept. Differences are paired by query and tested by Fisher's
+randomisation test.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from core.data import RankingDataset, read_dataset, split_queries, synthetic_dataset
+from core.data.splits import fold_queries
+from core.evaluation.randomisation import randomisation_p_values
+from core.metrics import parse_metric
+from core.scoring import Forest
+from core.training import TrainedRanker, train, training_spec
+from core.training.automatic import DatasetSize, sizes_for
+from core.types import Float64Array
+from core.warm_up import warm_up
+
+METRIC = "ndcg@10"
+QUERIES = (50, 150, 500, 1_500, 5_000)
+FOLDS = 5
+_MANY_POLYNOMIALS = 500  # queries, beyond which one polynomial takes long enough
+DEFAULTS, AUTO, SEARCH = "defaults", "auto", "random search"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Queries to learn from, and queries to measure on."""
+
+    training: RankingDataset
+    test: RankingDataset
+
+
+def parts_of_file(path: Path, repetitions: int) -> Iterator[Parts]:
+    """Part a file into folds, differently each time."""
+    dataset = read_dataset(path)
+    for seed in range(repetitions):
+        for fold in range(1, FOLDS + 1):
+            yield Parts(*fold_queries(dataset, FOLDS, fold, seed))
+
+
+def synthetic_parts(queries: int, polynomials: int) -> Iterator[Parts]:
+    """Draw training and test queries of several polynomials, with as much noise as signal."""
+    drawn: dict[str, Any] = {"documents_per_query": 20, "n_features": 50, "noise": 1.0}
+    for number in range(polynomials):
+        training = synthetic_dataset(queries, number, number, **drawn)
+        yield Parts(training, synthetic_dataset(500, 1_000 + number, number, **drawn))
+
+
+def trained(
+    loss: str, training: RankingDataset, validation: RankingDataset | None, asked: Mapping[str, Any]
+) -> TrainedRanker:
+    """Train on one thread; the best iteration by validation is kept."""
+    interval = 5 if validation is not None else asked.get("num_iterations", 100)
+    spec = training_spec(
+        {"loss": {"name": loss}, "hyperparameters": asked, "metrics": [METRIC], "metric_interval": interval}
+    )
+    return train(spec, training, validation)
+
+
+def values(ranker: TrainedRanker, test: RankingDataset) -> Float64Array:
+    """Return the metric of each test query."""
+    scores = Forest.parse(ranker.model_text).score(test.features, 1)
+    found: Float64Array = np.asarray(parse_metric(METRIC)(scores, test.labels, test.query_boundaries))
+    return found
+
+
+def draw(generator: np.random.Generator) -> dict[str, Any]:
+    """Draw hyperparameters for the random search."""
+    return {
+        "num_leaves": int(np.exp(generator.uniform(np.log(2), np.log(128)))),
+        "min_data_in_leaf": int(np.exp(generator.uniform(np.log(3), np.log(200)))),
+        "learning_rate": float(np.exp(generator.uniform(np.log(0.02), np.log(0.2)))),
+        "num_iterations": 300,
+    }
+
+
+def searched(
+    loss: str, training: RankingDataset, validation: RankingDataset, draws: int, seed: int
+) -> TrainedRanker:
+    """Return the best of several draws by the validation queries."""
+    generator = np.random.default_rng(seed)
+    best: tuple[float, TrainedRanker] | None = None
+    for _ in range(draws):
+        ranker = trained(loss, training, validation, draw(generator))
+        value = float(np.nanmean(values(ranker, validation)))
+        if best is None or value > best[0]:
+            best = value, ranker
+    assert best is not None
+    return best[1]
+
+
+def measure(loss: str, parts: Parts, draws: int, seed: int) -> dict[tuple[str, str], Float64Array]:
+    """Return the test values by protocol and way."""
+    size = DatasetSize(parts.training.n_queries, parts.training.n_documents, parts.training.n_features)
+    ways: dict[str, Mapping[str, Any]] = {DEFAULTS: {}, AUTO: sizes_for(size)}
+    kept, held_out = split_queries(parts.training, 0.2, seed)
+    found = {}
+    for way, asked in ways.items():
+        found["no validation", way] = values(trained(loss, parts.training, None, asked), parts.test)
+        found["validation", way] = values(trained(loss, kept, held_out, asked), parts.test)
+    if draws:
+        found["validation", SEARCH] = values(searched(loss, kept, held_out, draws, seed), parts.test)
+    return found
+
+
+def table(name: str, loss: str, parts: list[Parts], draws: int) -> Table:
+    """Measure one dataset; a row a protocol."""
+    found = [measure(loss, each, draws, seed) for seed, each in enumerate(track(parts, name, transient=True))]
+    pooled = {key: np.concatenate([one[key] for one in found]) for key in found[0]}
+    size = parts[0].training
+    chosen = sizes_for(DatasetSize(size.n_queries, size.n_documents, size.n_features))
+    words = ", ".join(f"{value:g} {name}" for name, value in chosen.items())
+    made = Table(title=f"{name}: {size.n_queries:,} queries, {size.n_documents:,} documents: {words}")
+    made.add_column("protocol")
+    for heading in (DEFAULTS, AUTO, "difference", "p", SEARCH, "beyond auto", "p"):
+        made.add_column(heading, justify="right")
+    for protocol in ("no validation", "validation"):
+        defaults, auto = pooled[protocol, DEFAULTS], pooled[protocol, AUTO]
+        defined = np.isfinite(defaults) & np.isfinite(auto)
+        cells = [f"{defaults[defined].mean():.4f}", f"{auto[defined].mean():.4f}"]
+        cells += _difference(auto - defaults, defined)
+        tuned = pooled.get((protocol, SEARCH))
+        if tuned is not None:
+            cells += [f"{tuned[defined].mean():.4f}", *_difference(tuned - auto, defined)]
+        made.add_row(protocol, *cells)
+    return made
+
+
+def _difference(differences: Float64Array, defined: Any) -> tuple[str, str]:
+    (p,) = randomisation_p_values(differences[defined][:, None], 10_000)
+    return f"{differences[defined].mean():+.4f}", f"{p:.3f}"
+
+
+def main() -> None:
+    """Measure files and synthetic data."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--loss", default="lambdarank")
+    parser.add_argument("--draws", type=int, default=10, help="of the random search; 0 for none")
+    parser.add_argument("--repetitions", type=int, default=4, help="of the folds, and polynomials")
+    parser.add_argument("--queries", type=int, nargs="*", default=QUERIES, help="of synthetic data")
+    given = parser.parse_args()
+    warm_up()
+    console = Console(width=130)
+    console.print(f"{METRIC} on held-out queries, {given.loss}")
+    for path in given.files:
+        parts = list(parts_of_file(path, given.repetitions))
+        console.print(table(path.parent.name, given.loss, parts, given.draws))
+    for queries in given.queries:
+        parts = list(synthetic_parts(queries, given.repetitions if queries <= _MANY_POLYNOMIALS else 1))
+        console.print(table("synthetic", given.loss, parts, given.draws))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Folds of whole queries: each fold is held out once, and all other folds are trained on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from core.data.dataset import RankingDataset
+from core.data.splits import Split, fold_numbers, query_column
+from core.errors import InvalidInput
+from core.types import Int64Array
+
+# Each fold is a training.
+MAX_FOLDS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class FoldAssignment:
+    """The fold of each query.
+
+    Attributes:
+        names: What the folds are called, in their order.
+        fold_of: int64 (n_queries,) position of a query's fold in `names`.
+    """
+
+    names: tuple[str, ...]
+    fold_of: Int64Array
+
+    @property
+    def n_folds(self) -> int:
+        """Return the number of folds."""
+        return len(self.names)
+
+    def queries(self, fold: int) -> tuple[Int64Array, Int64Array]:
+        """Return the positions of the queries to train on and of those held out, each rising."""
+        return np.flatnonzero(self.fold_of != fold), np.flatnonzero(self.fold_of == fold)
+
+    def documents(self, query_boundaries: Int64Array, fold: int) -> tuple[Int64Array, Int64Array]:
+        """Return the rows of the documents to train on and of those held out, each rising."""
+        held_out = np.repeat(self.fold_of == fold, np.diff(query_boundaries))
+        return np.flatnonzero(~held_out), np.flatnonzero(held_out)
+
+    def split(self, dataset: RankingDataset, fold: int) -> Split:
+        """Return the queries of all other folds, and those of one fold."""
+        kept, held_out = self.queries(fold)
+        return dataset.select_queries(kept), dataset.select_queries(held_out)
+
+
+@dataclass(frozen=True)
+class RandomFolds:
+    """k folds of equal size, drawn with the seed of the job: `{"folds": 5}`."""
+
+    is_random: ClassVar[bool] = True
+    folds: int
+
+    def assign(self, dataset: RankingDataset, seed: int) -> FoldAssignment:
+        """Return the fold of each query; see `core.data.splits.fold_numbers`.
+
+        Raises:
+            InvalidInput: There are fewer queries than folds.
+        """
+        names = tuple(str(number) for number in range(1, self.folds + 1))
+        return FoldAssignment(names, fold_numbers(dataset, self.folds, seed) - 1)
+
+
+@dataclass(frozen=True)
+class FoldColumn:
+    """The folds that a column of the queries names: `{"fold_column": "fold"}`."""
+
+    is_random: ClassVar[bool] = False
+    fold_column: str
+
+    def assign(self, dataset: RankingDataset, seed: int) -> FoldAssignment:
+        """Return the fold of each query: every value of the column is a fold.
+
+        Raises:
+            InvalidInput: There is no such column, or it has fewer than 2 or more than 100 values.
+        """
+        values = query_column(dataset, self.fold_column, "/fold_column")
+        names = sorted(set(values), key=_by_number)
+        if not 2 <= len(names) <= MAX_FOLDS:
+            raise InvalidInput.at(
+                "/fold_column", f"must have 2 to {MAX_FOLDS} different values, one a fold; found {len(names)}"
+            )
+        number = {name: place for place, name in enumerate(names)}
+        return FoldAssignment(
+            tuple(names), np.fromiter(map(number.__getitem__, values), np.int64, len(values))
+        )
+
+
+Folds = RandomFolds | FoldColumn
+
+
+def folds_of(values: Mapping[str, Any]) -> Folds | None:
+    """Read the folds from the JSON of a job's validation; None where it is another form.
+
+    Raises:
+        InvalidInput: The number of folds is out of bounds.
+    """
+    match values:
+        case {"fold_column": str(column)}:
+            return FoldColumn(column)
+        case {"folds": int(folds)} if "fold" not in values:
+            if not 2 <= folds <= MAX_FOLDS:
+                raise InvalidInput.at("/folds", f"must be 2 to {MAX_FOLDS}; found {folds}")
+            return RandomFolds(folds)
+    return None
+
+
+def _by_number(name: str) -> tuple[Sequence[float], str]:
+    """Return the key that puts Fold2 before Fold10."""
+    digits = "".join(letter if letter.isdecimal() else " " for letter in name).split()
+    return [float(number) for number in digits], name

@@ -1,0 +1,293 @@
+"""Recognition of public corpora: whether data has the counts that papers print."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from core.data import RankingDataset
+from core.data.folders import PARTS, fold_of
+from core.data.labels import LabelRange
+from core.doctor.report import Finding
+
+_WANG = "Wang et al. 2018, table 1"
+_MARCUZZI = "Marcuzzi et al. 2023, table 3"
+_QIN = "Qin, Liu, Xu and Li 2010, LETOR 3.0"
+_RELEASED = "the released files, as counted by the TensorFlow Datasets catalogue"
+_MSLR_FEATURES = frozenset({136})
+_ISTELLA_FEATURES = frozenset({220})
+# Set 1 uses 519 features with ids up to 699; papers print 519 or 700.
+_YAHOO_FEATURES = frozenset({519, 699, 700})
+_OHSUMED_FEATURES = frozenset({25, 45})  # of LETOR 2.0 and 3.0
+_MQ_FEATURES = frozenset({46})
+_ORIENTATION = "Printed numbers are for orientation only"
+_PART_WORDS = MappingProxyType({"train": "training", "validation": "validation", "test": "test"})
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The size of a dataset.
+
+    Attributes:
+        queries: Its queries.
+        documents: Its documents over all queries.
+        features: Its features.
+        largest_label: Its largest label; None where no document has one.
+    """
+
+    queries: int
+    documents: int
+    features: int
+    largest_label: float | None
+
+
+@dataclass(frozen=True)
+class PrintedCounts:
+    """The size of a corpus, or of a part of it, in a paper.
+
+    Attributes:
+        corpus: `MSLR-WEB30K`.
+        source: The paper and its table.
+        queries: Queries as printed.
+        documents: Documents over all queries as printed.
+        features: Numbers of features that its files are known with.
+        largest_label: The highest grade of the corpus.
+        fold: The fold, from 1; None where there are none, or of the whole.
+        part: `train`, `validation` or `test`; None of the whole.
+    """
+
+    corpus: str
+    source: str
+    queries: int
+    documents: int
+    features: frozenset[int]
+    largest_label: float = 4.0
+    fold: int | None = None
+    part: str | None = None
+
+    @property
+    def name(self) -> str:
+        """`the training part of MSLR-WEB30K Fold1`."""
+        fold = "" if self.fold is None else f" Fold{self.fold}"
+        return f"the {self.part_name} of {self.corpus}{fold}"
+
+    @property
+    def part_name(self) -> str:
+        """`training part`, or `whole`."""
+        return "whole" if self.part is None else f"{_PART_WORDS[self.part]} part"
+
+    def fits(self, counts: Counts) -> bool:
+        """Return whether a dataset has these counts."""
+        return (
+            (self.queries, self.documents) == (counts.queries, counts.documents)
+            and counts.features in self.features
+            and counts.largest_label is not None
+            and counts.largest_label <= self.largest_label
+        )
+
+
+def _parts(
+    corpus: str, features: frozenset[int], *counts: tuple[int, int], fold: int | None = None
+) -> tuple[PrintedCounts, ...]:
+    return tuple(
+        PrintedCounts(corpus, _WANG, queries, documents, features, fold=fold, part=part)
+        for part, (queries, documents) in zip(PARTS, counts, strict=True)
+    )
+
+
+PRINTED_COUNTS = (
+    *_parts("Yahoo set 1", _YAHOO_FEATURES, (19_944, 473_134), (2_994, 71_083), (6_983, 165_660)),
+    *_parts("MSLR-WEB10K", _MSLR_FEATURES, (6_000, 723_412), (2_000, 235_259), (2_000, 241_521), fold=1),
+    *_parts("MSLR-WEB30K", _MSLR_FEATURES, (18_919, 2_270_296), (6_306, 747_218), (6_306, 753_611), fold=1),
+    # Wang et al. print its parts; every fold has the same queries.
+    PrintedCounts("MSLR-WEB10K", f"{_WANG}, the parts together", 10_000, 1_200_192, _MSLR_FEATURES),
+    PrintedCounts("MSLR-WEB30K", _MARCUZZI, 31_531, 3_771_125, _MSLR_FEATURES),
+    PrintedCounts("Yahoo set 1", _MARCUZZI, 29_921, 709_877, _YAHOO_FEATURES),
+    PrintedCounts("Istella-S", _MARCUZZI, 33_018, 3_408_630, _ISTELLA_FEATURES),
+    PrintedCounts("Istella", _MARCUZZI, 33_018, 10_454_629, _ISTELLA_FEATURES),
+    PrintedCounts("Istella-X", _MARCUZZI, 10_000, 26_791_447, _ISTELLA_FEATURES),
+    PrintedCounts("OHSUMED", _QIN, 106, 16_140, _OHSUMED_FEATURES, largest_label=2.0),
+)
+
+# Queries of the parts of folds, in the order of `PARTS`; no paper prints their documents. Of MSLR-WEB30K the
+# folds 1, 4 and 5 have the same queries.
+RELEASED_QUERIES: Mapping[tuple[str, int], tuple[int, int, int]] = MappingProxyType(
+    {
+        **{("MSLR-WEB10K", fold): (6_000, 2_000, 2_000) for fold in range(1, 6)},
+        ("MSLR-WEB30K", 1): (18_919, 6_306, 6_306),
+        ("MSLR-WEB30K", 2): (18_918, 6_306, 6_307),
+        ("MSLR-WEB30K", 3): (18_918, 6_307, 6_306),
+        ("MSLR-WEB30K", 4): (18_919, 6_306, 6_306),
+        ("MSLR-WEB30K", 5): (18_919, 6_306, 6_306),
+    }
+)
+
+
+@dataclass(frozen=True)
+class _Shape:
+    corpora: str
+    features: frozenset[int]
+    largest_label: float
+
+
+# Recognised by their features alone, so that nobody takes them for what papers print.
+_SHAPES = (
+    _Shape("MSLR-WEB10K and MSLR-WEB30K", _MSLR_FEATURES, 4.0),
+    _Shape("Istella", _ISTELLA_FEATURES, 4.0),
+    _Shape("Yahoo set 1", _YAHOO_FEATURES, 4.0),
+    _Shape("MQ2007 and MQ2008 of LETOR 4.0", _MQ_FEATURES, 2.0),
+    _Shape("OHSUMED of LETOR 3.0", frozenset({45}), 2.0),
+)
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """Which public corpus data is.
+
+    Attributes:
+        corpus: `MSLR-WEB30K`; None where its counts are those of no corpus.
+        fold: The fold, from 1; None where there are none or it is not known.
+        part: `train`, `validation` or `test` of a single dataset that is a part; else None.
+        as_printed: Whether the counts are those that a paper prints. Numbers that papers print for other data
+            are for orientation only.
+        sentence: The answer for people.
+        sources: The papers with the counts.
+    """
+
+    corpus: str | None
+    fold: int | None
+    part: str | None
+    as_printed: bool
+    sentence: str
+    sources: tuple[str, ...] = ()
+
+
+def recognise(parts: Mapping[str, Counts], folder: str | None = None) -> Recognition:
+    """Recognise a public corpus by the counts of its parts.
+
+    The counts decide, not the values: a copy with other labels or features of the same counts is not noticed.
+    Papers print the parts of the first folds only. Another fold is recognised by the counts of its parts
+    together; which fold it is follows from the queries of each part and from the name of its folder.
+
+    Args:
+        parts: By `train`, `validation` and `test`; a single dataset may have any name.
+        folder: The folder of the files, such as `MSLR-WEB30K/Fold3`.
+
+    Example:
+        >>> recognise({"test": Counts(6_306, 753_611, 136, 4.0)}).sentence
+        'This is the test part of MSLR-WEB30K Fold1 as printed (Wang et al. 2018, table 1).'
+    """
+    if len(parts) == 1:
+        counts = next(iter(parts.values()))
+        printed = _printed(counts)
+        return _unknown(counts) if printed is None else _as_printed(printed)
+    printed_parts = {
+        part: next(
+            (printed for printed in PRINTED_COUNTS if printed.part == part and printed.fits(counts)), None
+        )
+        for part, counts in parts.items()
+    }
+    found = {printed and (printed.corpus, printed.fold) for printed in printed_parts.values()}
+    if len(found) == 1 and None not in found:
+        printed = next(printed for printed in printed_parts.values() if printed is not None)
+        fold = "" if printed.fold is None else f" Fold{printed.fold}"
+        sentence = f"This is {printed.corpus}{fold} as printed ({printed.source})."
+        return Recognition(printed.corpus, printed.fold, None, True, sentence, (printed.source,))
+    together = Counts(
+        sum(counts.queries for counts in parts.values()),
+        sum(counts.documents for counts in parts.values()),
+        max(counts.features for counts in parts.values()),
+        max(
+            (counts.largest_label for counts in parts.values() if counts.largest_label is not None),
+            default=None,
+        ),
+    )
+    whole = next(
+        (printed for printed in PRINTED_COUNTS if printed.part is None and printed.fits(together)), None
+    )
+    return _unknown(together) if whole is None else _whole(whole, parts, folder)
+
+
+def _whole(whole: PrintedCounts, parts: Mapping[str, Counts], folder: str | None) -> Recognition:
+    queries = tuple(parts[part].queries for part in PARTS if part in parts)
+    known = {
+        fold: released for (corpus, fold), released in RELEASED_QUERIES.items() if corpus == whole.corpus
+    }
+    fold = None if folder is None else fold_of(folder)
+    if known:
+        # Its parts have printed counts, which these are not.
+        possible = [number for number, released in known.items() if released == queries and number != 1]
+        if not possible or (fold is not None and fold not in possible):
+            sentence = (
+                f"The parts together have the counts of {whole.corpus}, but they are none of its folds."
+                f" {_ORIENTATION}."
+            )
+            return Recognition(whole.corpus, None, None, False, sentence, (whole.source,))
+        fold = possible[0] if len(possible) == 1 else fold
+    named = "" if fold is None else f" Fold{fold}"
+    sources = (whole.source, *((_RELEASED,) if known else ()))
+    sentence = (
+        f"This is {whole.corpus}{named}: its parts together have the printed counts ({whole.source});"
+        " counts of these parts are not printed."
+    )
+    return Recognition(whole.corpus, fold, None, True, sentence, sources)
+
+
+def _as_printed(printed: PrintedCounts) -> Recognition:
+    sentence = f"This is {printed.name} as printed ({printed.source})."
+    return Recognition(printed.corpus, printed.fold, printed.part, True, sentence, (printed.source,))
+
+
+def _unknown(counts: Counts) -> Recognition:
+    shape = _shape(counts)
+    sentence = (
+        "Its counts are those of no corpus that the papers use"
+        if shape is None
+        else f"It has {counts.features} features, as {shape.corpora}, but no counts that papers print"
+    )
+    return Recognition(None, None, None, False, f"{sentence}. {_ORIENTATION}.")
+
+
+def _printed(counts: Counts) -> PrintedCounts | None:
+    return next((printed for printed in PRINTED_COUNTS if printed.fits(counts)), None)
+
+
+def _shape(counts: Counts) -> _Shape | None:
+    if counts.largest_label is None:
+        return None
+    fitting = (
+        shape
+        for shape in _SHAPES
+        if counts.features in shape.features and counts.largest_label <= shape.largest_label
+    )
+    return next(fitting, None)
+
+
+def corpus_findings(dataset: RankingDataset) -> Iterator[Finding]:
+    """Compare a dataset's counts with those that papers print for public corpora, as `recognise` does."""
+    largest = LabelRange.of(dataset.labels).maximum
+    counts = Counts(dataset.n_queries, dataset.n_documents, dataset.n_features, largest)
+    printed = _printed(counts)
+    if printed is not None:
+        yield _finding(
+            dataset,
+            "corpus-as-printed",
+            f"This is {printed.name} as printed: {dataset.n_queries:,} queries and"
+            f" {dataset.n_documents:,} documents",
+            f"The counts are those of {printed.source}. Metrics that papers print for this corpus can be"
+            " compared with yours where the metric contract and the protocol agree.",
+        )
+        return
+    shape = _shape(counts)
+    if shape is not None:
+        yield _finding(
+            dataset,
+            "corpus-not-as-printed",
+            f"It has {dataset.n_features} features, as {shape.corpora}, but no counts that papers print",
+            f"With {dataset.n_queries:,} queries and {dataset.n_documents:,} documents it is another"
+            " fold, a part or other data. Numbers printed for the corpus are for orientation only.",
+        )
+
+
+def _finding(dataset: RankingDataset, code: str, title: str, advice: str) -> Finding:
+    count = dataset.n_documents
+    return Finding(code, "info", title, advice, count, count, "documents")

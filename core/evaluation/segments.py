@@ -1,0 +1,93 @@
+"""Which queries of a result are in which segment, at rest beside their values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from core.evaluation.slices import LEAST_QUERIES, Slice
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Some of the queries of a result.
+
+    Attributes:
+        name: What to ask for it by, `market: de`.
+        by: What its queries have in common.
+        value: Its value.
+        queries: How many it has.
+    """
+
+    name: str
+    by: str
+    value: str
+    queries: int
+
+
+def write_segments(parts: Sequence[Slice], n_queries: int, file: BinaryIO) -> None:
+    """Write a row a query and a column for each `by`: the value of the query, null where it has none."""
+    columns: dict[str, Any] = {}
+    for part in parts:
+        values = columns.setdefault(part.by, np.full(n_queries, None, object))
+        values[part.queries] = part.value
+    rows = pa.RecordBatch.from_arrays(
+        [pa.array(values, pa.string()).dictionary_encode() for values in columns.values()], list(columns)
+    )
+    pq.write_table(pa.Table.from_batches([rows]), file)
+
+
+class StoredSegments:
+    """The segments of a result.
+
+    Args:
+        table: What `write_segments` wrote.
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    @classmethod
+    def read(cls, file: BinaryIO) -> "StoredSegments":
+        """Read what `write_segments` wrote."""
+        return cls(pq.read_table(file))
+
+    def all(self) -> list[Segment]:
+        """List the segments, those of one column by their values."""
+        return [
+            Segment(segment_name(by, value), by, value, queries)
+            for by in self._table.column_names
+            for value, queries in sorted(self._counts(by), key=lambda count: _natural(count[0]))
+            if queries >= LEAST_QUERIES
+        ]
+
+    def members(self, name: str) -> npt.NDArray[np.bool_] | None:
+        """Tell for each query whether it is in a segment, or return None where there is no such segment."""
+        found = next((segment for segment in self.all() if segment.name == name), None)
+        if found is None:
+            return None
+        values: Any = self._table[found.by].cast(pa.string())
+        members: npt.NDArray[np.bool_] = pc.fill_null(
+            pc.equal(values, pa.scalar(found.value)), False
+        ).to_numpy()
+        return members
+
+    def _counts(self, by: str) -> list[tuple[str, int]]:
+        counts: Any = pc.value_counts(self._table[by].cast(pa.string()).drop_null())
+        return [(count["values"], count["counts"]) for count in counts.to_pylist()]
+
+
+def segment_name(by: str, value: str) -> str:
+    """Return what a segment is asked for by."""
+    return f"{by}: {value}"
+
+
+def _natural(value: str) -> tuple[float, str]:
+    """Sort `3 to 5` before `11 to 20`, and numbers before texts."""
+    first = value.split(" ")[0].replace(",", "")
+    return (float(first), value) if first.isdecimal() else (np.inf, value)

@@ -1,0 +1,63 @@
+"""Which of many models cannot be told from the best one?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.evaluation.paired import SIGNIFICANCE, holm, t_test_p
+from core.types import Float64Array
+
+
+@dataclass(frozen=True)
+class AgainstBest:
+    """One of several systems beside the best of them, on the same queries.
+
+    Attributes:
+        difference: Its mean minus that of the best one, over the queries that define both.
+        p: Two-sided p-value of the paired t-test (Student 1908), adjusted for the number of systems (Holm
+            1979); None for the best one itself.
+        tied: Whether the test does not tell it from the best one.
+    """
+
+    difference: float
+    p: float | None
+    tied: bool
+
+
+def against_best(values: Sequence[Float64Array], *, higher_is_better: bool = True) -> list[AgainstBest]:
+    """Compare each system with the one of the best mean.
+
+    The best one was picked by the same queries, so that its lead is optimistic: a system that is not tied may
+    still be as good on others.
+
+    Args:
+        values: (n_queries,) of each system, NaN where undefined; at least one is defined for each.
+        higher_is_better: The direction of the metric.
+
+    Example:
+        >>> best, other = np.array([0.5, 0.7, 0.6, 0.8]), np.array([0.5, 0.6, 0.7, 0.7])
+        >>> [found.tied for found in against_best([other, best])]
+        [True, True]
+    """
+    means = [np.nanmean(each) for each in values]
+    best = int(np.argmax(means) if higher_is_better else np.argmin(means))
+    others = [place for place in range(len(values)) if place != best]
+    pairs = [_paired(values[place] - values[best]) for place in others]
+    adjusted = holm([p for _, p in pairs])
+    found = {
+        place: AgainstBest(difference, p, p >= SIGNIFICANCE)
+        for place, (difference, _), p in zip(others, pairs, adjusted, strict=True)
+    }
+    return [found.get(place, AgainstBest(0.0, None, True)) for place in range(len(values))]
+
+
+def _paired(differences: Float64Array) -> tuple[float, float]:
+    """Return the mean of the differences and the p-value of the test that it is 0."""
+    differences = differences[~np.isnan(differences)]
+    if len(differences) == 0 or not differences.any():
+        return 0.0, 1.0
+    mean = float(differences.mean())
+    if len(differences) < 2:
+        return mean, 1.0
+    return mean, t_test_p(mean, float(differences.std(ddof=1)), len(differences))

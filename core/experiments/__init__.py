@@ -1,0 +1,35 @@
+"""Published experiments: plan the trainings of a paper's tables, report their results, judge its claims."""
+
+from core.experiments.judgement import Judgement
+from core.experiments.paper import Claim, Entry, Method, Paper, Part, Printed, Protocol, Scale, Sizes, Table
+from core.experiments.plan import Cell, DrawnData, Plan, Run, plan
+from core.experiments.registry import PAPERS, paper, papers
+from core.experiments.report import Report, ReportCell, ReportTable, report
+from core.experiments.results import RunResult
+
+__all__ = [
+    "PAPERS",
+    "Cell",
+    "Claim",
+    "DrawnData",
+    "Entry",
+    "Judgement",
+    "Method",
+    "Paper",
+    "Part",
+    "Plan",
+    "Printed",
+    "Protocol",
+    "Report",
+    "ReportCell",
+    "ReportTable",
+    "Run",
+    "RunResult",
+    "Scale",
+    "Sizes",
+    "Table",
+    "paper",
+    "papers",
+    "plan",
+    "report",
+]

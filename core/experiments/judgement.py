@@ -1,0 +1,367 @@
+"""Claims held against results: held, not shown or contradicted, with effect and p."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import singledispatchmethod
+from typing import Any, Literal
+
+import numpy as np
+from scipy import special
+
+from core.evaluation.paired import SIGNIFICANCE, PairedDifference, holm, p_words, paired_differences
+from core.experiments.paper import Claim, Significance, Test
+from core.experiments.results import CellValue
+from core.experiments.rules import (
+    Above,
+    Alike,
+    Larger,
+    Narrower,
+    Pair,
+    Place,
+    Reaches,
+    Rises,
+    Unmeasured,
+)
+from core.types import Float64Array
+
+Verdict = Literal["held", "not-shown", "contradicted"]
+_EARLY = 0.1  # share of the trees after which a rising curve is compared with its end
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One comparison behind a judgement, first − second.
+
+    Attributes:
+        first: Row and column.
+        second: Row and column.
+        difference: In natural units, of means where there are values by query.
+        lower: Lower end of the 95% bootstrap interval, None without values by query.
+        upper: Upper end.
+        p: Two-sided p-value of the table's test, None without values by query.
+        adjusted_p: Where the difference contradicts the claim, the same after Holm's correction over its
+            comparisons, those in favour counting as p = 1; None otherwise.
+        queries: Queries that count.
+    """
+
+    first: Place
+    second: Place
+    difference: float
+    lower: float | None = None
+    upper: float | None = None
+    p: float | None = None
+    adjusted_p: float | None = None
+    queries: int | None = None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What results say of a claim.
+
+    Attributes:
+        claim: The claim.
+        verdict: `held`, `not-shown` or `contradicted`.
+        effect: Difference of the comparison that decides, in natural units.
+        p: Its p-value, None without a test.
+        sentence: The reason.
+        comparisons: All comparisons.
+    """
+
+    claim: Claim
+    verdict: Verdict
+    effect: float | None
+    p: float | None
+    sentence: str
+    comparisons: tuple[Comparison, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "name": self.claim.name,
+            "statement": self.claim.statement,
+            "source": self.claim.source,
+            "verdict": self.verdict,
+            "effect": self.effect,
+            "p": self.p,
+            "sentence": self.sentence,
+            "comparisons": [asdict(comparison) for comparison in self.comparisons],
+        }
+
+
+class PairedTests:
+    """Paired tests; those of the same two systems, which marks and claims share, are made once.
+
+    Args:
+        permutations: Random assignments of Fisher's test.
+        threads: Threads to use.
+    """
+
+    def __init__(self, permutations: int = 100_000, threads: int = 1) -> None:
+        self._permutations = permutations
+        self._threads = threads
+        self._made: dict[tuple[int, int], tuple[Float64Array, Float64Array, PairedDifference | None]] = {}
+
+    def __call__(self, first: Float64Array, second: Float64Array) -> PairedDifference | None:
+        """Compare two systems over the same queries; differences are first − second.
+
+        Returns:
+            None where no query defines the metric for both, or the queries are not the same.
+        """
+        if first.shape != second.shape:
+            return None
+        self.make([(first, second)])
+        return self._made[id(first), id(second)][2]
+
+    def make(self, pairs: Iterable[tuple[Float64Array, Float64Array]]) -> None:
+        """Make several tests at once, which share their random numbers and thereby the work."""
+        by_length: dict[int, list[tuple[Float64Array, Float64Array]]] = {}
+        for first, second in pairs:
+            if first.shape == second.shape and (id(first), id(second)) not in self._made:
+                by_length.setdefault(len(first), []).append((first, second))
+        for together in by_length.values():
+            firsts, seconds = (np.column_stack(column) for column in zip(*together, strict=True))
+            tested = paired_differences(
+                seconds, firsts, permutations=self._permutations, threads=self._threads
+            )
+            for (first, second), found in zip(together, tested, strict=True):
+                # The arrays stay, so that their ids stay theirs.
+                self._made[id(first), id(second)] = first, second, found
+
+
+def p_value(found: PairedDifference, test: Test) -> float:
+    """Return the p-value of a paper's test; Fisher's where the paper has none."""
+    if test == "t-test":
+        if found.t_test_p is None:
+            return 1.0 if found.difference == 0.0 else 0.0
+        return found.t_test_p
+    return found.randomisation_p
+
+
+class Judge:
+    """Judges the claims of one table.
+
+    Args:
+        values: What was measured, by row and column.
+        significance: The table's test; Fisher's when None.
+        unit: What a natural unit is multiplied by for sentences: 100 for percent.
+        tests: What compares two systems.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[Place, CellValue],
+        significance: Significance | None,
+        unit: float = 1.0,
+        tests: PairedTests | None = None,
+    ) -> None:
+        self._values = values
+        self._test: Test = significance.test if significance else "randomisation"
+        self._unit = unit
+        self._paired = tests or PairedTests()
+
+    def judge(self, claim: Claim) -> Judgement:
+        """Judge a claim by its rule."""
+        return self._apply(claim.rule, claim)
+
+    @singledispatchmethod
+    def _apply(self, rule: Any, claim: Claim) -> Judgement:
+        raise TypeError(f"no judgement of {type(rule).__name__}")
+
+    @_apply.register
+    def _above(self, rule: Above, claim: Claim) -> Judgement:
+        found = self._adjusted([self._compare(pair) for pair in rule.pairs])
+        absent = [pair for pair, comparison in zip(rule.pairs, found, strict=True) if comparison is None]
+        there = [comparison for comparison in found if comparison is not None]
+        below = [c for c in there if c.difference < 0.0 and _known(c.adjusted_p) < SIGNIFICANCE]
+        if below:
+            return self._decided(claim, "contradicted", min(below, key=lambda c: c.difference), there)
+        if absent:
+            return self._absent(claim, absent, there)
+        shown = all(c.difference > 0.0 and _known(c.p) < SIGNIFICANCE for c in there)
+        weakest = max(there, key=lambda c: (c.difference <= 0.0, _known(c.p)))
+        return self._decided(claim, "held" if shown else "not-shown", weakest, there)
+
+    @_apply.register
+    def _narrower(self, rule: Narrower, claim: Claim) -> Judgement:
+        wide, narrow = (self._relative_gap(pair) for pair in (rule.wide, rule.narrow))
+        found = None if wide is None or narrow is None else self._paired(wide, narrow)
+        if found is None:
+            return self._absent(claim, (rule.wide, rule.narrow), [])
+        comparison = self._comparison((rule.wide[0], rule.narrow[0]), found)
+        verdict = _directed(comparison)
+        sentence = (
+            f"The gap is {100.0 * found.mean_b:+.2f}% where it should be wider and"
+            f" {100.0 * found.mean_a:+.2f}% where narrower;"
+            f" {p_words(_known(comparison.p))}, {found.queries:,} queries."
+        )
+        return Judgement(claim, verdict, comparison.difference, comparison.p, sentence, (comparison,))
+
+    @_apply.register
+    def _alike(self, rule: Alike, claim: Claim) -> Judgement:
+        found = [self._compare(pair) for pair in rule.pairs]
+        there = [comparison for comparison in found if comparison is not None]
+        if len(there) < len(rule.pairs):
+            absent = [pair for pair, c in zip(rule.pairs, found, strict=True) if c is None]
+            return self._absent(claim, absent, there)
+        widened = _simultaneous(len(there))
+        beyond = [c for c in there if _nearest(c, widened) > rule.margin]
+        farthest = max(there, key=lambda c: max(-_known(c.lower, 0.0), _known(c.upper, 0.0)))
+        if beyond:
+            farthest = max(beyond, key=lambda c: abs(c.difference))
+            verdict: Verdict = "contradicted"
+        else:
+            widest = max(-_known(farthest.lower, 0.0), _known(farthest.upper, 0.0))
+            verdict = "held" if widest < rule.margin else "not-shown"
+        lower, upper = (self._signed(_known(end, 0.0)) for end in (farthest.lower, farthest.upper))
+        sentence = (
+            f"The widest interval is {lower} to {upper} ({_named(farthest)}); the margin is"
+            f" ±{self._unit * rule.margin:.2f}."
+        )
+        return Judgement(claim, verdict, farthest.difference, farthest.p, sentence, tuple(there))
+
+    @_apply.register
+    def _larger(self, rule: Larger, claim: Claim) -> Judgement:
+        absent = [pair for pair in rule.pairs if None in (self._number(pair[0]), self._number(pair[1]))]
+        there = [
+            Comparison(first, second, _known(self._number(first)) - _known(self._number(second)))
+            for first, second in rule.pairs
+            if (first, second) not in absent
+        ]
+        if absent:
+            return self._absent(claim, absent, there)
+        smallest = min(there, key=lambda c: c.difference)
+        margins = [rule.margin * _known(self._number(c.second)) for c in there]
+        verdict: Verdict = "not-shown"
+        if all(c.difference > margin for c, margin in zip(there, margins, strict=True)):
+            verdict = "held"
+        elif any(c.difference < -margin for c, margin in zip(there, margins, strict=True)):
+            verdict = "contradicted"
+        words = f"{self._words(smallest.first)} against {self._words(smallest.second)}"
+        sentence = (
+            f"The closest are {words} ({_named(smallest)}); judged by the numbers alone, without a test."
+        )
+        return Judgement(claim, verdict, smallest.difference, None, sentence, tuple(there))
+
+    @_apply.register
+    def _rises(self, rule: Rises, claim: Claim) -> Judgement:
+        rises = []
+        for place in rule.places:
+            cell = self._values.get(place)
+            if cell is None or not cell.curve:
+                return self._absent(claim, [(place, place)], [])
+            early = cell.curve[min(len(cell.curve) - 1, int(_EARLY * len(cell.curve)))]
+            rises.append(Comparison(place, place, cell.curve[-1] - early))
+        smallest = min(rises, key=lambda c: c.difference)
+        verdict: Verdict = "held" if smallest.difference > 0.0 else "contradicted"
+        sentence = (
+            f"The smallest rise after a tenth of the trees is {self._signed(smallest.difference)}"
+            f" ({smallest.first[0]}); judged by the curves alone, without a test."
+        )
+        return Judgement(claim, verdict, smallest.difference, None, sentence, tuple(rises))
+
+    @_apply.register
+    def _reaches(self, rule: Reaches, claim: Claim) -> Judgement:
+        fast, slow = (self._values.get(place) for place in rule.pair)
+        if fast is None or slow is None or not fast.curve or not slow.curve:
+            return self._absent(claim, (rule.pair,), [])
+        goal = max(slow.curve)
+        trees_of_slow = slow.trees[slow.curve.index(goal)]
+        reached = [tree for tree, value in zip(fast.trees, fast.curve, strict=True) if value >= goal]
+        (first, _), (second, _) = rule.pair
+        if not reached:
+            sentence = f"{first} never reaches the best value of {second}; judged by the curves alone."
+            return Judgement(claim, "contradicted", None, None, sentence)
+        share = reached[0] / trees_of_slow
+        verdict: Verdict = "held" if share <= rule.share else "not-shown" if share < 1.0 else "contradicted"
+        sentence = f"{first} needs {reached[0]} trees for what {second} has after {trees_of_slow}."
+        return Judgement(claim, verdict, share, None, sentence)
+
+    @_apply.register
+    def _unmeasured(self, rule: Unmeasured, claim: Claim) -> Judgement:
+        return Judgement(claim, "not-shown", None, None, rule.reason)
+
+    def _number(self, place: Place) -> float | None:
+        cell = self._values.get(place)
+        return None if cell is None else cell.value
+
+    def _words(self, place: Place) -> str:
+        return f"{self._unit * _known(self._number(place)):.2f}"
+
+    def _signed(self, difference: float) -> str:
+        return f"{100.0 * difference:+.2f}" if self._unit == 100.0 else f"{difference:+.4f}"
+
+    def _compare(self, pair: Pair) -> Comparison | None:
+        first, second = (self._values.get(place) for place in pair)
+        if first is None or second is None or first.per_query is None or second.per_query is None:
+            return None
+        found = self._paired(first.per_query, second.per_query)
+        return None if found is None else self._comparison(pair, found)
+
+    def _comparison(self, pair: Pair, found: PairedDifference) -> Comparison:
+        p = p_value(found, self._test)
+        return Comparison(*pair, found.difference, found.lower, found.upper, p, p, found.queries)
+
+    def _relative_gap(self, pair: Pair) -> Float64Array | None:
+        first, second = (self._values.get(place) for place in pair)
+        if first is None or second is None or first.per_query is None or second.per_query is None:
+            return None
+        if first.per_query.shape != second.per_query.shape or not second.value:
+            return None
+        # The mean that is divided by is taken for a constant: it varies far less than the gap.
+        gap: Float64Array = (first.per_query - second.per_query) / second.value
+        return gap
+
+    @staticmethod
+    def _adjusted(comparisons: Sequence[Comparison | None]) -> list[Comparison | None]:
+        there = [comparison for comparison in comparisons if comparison is not None]
+        against = [_known(c.p) if c.difference < 0.0 else 1.0 for c in there]
+        adjusted = dict(zip(map(id, there), holm(against), strict=True))
+        return [
+            replace(c, adjusted_p=adjusted[id(c)]) if c and c.difference < 0.0 else c for c in comparisons
+        ]
+
+    def _decided(
+        self, claim: Claim, verdict: Verdict, by: Comparison, comparisons: Sequence[Comparison]
+    ) -> Judgement:
+        which = {"held": "The weakest difference", "contradicted": "The largest difference the other way"}
+        sentence = (
+            f"{which.get(verdict, 'The weakest difference')} is {self._signed(by.difference)}"
+            f" ({_named(by)}); {p_words(_known(by.p))}, {by.queries or 0:,} queries."
+        )
+        return Judgement(claim, verdict, by.difference, by.p, sentence, tuple(comparisons))
+
+    @staticmethod
+    def _absent(claim: Claim, pairs: Sequence[Pair], comparisons: Sequence[Comparison]) -> Judgement:
+        rows = dict.fromkeys(f"{row}, {column}" for pair in pairs for row, column in pair)
+        sentence = f"Numbers are missing to judge it: {'; '.join(rows)}."
+        return Judgement(claim, "not-shown", None, None, sentence, tuple(comparisons))
+
+
+def _simultaneous(n_comparisons: int) -> float:
+    """Return what 95% intervals are widened by to hold together (Bonferroni, normal approximation)."""
+    alone, together = special.ndtri([1.0 - SIGNIFICANCE / 2.0, 1.0 - SIGNIFICANCE / (2.0 * n_comparisons)])
+    return float(together / alone)
+
+
+def _nearest(comparison: Comparison, widened: float) -> float:
+    """Return how far from 0 the nearest end of the widened interval is; below 0 where 0 is inside."""
+    difference = comparison.difference
+    end = comparison.lower if difference > 0.0 else comparison.upper
+    return abs(difference) - widened * abs(difference - _known(end, difference))
+
+
+def _directed(comparison: Comparison) -> Verdict:
+    if _known(comparison.p) >= SIGNIFICANCE or comparison.difference == 0.0:
+        return "not-shown"
+    return "held" if comparison.difference > 0.0 else "contradicted"
+
+
+def _known(value: float | None, default: float = 1.0) -> float:
+    return default if value is None else value
+
+
+def _named(comparison: Comparison) -> str:
+    (first, column), (second, other) = comparison.first, comparison.second
+    if first == second:
+        return f"{first}: {column} over {other}"
+    return f"{first} over {second}, {column}"

@@ -1,0 +1,248 @@
+"""The vocabulary of a paper's experiments: methods, tables, protocols, printed numbers and claims."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from core.experiments.rules import Rule
+
+Part = Literal["train", "validation", "test"]
+Scale = Literal["quick", "paper"]
+Measure = Literal["mean", "best", "average", "objective-milliseconds", "tree-milliseconds", "slope"]
+Test = Literal["t-test", "randomisation", "intervals"]
+MAIN = "main"  # the dataset of a plan that all runs share but those on data of other sizes
+SCALES: tuple[Scale, ...] = ("quick", "paper")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A row of a paper: a loss, what it trains, and with which hyperparameters.
+
+    Attributes:
+        name: As the paper calls it.
+        loss: The whole loss as a training request has it; None where it is not implemented.
+        hyperparameters: Of the trees, on every corpus.
+        by_corpus: Printed hyperparameters of a corpus; they replace those above.
+        loss_by_corpus: Printed hyperparameters of the loss of a corpus.
+        grid: Changes of the hyperparameters to try; validation picks one. Empty for a single training.
+        quick: Hyperparameters at the quick scale, instead of those of a corpus and of the grid.
+        quick_grid: The grid at the quick scale.
+        scorer: What is trained.
+        deviations: Where this differs from the paper's own set-up.
+    """
+
+    name: str
+    loss: Mapping[str, Any] | None
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+    by_corpus: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    loss_by_corpus: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    grid: tuple[Mapping[str, Any], ...] = ()
+    quick: Mapping[str, Any] = field(default_factory=dict)
+    quick_grid: tuple[Mapping[str, Any], ...] = ()
+    scorer: str = "trees"
+    deviations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """How the models of a table are trained and measured.
+
+    Attributes:
+        trees: Trees at most.
+        quick_trees: The same at the quick scale.
+        early_stopping: Iterations without improvement that end a training, None for all trees.
+        selection: Metric that picks iterations and grid points on the validation data.
+        metrics: All metrics that are measured.
+        contract: Contract of the metrics.
+        metric_interval: Iterations from one measurement to the next.
+        description: The paper's protocol in a sentence.
+    """
+
+    trees: int
+    quick_trees: int
+    early_stopping: int | None
+    selection: str
+    metrics: tuple[str, ...]
+    contract: str | Mapping[str, Any] = "default"
+    metric_interval: int = 1
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number as printed.
+
+    Attributes:
+        value: The number, in the table's unit.
+        mark: The paper's mark of significance, `*`, `**` or none.
+        half_width: Half of the printed 95% interval, None where there is none.
+    """
+
+    value: float
+    mark: str = ""
+    half_width: float | None = None
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """Diagnostics of a loss that a figure shows.
+
+    Attributes:
+        cutoff: k of the top k that is looked at.
+        interval: Trees from one look to the next.
+        quick_interval: The same at the quick scale.
+    """
+
+    cutoff: int
+    interval: int
+    quick_interval: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """Where a number of a table comes from.
+
+    Attributes:
+        row: Its row.
+        column: Its column.
+        method: What is trained; None for a printed number alone.
+        metric: Metric, or for curves the curve as `dataset/metric` of a job's history.
+        part: Part of the data that is measured.
+        measure: `mean` over the queries; `best` and `average` of a curve; milliseconds of an
+            iteration that other work did not disturb; `slope` of log milliseconds over log documents.
+        first_tree: First tree that counts for `average`.
+        data: Datasets of the plan; several for `slope` alone.
+        label_map: Labels that are replaced.
+        diagnostics: Diagnostics that the training computes, None for none.
+        selection: Metric that picks iterations and grid points instead of the protocol's.
+    """
+
+    row: str
+    column: str
+    method: Method | None
+    metric: str
+    part: Part = "test"
+    measure: Measure = "mean"
+    first_tree: int = 1
+    data: tuple[str, ...] = (MAIN,)
+    label_map: Mapping[str, float] = field(default_factory=dict)
+    diagnostics: Diagnostics | None = None
+    selection: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What a paper says of its numbers.
+
+    Attributes:
+        name: Short name.
+        statement: The claim in one sentence.
+        source: Where the paper says so.
+        rule: What must be true of the numbers.
+    """
+
+    name: str
+    statement: str
+    source: str
+    rule: Rule
+
+
+@dataclass(frozen=True, kw_only=True)
+class Significance:
+    """A paper's own test.
+
+    Attributes:
+        test: Its name; `intervals` where a paper shows intervals and no test, which we replace by Fisher's.
+        levels: Marks by the largest p-value that they stand for.
+        reference: Row against which each row is tested, by row.
+        improvements_only: Whether only better rows are marked.
+        description: The paper's words for it, in ours.
+    """
+
+    test: Test
+    levels: Mapping[str, float]
+    reference: Mapping[str, str] = field(default_factory=dict)
+    improvements_only: bool = True
+    description: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table or figure of a paper.
+
+    Attributes:
+        name: `table-4` or `figure-2`.
+        caption: What it shows, in our words.
+        rows: Names of its rows, in the order in which they are shown.
+        columns: Names of its columns.
+        entries: Where the numbers come from; a place without an entry is empty.
+        protocol: How the models are trained and measured.
+        unit: `percent`, `fraction`, `milliseconds` or `number`.
+        printed: Printed numbers by corpus, row and column; empty where only a picture shows them.
+        significance: The paper's own test, None without one.
+        claims: What the paper says of it.
+        deviations: Where our set-up differs from the paper's.
+    """
+
+    name: str
+    caption: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    protocol: Protocol
+    unit: Literal["percent", "fraction", "milliseconds", "number"] = "percent"
+    printed: Mapping[str, Mapping[str, Mapping[str, Printed]]] = field(default_factory=dict)
+    significance: Significance | None = None
+    claims: tuple[Claim, ...] = ()
+    deviations: tuple[str, ...] = ()
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Return the metrics that are measured."""
+        return self.protocol.metrics
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """A drawn dataset: a generator of `POST /v1/datasets/synthetic` and the queries of each part.
+
+    Attributes:
+        queries: Queries for training, validation and test.
+        parameters: The generator's other parameters.
+    """
+
+    queries: tuple[int, int, int]
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """A paper and its experiments.
+
+    Attributes:
+        name: `lambdaloss-2018`.
+        title: Its title.
+        authors: Surnames of its authors.
+        year: Year of publication.
+        tables: Its tables and figures.
+        corpora: The corpora of its printed numbers, by the names of `core.doctor.corpora`.
+        orientation: The corpus whose printed numbers stand beside drawn data, by the generator's name.
+        data: The dataset to take without a user's data, `synthetic` or `sparse`.
+        sizes: Drawn datasets by scale, generator and name in the plan.
+        deviations: Where our set-up differs from the paper's in all tables.
+    """
+
+    name: str
+    title: str
+    authors: str
+    year: int
+    tables: tuple[Table, ...]
+    corpora: tuple[str, ...]
+    orientation: Mapping[str, str]
+    data: Literal["synthetic", "sparse"]
+    sizes: Mapping[Scale, Mapping[str, Mapping[str, Sizes]]]
+    deviations: tuple[str, ...] = ()
+
+    def table(self, name: str) -> Table:
+        """Return a table by name."""
+        return next(table for table in self.tables if table.name == name)

@@ -1,0 +1,270 @@
+"""From a paper's tables to the trainings that fill them."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, get_args
+
+from core.errors import InvalidInput
+from core.experiments.paper import MAIN, SCALES, Entry, Method, Paper, Part, Protocol, Scale, Table
+from core.experiments.registry import paper as paper_of
+
+SEED = 42
+_DECISIVE = ("loss", "hyperparameters", "early_stopping", "label_map", "contract", "seed", "metric_interval")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A training that one or several cells need.
+
+    Attributes:
+        digest: SHA-256 of what decides the model; runs of equal digest are one training.
+        spec: Body of a training request without ids of datasets and without `model_name`.
+        data: The dataset of the plan.
+        parts: Parts of the data whose values by query are needed.
+    """
+
+    digest: str
+    spec: Mapping[str, Any]
+    data: str
+    parts: tuple[Part, ...]
+
+    @property
+    def trees(self) -> int:
+        """Return how many trees it grows at most."""
+        return int(self.spec["hyperparameters"]["num_iterations"])
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A place of a table and the trainings that fill it.
+
+    Attributes:
+        table: The table.
+        row: The row.
+        column: The column.
+        runs: Digests of its trainings: candidates of which validation picks one, or for a slope
+            one a dataset.
+        entry: What is measured.
+        selection: Validation metric that picks the candidate.
+    """
+
+    table: str
+    row: str
+    column: str
+    runs: tuple[str, ...]
+    entry: Entry
+    selection: str
+
+
+@dataclass(frozen=True)
+class DrawnData:
+    """A dataset that is drawn: one request of `POST /v1/datasets/synthetic` by part.
+
+    Attributes:
+        requests: Bodies of the requests, without names.
+    """
+
+    requests: Mapping[Part, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything to train and measure for some tables of a paper.
+
+    Attributes:
+        paper: The paper.
+        tables: The tables.
+        scale: `quick` or `paper`.
+        data: `synthetic`, `sparse` or `folder`.
+        corpus: The corpus whose hyperparameters and printed numbers are used.
+        as_printed: Whether the data is that corpus by its counts; otherwise printed numbers are for
+            orientation only.
+        datasets: Datasets to draw by name; the name alone, with None, for a user's data.
+        runs: Trainings by digest.
+        cells: Places of the tables and their trainings.
+    """
+
+    paper: Paper
+    tables: tuple[Table, ...]
+    scale: Scale
+    data: str
+    corpus: str
+    as_printed: bool
+    datasets: Mapping[str, DrawnData | None]
+    runs: Mapping[str, Run]
+    cells: tuple[Cell, ...]
+
+    @property
+    def trees(self) -> int:
+        """Return how many trees all trainings grow at most."""
+        return sum(run.trees for run in self.runs.values())
+
+
+def plan(
+    paper: Paper | str,
+    tables: Sequence[str] | None = None,
+    scale: Scale = "quick",
+    data: str | None = None,
+    corpus: str | None = None,
+) -> Plan:
+    """List the trainings that fill a paper's tables; those that tables share are listed once.
+
+    Args:
+        paper: The paper, or its name.
+        tables: Names of tables; all when None.
+        scale: `paper` for the paper's protocol, `quick` for fewer trees and grid points.
+        data: `synthetic` or `sparse` to draw it, `folder` for a user's; the paper's choice when None.
+        corpus: The corpus that a user's data is by its counts; None where it is none of the paper's.
+
+    Raises:
+        InvalidInput: For an unknown paper, table, scale, corpus or kind of data.
+
+    Example:
+        >>> len(plan("lambda-ex-2023", ["table-5"]).runs)
+        48
+    """
+    found = paper_of(paper) if isinstance(paper, str) else paper
+    chosen = _tables(found, tables)
+    source = data or found.data
+    if scale not in SCALES:
+        raise InvalidInput.at("/scale", f"must be one of {', '.join(SCALES)}")
+    if corpus is not None and corpus not in found.corpora:
+        raise InvalidInput.at("/corpus", f"must be one of {', '.join(found.corpora)}")
+    datasets = _datasets(found, scale, source)
+    used = corpus or found.orientation.get(source) or found.corpora[0]
+    builder = _Builder(scale, used, source, as_printed=corpus is not None)
+    cells = tuple(builder.cells(chosen, datasets))
+    kept = {run.data for run in builder.runs.values()}
+    return Plan(
+        paper=found,
+        tables=chosen,
+        scale=scale,
+        data=source,
+        corpus=used,
+        as_printed=corpus is not None,
+        datasets=MappingProxyType({name: drawn for name, drawn in datasets.items() if name in kept}),
+        runs=MappingProxyType(builder.runs),
+        cells=cells,
+    )
+
+
+def spec_digest(spec: Mapping[str, Any], data: Mapping[str, Any] | str) -> str:
+    """Return the SHA-256 of what decides a model: loss, trees, labels, contract, seed and data."""
+    decisive = {name: spec.get(name) for name in _DECISIVE} | {"selection": spec["metrics"][0], "data": data}
+    return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=dict).encode()).hexdigest()
+
+
+def _tables(paper: Paper, names: Sequence[str] | None) -> tuple[Table, ...]:
+    if names is None:
+        return paper.tables
+    known = {table.name: table for table in paper.tables}
+    for place, name in enumerate(names):
+        if name not in known:
+            raise InvalidInput.at(f"/tables/{place}", f"unknown table {name!r}; known are {', '.join(known)}")
+    return tuple(known[name] for name in dict.fromkeys(names))
+
+
+def _datasets(paper: Paper, scale: Scale, source: str) -> dict[str, DrawnData | None]:
+    if source == "folder":
+        return {MAIN: None}
+    sizes = paper.sizes[scale].get(source)
+    if sizes is None:
+        raise InvalidInput.at("/data", "must be synthetic, sparse or folder")
+    drawn: dict[str, DrawnData | None] = {}
+    for name, size in sizes.items():
+        requests: dict[Part, Mapping[str, Any]] = {}
+        for seed, (part, queries) in enumerate(zip(get_args(Part), size.queries, strict=True), start=1):
+            if queries:
+                requests[part] = {"queries": queries, "seed": seed, **size.parameters}
+        drawn[name] = DrawnData(requests)
+    return drawn
+
+
+class _Builder:
+    """Collects the runs of cells."""
+
+    def __init__(self, scale: Scale, corpus: str, source: str, *, as_printed: bool) -> None:
+        self._scale = scale
+        self._as_printed = as_printed
+        self._corpus = corpus
+        self._source = source
+        self.runs: dict[str, Run] = {}
+
+    def cells(self, tables: Iterable[Table], datasets: Mapping[str, DrawnData | None]) -> Iterator[Cell]:
+        for table in tables:
+            for entry in table.entries:
+                data = [name for name in entry.data if name in datasets]
+                digests = tuple(
+                    self._add(spec, name, datasets[name], entry)
+                    for name in data
+                    for spec in self._specs(entry, table.protocol)
+                )
+                selection = entry.selection or table.protocol.selection
+                yield Cell(table.name, entry.row, entry.column, digests, entry, selection)
+
+    def _add(self, spec: Mapping[str, Any], name: str, drawn: DrawnData | None, entry: Entry) -> str:
+        identity = self._source if drawn is None else json.dumps(drawn.requests, sort_keys=True, default=dict)
+        digest = spec_digest(spec, f"{name}: {identity}")
+        before = self.runs.get(digest)
+        parts = dict.fromkeys((*(before.parts if before else ()), *_needed_parts(entry)))
+        merged = spec if before is None else _merged(before.spec, spec)
+        self.runs[digest] = Run(digest, merged, name, tuple(parts))
+        return digest
+
+    def _specs(self, entry: Entry, protocol: Protocol) -> list[dict[str, Any]]:
+        method = entry.method
+        if method is None or method.loss is None:
+            return []
+        quick = self._scale == "quick"
+        selection = entry.selection or protocol.selection
+        trees = protocol.quick_trees if quick else protocol.trees
+        specs = []
+        for change in self._grid(method):
+            hyperparameters = {
+                **method.hyperparameters,
+                **(method.quick if quick else method.by_corpus.get(self._corpus, {})),
+                **change,
+                "num_iterations": trees,
+            }
+            spec: dict[str, Any] = {
+                "kind": "train",
+                "priority": "low",
+                "loss": {**method.loss, **method.loss_by_corpus.get(self._corpus, {})},
+                "hyperparameters": hyperparameters,
+                "metrics": list(dict.fromkeys((selection, *protocol.metrics))),
+                "contract": protocol.contract,
+                "metric_interval": protocol.metric_interval,
+                "seed": SEED,
+                "label_map": dict(entry.label_map),
+            }
+            if protocol.early_stopping:
+                spec["early_stopping"] = {"metric": selection, "rounds": protocol.early_stopping}
+            if entry.diagnostics:
+                looked_at = entry.diagnostics
+                interval = looked_at.quick_interval if quick else looked_at.interval
+                spec["diagnostics"] = {"interval": interval, "cutoff": looked_at.cutoff}
+            specs.append(spec)
+        return specs
+
+    def _grid(self, method: Method) -> Sequence[Mapping[str, Any]]:
+        if self._scale == "quick":
+            return method.quick_grid or ({},)
+        # What a paper tuned on its corpus is not tuned for other data.
+        printed = self._as_printed and self._corpus in method.by_corpus
+        return ({},) if printed else method.grid or ({},)
+
+
+def _needed_parts(entry: Entry) -> tuple[Part, ...]:
+    return (entry.part,) if entry.measure == "mean" else ()
+
+
+def _merged(before: Mapping[str, Any], spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return one specification with the metrics and diagnostics of both; neither decides the model."""
+    merged = dict(before)
+    merged["metrics"] = list(dict.fromkeys((*before["metrics"], *spec["metrics"])))
+    if "diagnostics" in spec:
+        merged["diagnostics"] = spec["diagnostics"]
+    return merged

@@ -1,0 +1,182 @@
+"""Reports as Markdown, CSV and LaTeX, from their JSON."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+Json = Mapping[str, Any]
+
+_CSV_COLUMNS = (
+    "table",
+    "row",
+    "column",
+    "unit",
+    "ours",
+    "lower",
+    "upper",
+    "queries",
+    "mark",
+    "p",
+    "printed",
+    "printed_mark",
+    "difference",
+    "missing",
+    "deviations",
+)
+_LATEX = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "τ": r"$\tau$",
+        "μ": r"$\mu$",
+        "δ": r"$\delta$",
+        "σ": r"$\sigma$",
+        "λ": r"$\lambda$",
+        "Σ": r"$\sum$",
+        "∞": r"$\infty$",
+        "±": r"$\pm$",
+        "−": "$-$",
+        "²": r"$^2$",
+        "Δ": r"$\Delta$",
+    }
+)
+
+
+def number(value: float | None, unit: str) -> str:
+    """Write a number as a table of this unit prints it."""
+    if value is None:
+        return "–"
+    digits = {"fraction": 4, "percent": 2, "milliseconds": 1}.get(unit, 3)
+    return f"{value:.{digits}f}"
+
+
+def to_markdown(report: Json) -> str:
+    """Write a report as Markdown."""
+    lines = [f"# {report['title']} ({report['year']})", ""]
+    lines += [f"{note}" for note in report["notes"]]
+    for table in report["tables"]:
+        lines += ["", *_markdown_table(table)]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_table(table: Json) -> Iterator[str]:
+    yield f"## {_title(table)}"
+    yield ""
+    headings, rows = _grid(table)
+    yield f"| {' | '.join(headings)} |"
+    yield f"| --- |{' ---: |' * (len(headings) - 1)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""
+    if table["test"]:
+        yield f"Marks: {table['test']}"
+        yield ""
+    for judgement in table["claims"]:
+        yield f"- **{judgement['verdict']}** — {judgement['statement']} {judgement['sentence']}"
+    if table["deviations"]:
+        yield ""
+        yield "Deviations from the paper's set-up:"
+        yield ""
+        for place, text in enumerate(table["deviations"], start=1):
+            yield f"{place}. {text}"
+
+
+def to_csv(report: Json) -> str:
+    """Write one line a number."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _CSV_COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for table in report["tables"]:
+        for cell in table["cells"]:
+            printed = cell["printed"] or {}
+            deviations = "; ".join(table["deviations"][place - 1] for place in cell["deviations"])
+            own = {name: cell[name] for name in _CSV_COLUMNS if name in cell}
+            writer.writerow(
+                {
+                    **own,
+                    "table": table["name"],
+                    "unit": table["unit"],
+                    "printed": printed.get("value"),
+                    "printed_mark": printed.get("mark"),
+                    "deviations": deviations,
+                }
+            )
+    return text.getvalue()
+
+
+def to_latex(report: Json) -> str:
+    """Write a `table` environment for each table; needs the package booktabs."""
+    lines = [f"% {report['title']} ({report['year']}). {' '.join(report['notes'])}"]
+    for table in report["tables"]:
+        headings, rows = _grid(table)
+        lines += [
+            "",
+            r"\begin{table}",
+            rf"\caption{{{latex(_title(table))}}}",
+            rf"\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}",
+            r"\toprule",
+            " & ".join(map(latex, headings)) + r" \\",
+            r"\midrule",
+            *(" & ".join(map(latex, row)) + r" \\" for row in rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            *(
+                rf"\par {latex(judgement['verdict'])}: {latex(judgement['statement'])}"
+                rf" {latex(judgement['sentence'])}"
+                for judgement in table["claims"]
+            ),
+            *(rf"\par [{place}] {latex(text)}" for place, text in enumerate(table["deviations"], start=1)),
+            r"\end{table}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def latex(text: str) -> str:
+    """Escape a text for LaTeX."""
+    return text.translate(_LATEX).replace("–", "--")
+
+
+def _title(table: Json) -> str:
+    units = {"percent": " (percent)", "milliseconds": " (milliseconds)"}
+    name = table["name"].replace("-", " ").capitalize()
+    return f"{name}: {table['caption']}{units.get(table['unit'], '')}"
+
+
+def _grid(table: Json) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and rows: a column of ours, and where some are printed two more."""
+    cells = {(cell["row"], cell["column"]): cell for cell in table["cells"]}
+    printed = {cell["column"] for cell in table["cells"] if cell["printed"]}
+    headings = [""]
+    for column in table["columns"]:
+        headings += [column, "printed", "difference"] if column in printed else [column]
+    rows = []
+    for row in table["rows"]:
+        line = [row + _footnotes(cells.get((row, column)) for column in table["columns"])]
+        for column in table["columns"]:
+            line += _numbers(cells.get((row, column)), table["unit"], column in printed)
+        rows.append(line)
+    return headings, rows
+
+
+def _numbers(cell: Json | None, unit: str, with_printed: bool) -> Sequence[str]:
+    if cell is None:
+        return ["–"] * (3 if with_printed else 1)
+    ours = number(cell["ours"], unit) + cell["mark"]
+    if cell["lower"] is not None:
+        ours += f" ({number(cell['lower'], unit)} to {number(cell['upper'], unit)})"
+    if not with_printed:
+        return [ours]
+    printed = cell["printed"] or {"value": None, "mark": "", "half_width": None}
+    text = number(printed["value"], unit) + printed["mark"]
+    if printed["half_width"] is not None:
+        text += f" ±{number(printed['half_width'], unit)}"
+    difference = number(cell["difference"], unit)
+    return [ours, text, difference if difference.startswith(("-", "–")) else f"+{difference}"]
+
+
+def _footnotes(cells: Iterator[Json | None]) -> str:
+    places = sorted({place for cell in cells if cell for place in cell["deviations"]})
+    return f" [{', '.join(map(str, places))}]" if places else ""

@@ -1,0 +1,299 @@
+"""A paper's tables with ours, printed and difference side by side, and its claims judged."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.evaluation.bootstrap import bootstrap_intervals
+from core.experiments.judgement import Judge, Judgement, PairedTests, p_value
+from core.experiments.paper import Printed, Table
+from core.experiments.plan import Cell, Plan
+from core.experiments.render import to_csv, to_latex, to_markdown
+from core.experiments.results import CellValue, RunResult, cell_value
+from core.experiments.rules import Above, Alike, Place
+from core.types import Float64Array
+
+_UNITS = {"percent": 100.0, "fraction": 1.0, "milliseconds": 1.0, "number": 1.0}
+PERMUTATIONS = 100_000
+
+
+@dataclass(frozen=True)
+class ReportCell:
+    """A number of ours beside the printed one, both in the table's unit.
+
+    Attributes:
+        row: Its row.
+        column: Its column.
+        ours: Our number, None where there is none.
+        lower: Lower end of its 95% bootstrap interval over queries, None without values by query.
+        upper: Upper end.
+        queries: Queries that count.
+        mark: Mark of significance by the paper's own test.
+        p: p-value of that test.
+        printed: The printed number with its mark.
+        difference: Ours − printed.
+        missing: Why ours is missing.
+        deviations: Numbers of the table's deviations that concern it, from 1.
+        run: Digest of the training.
+        trees: Iterations of a curve.
+        curve: Values of a curve.
+    """
+
+    row: str
+    column: str
+    ours: float | None
+    lower: float | None
+    upper: float | None
+    queries: int | None
+    mark: str
+    p: float | None
+    printed: Printed | None
+    difference: float | None
+    missing: str | None
+    deviations: tuple[int, ...]
+    run: str | None
+    trees: tuple[int, ...]
+    curve: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        values = {**vars(self), "printed": self.printed and vars(self.printed)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+@dataclass(frozen=True)
+class ReportTable:
+    """A table of the report.
+
+    Attributes:
+        table: The paper's table.
+        cells: Its numbers by row and column.
+        claims: Its claims, judged.
+        deviations: What differs from the paper's set-up, numbered from 1.
+    """
+
+    table: Table
+    cells: Mapping[Place, ReportCell]
+    claims: tuple[Judgement, ...]
+    deviations: tuple[str, ...]
+
+    @property
+    def has_printed(self) -> bool:
+        """Return whether any number was printed."""
+        return any(cell.printed for cell in self.cells.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        table = self.table
+        return {
+            "name": table.name,
+            "caption": table.caption,
+            "unit": table.unit,
+            "rows": list(table.rows),
+            "columns": list(table.columns),
+            "protocol": table.protocol.description,
+            "test": table.significance.description if table.significance else None,
+            "cells": [cell.to_dict() for cell in self.cells.values()],
+            "claims": [judgement.to_dict() for judgement in self.claims],
+            "deviations": list(self.deviations),
+        }
+
+
+@dataclass(frozen=True)
+class Report:
+    """The report of a plan, complete or so far.
+
+    Attributes:
+        plan: The plan.
+        tables: Its tables.
+        trained: Trainings with a result.
+    """
+
+    plan: Plan
+    tables: tuple[ReportTable, ...]
+    trained: int
+
+    @property
+    def orientation(self) -> str | None:
+        """Return the warning that printed numbers are of other data, None where they are of this data."""
+        if self.plan.as_printed or not any(table.has_printed for table in self.tables):
+            return None
+        return (
+            f"Printed numbers are of {self.plan.corpus} and for orientation only: this data is"
+            f" {_DATA_WORDS.get(self.plan.data, 'other data')}."
+        )
+
+    @property
+    def scale_note(self) -> str:
+        """Return what the scale means."""
+        runs, trees = len(self.plan.runs), self.plan.trees
+        sizes = f"{runs:,} trainings of {trees:,} trees at most"
+        if self.plan.scale == "paper":
+            return f"The paper's protocol: {sizes}."
+        return f"Quick scale, not the paper's protocol: {sizes}, smaller trees and fewer grid points."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        paper = self.plan.paper
+        return {
+            "paper": paper.name,
+            "title": paper.title,
+            "year": paper.year,
+            "scale": self.plan.scale,
+            "data": self.plan.data,
+            "corpus": self.plan.corpus,
+            "as_printed": self.plan.as_printed,
+            "runs": {"planned": len(self.plan.runs), "trained": self.trained},
+            "notes": [note for note in (self.scale_note, self.orientation) if note],
+            "tables": [table.to_dict() for table in self.tables],
+        }
+
+    def to_markdown(self) -> str:
+        """Return the tables, deviations and claims as Markdown."""
+        return to_markdown(self.to_dict())
+
+    def to_csv(self) -> str:
+        """Return one line a number."""
+        return to_csv(self.to_dict())
+
+    def to_latex(self) -> str:
+        """Return a `table` environment for each table, with claims and deviations below it."""
+        return to_latex(self.to_dict())
+
+
+_DATA_WORDS = {
+    "synthetic": "drawn from a cubic polynomial",
+    "sparse": "drawn with sparse labels",
+    "folder": "none of the paper's corpora by its counts",
+}
+
+
+def report(
+    plan: Plan,
+    results: Mapping[str, RunResult],
+    *,
+    permutations: int = PERMUTATIONS,
+    threads: int = 1,
+) -> Report:
+    """Fill a plan's tables and judge its claims, also where results are still missing.
+
+    Args:
+        plan: The plan.
+        results: Results by the digest of the run.
+        permutations: Random assignments of Fisher's test.
+        threads: Threads to use.
+    """
+    tables = []
+    tests = PairedTests(permutations, threads)
+    for table in plan.tables:
+        cells = [cell for cell in plan.cells if cell.table == table.name]
+        values = {(cell.row, cell.column): cell_value(plan, cell, results) for cell in cells}
+        tables.append(_ReportedTable(plan, table, cells, values, tests, threads).build())
+    trained = sum(digest in results and results[digest].failure is None for digest in plan.runs)
+    return Report(plan, tuple(tables), trained)
+
+
+class _ReportedTable:
+    def __init__(
+        self,
+        plan: Plan,
+        table: Table,
+        cells: list[Cell],
+        values: Mapping[Place, CellValue],
+        tests: PairedTests,
+        threads: int,
+    ) -> None:
+        self._plan, self._table, self._cells, self._values = plan, table, cells, values
+        self._tests, self._threads = tests, threads
+        self._unit = _UNITS[table.unit]
+        self._printed = table.printed.get(plan.corpus, {})
+        methods = [cell.entry.method for cell in cells if cell.entry.method is not None]
+        own = (text for method in methods for text in method.deviations)
+        self._deviations = tuple(dict.fromkeys((*plan.paper.deviations, *table.deviations, *own)))
+
+    def build(self) -> ReportTable:
+        self._tests.make(self._tested())
+        judge = Judge(self._values, self._table.significance, self._unit, self._tests)
+        claims = tuple(judge.judge(claim) for claim in self._table.claims)
+        cells = {(cell.row, cell.column): cell for cell in self._reported()}
+        return ReportTable(self._table, cells, claims, self._deviations)
+
+    def _tested(self) -> Iterator[tuple[Float64Array, Float64Array]]:
+        """Return the values by query of all pairs that marks and claims compare."""
+        tested = self._table.significance
+        references = tested.reference if tested else {}
+        places = [
+            ((cell.row, cell.column), (references[cell.row], cell.column))
+            for cell in self._cells
+            if cell.row in references
+        ]
+        rules = (claim.rule for claim in self._table.claims)
+        places += [pair for rule in rules if isinstance(rule, Above | Alike) for pair in rule.pairs]
+        for pair in places:
+            first, second = (self._values.get(place, CellValue(None)).per_query for place in pair)
+            if first is not None and second is not None:
+                yield first, second
+
+    def _reported(self) -> Iterator[ReportCell]:
+        intervals = self._intervals()
+        for cell in self._cells:
+            value = self._values[cell.row, cell.column]
+            printed = self._printed.get(cell.row, {}).get(cell.column)
+            ours = None if value.value is None else self._unit * value.value
+            lower, upper, queries = intervals.get((cell.row, cell.column), (None, None, None))
+            p, mark = self._significance(cell)
+            method = cell.entry.method
+            concerned = (*self._table.deviations, *(method.deviations if method else ()))
+            yield ReportCell(
+                row=cell.row,
+                column=cell.column,
+                ours=ours,
+                lower=lower,
+                upper=upper,
+                queries=queries,
+                mark=mark,
+                p=p,
+                printed=printed,
+                difference=None if ours is None or printed is None else ours - printed.value,
+                missing=value.missing,
+                deviations=tuple(sorted(self._deviations.index(text) + 1 for text in set(concerned))),
+                run=value.run,
+                trees=value.trees,
+                curve=value.curve,
+            )
+
+    def _intervals(self) -> dict[Place, tuple[float, float, int]]:
+        """Return interval and number of queries of each mean; means of the same queries share the work."""
+        together: dict[bytes, dict[Place, Float64Array]] = {}
+        for place, value in self._values.items():
+            if value.per_query is not None:
+                defined = ~np.isnan(value.per_query)
+                together.setdefault(defined.tobytes(), {})[place] = value.per_query[defined]
+        found = {}
+        for columns in together.values():
+            values = np.column_stack(list(columns.values()))
+            for place, lower, upper in zip(
+                columns, *bootstrap_intervals(values, threads=self._threads), strict=True
+            ):
+                found[place] = (self._unit * float(lower), self._unit * float(upper), len(values))
+        return found
+
+    def _significance(self, cell: Cell) -> tuple[float | None, str]:
+        tested = self._table.significance
+        reference = tested.reference.get(cell.row) if tested else None
+        if tested is None or reference is None or reference == cell.row:
+            return None, ""
+        ours = self._values[cell.row, cell.column].per_query
+        baseline = self._values.get((reference, cell.column), CellValue(None)).per_query
+        if ours is None or baseline is None:
+            return None, ""
+        found = self._tests(ours, baseline)
+        if found is None:
+            return None, ""
+        p = p_value(found, tested.test)
+        if found.difference <= 0.0 and tested.improvements_only:
+            return p, ""
+        reached = [(level, mark) for mark, level in tested.levels.items() if p <= level]
+        return p, min(reached)[1] if reached else ""

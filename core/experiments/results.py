@@ -1,0 +1,137 @@
+"""What trainings of a plan gave, and the value of a table's place."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from core.experiments.paper import Part
+from core.experiments.plan import Cell, Plan, Run
+from core.types import Float64Array
+
+Values = Sequence[float | None]
+# Share of the iterations that are faster: other work on the machine only ever adds to a time.
+_UNDISTURBED = 0.1
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """Results of a training, as the job's history and its evaluations have them.
+
+    Attributes:
+        per_query: (n_queries,) values by part of the data and metric, NaN where undefined. All runs on one
+            dataset have the queries in the same order; several folds stand one after the other.
+        curves: Values of each measured iteration by dataset (`validation`, `diagnostics`) and metric.
+        iterations: Numbers of the measured iterations.
+        milliseconds: Wall time of each measured iteration by part: `objective`, `tree`.
+        best_iteration: Iteration of the last tree that is kept.
+        failure: Why there is no result, None where there is one.
+    """
+
+    per_query: Mapping[Part, Mapping[str, Float64Array]] = field(default_factory=dict)
+    curves: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
+    iterations: Sequence[int] = ()
+    milliseconds: Mapping[str, Values] = field(default_factory=dict)
+    best_iteration: int | None = None
+    failure: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class CellValue:
+    """What was measured for a place of a table, in natural units: NDCG from 0 to 1, milliseconds.
+
+    Attributes:
+        value: The number, None where there is none.
+        run: Digest of the training that it comes from, the chosen one of several.
+        per_query: (n_queries,) values behind a mean, None for other measures.
+        trees: Iterations of a curve.
+        curve: Values of a curve at those iterations.
+        missing: Why there is no number.
+    """
+
+    value: float | None
+    run: str | None = None
+    per_query: Float64Array | None = None
+    trees: tuple[int, ...] = ()
+    curve: tuple[float, ...] = ()
+    missing: str | None = None
+
+
+def cell_value(plan: Plan, cell: Cell, results: Mapping[str, RunResult]) -> CellValue:
+    """Return the number of a place from the results that there are so far."""
+    if not cell.runs:
+        no_loss = cell.entry.method is None or cell.entry.method.loss is None
+        return CellValue(None, missing="printed only" if no_loss else "needs drawn data")
+    for digest in cell.runs:
+        failure = results[digest].failure if digest in results else "not trained yet"
+        if failure is not None:
+            return CellValue(None, missing=failure)
+    if cell.entry.measure == "slope":
+        return _slope(plan, [(plan.runs[digest], results[digest]) for digest in cell.runs])
+    chosen = max(cell.runs, key=lambda digest: _selected_by(results[digest], cell.selection))
+    return _measured(cell, chosen, results[chosen])
+
+
+def _selected_by(result: RunResult, metric: str) -> float:
+    followed = [value for value in result.curves.get("validation", {}).get(metric, ()) if value is not None]
+    if followed:
+        return max(followed)
+    values = result.per_query.get("validation", {}).get(metric)
+    return -math.inf if values is None else float(np.nanmean(values))
+
+
+def _measured(cell: Cell, digest: str, result: RunResult) -> CellValue:
+    entry = cell.entry
+    if entry.measure == "mean":
+        values = result.per_query.get(entry.part, {}).get(entry.metric)
+        if values is None or np.isnan(values).all():
+            return CellValue(None, digest, missing=f"no {entry.metric} on the {entry.part} data")
+        return CellValue(float(np.nanmean(values)), digest, values)
+    if entry.measure in ("objective-milliseconds", "tree-milliseconds"):
+        milliseconds = _milliseconds(result, entry.measure)
+        missing = None if milliseconds is not None else "no times"
+        return CellValue(milliseconds, digest, missing=missing)
+    return _of_curve(cell, digest, result)
+
+
+def _milliseconds(result: RunResult, measure: str) -> float | None:
+    parts = ("objective",) if measure == "objective-milliseconds" else ("objective", "tree")
+    columns = [result.milliseconds.get(part, ()) for part in parts]
+    sums = [sum(times) for times in zip(*columns, strict=True) if None not in times]
+    return float(np.quantile(sums, _UNDISTURBED)) if sums else None
+
+
+def _of_curve(cell: Cell, digest: str, result: RunResult) -> CellValue:
+    dataset, _, metric = cell.entry.metric.partition("/")
+    values = result.curves.get(dataset, {}).get(metric, ())
+    points = [
+        (tree, value)
+        for tree, value in zip(result.iterations, values, strict=False)
+        if value is not None and math.isfinite(value)
+    ]
+    if not points:
+        return CellValue(None, digest, missing=f"no curve of {metric}")
+    trees, curve = (tuple(column) for column in zip(*points, strict=True))
+    if cell.entry.measure == "best":
+        value = max(curve)
+    else:
+        counted = [value for tree, value in points if tree >= cell.entry.first_tree]
+        if not counted:
+            return CellValue(None, digest, None, trees, curve, "too few trees")
+        value = float(np.mean(counted))
+    return CellValue(value, digest, None, trees, curve)
+
+
+def _slope(plan: Plan, runs: Sequence[tuple[Run, RunResult]]) -> CellValue:
+    """Fit log milliseconds of the objective by log documents, least squares."""
+    points = []
+    for run, result in runs:
+        drawn = plan.datasets[run.data]
+        milliseconds = _milliseconds(result, "objective-milliseconds")
+        if drawn is not None and milliseconds:
+            points.append((float(drawn.requests["train"]["documents_per_query"]), milliseconds))
+    if len(points) < 2:
+        return CellValue(None, missing="no times")
+    documents, times = np.log(np.array(points)).T
+    return CellValue(float(np.polyfit(documents, times, 1)[0]))

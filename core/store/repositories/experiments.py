@@ -1,0 +1,263 @@
+"""Stored experiments and their trainings."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from core.errors import WrongState
+from core.store.clock import utc_now
+from core.store.repositories import ids
+from core.store.repositories.job_states import ACTIVE, FAILED, SUCCEEDED, TERMINAL
+from core.store.repositories.jobs import Jobs
+from core.store.repositories.pages import Columns, Direction, Page, Span, begins_with, narrowed, order_of
+from core.store.repositories.rows import added, found
+from core.store.tables import Experiment, ExperimentTraining, Job
+
+
+class ExperimentStatus(StrEnum):
+    """How far an experiment is."""
+
+    PREPARING = "preparing"
+    RUNNING = "running"
+    REPORTING = "reporting"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+ACTIVE_EXPERIMENTS = (ExperimentStatus.PREPARING, ExperimentStatus.RUNNING, ExperimentStatus.REPORTING)
+COLUMNS: Columns = MappingProxyType(
+    {
+        "created": None,
+        "paper": Experiment.paper.expression,
+        "status": Experiment.status.expression,
+        "finished": Experiment.finished_at.expression,
+    }
+)
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """A training of an experiment with its jobs.
+
+    Attributes:
+        row: The training.
+        job: Its job, None until it is queued.
+        evaluation: The evaluation of its model on the training data, or None.
+    """
+
+    row: ExperimentTraining
+    job: Job | None
+    evaluation: Job | None
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether nothing more comes of it."""
+        if self.job is None or self.job.status not in TERMINAL:
+            return False
+        if not self.row.needs_training_values or self.job.status != SUCCEEDED:
+            return True
+        return self.evaluation is not None and self.evaluation.status in TERMINAL
+
+    @property
+    def status(self) -> str:
+        """Return the status of the job, `planned` before there is one."""
+        if self.job is None:
+            return "planned"
+        if self.job.status != SUCCEEDED or not self.row.needs_training_values:
+            return self.job.status
+        return "running" if self.evaluation is None else self.evaluation.status
+
+
+class Experiments:
+    """Experiments within one transaction."""
+
+    def __init__(self, session: Session, jobs: Jobs) -> None:
+        self._session = session
+        self._jobs = jobs
+
+    def add(self, id: str | None = None, **values: Any) -> Experiment:
+        """Record an experiment that waits for its datasets; the values are the columns of its row."""
+        status = ExperimentStatus.PREPARING
+        return added(self._session, Experiment(id=id or ids.new_id(ids.EXPERIMENT), status=status, **values))
+
+    def get(self, id: str) -> Experiment:
+        """Return one experiment.
+
+        Raises:
+            NotFound: There is none.
+        """
+        return found(self._session, Experiment, "experiment", id)
+
+    def locked(self, id: str) -> Experiment:
+        """Return one experiment that no other transaction changes meanwhile.
+
+        Raises:
+            NotFound: There is none.
+        """
+        lock = select(Experiment).where(Experiment.id == id).with_for_update()
+        self._session.scalars(lock, execution_options={"populate_existing": True}).one_or_none()
+        return self.get(id)
+
+    def page(
+        self,
+        cursor: str | None,
+        limit: int,
+        *,
+        status: str | None = None,
+        paper: str | None = None,
+        prefix: str | None = None,
+        sort: str = "created",
+        direction: Direction | None = None,
+    ) -> Page[Experiment]:
+        """List experiments, newest first by default.
+
+        Args:
+            cursor: Where the page begins.
+            limit: Rows at most.
+            status: Only those in it.
+            paper: Only those of this paper.
+            prefix: Only those whose paper or id begins so, whatever its case.
+            sort: One of `COLUMNS`.
+            direction: Of that column.
+
+        Raises:
+            InvalidInput: The cursor is not of this list.
+        """
+        rows = narrowed(select(Experiment), status=status, paper=paper)
+        if prefix is not None:
+            rows = rows.where(begins_with(prefix, Experiment.paper.expression, Experiment.id.expression))
+        order = order_of(COLUMNS, sort, direction)
+        return Span(cursor, limit).take(self._session, rows, Experiment.id, ids.EXPERIMENT, order)
+
+    def active(self) -> list[str]:
+        """List the ids of the experiments that have not ended, oldest first."""
+        rows = select(Experiment.id).where(Experiment.status.in_(ACTIVE_EXPERIMENTS))
+        return list(self._session.scalars(rows.order_by(Experiment.id)))
+
+    def add_training(self, experiment_id: str, **values: Any) -> ExperimentTraining:
+        """Record a training that an experiment needs."""
+        return added(self._session, ExperimentTraining(experiment_id=experiment_id, **values))
+
+    def trainings(self, id: str) -> list[TrainingState]:
+        """List the trainings of an experiment with their jobs, in the order of the plan."""
+        mine = select(ExperimentTraining).where(ExperimentTraining.experiment_id == id)
+        order = (ExperimentTraining.fold, ExperimentTraining.place)
+        rows = list(self._session.scalars(mine.order_by(*order)))
+        job_ids = {each for row in rows for each in (row.job_id, row.evaluation_job_id) if each}
+        jobs = {job.id: job for job in self._jobs.several(job_ids)}
+        return [
+            TrainingState(row, jobs.get(row.job_id or ""), jobs.get(row.evaluation_job_id or ""))
+            for row in rows
+        ]
+
+    def counts(self, experiment_ids: Iterable[str]) -> dict[str, dict[str, int]]:
+        """Count the trainings of some experiments by the status of their jobs, with those that are shared."""
+        wanted = list(experiment_ids)
+        status = func.coalesce(Job.status, "planned")
+        rows = (
+            select(ExperimentTraining.experiment_id, status, ExperimentTraining.is_shared, func.count())
+            .outerjoin(Job, Job.id == ExperimentTraining.job_id)
+            .where(ExperimentTraining.experiment_id.in_(wanted))
+            .group_by(ExperimentTraining.experiment_id, status, ExperimentTraining.is_shared)
+        )
+        counts: dict[str, dict[str, int]] = {each: {} for each in wanted}
+        for experiment_id, name, is_shared, number in self._session.execute(rows):
+            counted = counts[experiment_id]
+            counted[name] = counted.get(name, 0) + number
+            if is_shared:
+                counted["shared"] = counted.get("shared", 0) + number
+        return counts
+
+    def shareable(self, sharing_key: str) -> list[ExperimentTraining]:
+        """List the trainings of a key whose job has not gone wrong, newest first."""
+        rows = (
+            select(ExperimentTraining)
+            .join(Job, Job.id == ExperimentTraining.job_id)
+            .where(
+                ExperimentTraining.sharing_key == sharing_key,
+                Job.status.in_((*ACTIVE, SUCCEEDED)),
+                Job.cancel_requested.is_(False),
+            )
+        )
+        return list(self._session.scalars(rows.order_by(Job.id.desc())))
+
+    def finish(
+        self,
+        experiment: Experiment,
+        status: ExperimentStatus,
+        *,
+        sentence: str | None = None,
+        problem: Mapping[str, Any] | None = None,
+    ) -> None:
+        """End an experiment."""
+        experiment.status = status
+        experiment.finished_at = utc_now()
+        experiment.sentence = sentence or experiment.sentence
+        experiment.problem = None if problem is None else dict(problem)
+        self._session.flush()
+
+    def cancel(self, id: str) -> tuple[Experiment, list[Job]]:
+        """Stop an experiment and those of its trainings that no other active experiment waits for.
+
+        A report that is being written is left alone: it takes seconds, and changes nothing any more.
+
+        Returns:
+            The experiment, and the jobs that were stopped or asked to.
+
+        Raises:
+            NotFound: There is none.
+            WrongState: It has ended.
+        """
+        experiment = self.locked(id)
+        if experiment.status not in ACTIVE_EXPERIMENTS:
+            raise WrongState("experiment", id, experiment.status, "it has already ended")
+        self.finish(experiment, ExperimentStatus.CANCELLED)
+        states = self.trainings(id)
+        jobs = {job.id: job for state in states for job in (state.job, state.evaluation) if job is not None}
+        wanted = {job_id for job_id, job in jobs.items() if job.status in ACTIVE} - self._awaited(jobs, id)
+        # In one order everywhere, so that no two requests wait for each other's locks.
+        return experiment, [self._jobs.request_cancel(job_id) for job_id in sorted(wanted)]
+
+    def resume(self, id: str) -> Experiment:
+        """Let an experiment go on that was cancelled, failed, or has trainings without success.
+
+        Raises:
+            NotFound: There is none.
+            WrongState: It is active, or nothing is left to do.
+        """
+        experiment = self.locked(id)
+        if experiment.status in ACTIVE_EXPERIMENTS:
+            raise WrongState("experiment", id, experiment.status, "it goes on already")
+        unsuccessful = [state for state in self.trainings(id) if state.status != SUCCEEDED]
+        if experiment.status == ExperimentStatus.SUCCEEDED and not unsuccessful:
+            raise WrongState("experiment", id, experiment.status, "nothing is left to do")
+        for state in unsuccessful:
+            if state.job is not None and (
+                state.job.status in (FAILED, "cancelled") or state.job.cancel_requested
+            ):
+                state.row.job_id = None
+                state.row.is_shared = False
+            state.row.evaluation_job_id = None
+        experiment.status = ExperimentStatus.PREPARING
+        experiment.finished_at = experiment.problem = experiment.report_job_id = None
+        self._session.flush()
+        return experiment
+
+    def _awaited(self, job_ids: Iterable[str], id: str) -> set[str]:
+        """Return the jobs that other active experiments wait for."""
+        rows = (
+            select(ExperimentTraining.job_id)
+            .join(Experiment, Experiment.id == ExperimentTraining.experiment_id)
+            .where(
+                ExperimentTraining.job_id.in_(list(job_ids)),
+                Experiment.id != id,
+                Experiment.status.in_(ACTIVE_EXPERIMENTS),
+            )
+        )
+        return {job_id for job_id in self._session.scalars(rows) if job_id is not None}

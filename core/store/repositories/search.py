@@ -1,0 +1,118 @@
+"""Search over everything that has an id."""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy.orm import Session
+
+from core.errors import NotFound
+from core.jobs import JobKind
+from core.store.repositories import ids
+from core.store.repositories.models import Models
+from core.store.tables import Comparison, Dataset, Evaluation, Job, Model, Ranking
+
+
+@dataclass(frozen=True)
+class Hit:
+    """An object that a search found.
+
+    Attributes:
+        kind: `job`, `model`, `dataset`, `evaluation`, `comparison` or `ranking`.
+        id: Its id.
+        name: What people call it.
+        detail: The status of a dataset, the kind and status of a job; None for others.
+        created_at: When it was made.
+    """
+
+    kind: str
+    id: str
+    name: str
+    detail: str | None
+    created_at: datetime
+
+
+class Search:
+    """Searches within one transaction."""
+
+    def __init__(self, session: Session, models: Models) -> None:
+        self._session = session
+        self._models = models
+
+    def find(self, text: str, limit: int) -> list[Hit]:
+        """Find objects whose id begins with a text or whose name contains it, the newest of each kind first.
+
+        The case of names does not matter. Of a model's versions the latest is found by name, any by its
+        reference.
+
+        Args:
+            text: At least one character.
+            limit: Objects of each kind at most.
+        """
+        return [
+            *(_of_model(model) for model in self._found_models(text, limit)),
+            *self._rows(Job, ids.JOB, Job.title, text, limit, _of_job),
+            *self._rows(Dataset, ids.DATASET, Dataset.name, text, limit, _of_dataset),
+            *self._rows(Evaluation, ids.EVALUATION, Evaluation.system, text, limit, _of_evaluation),
+            *self._rows(Comparison, ids.COMPARISON, Comparison.sentence, text, limit, _of_comparison),
+            *self._rows(Ranking, ids.RANKING, Ranking.system, text, limit, _of_ranking),
+        ]
+
+    def _found_models(self, text: str, limit: int) -> list[Model]:
+        found: dict[str, Model] = {}
+        with suppress(NotFound):
+            model = self._models.resolve(text)
+            found[model.id] = model
+        by_id = select(Model).where(_begins(Model.id, ids.MODEL, text)).order_by(Model.id.desc()).limit(limit)
+        by_name = self._models.page_of_names(None, limit, containing=text.lower()).items
+        for model in (*self._session.scalars(by_id), *by_name):
+            found.setdefault(model.id, model)
+        return list(found.values())[:limit]
+
+    def _rows(
+        self, table: Any, prefix: str, name: Any, text: str, limit: int, hit: Callable[[Any], Hit]
+    ) -> Iterable[Hit]:
+        matches = or_(_begins(table.id, prefix, text), name.icontains(text, autoescape=True))
+        rows = select(table).where(matches).order_by(table.id.desc()).limit(limit)
+        return map(hit, self._session.scalars(rows))
+
+
+def _begins(id: Any, prefix: str, text: str) -> ColumnElement[bool]:
+    """Compare as the index of ids is sorted, in which `LIKE` cannot look; the prefix may be left out."""
+    beginning = text.lower() if text.lower().startswith(prefix) else prefix + text.lower()
+    last = beginning.ljust(len(prefix) + ids.LENGTH, "z")
+    return and_(id >= beginning, id <= last)
+
+
+def _of_model(model: Model) -> Hit:
+    return Hit("model", model.id, f"{model.name}:{model.version}", None, model.created_at)
+
+
+def _of_job(job: Job) -> Hit:
+    return Hit(
+        "job",
+        job.id,
+        job.title or job.id,
+        f"{JobKind(job.kind).specification.label}, {job.status}",
+        job.created_at,
+    )
+
+
+def _of_dataset(dataset: Dataset) -> Hit:
+    return Hit("dataset", dataset.id, dataset.name, dataset.status, dataset.created_at)
+
+
+def _of_evaluation(evaluation: Evaluation) -> Hit:
+    return Hit("evaluation", evaluation.id, evaluation.system, None, evaluation.created_at)
+
+
+def _of_comparison(comparison: Comparison) -> Hit:
+    names = ", ".join(system["name"] for system in comparison.systems)
+    return Hit("comparison", comparison.id, names, None, comparison.created_at)
+
+
+def _of_ranking(ranking: Ranking) -> Hit:
+    return Hit("ranking", ranking.id, ranking.system, None, ranking.created_at)

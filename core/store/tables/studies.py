@@ -1,0 +1,105 @@
+"""Tables of studies and their trials."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, Double, ForeignKey, Index
+from sqlalchemy.orm import Mapped, mapped_column
+
+from core.store.clock import utc_now
+from core.store.tables.base import ID, NAME, WORD, Base
+
+
+class Study(Base):
+    """One question asked by many trainings.
+
+    Attributes:
+        status: `running`, `paused`, `concluding`, `succeeded`, `failed` or `cancelled`.
+        spec: What was asked for, resolved; see `core.studies.StudySpec`. It never changes.
+        trials: Trials at most.
+        seconds: Time after which no trial is started, or None.
+        patience: Trials without a new best one after which none is started, or None.
+        parallel_trials: Trials that are queued or run at a time.
+        key_id: The API key that submitted it, None where no key was needed.
+        best_number: Number of the best trial that ended well, or None.
+        best_value: Its value.
+        default_value: Value of trial 0, or None.
+        default_job_id: The training that refits the default, or None before.
+        winner_job_id: The training that refits the winner; None before, and where the default won.
+        conclude_job_id: The job that concludes, or None before.
+        conclusion: See `core.studies.Conclusion.as_json`, or None before.
+        problem: `{"title", "detail"}` of a study that failed, or None.
+        paused_seconds: Length of the pauses that have ended.
+    """
+
+    __tablename__ = "studies"
+    __table_args__ = (
+        Index(None, "status", "id"),
+        Index(None, "dataset_id", "id"),
+        Index(None, "default_job_id"),
+        Index(None, "winner_job_id"),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    name: Mapped[str] = mapped_column(NAME)
+    model_name: Mapped[str] = mapped_column(NAME)
+    dataset_id: Mapped[str] = mapped_column(ID)
+    status: Mapped[str] = mapped_column(WORD)
+    spec: Mapped[dict[str, Any]]
+    trials: Mapped[int]
+    seconds: Mapped[float | None] = mapped_column(Double)
+    patience: Mapped[int | None]
+    parallel_trials: Mapped[int]
+    key_id: Mapped[str | None] = mapped_column(ID)
+    best_number: Mapped[int | None]
+    best_value: Mapped[float | None] = mapped_column(Double)
+    default_value: Mapped[float | None] = mapped_column(Double)
+    default_job_id: Mapped[str | None] = mapped_column(ID)
+    winner_job_id: Mapped[str | None] = mapped_column(ID)
+    conclude_job_id: Mapped[str | None] = mapped_column(ID)
+    conclusion: Mapped[dict[str, Any] | None]
+    problem: Mapped[dict[str, Any] | None]
+    paused_seconds: Mapped[float] = mapped_column(Double, default=0.0)
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+    started_at: Mapped[datetime | None]
+    paused_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+
+
+class Trial(Base):
+    """One trial of a study.
+
+    Attributes:
+        number: Its place in the study; 0 is the default.
+        status: `queued`, `running`, `succeeded`, `pruned`, `failed` or `cancelled`.
+        source: `default`, `sampler` or `hand`.
+        parameters: Values by pointer; None until the sampler was asked.
+        training: `{"loss", "hyperparameters"}` with these values, complete; None until then.
+        value: Mean of the objective over the queries that were tested, or None.
+        folds: `[{"fold", "value", "best_iteration"}]` of those that were finished, or None.
+        interval: `[lower, upper]` of the value over queries, or None.
+        curve: `[[iteration, value], …]` of the first fold, or None.
+        best_iteration: Median over the folds, or None.
+        job_id: Its job.
+        problem: `{"title", "detail"}` of a trial that failed, or None.
+    """
+
+    __tablename__ = "trials"
+    __table_args__ = (Index(None, "job_id", unique=True),)
+
+    study_id: Mapped[str] = mapped_column(ID, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    status: Mapped[str] = mapped_column(WORD)
+    source: Mapped[str] = mapped_column(WORD)
+    parameters: Mapped[dict[str, Any] | None]
+    training: Mapped[dict[str, Any] | None]
+    value: Mapped[float | None] = mapped_column(Double)
+    folds: Mapped[list[dict[str, Any]] | None]
+    interval: Mapped[list[float] | None] = mapped_column(JSON(none_as_null=True))
+    curve: Mapped[list[list[float]] | None] = mapped_column(JSON(none_as_null=True))
+    best_iteration: Mapped[int | None]
+    job_id: Mapped[str] = mapped_column(ID)
+    problem: Mapped[dict[str, Any] | None]
+    created_at: Mapped[datetime] = mapped_column(default=utc_now)
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]

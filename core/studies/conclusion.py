@@ -1,0 +1,137 @@
+"""What a study concludes from the one look at its held-out queries."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from core.evaluation.comparison import MetricDifference
+from core.evaluation.paired import p_words
+
+StudyVerdict = Literal["better", "worse", "no-evidence"]
+
+
+@dataclass(frozen=True)
+class Value:
+    """A trial with its cross-validated value.
+
+    Attributes:
+        number: Number of the trial; 0 is the default.
+        value: Mean of the objective over queries; optimistic for the best of many trials.
+        model: The refitted model, `web:3`.
+    """
+
+    number: int
+    value: float
+    model: str
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """The answer of a study.
+
+    Attributes:
+        verdict: `better` only where the held-out queries show it.
+        sentence: The answer with its numbers.
+        held_out: `{"winner", "default", "difference", "interval", "p_value", "queries"}` on held-out queries.
+        cross_validated: `{"winner", "default"}`, optimistic for the winner.
+        winner_number: The trial that won.
+        winner_model: Its model.
+        default_model: The model of the default.
+    """
+
+    verdict: StudyVerdict
+    sentence: str
+    held_out: Mapping[str, Any]
+    cross_validated: Mapping[str, float]
+    winner_number: int
+    winner_model: str
+    default_model: str
+
+    def as_json(self, comparison_id: str | None) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "sentence": self.sentence,
+            "verdict": self.verdict,
+            "comparison_id": comparison_id,
+            "held_out": dict(self.held_out),
+            "cross_validated": dict(self.cross_validated),
+            "winner_number": self.winner_number,
+            "winner_model": self.winner_model,
+            "default_model": self.default_model,
+        }
+
+
+def conclude(metric: str, winner: Value, default: Value, found: MetricDifference | None) -> Conclusion:
+    """Answer whether the winner is better than the default.
+
+    Args:
+        metric: Spelling of the objective.
+        winner: The best trial, another one than the default.
+        default: Trial 0.
+        found: Winner (B) against default (A) by Fisher's randomisation test on the held-out queries; None
+            where no held-out query defines the metric.
+    """
+    values = {"winner": winner.value, "default": default.value}
+    optimistic = (
+        f"Its cross-validated {metric}, {winner.value:.4f} against {default.value:.4f}, is optimistic:"
+        " it is the best of many trials."
+    )
+    if found is None:
+        sentence = f"No held-out query defines {metric}, so there is no evidence. {optimistic}"
+        return _conclusion("no-evidence", sentence, _no_look(), values, winner, default)
+    paired = found.paired
+    held_out = {
+        "winner": paired.mean_b,
+        "default": paired.mean_a,
+        "difference": paired.difference,
+        "interval": [paired.lower, paired.upper],
+        "p_value": found.adjusted_p,
+        "queries": paired.queries,
+    }
+    verdict: StudyVerdict = "no-evidence" if found.verdict == "no evidence" else found.verdict
+    opening = {
+        "better": f"Trial {winner.number} is better than the default",
+        "worse": f"Trial {winner.number} won the study, but is worse than the default",
+        "no-evidence": f"There is no evidence that trial {winner.number} is better than the default",
+    }[verdict]
+    sentence = (
+        f"{opening}: {metric} {paired.mean_b:.4f} against {paired.mean_a:.4f} on {paired.queries:,} held-out"
+        f" queries, {paired.difference:+.4f} (95% interval {paired.lower:+.4f} to {paired.upper:+.4f},"
+        f" {p_words(found.adjusted_p)}). {optimistic}"
+    )
+    return _conclusion(verdict, sentence, held_out, values, winner, default)
+
+
+def nothing_found(metric: str, default: Value, held_out: float | None, trials: int) -> Conclusion:
+    """Answer that no trial was better than the default in cross-validation.
+
+    Args:
+        metric: Spelling of the objective.
+        default: Trial 0, which won.
+        held_out: Its mean on the held-out queries, None where no query defines the metric.
+        trials: Other trials that were measured, pruned ones included.
+    """
+    there = "" if held_out is None else f", {held_out:.4f} on held-out queries"
+    others = f"None of {trials:,} other trials" if trials > 1 else "No other trial"
+    sentence = (
+        f"{others} was better than the default, whose cross-validated {metric} is {default.value:.4f}{there}."
+    )
+    look = _no_look() | {"winner": held_out, "default": held_out}
+    values = {"winner": default.value, "default": default.value}
+    return _conclusion("no-evidence", sentence, look, values, default, default)
+
+
+def _no_look() -> dict[str, Any]:
+    names = ("winner", "default", "difference", "interval", "p_value", "queries")
+    return dict.fromkeys(names)
+
+
+def _conclusion(
+    verdict: StudyVerdict,
+    sentence: str,
+    held_out: Mapping[str, Any],
+    values: Mapping[str, float],
+    winner: Value,
+    default: Value,
+) -> Conclusion:
+    return Conclusion(verdict, sentence, held_out, values, winner.number, winner.model, default.model)

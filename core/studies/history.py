@@ -1,0 +1,63 @@
+"""What the sampler and the importance of parameters learn from the trials on record."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from core.studies.pruning import estimate
+from core.studies.sampling import PastTrial
+
+
+class RecordedTrial(Protocol):
+    """The columns of a trial that its past consists of."""
+
+    @property
+    def number(self) -> int:
+        """Its number."""
+
+    @property
+    def status(self) -> str:
+        """How it is, or how it ended."""
+
+    @property
+    def parameters(self) -> dict[str, Any] | None:
+        """Its parameters by pointer."""
+
+    @property
+    def value(self) -> float | None:
+        """Its value, of some folds where it was pruned."""
+
+    @property
+    def folds(self) -> list[dict[str, Any]] | None:
+        """Its finished folds."""
+
+
+def past_trials(trials: Sequence[RecordedTrial]) -> list[PastTrial]:
+    """Return the trials that ended with a value or run, that of pruned ones estimated.
+
+    Args:
+        trials: All trials of a study.
+    """
+    default = next((trial for trial in trials if trial.number == 0 and trial.status == "succeeded"), None)
+    return [past for trial in trials if (past := _past(trial, default)) is not None]
+
+
+def _past(trial: RecordedTrial, default: RecordedTrial | None) -> PastTrial | None:
+    parameters: Mapping[str, Any] | None = trial.parameters
+    if parameters is None:
+        return None
+    if trial.status == "running":
+        return PastTrial(trial.number, parameters, None, is_running=True)
+    if trial.status == "succeeded" and trial.value is not None:
+        return PastTrial(trial.number, parameters, trial.value)
+    if trial.status != "pruned" or trial.value is None:
+        return None
+    folds = means(trial.folds or ())
+    if not folds or default is None or default.value is None:
+        return PastTrial(trial.number, parameters, trial.value)
+    value = estimate(folds, means(default.folds or ()), default.value)
+    return PastTrial(trial.number, parameters, value)
+
+
+def means(folds: Iterable[Mapping[str, Any]]) -> dict[int, float]:
+    """Return the means of finished folds by their number, of those that have one."""
+    return {fold["fold"]: fold["value"] for fold in folds if fold["value"] is not None}

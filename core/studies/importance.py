@@ -1,0 +1,46 @@
+"""Which parameters decide the value of a trial."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Literal
+
+from core.studies.sampling import PastTrial, study_of
+from core.studies.search_space import SearchSpace
+
+METHOD: Literal["ped-anova"] = "ped-anova"
+# Fewer trials say nothing of a distribution.
+LEAST_TRIALS = 5
+
+
+def importances(space: SearchSpace, past: Sequence[PastTrial], *, higher_is_better: bool) -> dict[str, float]:
+    """Return the importance of each parameter by pointer, the greatest first; they add up to 1.
+
+    PED-ANOVA (Watanabe et al. 2023): how much the distribution of a parameter among the best trials
+    differs from that among all. A parameter of some trials alone is judged among these.
+
+    Args:
+        space: The search space.
+        past: Trials that have a value.
+        higher_is_better: Direction of the objective.
+    """
+    import optuna
+
+    valued = [trial for trial in past if trial.value is not None]
+    found = {}
+    for dimension in space.dimensions:
+        pointer = dimension.pointer
+        having = [
+            PastTrial(trial.number, {pointer: trial.parameters[pointer]}, trial.value)
+            for trial in valued
+            if pointer in trial.parameters
+        ]
+        if len(having) < LEAST_TRIALS:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            study = study_of(space, having, higher_is_better)
+            evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+            found[pointer] = evaluator.evaluate(study, params=[pointer])[pointer]
+    total = sum(found.values())
+    ordered = sorted(found.items(), key=lambda item: -item[1])
+    return {pointer: value / total if total else 0.0 for pointer, value in ordered}

@@ -1,0 +1,87 @@
+"""Which trials to stop early."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from core.types import Float64Array
+
+# One-sided; a trial that is as good as the best one is stopped by chance after so many of its folds.
+WILCOXON_P = 0.1
+# Trials with a curve before the median of earlier ones says anything, as Optuna's default.
+MEDIAN_STARTUP_TRIALS = 5
+# Iterations before which a curve decides nothing: learning rates differ most at the start.
+MEDIAN_WARMUP_ITERATIONS = 10
+
+
+def is_worse_than_best(best: Float64Array, current: Float64Array, *, higher_is_better: bool) -> bool:
+    """Return whether queries show that a trial is worse than the best one.
+
+    Wilcoxon's signed-rank test of the paired values, one-sided, as Optuna's `WilcoxonPruner` makes it.
+
+    Args:
+        best: (n_queries,) values of the best trial, NaN where undefined.
+        current: (n_queries,) values of this trial, NaN where undefined or not tested yet.
+        higher_is_better: Direction of the metric.
+    """
+    import optuna
+
+    shared = np.flatnonzero(~(np.isnan(best) | np.isnan(current)))
+    if not len(shared):
+        return False
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(direction="maximize" if higher_is_better else "minimize")
+    study.add_trial(
+        optuna.trial.create_trial(value=float(best[shared].mean()), intermediate_values=_steps(best, shared))
+    )
+    trial = optuna.trial.create_trial(
+        state=optuna.trial.TrialState.RUNNING, intermediate_values=_steps(current, shared)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # experimental; and few queries make an inexact p, which errs rarely
+        pruner = optuna.pruners.WilcoxonPruner(p_threshold=WILCOXON_P)
+        return bool(pruner.prune(study, trial))
+
+
+def _steps(values: Float64Array, queries: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> dict[int, float]:
+    return dict(zip(queries.tolist(), values[queries].tolist(), strict=True))
+
+
+def is_below_median(
+    curves: Sequence[Mapping[int, float]], iteration: int, best_so_far: float, *, higher_is_better: bool
+) -> bool:
+    """Return whether a trial's best value so far is worse than the median of earlier trials.
+
+    Args:
+        curves: Values of the first fold by iteration of earlier trials that ended well.
+        iteration: Where this trial is.
+        best_so_far: Its best value up to there.
+        higher_is_better: Direction of the metric.
+    """
+    if iteration < MEDIAN_WARMUP_ITERATIONS or len(curves) < MEDIAN_STARTUP_TRIALS:
+        return False
+    best = max if higher_is_better else min
+    reached = [
+        best(earlier)
+        for curve in curves
+        if (earlier := [value for step, value in curve.items() if step <= iteration])
+    ]
+    if len(reached) < MEDIAN_STARTUP_TRIALS:
+        return False
+    median = float(np.median(reached))
+    return best_so_far < median if higher_is_better else best_so_far > median
+
+
+def estimate(folds: Mapping[int, float], default: Mapping[int, float], default_value: float) -> float:
+    """Return what a pruned trial would have come to, if it kept its distance from the default.
+
+    Args:
+        folds: Its mean by fold, of those that it finished.
+        default: The means of the default by fold.
+        default_value: The value of the default over all folds.
+    """
+    shared = [fold for fold in folds if fold in default]
+    if not shared:
+        return float(np.mean(list(folds.values())))
+    return default_value + float(np.mean([folds[fold] - default[fold] for fold in shared]))

@@ -1,0 +1,199 @@
+"""The parameters of the next trial, from the trials on record.
+
+Optuna samples; nothing of it is stored. Each ask makes an in-memory study of our rows, with a seed of the
+study's seed and the trial's number, so that an ask that is repeated gives the same answer.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.studies.search_space import Dimension, SearchSpace
+
+if TYPE_CHECKING:
+    import optuna
+
+Json = dict[str, Any]
+# As Optuna's default: so many trials are random before the estimator is asked.
+STARTUP_TRIALS = 10
+
+
+@dataclass(frozen=True)
+class PastTrial:
+    """A trial that the sampler learns from.
+
+    Attributes:
+        number: Its number.
+        parameters: By pointer.
+        value: The objective, an estimate where the trial was pruned; None while it runs or if it failed.
+        is_running: Whether it runs, so that others keep away from its parameters.
+    """
+
+    number: int
+    parameters: Mapping[str, Any]
+    value: float | None
+    is_running: bool = False
+
+
+@dataclass(frozen=True)
+class Ask:
+    """The place of a trial in its study.
+
+    Attributes:
+        seed: Seed of the study.
+        number: Number of the trial.
+        index: Its place among the trials that the sampler chooses, from 0.
+        higher_is_better: Direction of the objective.
+    """
+
+    seed: int
+    number: int
+    index: int
+    higher_is_better: bool
+
+
+def mixed_seed(seed: int, number: int) -> int:
+    """Return the seed of one trial, below 2^32."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+
+
+def sample(sampler: str, space: SearchSpace, base: Json, ask: Ask, past: Sequence[PastTrial]) -> Json:
+    """Return the parameters of a trial, by pointer.
+
+    Args:
+        sampler: One of `SAMPLERS`.
+        space: What may vary.
+        base: What varies.
+        ask: Which trial is meant.
+        past: Trials that ended or run; only `tpe` looks at them.
+    """
+    if sampler == "grid":
+        return _of_grid(space, base, ask)
+    if sampler == "qmc":
+        return _of_sobol(space, base, ask)
+    return _of_optuna(sampler, space, base, ask, past)
+
+
+def grid_without_default(space: SearchSpace, base: Json, default: Mapping[str, Any]) -> list[Json]:
+    """Return the combinations of a grid but for the default, which is trial 0 anyway.
+
+    Raises:
+        InvalidInput: A parameter has no grid, or there are too many combinations.
+    """
+    return [combination for combination in space.grid(base) if combination != default]
+
+
+def _of_grid(space: SearchSpace, base: Json, ask: Ask) -> Json:
+    from core.studies.study import resolved
+
+    combinations = grid_without_default(space, base, space.values_in(base, resolved(base)))
+    order = np.random.default_rng(ask.seed).permutation(len(combinations))
+    chosen: Json = combinations[int(order[ask.index % len(combinations)])]
+    return chosen
+
+
+def _of_sobol(space: SearchSpace, base: Json, ask: Ask) -> Json:
+    """Return the point of a scrambled Sobol' sequence (Owen 1998) with the trial's index."""
+    from scipy.stats import qmc
+
+    points = qmc.Sobol(len(space.dimensions), scramble=True, rng=np.random.default_rng(ask.seed))
+    if ask.index:
+        points.fast_forward(ask.index)
+    with warnings.catch_warnings():
+        # One point at a time is no power of two; all of them together are what is balanced.
+        warnings.simplefilter("ignore", UserWarning)
+        point = points.random(1)[0]
+    shares = dict(zip((each.pointer for each in space.dimensions), point, strict=True))
+    return space.choose(base, lambda dimension: dimension.at(float(shares[dimension.pointer])))
+
+
+def _of_optuna(sampler: str, space: SearchSpace, base: Json, ask: Ask, past: Sequence[PastTrial]) -> Json:
+    import optuna
+
+    study = study_of(space, past if sampler == "tpe" else (), ask.higher_is_better)
+    study.sampler = _sampler(sampler, mixed_seed(ask.seed, ask.number))
+    trial: optuna.Trial = study.ask()
+    return space.choose(base, lambda dimension: _suggested(trial, dimension))
+
+
+def study_of(space: SearchSpace, past: Sequence[PastTrial], higher_is_better: bool) -> "optuna.Study":
+    """Return an in-memory study of Optuna with the trials that are within the search space."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(direction="maximize" if higher_is_better else "minimize")
+    distributions = {each.pointer: _distribution(each) for each in space.dimensions}
+    by_pointer = {each.pointer: each for each in space.dimensions}
+    for trial in past:
+        if not all(by_pointer[name].contains(value) for name, value in trial.parameters.items()):
+            continue  # the default may lie outside, and TPE has no density there
+        if trial.value is None and not trial.is_running:
+            continue
+        state = optuna.trial.TrialState.RUNNING if trial.is_running else optuna.trial.TrialState.COMPLETE
+        study.add_trial(
+            optuna.trial.create_trial(
+                state=state,
+                value=None if trial.is_running else trial.value,
+                params={name: _inside(by_pointer[name], value) for name, value in trial.parameters.items()},
+                distributions={name: distributions[name] for name in trial.parameters},
+            )
+        )
+    return study
+
+
+def _sampler(name: str, seed: int) -> "optuna.samplers.BaseSampler":
+    import optuna
+
+    if name == "random":
+        return optuna.samplers.RandomSampler(seed=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        return optuna.samplers.TPESampler(
+            seed=seed,
+            n_startup_trials=STARTUP_TRIALS,
+            multivariate=True,
+            group=True,
+            constant_liar=True,
+        )
+
+
+def _distribution(dimension: Dimension) -> "optuna.distributions.BaseDistribution":
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    if dimension.type == "choice":
+        # Choices are JSON of any form, Optuna's are single values.
+        return CategoricalDistribution(range(len(dimension.choices)))
+    if dimension.type == "int":
+        low, high, step = round(dimension.low), round(dimension.high), round(dimension.step or 1)
+        return IntDistribution(low, low + (high - low) // step * step, log=dimension.log, step=step)
+    return FloatDistribution(dimension.low, _top(dimension), log=dimension.log, step=dimension.step)
+
+
+def _top(dimension: Dimension) -> float:
+    """Return the greatest value that the steps reach."""
+    if dimension.step is None:
+        return dimension.high
+    return dimension.low + int((dimension.high - dimension.low) / dimension.step + 1e-9) * dimension.step
+
+
+def _inside(dimension: Dimension, value: Any) -> Any:
+    if dimension.type == "choice":
+        return dimension.choices.index(value)
+    return int(value) if dimension.type == "int" else float(value)
+
+
+def _suggested(trial: "optuna.Trial", dimension: Dimension) -> Any:
+    if dimension.type == "choice":
+        place = trial.suggest_categorical(dimension.pointer, range(len(dimension.choices)))
+        return dimension.choices[place]
+    if dimension.type == "int":
+        step = round(dimension.step or 1)
+        low, high = round(dimension.low), round(dimension.high)
+        top = low + (high - low) // step * step
+        return trial.suggest_int(dimension.pointer, low, top, log=dimension.log, step=step)
+    return trial.suggest_float(
+        dimension.pointer, dimension.low, _top(dimension), log=dimension.log, step=dimension.step
+    )

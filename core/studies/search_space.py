@@ -1,0 +1,339 @@
+"""The search space of a study: which parts of a training specification vary, and within which bounds."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from types import MappingProxyType
+from typing import Any
+
+from core.errors import InputProblem, InvalidInput
+from core.studies.pointers import ABSENT, are_related, escaped, read, replaced, tokens_of
+
+Json = dict[str, Any]
+MAX_DIMENSIONS = 50
+MAX_GRID = 10_000
+# Combinations of the choices that decide which other parameters there are.
+_MAX_BRANCHES = 200
+_ROOTS = ("loss", "hyperparameters")
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One searched parameter.
+
+    Attributes:
+        pointer: Where it stands in the training specification, `/hyperparameters/num_leaves`.
+        type: `float`, `int` or `choice`.
+        low: Least value of a number.
+        high: Greatest value of a number.
+        log: Whether numbers are drawn evenly by their logarithm.
+        step: Distance between values of a number; None for any float, and for every int.
+        choices: Values of a choice: JSON of any form.
+        when: Values that other parts of the specification must have, by pointer; else it is left out.
+    """
+
+    pointer: str
+    type: str
+    low: float = 0.0
+    high: float = 0.0
+    log: bool = False
+    step: float | None = None
+    choices: tuple[Any, ...] = ()
+    when: Mapping[str, tuple[Any, ...]] = field(default_factory=lambda: MappingProxyType({}))
+
+    def is_active(self, document: Json) -> bool:
+        """Return whether the specification so far has the values that `when` asks for."""
+        return all(read(document, pointer) in values for pointer, values in self.when.items())
+
+    def contains(self, value: Any) -> bool:
+        """Return whether a value is within the bounds, or one of the choices."""
+        if self.type == "choice":
+            return any(value == choice and type(value) is type(choice) for choice in self.choices)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        if self.type == "int" and int(value) != value:
+            return False
+        if not self.low <= value <= self.high:
+            return False
+        steps = (value - self.low) / self.step if self.step else 0.0
+        return abs(steps - round(steps)) < 1e-8
+
+    def at(self, share: float) -> Any:
+        """Return the value at a share of the range, in [0, 1): the inverse of its distribution function."""
+        if self.type == "choice":
+            return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)]
+        if self.step is not None or self.type == "int":
+            return self._whole_step(share)
+        if self.log:
+            return math.exp(math.log(self.low) + share * math.log(self.high / self.low))
+        return self.low + share * (self.high - self.low)
+
+    def grid(self) -> tuple[Any, ...]:
+        """Return all values.
+
+        Raises:
+            InvalidInput: There are too many, or any float will do.
+        """
+        if self.type == "choice":
+            return self.choices
+        if self.type == "float" and self.step is None:
+            raise InvalidInput.at("/step", "a grid needs a step, or choices")
+        count = self._steps() + 1
+        if count > MAX_GRID:
+            raise InvalidInput.at("", f"has {count:,} values; a grid takes at most {MAX_GRID:,} combinations")
+        return tuple(self._value(step) for step in range(count))
+
+    def _steps(self) -> int:
+        return int((self.high - self.low) / (self.step or 1.0) + 1e-9)
+
+    def _whole_step(self, share: float) -> Any:
+        if self.log:
+            low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
+            value = round(math.exp(low + share * (high - low)))
+            return int(min(max(value, self.low), self.high))
+        return self._value(min(int(share * (self._steps() + 1)), self._steps()))
+
+    def _value(self, step: int) -> Any:
+        value = self.low + step * (self.step or 1.0)
+        return round(value) if self.type == "int" else min(value, self.high)
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """All searched parameters, those that decide on others first.
+
+    Attributes:
+        dimensions: In the order in which values are chosen.
+    """
+
+    dimensions: tuple[Dimension, ...]
+
+    def choose(self, base: Json, value_of: Callable[[Dimension], Any]) -> Json:
+        """Return a value for each parameter that is active, by pointer.
+
+        Args:
+            base: The specification that the values replace parts of.
+            value_of: Returns the value of a parameter; asked in order, for active ones alone.
+        """
+        parameters: Json = {}
+        document = base
+        for dimension in self.dimensions:
+            if dimension.is_active(document):
+                value = parameters[dimension.pointer] = value_of(dimension)
+                document = replaced(document, dimension.pointer, value)
+        return parameters
+
+    def applied(self, base: Json, parameters: Mapping[str, Any]) -> Json:
+        """Return the specification with these values."""
+        document = base
+        for dimension in self.dimensions:
+            if dimension.pointer in parameters:
+                document = replaced(document, dimension.pointer, parameters[dimension.pointer])
+        return document
+
+    def values_in(self, base: Json, resolved: Json) -> Json:
+        """Return the values that a base has without a search.
+
+        Args:
+            base: The specification as it was asked for.
+            resolved: The same with its defaults.
+        """
+
+        def value(dimension: Dimension) -> Any:
+            asked = read(base, dimension.pointer)
+            there = read(resolved, dimension.pointer) if asked is ABSENT else asked
+            return None if there is ABSENT else there
+
+        active = (dimension for dimension in self.dimensions if dimension.is_active(resolved))
+        return {dimension.pointer: value(dimension) for dimension in active}
+
+    def check(self, base: Json, parameters: Mapping[str, Any]) -> None:
+        """Refuse values that are not of this space.
+
+        Raises:
+            InvalidInput: One is unknown, missing or out of bounds.
+        """
+        known = {dimension.pointer: dimension for dimension in self.dimensions}
+        problems = [
+            InputProblem(f"/{escaped(pointer)}", "is not a parameter of the search space")
+            for pointer in parameters
+            if pointer not in known
+        ]
+        document = self.applied(base, parameters)
+        for pointer, dimension in known.items():
+            place = f"/{escaped(pointer)}"
+            if not dimension.is_active(document):
+                if pointer in parameters:
+                    problems.append(InputProblem(place, "has no effect here; see its `when`"))
+            elif pointer not in parameters:
+                problems.append(InputProblem(place, "is missing"))
+            elif not dimension.contains(parameters[pointer]):
+                problems.append(InputProblem(place, f"must be {_bounds(dimension)}"))
+        if problems:
+            raise InvalidInput(*problems)
+
+    def combinations(self, base: Json) -> Iterator[Json]:
+        """Yield every combination of values, each once.
+
+        Raises:
+            InvalidInput: A parameter has no grid.
+        """
+
+        def rest(document: Json, chosen: Json, place: int) -> Iterator[Json]:
+            if place == len(self.dimensions):
+                yield chosen
+                return
+            dimension = self.dimensions[place]
+            if not dimension.is_active(document):
+                yield from rest(document, chosen, place + 1)
+                return
+            for value in dimension.grid():
+                with_value = replaced(document, dimension.pointer, value)
+                yield from rest(with_value, {**chosen, dimension.pointer: value}, place + 1)
+
+        return rest(base, {}, 0)
+
+    def grid(self, base: Json) -> list[Json]:
+        """Return every combination of values.
+
+        Raises:
+            InvalidInput: A parameter has no grid, or there are too many combinations.
+        """
+        problems: list[InputProblem] = []
+        for dimension in self.dimensions:
+            try:
+                dimension.grid()
+            except InvalidInput as invalid:
+                problems += invalid.below(f"/{escaped(dimension.pointer)}").problems
+        if problems:
+            raise InvalidInput(*problems)
+        found = list(islice(self.combinations(base), MAX_GRID + 1))
+        if len(found) > MAX_GRID:
+            raise InvalidInput.at("", f"has more than {MAX_GRID:,} combinations, the most that a grid takes")
+        return found
+
+    def examples(self, base: Json) -> Iterator[tuple[Dimension, str, Json]]:
+        """Yield each end of each parameter, the others as in the base, under every condition.
+
+        Yields:
+            The parameter, the place of the value below it, `/low` or `/choices/1`, and the specification.
+        """
+        for branch in islice(self._branches(base), _MAX_BRANCHES):
+            for dimension in self.dimensions:
+                if dimension.pointer in branch or not dimension.is_active(self.applied(base, branch)):
+                    continue
+                for place, value in _ends(dimension):
+                    yield dimension, place, self.applied(base, {**branch, dimension.pointer: value})
+        for dimension in self._deciding():
+            for place, value in _ends(dimension):
+                yield dimension, place, self.applied(base, {dimension.pointer: value})
+
+    def _deciding(self) -> list[Dimension]:
+        """Return the choices that other parameters depend on."""
+        return [
+            each
+            for each in self.dimensions
+            if each.type == "choice" and any(_depends(other, each) for other in self.dimensions)
+        ]
+
+    def _branches(self, base: Json) -> Iterator[Json]:
+        return SearchSpace(tuple(self._deciding())).combinations(base)
+
+
+def search_space(stored: Mapping[str, Mapping[str, Any]]) -> SearchSpace:
+    """Read a search space from JSON.
+
+    Raises:
+        InvalidInput: With a pointer for each thing that is wrong.
+    """
+    problems: list[InputProblem] = []
+    if not 1 <= len(stored) <= MAX_DIMENSIONS:
+        raise InvalidInput.at("", f"must have 1 to {MAX_DIMENSIONS} parameters")
+    dimensions = []
+    for pointer, values in stored.items():
+        try:
+            dimensions.append(_dimension(pointer, values))
+        except InvalidInput as invalid:
+            problems += invalid.below(f"/{escaped(pointer)}").problems
+    if problems:
+        raise InvalidInput(*problems)
+    return SearchSpace(_ordered(dimensions))
+
+
+def _dimension(pointer: str, values: Mapping[str, Any]) -> Dimension:
+    tokens = tokens_of(pointer)
+    if not pointer.startswith("/") or not tokens or tokens[0] not in _ROOTS or tokens == ("hyperparameters",):
+        raise InvalidInput.at("", "must be a pointer to /loss, or to a part of /loss or /hyperparameters")
+    when = {place: tuple(allowed) for place, allowed in (values.get("when") or {}).items()}
+    if any(are_related(pointer, place) and len(tokens_of(place)) >= len(tokens) for place in when):
+        raise InvalidInput.at("/when", "must not depend on the parameter itself")
+    if values["type"] == "choice":
+        return _choice(pointer, values, when)
+    low, high, log, step = values["low"], values["high"], bool(values.get("log")), values.get("step")
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise InvalidInput.at("/low", "must be a finite number")
+    if values["type"] == "int" and (int(low) != low or int(high) != high or int(step or 1) != (step or 1)):
+        raise InvalidInput.at("/low", "must be a whole number, and so must high and step")
+    if low > high:
+        raise InvalidInput.at("/high", f"must be at least low, {low:g}")
+    if log and low <= 0:
+        raise InvalidInput.at("/low", "must be above 0 where log is true")
+    if step is not None and step <= 0:
+        raise InvalidInput.at("/step", "must be above 0")
+    if log and step is not None:
+        raise InvalidInput.at("/step", "cannot be combined with log")
+    return Dimension(pointer, values["type"], low, high, log, step, when=when)
+
+
+def _choice(pointer: str, values: Mapping[str, Any], when: Mapping[str, tuple[Any, ...]]) -> Dimension:
+    choices = tuple(values["choices"])
+    if not choices:
+        raise InvalidInput.at("/choices", "must not be empty")
+    for place, choice in enumerate(choices):
+        if any(choice == other and type(choice) is type(other) for other in choices[:place]):
+            raise InvalidInput.at(f"/choices/{place}", "is listed twice")
+    return Dimension(pointer, "choice", choices=choices, when=when)
+
+
+def _ordered(dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
+    """Put the parameters in order, each after those that it depends on.
+
+    Raises:
+        InvalidInput: Some depend on each other.
+    """
+    left, found = list(dimensions), []
+    while left:
+        ready = [each for each in left if not any(_depends(each, other) for other in left if other != each)]
+        if not ready:
+            place = f"/{escaped(left[0].pointer)}/when"
+            raise InvalidInput.at(place, "depends on a parameter that depends on this one")
+        found += ready
+        left = [each for each in left if each not in ready]
+    return tuple(found)
+
+
+def _depends(one: Dimension, other: Dimension) -> bool:
+    if one.pointer == other.pointer:
+        return False
+    above = tokens_of(other.pointer)
+    is_below = tokens_of(one.pointer)[: len(above)] == above
+    return is_below or any(are_related(other.pointer, place) for place in one.when)
+
+
+def _ends(dimension: Dimension) -> Iterator[tuple[str, Any]]:
+    if dimension.type == "choice":
+        for place, choice in enumerate(dimension.choices):
+            yield f"/choices/{place}", choice
+    else:
+        whole = dimension.type == "int"
+        yield "/low", int(dimension.low) if whole else dimension.low
+        yield "/high", int(dimension.high) if whole else dimension.high
+
+
+def _bounds(dimension: Dimension) -> str:
+    if dimension.type == "choice":
+        return "one of the choices"
+    kind = "a whole number" if dimension.type == "int" else "a number"
+    step = f" in steps of {dimension.step:g}" if dimension.step else ""
+    return f"{kind} from {dimension.low:g} to {dimension.high:g}{step}"

@@ -1,0 +1,143 @@
+"""What a study is asked to do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from core.errors import InputProblem, InvalidInput
+from core.studies.pointers import escaped
+from core.studies.search_space import SearchSpace, search_space
+
+Json = dict[str, Any]
+SAMPLERS: Mapping[str, str] = MappingProxyType(
+    {
+        "tpe": "Tree-structured Parzen estimator: learns from the trials so far",
+        "random": "Independent random values",
+        "grid": "Every combination once, in a random order",
+        "qmc": "Scrambled Sobol' points: random values that fill the space evenly",
+    }
+)
+PRUNERS: Mapping[str, str] = MappingProxyType(
+    {
+        "wilcoxon": "After each fold: stop if queries are significantly worse than those of the best trial",
+        "median": "Within the first fold: stop if below the median of earlier trials at an iteration",
+        "none": "Finish every trial",
+    }
+)
+# The tag of models that a study has trained.
+STUDY_TAG = "study"
+
+
+@dataclass(frozen=True)
+class StudySpec:
+    """The stored specification of a study, which never changes.
+
+    Attributes:
+        stored: The JSON: `name`, `model_name`, `dataset_id`, `test`, `test_dataset_id`, `base`,
+            `search_space`, `objective`, `sampler`, `pruner`, `seed`, `alias`, `priority`,
+            `higher_is_better` and `sampler_limit`.
+    """
+
+    stored: Mapping[str, Any]
+
+    @cached_property
+    def space(self) -> SearchSpace:
+        """The search space."""
+        return search_space(self.stored["search_space"])
+
+    @property
+    def base(self) -> Json:
+        """The JSON of a training job that trials vary; its loss is as it was asked for, the rest complete."""
+        return dict(self.stored["base"])
+
+    @property
+    def metric(self) -> str:
+        """Spelling of the metric of the objective."""
+        return str(self.stored["objective"]["metric"])
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Direction of the objective."""
+        return bool(self.stored["higher_is_better"])
+
+    @property
+    def seed(self) -> int:
+        """Seed of the study."""
+        return int(self.stored["seed"])
+
+    @property
+    def dataset_ids(self) -> tuple[str, ...]:
+        """The datasets that trials and refits read."""
+        named = (self.stored["dataset_id"], self.stored.get("test_dataset_id"))
+        return tuple(each for each in named if each)
+
+    def trial_training(self, parameters: Mapping[str, Any]) -> Json:
+        """Return the JSON of the training job that a trial validates.
+
+        Raises:
+            InvalidInput: The parameters do not go together.
+        """
+        return resolved(self.space.applied(self.base, parameters))
+
+    def refit(self, training: Mapping[str, Any], best_iteration: int, number: int) -> Json:
+        """Return the JSON of the training job that fits a trial on all queries but the held-out ones.
+
+        Args:
+            training: `{"loss", "hyperparameters"}` of the trial, complete.
+            best_iteration: Median of its folds.
+            number: Number of the trial.
+        """
+        return {
+            **self.base,
+            **training,
+            "hyperparameters": {**training["hyperparameters"], "num_iterations": best_iteration},
+            "validation": None,
+            "early_stopping": None,
+            "tags": {STUDY_TAG: self.stored["id"], "trial": str(number)},
+        }
+
+    def defaults(self) -> Json:
+        """Return the parameters of trial 0, the base, by pointer.
+
+        Raises:
+            InvalidInput: The base is unfit.
+        """
+        return self.space.values_in(self.base, resolved(self.base))
+
+
+def resolved(base: Json) -> Json:
+    """Return a base with the defaults of its loss and hyperparameters.
+
+    Raises:
+        InvalidInput: With a pointer for each thing that is wrong.
+    """
+    from core.losses import loss_values
+    from core.parameters import values_of
+    from core.training import training_spec
+
+    spec = training_spec(base)
+    return base | {"loss": loss_values(spec.loss), "hyperparameters": values_of(spec.hyperparameters)}
+
+
+def check_bounds(space: SearchSpace, base: Json) -> None:
+    """Refuse a search space with values that the declared parameters do not take.
+
+    Raises:
+        InvalidInput: With a pointer below the parameter for each of them.
+    """
+    from core.training import training_spec
+
+    problems: dict[tuple[str, str], InputProblem] = {}
+    for dimension, place, document in space.examples(base):
+        try:
+            training_spec(document)
+        except InvalidInput as invalid:
+            for found in invalid.problems:
+                within = found.pointer.removeprefix(dimension.pointer)
+                detail = found.detail if within != found.pointer else f"{found.pointer}: {found.detail}"
+                pointer = f"/{escaped(dimension.pointer)}{place}"
+                problems[pointer, detail] = InputProblem(pointer, detail)
+    if problems:
+        raise InvalidInput(*problems.values())

@@ -1,0 +1,113 @@
+"""Hyperparameters chosen by the size of a dataset."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from core.errors import InputProblem, InvalidInput
+
+_LEAVES = (2, 255)
+_LEAVES_PER_FEATURE = 4
+_DOCUMENTS_IN_LEAF = (20, 100)
+_FULL_LEAVES = 20
+_LARGE_DOCUMENTS = 10_000
+_LEARNING_RATE, _LARGE_LEARNING_RATE = 0.05, 0.1
+_ITERATIONS = (20, 300)
+_DOCUMENTS_PER_ITERATION = 5
+_ITERATIONS_PER_QUERY = 4
+
+
+@dataclass(frozen=True)
+class DatasetSize:
+    """How large a dataset is, before parts are held out.
+
+    Attributes:
+        queries: Number of queries, at least 1.
+        documents: Number of documents, at least 1.
+        features: Number of features that the model may use, at least 1.
+    """
+
+    queries: int
+    documents: int
+    features: int
+
+    def __post_init__(self) -> None:
+        problems = [
+            InputProblem(f"/{name}", f"must be at least 1; found {value}")
+            for name, value in asdict(self).items()
+            if value < 1
+        ]
+        if problems:
+            raise InvalidInput(*problems)
+
+
+@dataclass(frozen=True)
+class AutomaticChoice:
+    """Hyperparameters that were chosen for a training, and what they were chosen for.
+
+    Attributes:
+        size: The size of the training dataset.
+        chosen: Values by name, without those that the request gave.
+    """
+
+    size: DatasetSize
+    chosen: Mapping[str, int | float]
+
+    @classmethod
+    def of(cls, size: DatasetSize, given: Mapping[str, Any]) -> "AutomaticChoice":
+        """Choose what is not given.
+
+        Example:
+            >>> dict(AutomaticChoice.of(DatasetSize(201, 3_005, 300), {"num_leaves": 15}).chosen)
+            {'min_data_in_leaf': 100, 'learning_rate': 0.05, 'num_iterations': 300}
+        """
+        chosen = {name: value for name, value in sizes_for(size).items() if name not in given}
+        return cls(size, chosen)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any] | None) -> "AutomaticChoice | None":
+        """Read what `as_json` returned, None where nothing was chosen."""
+        if stored is None:
+            return None
+        values = dict(stored)
+        chosen = values.pop("chosen")
+        return cls(DatasetSize(**values), dict(chosen))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON to store."""
+        return asdict(self.size) | {"chosen": dict(self.chosen)}
+
+
+def sizes_for(size: DatasetSize) -> dict[str, int | float]:
+    """Return leaves, documents in a leaf, learning rate and iterations for a dataset.
+
+    With q queries, d documents and f features:
+
+    - `num_leaves` is the cube root of d; at most 4 f, and from 2 to 255;
+    - `min_data_in_leaf` is d / 20, from 20 to 100;
+    - `learning_rate` is 0.05 where d < 10,000, else 0.1;
+    - `num_iterations` is the lesser of d / 5 and 4 q, from 20 to 300.
+
+    Fractions are rounded to the nearest whole number. On small datasets the documents in a leaf limit the
+    trees, since single documents decide smaller leaves by noise; `make bench-auto` measures the rule.
+
+    Example:
+        >>> sizes_for(DatasetSize(queries=45, documents=782, features=5))
+        {'num_leaves': 9, 'min_data_in_leaf': 39, 'learning_rate': 0.05, 'num_iterations': 156}
+    """
+    queries, documents, features = size.queries, size.documents, size.features
+    leaves = min(round(math.cbrt(documents)), _LEAVES_PER_FEATURE * features)
+    iterations = min(round(documents / _DOCUMENTS_PER_ITERATION), _ITERATIONS_PER_QUERY * queries)
+    is_large = documents >= _LARGE_DOCUMENTS
+    return {
+        "num_leaves": _within(leaves, _LEAVES),
+        "min_data_in_leaf": _within(round(documents / _FULL_LEAVES), _DOCUMENTS_IN_LEAF),
+        "learning_rate": _LARGE_LEARNING_RATE if is_large else _LEARNING_RATE,
+        "num_iterations": _within(iterations, _ITERATIONS),
+    }
+
+
+def _within(value: int, bounds: tuple[int, int]) -> int:
+    low, high = bounds
+    return max(low, min(value, high))

@@ -1,0 +1,311 @@
+"""Cross-validation by folds of whole queries: every query is measured by a model that has not seen it.
+
+The values of all folds together are one value a query, as of a test set: their mean is the mean over queries,
+not over folds, so that a fold of few queries counts for few. Kohavi 1995 calls the estimate stratified k-fold
+cross-validation where folds are drawn by `core.data.splits.fold_numbers`.
+"""
+
+import io
+import json
+import math
+import statistics
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from core.data.folds import FoldAssignment
+from core.metrics import Metric
+from core.training.checkpoint import CheckpointError
+from core.training.report import IterationReport, Values
+from core.types import Float64Array, Int64Array
+
+_FORMAT = 1
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class FoldResult:
+    """A fold that was held out.
+
+    Attributes:
+        fold: Name of the fold.
+        queries: Its number of queries.
+        documents: Its number of documents.
+        best_iteration: Trees that were best on it.
+        means: Mean over its queries by metric, None where no query defines it.
+        history: The measured iterations with their values by data and metric, see `IterationReport.values`.
+    """
+
+    fold: str
+    queries: int
+    documents: int
+    best_iteration: int
+    means: dict[str, float | None]
+    history: tuple[tuple[int, Values], ...] = field(default=(), repr=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all but the history."""
+        return {
+            "fold": self.fold,
+            "queries": self.queries,
+            "documents": self.documents,
+            "best_iteration": self.best_iteration,
+            "metrics": dict(self.means),
+        }
+
+
+@dataclass(frozen=True)
+class FoldInterval:
+    """A mean over folds.
+
+    Attributes:
+        mean: Mean of the folds' means.
+        lower: Lower end of its 95% interval by Student's t; None for one fold.
+        upper: Upper end.
+    """
+
+    mean: float
+    lower: float | None
+    upper: float | None
+
+
+def fold_interval(means: Sequence[float | None]) -> FoldInterval | None:
+    """Return the mean over folds, `mean ± t(k − 1) · s / √k`, None where no fold has a value.
+
+    The trainings of two folds share most of their queries, so that the interval is too narrow rather than
+    too wide (Bengio and Grandvalet 2004).
+
+    Example:
+        >>> found = fold_interval([0.4, 0.5, 0.6])
+        >>> round(found.mean, 3), round(found.lower, 3), round(found.upper, 3)
+        (0.5, 0.252, 0.748)
+    """
+    values = [mean for mean in means if mean is not None]
+    if not values:
+        return None
+    mean, k = statistics.fmean(values), len(values)
+    if k == 1:
+        return FoldInterval(mean, None, None)
+    half = float(special.stdtrit(k - 1, (1 + _LEVEL) / 2)) * statistics.stdev(values) / math.sqrt(k)
+    return FoldInterval(mean, mean - half, mean + half)
+
+
+def median_iteration(best_iterations: Sequence[int]) -> int:
+    """Return the median of the folds' best iterations, the next whole number where it lies between two.
+
+    Example:
+        >>> median_iteration([10, 31, 20, 21])
+        21
+    """
+    return math.ceil(statistics.median(best_iterations))
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """The folds that were held out so far, and the values of their queries.
+
+    Attributes:
+        assignment: The fold of each query.
+        folds: Those that were held out, in the order of the assignment.
+        per_query: float64 (n_queries,) values by metric; NaN where a query was not tested yet, or does not
+            define the metric.
+        scores: float64 (n_documents,) of the documents by the model that has not seen their query, NaN where
+            the query was not tested yet; None where they are not kept.
+    """
+
+    assignment: FoldAssignment
+    folds: tuple[FoldResult, ...]
+    per_query: dict[str, Float64Array]
+    scores: Float64Array | None = None
+
+    @classmethod
+    def begun(
+        cls, assignment: FoldAssignment, metrics: Sequence[str], n_documents: int | None = None
+    ) -> "CrossValidation":
+        """Return the state before the first fold.
+
+        Args:
+            assignment: The fold of each query.
+            metrics: Spellings of the metrics.
+            n_documents: Documents whose scores are kept; None to keep none.
+        """
+        n_queries = len(assignment.fold_of)
+        per_query = {name: np.full(n_queries, np.nan) for name in metrics}
+        return cls(assignment, (), per_query, None if n_documents is None else np.full(n_documents, np.nan))
+
+    @property
+    def fold_of(self) -> Int64Array:
+        """int64 (n_queries,) position of each query's fold, from 0."""
+        return self.assignment.fold_of
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether every fold was held out."""
+        return len(self.folds) == self.assignment.n_folds
+
+    @property
+    def best_iteration(self) -> int:
+        """The median of the folds' best iterations."""
+        return median_iteration([fold.best_iteration for fold in self.folds])
+
+    def with_fold(
+        self,
+        best_iteration: int,
+        documents: int,
+        values: Mapping[str, Float64Array],
+        metrics: Mapping[str, Metric],
+        history: Sequence[IterationReport] = (),
+    ) -> "CrossValidation":
+        """Return the state after the next fold.
+
+        Args:
+            best_iteration: Trees that were best on it.
+            documents: Its number of documents.
+            values: (n_queries of the fold,) values by metric, in the order of the queries.
+            metrics: The metrics by spelling.
+            history: The reports of its training.
+        """
+        number = len(self.folds)
+        held_out = self.assignment.queries(number)[1]
+        per_query = {name: known.copy() for name, known in self.per_query.items()}
+        for name, known in per_query.items():
+            known[held_out] = values[name]
+        result = FoldResult(
+            self.assignment.names[number],
+            len(held_out),
+            documents,
+            best_iteration,
+            {name: metrics[name].mean(values[name]) for name in per_query},
+            tuple((report.iteration, report.values) for report in history if report.values),
+        )
+        return replace(self, folds=(*self.folds, result), per_query=per_query)
+
+    def with_scores(self, rows: Int64Array, scores: Float64Array) -> "CrossValidation":
+        """Return the state with the scores of some documents, where scores are kept."""
+        if self.scores is None:
+            return self
+        kept = self.scores.copy()
+        kept[rows] = scores
+        return replace(self, scores=kept)
+
+    def until(self, folds: int) -> "CrossValidation":
+        """Return the state after the first folds, without scores."""
+        later = self.fold_of >= folds
+        per_query = {name: np.where(later, np.nan, values) for name, values in self.per_query.items()}
+        return replace(self, folds=self.folds[:folds], per_query=per_query, scores=None)
+
+    def means(self, metrics: Mapping[str, Metric]) -> dict[str, float | None]:
+        """Return the mean of each metric over the queries tested so far."""
+        return {name: metrics[name].mean(values) for name, values in self.per_query.items()}
+
+    def metrics(self, metrics: Mapping[str, Metric]) -> dict[str, dict[str, float | None]]:
+        """Return the means by data: "validation" over all queries tested so far, and those of each fold."""
+        if not self.folds:
+            return {}
+        return {"validation": self.means(metrics)} | {
+            fold_label(fold.fold): dict(fold.means) for fold in self.folds
+        }
+
+    def over_folds(self) -> dict[str, FoldInterval | None]:
+        """Return the mean over the folds so far of each metric."""
+        return {name: fold_interval([fold.means[name] for fold in self.folds]) for name in self.per_query}
+
+    def measured(self) -> dict[int, list[tuple[str, Values]]]:
+        """Return the name and values of each fold that was measured at an iteration, by iteration."""
+        found: dict[int, list[tuple[str, Values]]] = {}
+        for fold in self.folds:
+            for iteration, values in fold.history:
+                found.setdefault(iteration, []).append((fold.fold, values))
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the folds with their means, and the mean over folds of each metric with its interval."""
+        return {
+            "best_iteration": self.best_iteration,
+            "folds": [fold.as_json() for fold in self.folds],
+            "over_folds": {name: found and asdict(found) for name, found in self.over_folds().items()},
+        }
+
+    def to_bytes(self, training: bytes | None = None) -> bytes:
+        """Return the content of a checkpoint file, a NumPy archive without pickled objects.
+
+        Args:
+            training: The checkpoint of the training that is under way, or None between two.
+        """
+        folds = [fold.as_json() | {"history": fold.history} for fold in self.folds]
+        state = {"format": _FORMAT, "folds": folds, "metrics": list(self.per_query)}
+        file = io.BytesIO()
+        np.savez(
+            file,
+            allow_pickle=False,
+            state=np.frombuffer(json.dumps(state).encode(), np.uint8),
+            values=np.column_stack(list(self.per_query.values())),
+            fold_of=self.fold_of,
+            scores=np.empty(0) if self.scores is None else self.scores,
+            training=np.frombuffer(training or b"", np.uint8),
+        )
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes, assignment: FoldAssignment) -> "tuple[CrossValidation, bytes | None]":
+        """Read what `to_bytes` returned: the folds so far, and the checkpoint of the training under way.
+
+        Raises:
+            CheckpointError: It cannot be understood, or is of other folds.
+        """
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+                state: dict[str, Any] = json.loads(archive["state"].tobytes())
+                values, fold_of, scores = archive["values"], archive["fold_of"], archive["scores"]
+                training = archive["training"].tobytes() or None
+            if state["format"] != _FORMAT or not np.array_equal(fold_of, assignment.fold_of):
+                raise CheckpointError("the checkpoint is of other folds, or was written by another version")
+            folds = tuple(
+                FoldResult(
+                    fold["fold"],
+                    fold["queries"],
+                    fold["documents"],
+                    fold["best_iteration"],
+                    fold["metrics"],
+                    tuple((at, found) for at, found in fold["history"]),
+                )
+                for fold in state["folds"]
+            )
+            per_query = {name: values[:, column].copy() for column, name in enumerate(state["metrics"])}
+        except (ValueError, KeyError, TypeError, IndexError, EOFError, OSError, zipfile.BadZipFile) as error:
+            raise CheckpointError("the checkpoint is damaged") from error
+        return cls(assignment, folds, per_query, scores if len(scores) else None), training
+
+
+def fold_curves(measured: Sequence[tuple[str, Values]]) -> dict[str, dict[str, float | None]]:
+    """Return the values of folds at one iteration as curves.
+
+    Args:
+        measured: Name and values of each fold measured there; early stopping ends some before others.
+
+    Returns:
+        By data and metric: "train" and "validation" are means over these folds, "fold 1" is what the
+        validation of fold 1 alone was.
+    """
+    found: dict[str, dict[str, float | None]] = {}
+    for data in ("train", "validation"):
+        parts = [values[data] for _, values in measured if data in values]
+        names = dict.fromkeys(name for part in parts for name in part)
+        found[data] = {name: _mean([part.get(name) for part in parts]) for name in names}
+    for fold, values in measured:
+        found[fold_label(fold)] = dict(values.get("validation", {}))
+    return {data: values for data, values in found.items() if values}
+
+
+def fold_label(fold: str) -> str:
+    """Return what a fold's data are called: "fold 1", or "Fold1" where that is its name."""
+    return fold if fold.lower().startswith("fold") else f"fold {fold}"
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else None

@@ -1,0 +1,28 @@
+import js from "@eslint/js";
+import globals from "globals";
+
+export default [
+  js.configs.recommended,
+  {
+    files: ["app/dashboard/static/**/*.js"],
+    languageOptions: { globals: { ...globals.browser, Plotly: "readonly" } },
+    rules: {
+      eqeqeq: ["error", "always", { null: "ignore" }],
+      "no-unused-vars": ["error", { ignoreRestSiblings: true }],
+      "no-var": "error",
+      "object-shorthand": "error",
+      "prefer-const": "error",
+    },
+  },
+  {
+    files: ["guide/theme/**/*.js"],
+    languageOptions: {
+      sourceType: "script",
+      globals: { ...globals.browser, __md_get: "readonly", document$: "readonly" },
+    },
+    rules: {
+      "no-redeclare": ["error", { builtinGlobals: false }], // one script defines what the others use
+      "no-unused-vars": ["error", { vars: "local" }],
+    },
+  },
+];

@@ -1,0 +1,77 @@
+"""Pages of the dashboard as pictures of a bounded size."""
+
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from guide.screenshots.figures import HEIGHT, SCHEMES, SCREENSHOTS, WIDTH, file_of
+
+MAXIMUM_BYTES = 150_000
+# Pixels a CSS pixel: the guide shows pictures narrower, and screens have more.
+SCALE = 1.5
+_FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+)
+_QUALITY = 82
+_PATIENCE_MILLISECONDS = 200_000
+# A page marks what it still fetches, and charts are drawn in frames after it.
+_SETTLED = """() => ![...document.querySelectorAll("main, main [aria-busy]")].some(
+  (part) => part.ariaBusy === "true" && part.checkVisibility(),
+)"""
+_DRAWN_MILLISECONDS = 700
+
+
+@contextmanager
+def chromium(program: str) -> Iterator[Browser]:
+    """Start a browser that asks nothing of the network by itself."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=list(_FLAGS))
+        yield browser
+        browser.close()
+
+
+def photograph(browser: Browser, url: str, names: Mapping[str, str], folder: Path) -> None:
+    """Open each page in both colour schemes, and keep the picture of its first screen.
+
+    Raises:
+        ValueError: When a page answers with an error, or its picture is larger than pages of the guide bear.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    quoted = {name: value if name == "grid" else quote(value, safe=":") for name, value in names.items()}
+    for scheme in SCHEMES:
+        context = browser.new_context(
+            color_scheme=scheme,
+            viewport={"width": WIDTH, "height": HEIGHT},
+            device_scale_factor=SCALE,
+            reduced_motion="reduce",
+        )
+        context.set_default_timeout(_PATIENCE_MILLISECONDS)
+        page = context.new_page()
+        for name, shot in SCREENSHOTS.items():
+            picture = _picture_of(page, url + shot.path.format(**quoted))
+            if len(picture) > MAXIMUM_BYTES:
+                msg = f"the screenshot {name} has {len(picture):,} bytes; {MAXIMUM_BYTES:,} are allowed"
+                raise ValueError(msg)
+            file_of(name, scheme, folder).write_bytes(picture)
+        context.close()
+
+
+def _picture_of(page: Page, address: str) -> bytes:
+    answer = page.goto(address, wait_until="networkidle")
+    if answer is None or not answer.ok:
+        msg = f"{address} answers {answer.status if answer else 'nothing'}"
+        raise ValueError(msg)
+    page.wait_for_function(_SETTLED)
+    page.wait_for_timeout(_DRAWN_MILLISECONDS)
+    packed = io.BytesIO()
+    Image.open(io.BytesIO(page.screenshot())).convert("RGB").save(packed, "WEBP", quality=_QUALITY, method=6)
+    return packed.getvalue()

@@ -1,0 +1,108 @@
+"""Show reports of experiments in a terminal."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+
+from rankery.cli.printing import p_value, plain, table, titled
+
+Json = Mapping[str, Any]
+
+_DIGITS = {"fraction": 4, "percent": 2, "milliseconds": 1}
+_DEFAULT_DIGITS = 3
+_COLOURS = {"held": "green", "not-shown": "yellow", "contradicted": "red"}
+_VERDICTS = {"held": "held", "not-shown": "not shown", "contradicted": "contradicted"}
+
+
+def report_tables(report: Json) -> Iterator[RenderableType]:
+    """Yield a report's tables, each with its claims judged and the deviations from the paper's set-up."""
+    for note in report["notes"]:
+        yield plain(note)
+    for each in report["tables"]:
+        unit = each["unit"]
+        name = each["name"].replace("-", " ").capitalize()
+        yield titled(f"[bold]{plain(name)}[/bold]: {plain(each['caption'])} ({plain(unit)})", _numbers(each))
+        if each["test"]:
+            yield f"[dim]marks: {plain(each['test'])}[/dim]"
+        if each["claims"]:
+            yield _claims(each["claims"])
+        for place, text in enumerate(each["deviations"], start=1):
+            yield f"[dim]{place}. {plain(text)}[/dim]"
+
+
+def estimate_tables(estimate: Json) -> Iterator[RenderableType]:
+    """Yield the estimate of a dry run and what it was measured from."""
+    yield f"[bold]{plain(estimate['sentence'])}[/bold]"
+    numbers = ("leaves", "trainings", "ms a tree", "s for the rest")
+    made = table("method", "loss", *numbers, "remark", right=numbers, wrap=("remark",))
+    for each in estimate["measured"]:
+        per_tree, other = each["seconds_per_tree"], each["other_seconds"]
+        look = each["seconds_per_look"]
+        remark = each["failure"] or ("" if look is None else f"{look:.1f} s a look of the diagnostics")
+        made.add_row(
+            plain(each["method"]),
+            plain(each["loss"]),
+            plain(each["leaves"]),
+            plain(each["runs"]),
+            "" if per_tree is None else f"{1e3 * per_tree:,.1f}",
+            "" if other is None else f"{other:,.1f}",
+            plain(remark),
+        )
+    yield made
+
+
+def _numbers(each: Json) -> Any:
+    cells = {(cell["row"], cell["column"]): cell for cell in each["cells"]}
+    printed = {cell["column"] for cell in each["cells"] if cell["printed"]}
+    headings: list[str] = []
+    for column in each["columns"]:
+        headings += [column, f"{column} printed", "difference"] if column in printed else [column]
+    made = table("", *map(plain, headings), right=tuple(map(plain, headings)), wrap=("",))
+    missing = set()
+    for row in each["rows"]:
+        texts: list[str] = []
+        for column in each["columns"]:
+            cell = cells.get((row, column))
+            texts += _texts(cell, each["unit"], with_printed=column in printed)
+            if cell is not None and cell["missing"] and cell["missing"] != "printed only":
+                missing.add((row, column, cell["missing"]))
+        notes = sorted(
+            {place for (at, _), cell in cells.items() if at == row for place in cell["deviations"]}
+        )
+        footnotes = f" [dim]({', '.join(map(str, notes))})[/dim]" if notes else ""
+        made.add_row(plain(row) + footnotes, *texts)
+    for row, column, reason in sorted(missing):
+        made.add_row(f"[yellow]{plain(row)}, {plain(column)}: {plain(reason)}[/yellow]")
+    return made
+
+
+def _texts(cell: Json | None, unit: str, *, with_printed: bool) -> Sequence[str]:
+    if cell is None:
+        return [""] * (3 if with_printed else 1)
+    half = "" if cell["lower"] is None else f" ±{_number((cell['upper'] - cell['lower']) / 2, unit)}"
+    ours = f"{_number(cell['ours'], unit)}{plain(cell['mark'])}[dim]{half}[/dim]"
+    if not with_printed:
+        return [ours]
+    known = cell["printed"] or {"value": None, "mark": ""}
+    difference = _number(cell["difference"], unit)
+    signed = difference if difference.startswith("-") or not difference else f"+{difference}"
+    return [ours, _number(known["value"], unit) + plain(known["mark"]), signed]
+
+
+def _claims(claims: Sequence[Json]) -> Any:
+    made = table("claim", "verdict", "effect", "p", right=("effect", "p"), wrap=("claim",))
+    for claim in claims:
+        verdict = claim["verdict"]
+        effect = claim["effect"]
+        made.add_row(
+            f"{plain(claim['statement'])} [dim]{plain(claim['sentence'])}[/dim]",
+            f"[{_COLOURS[verdict]}]{_VERDICTS[verdict]}[/{_COLOURS[verdict]}]",
+            "" if effect is None else f"{effect:+.3f}",
+            p_value(claim["p"]),
+        )
+    return made
+
+
+def _number(value: float | None, unit: str) -> str:
+    return "" if value is None else f"{value:.{_DIGITS.get(unit, _DEFAULT_DIGITS)}f}"

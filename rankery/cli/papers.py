@@ -1,0 +1,256 @@
+"""`rankery papers`: published tables, trained and measured again."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+from rankery.cli.connection import ServiceConnection
+from rankery.cli.endings import FAILED, Interrupted, WrongUsage
+from rankery.cli.paper_tables import estimate_tables, report_tables
+from rankery.cli.printing import facts, plain, say, show_text, table
+from rankery.cli.references import data_of
+from rankery.cli.service_options import on_service
+from rankery.errors import ExperimentFailed, RankeryApiError
+
+if TYPE_CHECKING:
+    from rankery.client import Experiment
+
+papers = typer.Typer(help="Train and measure the tables of papers again.", no_args_is_help=True)
+
+_Paper = Annotated[str, typer.Argument(help="The paper's name, lambdaloss-2018.")]
+_DRAWN = ("synthetic", "sparse")
+_DATA_ROOTS = "RANKERY_DATA_ROOTS"
+# As MSLR, LETOR and Yahoo call them.
+_FILES = {
+    "train": ("train.txt",),
+    "validation": ("vali.txt", "valid.txt", "validation.txt"),
+    "test": ("test.txt",),
+}
+
+
+@papers.command("list")
+@on_service
+def list_papers(session: ServiceConnection) -> None:
+    """List the papers, oldest first.
+
+    Example: `rankery papers list`
+    """
+    found = session.client.papers()
+    shown = table("name", "year", "title", "tables", wrap=("title", "tables"))
+    for paper in found:
+        tables = ", ".join(each.name for each in paper.tables)
+        shown.add_row(plain(paper.name), str(paper.year), plain(paper.title), plain(tables))
+    session.show(found, shown)
+
+
+@papers.command("show")
+@on_service
+def show_paper(session: ServiceConnection, paper: _Paper) -> None:
+    """Show a paper's tables, what is trained for them, and what the paper claims of them.
+
+    Example: `rankery papers show lambdaloss-2018`
+    """
+    found = session.client.paper(paper)
+    properties = [
+        ("title", found.title),
+        ("authors", found.authors),
+        ("year", str(found.year)),
+        ("printed on", ", ".join(found.corpora)),
+        ("drawn data", found.data),
+    ]
+    shown: list[Any] = [facts(properties)]
+    for each in found.tables:
+        shown += ["", f"[bold]{plain(each.name)}[/bold]: {plain(each.caption)}", plain(each.protocol)]
+        methods = table(
+            "row", "loss", "of the loss", "hyperparameters", wrap=("of the loss", "hyperparameters")
+        )
+        for method in each.methods:
+            loss = dict(method.loss or {})
+            name = str(loss.pop("name", "printed only"))
+            methods.add_row(plain(method.row), plain(name), _values(loss), _values(method.hyperparameters))
+        claims = [f"claims ({plain(claim.source)}): {plain(claim.statement)}" for claim in each.claims]
+        shown += [methods, *claims]
+    session.show(found, *shown)
+
+
+@papers.command("run")
+@on_service
+def run_paper(
+    session: ServiceConnection,
+    paper: _Paper,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="synthetic, sparse, or a folder with train.txt, vali.txt and test.txt.",
+            show_default="the paper's choice of drawn data",
+        ),
+    ] = None,
+    tables: Annotated[
+        list[str] | None,
+        typer.Option("--table", help="4, table-4 or figure-2; give it several times.", show_default="all"),
+    ] = None,
+    scale: Annotated[
+        Literal["quick", "paper"],
+        typer.Option(help="paper for its protocol; quick for fewer trees and grid points."),
+    ] = "quick",
+    folds: Annotated[
+        str | None, typer.Option(help="Folders Fold1, Fold2, … of the folder: 1-5 or 1,3.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Train five trees of each loss, and estimate the time.")
+    ] = False,
+    format: Annotated[
+        Literal["markdown", "csv", "latex"] | None,
+        typer.Option(help="Write the report so, instead of tables for the terminal."),
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch/--no-watch", help="Wait for the end, with progress on a terminal.")
+    ] = True,
+) -> None:
+    """Train and measure tables of a paper again, and judge what the paper claims.
+
+    Trainings are shared: what an earlier run has trained on the same data is not trained again. So the same
+    command goes on where it was stopped.
+
+    Example: `rankery papers run lambdaloss-2018 --data MSLR-WEB30K/Fold1 --table 4 --scale paper --dry-run`
+    """
+    experiment = _submitted(
+        session,
+        paper,
+        data,
+        numbers_of(folds) if folds else None,
+        tables=[_table_name(each) for each in tables] if tables else None,
+        scale=scale,
+        dry_run=dry_run,
+    )
+    say(f"experiment {experiment.id}: {', '.join(experiment.tables)} of {experiment.paper}")
+    if not watch:
+        if session.is_embedded:
+            say("the service of this command ends with it: the experiment goes on with the next one")
+        session.show(experiment, plain(experiment.id))
+        return
+    _wait(session, experiment)
+    _show(session, experiment, format)
+
+
+@papers.command("report")
+@on_service
+def show_report(
+    session: ServiceConnection,
+    experiment: Annotated[str, typer.Argument(help="The experiment's id, exp_…")],
+    format: Annotated[
+        Literal["markdown", "csv", "latex"] | None,
+        typer.Option(help="Write the report so, instead of tables for the terminal."),
+    ] = None,
+) -> None:
+    """Show the report of an experiment, as far as its tables are complete.
+
+    Example: `rankery papers report exp_01k9x2z4q7c8v5n3b6r1 --format latex`
+    """
+    _show(session, session.client.experiment(experiment), format)
+
+
+def numbers_of(text: str) -> list[int]:
+    """Return the numbers of a list with ranges.
+
+    Raises:
+        WrongUsage: It is no such list.
+
+    Example:
+        >>> numbers_of("1-3,5")
+        [1, 2, 3, 5]
+    """
+    numbers: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if not first.isdecimal() or not (last or first).isdecimal():
+            raise WrongUsage(f"--folds {text}: write numbers like 1-5 or 1,3")
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
+
+
+def _table_name(name: str) -> str:
+    return f"table-{name}" if name.isdecimal() else name.lower().replace(" ", "-")
+
+
+def _submitted(
+    session: ServiceConnection, paper: str, data: str | None, folds: list[int] | None, **asked: Any
+) -> "Experiment":
+    """Submit an experiment; a folder that the service may not read in place is uploaded."""
+    folder = Path(data) if data is not None and data not in _DRAWN and Path(data).is_dir() else None
+    if data is None or folder is None:
+        return session.client.run_experiment(paper, data=data, folds=folds, **asked)
+    with _readable(folder):
+        client = session.client
+    for name in dict.fromkeys((data, str(folder.resolve()))):
+        try:
+            return client.run_experiment(paper, data=name, folds=folds, **asked)
+        except RankeryApiError as refused:
+            places = {error.get("pointer") for error in refused.problem.get("errors") or ()}
+            if places != {"/data"}:
+                raise
+            problem = refused
+    if folds is not None:
+        raise problem
+    say(f"the service does not read {folder} in place; its files are uploaded")
+    dataset_ids = {part: data_of(session, str(_file_of(folder, part))).id for part in _FILES}
+    return client.run_experiment(paper, dataset_ids=dataset_ids, **asked)
+
+
+@contextmanager
+def _readable(folder: Path) -> Iterator[None]:
+    """Let a service that this command starts read the folder, unless data roots are set already."""
+    if _DATA_ROOTS in os.environ:
+        yield
+        return
+    path = folder.resolve()
+    is_fold = path.name.lower().startswith("fold")
+    os.environ[_DATA_ROOTS] = str(path.parent.parent if is_fold else path.parent)
+    try:
+        yield
+    finally:
+        del os.environ[_DATA_ROOTS]
+
+
+def _file_of(folder: Path, part: str) -> Path:
+    found = next((folder / name for name in _FILES[part] if (folder / name).is_file()), None)
+    if found is None:
+        raise WrongUsage(f"{folder} has no {' or '.join(_FILES[part])}")
+    return found
+
+
+def _wait(session: ServiceConnection, experiment: "Experiment") -> None:
+    try:
+        experiment.wait(lambda _: session.check())
+    except ExperimentFailed:
+        if experiment.report is None:
+            raise
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"stopped watching {experiment.id}; the same command goes on with what is trained by then"
+        ) from None
+
+
+def _show(session: ServiceConnection, experiment: "Experiment", format: str | None) -> None:
+    if session.json:
+        session.show(experiment)
+    elif experiment.estimate is not None:
+        session.show(experiment, *estimate_tables(experiment.estimate))
+    elif format is not None:
+        show_text(experiment.download_report(cast("Literal['markdown', 'csv', 'latex']", format)))
+    elif experiment.report is not None:
+        sentence = [f"[bold]{plain(experiment.sentence)}[/bold]"] if experiment.sentence else []
+        title = f"[bold]{plain(experiment.title)}[/bold] ({experiment.year})"
+        session.show(experiment, title, *report_tables(experiment.report), "", *sentence)
+    else:
+        say(f"{experiment.id} is {experiment.status}: no table is complete yet")
+    if experiment.status == "failed":
+        raise typer.Exit(FAILED)
+
+
+def _values(values: dict[str, Any]) -> str:
+    return plain(", ".join(f"{name} {value}" for name, value in values.items()))

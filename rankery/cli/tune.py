@@ -1,0 +1,224 @@
+"""`rankery tune`: from a file to the best hyperparameters and an honest comparison, in one command."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import RenderableType
+
+from rankery.cli.columns import ColumnsOption, columns_of
+from rankery.cli.completion import completed, of_service
+from rankery.cli.connection import ServiceConnection
+from rankery.cli.names import LOSSES
+from rankery.cli.printing import number, plain, say, table
+from rankery.cli.service_options import on_service
+from rankery.cli.texts import NotUnderstood, settings
+from rankery.cli.train import NobodyWaits
+from rankery.cli.trainings import Sources, check_losses, model_name_of
+
+if TYPE_CHECKING:
+    from rankery.client import Study
+
+_HELD_OUT = "0.2"
+_LOSS = "lambdarank"
+_BEST = 5
+_LOG = ":log"
+# What decides most on the corpora of the benchmarks; the bounds hold for 50 to 30,000 queries.
+_SPACE = {
+    "num_leaves": "4..64:log",
+    "learning_rate": "0.02..0.3:log",
+    "min_data_in_leaf": "5..200:log",
+    "feature_fraction": "0.5..1.0",
+    "lambda_l2": "0.001..100:log",
+}
+
+
+@on_service
+def tune(
+    session: ServiceConnection,
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="What to learn from: a judged file, which is uploaded, or a dataset's id or name.",
+            autocompletion=of_service("datasets"),
+        ),
+    ],
+    space: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=LOW..HIGH",
+            help="What to search: num_leaves=4..64:log, max_depth=3,5,8, loss=lambdarank,ndcg-loss2++,"
+            " loss.sigma=0.5..2. Leaves, learning rate and regularisation when left out.",
+        ),
+    ] = None,
+    trials: Annotated[int, typer.Option(min=1, help="Trials at most, the default among them.")] = 50,
+    loss: Annotated[
+        str, typer.Option(help="What the default minimises.", autocompletion=completed(LOSSES))
+    ] = _LOSS,
+    loss_option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the loss: mu=5, truncation_level=8.")
+    ] = None,
+    set: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Hyperparameters of the default and of all trials."),
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, max=100, help="Folds of each trial.")] = 5,
+    test: Annotated[
+        str,
+        typer.Option(
+            help="Held-out queries of the conclusion: a share of them, a judged file, or a dataset.",
+            autocompletion=of_service("datasets"),
+        ),
+    ] = _HELD_OUT,
+    metric: Annotated[str, typer.Option(help="The objective.")] = "ndcg@10",
+    sampler: Annotated[str, typer.Option(help="tpe, random, grid or qmc.")] = "tpe",
+    pruner: Annotated[str, typer.Option(help="wilcoxon, median or none.")] = "wilcoxon",
+    early_stopping: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="ITERATIONS", help="Iterations without a gain that end a fold."),
+    ] = None,
+    parallel: Annotated[int, typer.Option(min=1, max=64, help="Trials at a time.")] = 2,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.001, help="Time after which no further trial is started.")
+    ] = None,
+    patience: Annotated[
+        int | None, typer.Option(min=1, help="Trials without a new best one that end the study.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**31 - 1, help="Decides every random choice.", show_default="42")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="The model's name.", show_default="the data's name")
+    ] = None,
+    alias: Annotated[
+        str | None, typer.Option(help="Alias to point at the winner if it is shown to be better.")
+    ] = None,
+    columns: ColumnsOption = None,
+    watch: Annotated[
+        bool, typer.Option("--watch/--no-watch", help="Wait for the conclusion, with news of the trials.")
+    ] = True,
+) -> None:
+    """Tune a training: many cross-validated trials, then one comparison on held-out queries.
+
+    Trial 0 is the default. The best trial and the default are trained again on all queries but the held-out
+    ones, and compared on these once, so that the answer is not the luckiest of many.
+
+    Example: `rankery tune train.txt --trials 50 --space num_leaves=4..64:log --space max_depth=3,5,8`
+    """
+    asked_loss = {"name": loss, **settings(loss_option, "--loss-option")}
+    body = {
+        "name": f"tune {name or model_name_of(data)}",
+        "model_name": name or model_name_of(data),
+        "base": {
+            "loss": asked_loss,
+            "hyperparameters": settings(set, "--set"),
+            "early_stopping_rounds": early_stopping,
+        },
+        "search_space": dict(
+            searched(text) for text in space or [f"{key}={value}" for key, value in _SPACE.items()]
+        ),
+        "objective": {"metric": metric, "validation": {"folds": folds}},
+        "sampler": sampler,
+        "pruner": pruner,
+        "budget": {"trials": trials, "seconds": seconds, "patience": patience},
+        "parallel_trials": parallel,
+        "alias": alias,
+        "seed": seed,
+    }
+    check_losses(session, [asked_loss])
+    if not watch and session.is_embedded:
+        raise NobodyWaits(
+            "a service that was started for this command ends with it, and so would the study:"
+            " leave --no-watch away, or start `rankery serve` first"
+        )
+    fields = Sources(data, None, test, columns_of(columns)).fields(session)
+    document = {key: value for key, value in (body | fields).items() if value is not None}
+    study = session.client.submit_study(document)
+    say(f"submitted {study.id}, {study.budget.trials} trials")
+    if watch:
+        _wait(study)
+        session.show(_as_json(study), *_pictures(study))
+    else:
+        session.show(_as_json(study), f"See it at /studies/{study.id} of the dashboard.")
+
+
+def _wait(study: "Study") -> None:
+    latest = ""
+
+    def news(one: "Study") -> None:
+        nonlocal latest
+        if (line := one.news()) != latest:
+            latest = line
+            say(line)
+
+    study.wait(news)
+
+
+def _as_json(study: "Study") -> dict[str, Any]:
+    return {"study": study, "trials": list(study.trials())}
+
+
+def _pictures(study: "Study") -> "list[RenderableType]":
+    trials = [trial for trial in study.trials() if trial.value is not None and trial.status == "succeeded"]
+    sign = -1.0 if study.higher_is_better else 1.0
+    best = sorted(trials, key=lambda trial: sign * (trial.value or 0.0))[:_BEST]
+    names = list(dict.fromkeys(pointer for trial in best for pointer in trial.parameters or {}))
+    rows = [
+        [
+            f"{trial.number}{' (default)' if trial.number == 0 else ''}",
+            number(trial.value),
+            *(_text((trial.parameters or {}).get(each)) for each in names),
+        ]
+        for trial in best
+    ]
+    columns = ["trial", str(study.objective["metric"]), *(each.rpartition("/")[2] for each in names)]
+    made = table(*columns, right=columns[1:])
+    for row in rows:
+        made.add_row(*map(plain, row))
+    found: list[RenderableType] = [made, f"[bold]{plain(study.sentence or '')}[/bold]"]
+    if study.conclusion is not None:
+        found.append(f"Models: {study.conclusion.winner_model}, default {study.conclusion.default_model}")
+    return found
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def searched(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the pointer and the parameter that a text such as `num_leaves=4..64:log` means."""
+    name, equals, values = text.partition("=")
+    if not equals or not name or not values:
+        raise NotUnderstood(f"--space takes NAME=LOW..HIGH or NAME=VALUE,VALUE, not {text!r}")
+    pointer = _pointer(name)
+    is_log = values.endswith(_LOG)
+    least, dots, most = values.removesuffix(_LOG).partition("..")
+    if not dots:
+        choices = [_value(value) for value in values.split(",")]
+        if pointer == "/loss":
+            return pointer, {"type": "choice", "choices": [{"name": choice} for choice in choices]}
+        return pointer, {"type": "choice", "choices": choices}
+    low, high = _value(least), _value(most)
+    if isinstance(low, str) or isinstance(high, str):
+        raise NotUnderstood(f"--space {name}: {values!r} must have numbers on both sides of ..")
+    kind = "int" if isinstance(low, int) and isinstance(high, int) else "float"
+    return pointer, {"type": kind, "low": low, "high": high, "log": is_log}
+
+
+def _pointer(name: str) -> str:
+    if name.startswith("/"):
+        return name
+    if name == "loss":
+        return "/loss"
+    return f"/loss/{name.removeprefix('loss.')}" if name.startswith("loss.") else f"/hyperparameters/{name}"
+
+
+def _value(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

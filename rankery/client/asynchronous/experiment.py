@@ -1,0 +1,134 @@
+"""Experiments: wait for, cancel and resume them, and fetch their reports."""
+
+import asyncio
+from collections.abc import Callable
+from time import monotonic
+from typing import Literal, Self
+
+from rankery.client.asynchronous.resource import AsyncResource
+from rankery.client.display.progress import counted
+from rankery.client.reading import read
+from rankery.client.schemas.answers import ExperimentTraining, ExperimentTrainings
+from rankery.client.views.experiment import ExperimentView
+from rankery.errors import ExperimentFailed
+
+_LONGEST_INTERVAL_SECONDS = 5.0
+_SLOWER = 1.1
+
+
+class AsyncExperiment(ExperimentView, AsyncResource):
+    """An experiment, as last fetched from the service.
+
+    Example:
+        ```python
+        experiment = await client.run_experiment("lambda-ex-2023", ["table-5"], data="sparse")
+        print(await (await experiment.wait()).download_report("markdown"))
+        ```
+    """
+
+    async def refresh(self) -> Self:
+        """Fetch the current state of the experiment.
+
+        Returns:
+            This experiment.
+        """
+        return self._take(await self._client.transport.get(self._path))
+
+    async def wait(
+        self,
+        on_progress: Callable[[Self], object] | None = None,
+        *,
+        timeout_seconds: float | None = None,
+        interval_seconds: float = 0.5,
+        progress: bool | None = None,
+    ) -> Self:
+        """Wait until the experiment has ended; a bar shows how many of its trainings have.
+
+        Interrupted from the keyboard, the experiment goes on.
+
+        Args:
+            on_progress: Called with the experiment each time it was asked for.
+            timeout_seconds: Give up after so long; None waits for ever.
+            interval_seconds: The first pause between two questions; later ones grow, to 5 s.
+            progress: Whether to draw the bar; where standard error is a terminal or a notebook if None.
+
+        Returns:
+            This experiment, which has succeeded; its report names trainings without a result.
+
+        Raises:
+            ExperimentFailed: It failed or was cancelled.
+            TimeoutError: It has not ended in time.
+        """
+        deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
+        interval = interval_seconds
+        with counted(f"{self.paper} ({self.scale})", progress) as show:
+            while True:
+                await self.refresh()
+                show(self.done, self.total or None, self._news())
+                if on_progress is not None:
+                    on_progress(self)
+                if self.status == "succeeded":
+                    return self
+                if self.has_ended:
+                    raise ExperimentFailed(self)
+                if deadline is not None and monotonic() > deadline:
+                    raise TimeoutError(
+                        f"experiment {self.id} is still {self.status} after {timeout_seconds:g} s"
+                    )
+                await asyncio.sleep(interval)
+                interval = min(interval * _SLOWER, max(interval_seconds, _LONGEST_INTERVAL_SECONDS))
+
+    async def cancel(self) -> Self:
+        """Stop the experiment and its trainings, but those that another experiment waits for.
+
+        Returns:
+            This experiment.
+
+        Raises:
+            RankeryApiError: It has ended already.
+        """
+        return await self._post("cancel")
+
+    async def resume(self) -> Self:
+        """Let the experiment go on; trainings that failed or were cancelled are queued again.
+
+        Returns:
+            This experiment.
+
+        Raises:
+            RankeryApiError: It goes on already, or nothing is left to do.
+        """
+        return await self._post("resume")
+
+    async def trainings(self) -> list[ExperimentTraining]:
+        """List the trainings that the experiment needs, with their jobs."""
+        document = await self._client.transport.get(f"{self._path}/trainings")
+        return read(ExperimentTrainings, document).items
+
+    async def download_report(self, format: Literal["markdown", "csv", "latex"] = "markdown") -> str:
+        """Return the latest report as text.
+
+        Args:
+            format: `markdown`, `csv` with a line a number, or `latex` with a table environment each.
+
+        Raises:
+            RankeryApiError: No table is complete yet.
+        """
+        response = await self._client.transport.request(
+            "GET", f"{self._path}/report", parameters={"format": format}
+        )
+        return response.text
+
+    async def _post(self, action: str) -> Self:
+        response = await self._client.transport.request("POST", f"{self._path}/{action}", repeatable=False)
+        return self._take(response.json())
+
+    def _news(self) -> str:
+        failed = f", {self.counts.failed:,} failed" if self.counts.failed else ""
+        if not self.total:
+            return self.status
+        return f"{self.status}, {self.done:,} of {self.total:,} trainings{failed}"
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/experiments/{self.id}"

@@ -1,0 +1,126 @@
+"""Calls about studies."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rankery.client.arguments import spelled_loss, spelled_space, spelled_test, spelled_validation
+from rankery.client.asynchronous.calls import AsyncCalls
+from rankery.client.asynchronous.pages import AsyncPages
+from rankery.client.asynchronous.study import AsyncStudy
+from rankery.client.reading import given
+from rankery.client.references import HasId, id_of
+from rankery.client.schemas.requests import HoldOut, Hyperparameters, Loss, LossName, Validation
+
+
+class AsyncStudyCalls(AsyncCalls):
+    """Calls about studies."""
+
+    async def tune(
+        self,
+        model_name: str,
+        dataset: str | HasId,
+        search_space: Mapping[str, Any],
+        loss: LossName | Loss = "lambdarank",
+        *,
+        test: str | HasId | float | HoldOut = 0.2,
+        hyperparameters: Hyperparameters | None = None,
+        metric: str | None = None,
+        folds: int | str | None = None,
+        validation: str | HasId | float | Validation | None = None,
+        early_stopping: int | None = None,
+        trials: int | None = None,
+        seconds: float | None = None,
+        patience: int | None = None,
+        parallel_trials: int | None = None,
+        sampler: str | None = None,
+        pruner: str | None = None,
+        label_map: Mapping[str, float] | None = None,
+        seed: int | None = None,
+        alias: str | None = None,
+        priority: str | None = None,
+        name: str | None = None,
+    ) -> AsyncStudy:
+        """Tune a training: many trials, and one conclusion on held-out queries.
+
+        Args:
+            model_name: The model that winner and default become versions of.
+            dataset: What to learn from.
+            search_space: By pointer (`/hyperparameters/num_leaves`, or `num_leaves` for short): `(4, 64)`,
+                `(0.01, 0.3, "log")`, a list of choices, or a parameter as the API has it.
+            loss: The loss of the default.
+            test: Held-out queries that no trial sees: a share of them, a dataset, or a dictionary.
+            hyperparameters: Those of the default.
+            metric: The objective; `ndcg@10` when left out.
+            folds: Cross-validate by so many folds, or by a column of the queries; 5 when left out.
+            validation: One hold-out instead of folds.
+            early_stopping: Iterations without a better objective that end a fold.
+            trials: Trials at most, the default among them; 50 when left out.
+            seconds: Time after which no further trial is started.
+            patience: Trials without a new best one that end the study.
+            parallel_trials: Trials that are queued or run at a time.
+            sampler: `tpe`, `random`, `grid` or `qmc`.
+            pruner: `wilcoxon`, `median` or `none`.
+            label_map: Labels to replace, as text, and what by.
+            seed: Decides every random choice.
+            alias: Alias to point at the winner if it is shown to be better.
+            priority: `low`, `normal` or `high`.
+            name: Of the study; that of the model when left out.
+
+        Raises:
+            RankeryApiError: The service refused it; the sentence names each place.
+
+        Example:
+            ```python
+            space = {"num_leaves": (4, 64, "log"), "learning_rate": (0.02, 0.3, "log")}
+            study = await client.tune("web", dataset, space, trials=30, folds=5)
+            print((await study.wait()).sentence)
+            ```
+        """
+        held_out = None if validation is None and folds is None else spelled_validation(validation, folds)
+        base = {
+            "loss": spelled_loss(loss),
+            "hyperparameters": hyperparameters,
+            "early_stopping_rounds": early_stopping,
+            "label_map": label_map,
+        }
+        spec = {
+            "name": name or model_name,
+            "model_name": model_name,
+            "dataset_id": id_of(dataset),
+            **spelled_test(test),
+            "base": given(base),
+            "search_space": spelled_space(search_space),
+            "objective": given({"metric": metric, "validation": held_out}),
+            "sampler": sampler,
+            "pruner": pruner,
+            "budget": given({"trials": trials, "seconds": seconds, "patience": patience}),
+            "parallel_trials": parallel_trials,
+            "seed": seed,
+            "alias": alias,
+            "priority": priority,
+        }
+        return await self.submit_study(given(spec))
+
+    async def submit_study(self, study: Mapping[str, Any]) -> AsyncStudy:
+        """Submit a study with the fields of the HTTP API.
+
+        Raises:
+            RankeryApiError: The service refused it.
+        """
+        return self._bound(AsyncStudy, await self.transport.create("/v1/studies", dict(study)))
+
+    def studies(self, *, status: str | None = None) -> AsyncPages[AsyncStudy]:
+        """List studies, newest first.
+
+        Args:
+            status: Only those `running`, `paused`, `concluding`, `succeeded`, `failed` or `cancelled`.
+        """
+        return self._pages(AsyncStudy, "/v1/studies", status=status)
+
+    async def study(self, study_id: str) -> AsyncStudy:
+        """Return a study with its counts, best trial and conclusion.
+
+        Raises:
+            RankeryApiError: There is none of this id.
+        """
+        return self._bound(AsyncStudy, await self.transport.get(f"/v1/studies/{study_id}"))

@@ -1,0 +1,58 @@
+"""Studies: many trials, one conclusion."""
+
+from rankery.client.display.card import Card, CardTable, Shown
+from rankery.client.display.texts import moment, number
+from rankery.client.schemas import answers
+
+ENDED = ("succeeded", "failed", "cancelled")
+
+
+class StudyView(Shown, answers.Study):
+    """One question asked by many trainings."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more happens."""
+        return self.status in ENDED
+
+    @property
+    def sentence(self) -> str | None:
+        """The conclusion in a sentence, None before it is made."""
+        return self.conclusion.sentence if self.conclusion else None
+
+    def news(self) -> str:
+        """Return how far the study is, in a line."""
+        counts = self.counts
+        ended = counts.asked - counts.queued - counts.running
+        parts = [f"{ended} of {self.budget.trials} trials"]
+        parts += [f"{counts.pruned} pruned"] if counts.pruned else []
+        parts += [f"{counts.failed} failed"] if counts.failed else []
+        if self.best is not None:
+            parts.append(f"best {self.objective['metric']} {self.best.value:.4f} (trial {self.best.number})")
+        return ", ".join([self.status, *parts])
+
+    def summary(self) -> dict[str, str]:
+        """Return its row in a list, by column."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "status": self.status,
+            "best": number(self.best.value if self.best else None),
+        }
+
+    def card(self) -> Card:
+        """Return the card of the resource."""
+        facts = {
+            "id": self.id,
+            "name": self.name,
+            "dataset": self.dataset_id,
+            "status": self.news(),
+            "created": moment(self.created_at),
+        }
+        values = [[name, number(one.value if one else None)] for name, one in self._values().items()]
+        table = CardTable(["trial", f"#{self.objective['metric']}"], values, "Cross-validated")
+        return Card("study", facts, self.sentence or "", [table])
+
+    def _values(self) -> dict[str, answers.TrialValue | None]:
+        best = f"best, {self.best.number}" if self.best else "best"
+        return {"default": self.default, best: self.best}

@@ -1,0 +1,170 @@
+"""Datasets that systems can be measured on."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from core.jobs import System
+from core.store import Model, Store
+from tests.app.conftest import TestClient
+from tests.grids import FEATURES, finished_grid
+
+pytestmark = pytest.mark.embedded
+
+
+@pytest.fixture
+def add(store: Store) -> Callable[..., str]:
+    """Record a dataset that is ready, of some features; returns its id."""
+
+    def added(features: Sequence[str] | None, data_key: str | None = None, **statistics: Any) -> str:
+        with store.begin() as tx:
+            dataset = tx.datasets.add("judged", {"kind": "upload"})
+            known = {"queries": 3, "documents": 9, "features": 6 if features is None else len(features)}
+            tx.datasets.mark_ready(
+                dataset.id,
+                statistics=known | statistics,
+                feature_names=features,
+                digest=dataset.id,
+                data_key=data_key,
+            )
+        return dataset.id
+
+    return added
+
+
+def listed(client: TestClient, *systems: str) -> tuple[dict[str, Any], str | None]:
+    """Return what is said of each dataset by id, and the one that is proposed."""
+    response = client.get("/v1/datasets", params={"for": systems})
+    assert response.status_code == 200, response.text
+    page = response.json()
+    return {item["id"]: item["fit"] for item in page["items"]}, page["default_id"]
+
+
+def test_the_models_own_data_is_named(client: TestClient, store: Store, add: Callable[..., str]) -> None:
+    """The test data is proposed, however many datasets are newer."""
+    test_id, training_id = add(FEATURES), add(FEATURES)
+    grid = finished_grid(store, size=1, training_id=training_id, test_id=test_id)
+    newer = add(FEATURES)
+    fits, default = listed(client, grid.references[0])
+    assert default == test_id
+    assert {each: fits[each]["part"] for each in (test_id, training_id, newer)} == {
+        test_id: "test",
+        training_id: "train",
+        newer: None,
+    }
+    assert all(fit["fits"] and fit["reason"] is None for fit in fits.values())
+    page = client.get("/v1/datasets", params={"for": grid.references, "limit": 1}).json()
+    assert ([item["id"] for item in page["items"]], page["default_id"]) == ([newer], test_id)
+
+
+def test_a_dataset_without_most_features_does_not_fit(
+    client: TestClient, store: Store, add: Callable[..., str]
+) -> None:
+    """The missing ones are named; up to half of them may be missing, as a job allows."""
+    (reference,) = finished_grid(store, size=1).references
+    most, half, others = add(FEATURES[:2]), add(FEATURES[:3]), add([f"x{j}" for j in range(9)])
+    fits, _ = listed(client, reference)
+    assert (
+        fits[most]["reason"] == f"lacks 4 of the 6 features that {reference} uses (f3, f4, f5, f6); it has 2"
+    )
+    assert fits[most]["absent_features"] == ["f3", "f4", "f5", "f6"]
+    assert fits[others]["reason"].startswith("lacks 6 of the 6 features")
+    assert not fits[most]["fits"]
+    assert (fits[half]["fits"], fits[half]["absent_features"]) == (True, ["f4", "f5", "f6"])
+
+
+def test_names_of_earlier_releases_are_read(
+    client: TestClient, store: Store, add: Callable[..., str]
+) -> None:
+    """From the profiles of the features, where no names were kept with the dataset."""
+    (reference,) = finished_grid(store, size=1).references
+    store.artifacts.write_bytes("data/k/features.json", json.dumps([{"name": "f1"}]).encode())
+    earlier, unknown = add(None, "data/k/data.parquet"), add(None)
+    fits, _ = listed(client, reference)
+    assert fits[earlier]["absent_features"] == list(FEATURES[1:])
+    assert (fits[unknown]["fits"], fits[unknown]["absent_features"]) == (True, [])
+
+
+def test_what_cannot_be_measured_on(client: TestClient, store: Store, add: Callable[..., str]) -> None:
+    """Data without labels, judgments without features, and data that is not ready."""
+    (reference,) = finished_grid(store, size=1).references
+    unlabelled = add(FEATURES, label_range={"missing": 9})
+    half = add(FEATURES, label_range={"missing": 4})
+    bare = add([])
+    with store.begin() as tx:
+        pending = tx.datasets.add("later", {"kind": "upload"}).id
+    fits, _ = listed(client, reference)
+    assert {each: fits[each]["reason"] for each in (unlabelled, half, bare, pending)} == {
+        unlabelled: "has no labels",
+        half: None,
+        bare: "has judgments without features",
+        pending: "is not ready",
+    }
+
+
+def test_several_systems(client: TestClient, store: Store, add: Callable[..., str]) -> None:
+    """What most were tested on is proposed; a ranking needs no features, and stands for its own queries."""
+    one, other = add(FEATURES), add(FEATURES)
+    first = finished_grid(store, name="a", size=1, test_id=one).references[0]
+    second = finished_grid(store, name="b", size=1, test_id=other).references[0]
+    bare = add([])
+    with store.begin() as tx:
+        run = tx.rankings.add(
+            job_id=tx.jobs.add("import", {}).id,
+            system=System("bm25", ranking_id="rnk_x"),
+            dataset_id=other,
+            queries=1,
+            documents=1,
+        )
+        alone = tx.rankings.add(
+            job_id=tx.jobs.add("import", {}).id,
+            system=System("bm25", ranking_id="rnk_y"),
+            dataset_id=bare,
+            queries=1,
+            documents=1,
+        )
+    assert listed(client, first, second, run.id)[1] == other
+    fits, default = listed(client, alone.id)
+    assert (default, fits[bare]) == (
+        bare,
+        {"fits": True, "reason": None, "absent_features": [], "part": "test"},
+    )
+    assert listed(client, first, alone.id)[0][bare]["reason"] == "has judgments without features"
+
+
+def test_a_model_without_test_data(client: TestClient, store: Store, add_model: Callable[..., Model]) -> None:
+    """It has the data of its latest evaluation, not that which it learnt from; or nothing is proposed."""
+    model = add_model("web")
+    assert listed(client, "web")[1] is None
+    with store.begin() as tx:
+        evaluated = tx.datasets.add("elsewhere", {"kind": "upload"})
+        tx.datasets.mark_ready(evaluated.id, statistics={"features": 3}, feature_names=model.feature_names)
+        for dataset_id in (evaluated.id, str(model.dataset_id)):
+            tx.evaluations.add(
+                job_id=model.job_id,
+                system=System(model.reference, model.id),
+                dataset_id=dataset_id,
+                summaries={},
+                contract={},
+                baselines=[],
+                slices=[],
+            )
+    assert listed(client, "web")[1] == evaluated.id
+
+
+def test_what_is_not_there(client: TestClient, ready_dataset: Callable[[], str]) -> None:
+    """An unknown model is not found; without systems nothing is said."""
+    dataset_id = ready_dataset()
+    assert client.get("/v1/datasets?for=nothing").status_code == 404
+    assert client.get("/v1/datasets?for=rnk_nothing").status_code == 404
+    assert listed(client) == ({dataset_id: None}, None)
+
+
+def test_fields_may_be_chosen(client: TestClient, store: Store, add: Callable[..., str]) -> None:
+    """The proposed dataset is named all the same."""
+    (reference,) = finished_grid(store, size=1).references
+    page = client.get("/v1/datasets", params={"for": reference, "fields": "name,fit.fits"}).json()
+    assert all(set(item) == {"id", "name", "fit"} and item["fit"] == {"fits": True} for item in page["items"])
+    assert page["default_id"] in {item["id"] for item in page["items"]}

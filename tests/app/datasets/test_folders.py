@@ -1,0 +1,215 @@
+"""Datasets of folders below data roots, and the corpora that they are."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import ApiSettings
+from app.datasets.folders import add_folder
+from core.store import Store
+from tests.app.conftest import TestClient
+
+ROW = "1 qid:1 1:0.5\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Corpora: one with two folds, one with two sets, and a link out."""
+    root = tmp_path / "corpora"
+    for name in (
+        *("web/Fold1/train.txt", "web/Fold1/vali.txt", "web/Fold1/test.txt", "web/Fold3/train.txt"),
+        *("Yahoo/set1.train.txt", "Yahoo/set1.test.txt", "Yahoo/set2.train.txt"),
+    ):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(ROW)
+    (root / "out").symlink_to(tmp_path)
+    return root
+
+
+@pytest.fixture
+def settings(settings: ApiSettings, root: Path) -> ApiSettings:
+    """Settings that allow the folder."""
+    return settings.model_copy(update={"data_roots": [root]})
+
+
+def test_a_folder_shows_its_parts_and_folders(client: TestClient, root: Path) -> None:
+    """The root by default; sizes and names of files, but no path of the disk."""
+    shown = client.get("/v1/datasets/folders").json()
+    assert shown == {"folder": ".", "parts": {}, "folders": ["Yahoo", "out", "web"]}
+    fold = client.get("/v1/datasets/folders", params={"folder": "web/Fold1"})
+    assert fold.json() == {
+        "folder": "web/Fold1",
+        "parts": {
+            "train": {"file": "train.txt", "size_bytes": len(ROW)},
+            "validation": {"file": "vali.txt", "size_bytes": len(ROW)},
+            "test": {"file": "test.txt", "size_bytes": len(ROW)},
+        },
+        "folders": [],
+    }
+    assert str(root) not in fold.text
+
+
+def test_a_fold_becomes_three_datasets(client: TestClient) -> None:
+    """In one request: each part has its file as source and a job; they know each other."""
+    response = client.post("/v1/datasets/folders", json={"folder": "web/Fold1"})
+    assert response.status_code == 202
+    first = response.json()
+    assert response.headers["location"] == f"/v1/datasets/{first['id']}"
+    assert first["name"] == "web/Fold1 train"
+    assert list(first["parts"]) == ["train", "validation", "test"]
+    assert first["parts"]["train"] == first["id"]
+    test = client.get(f"/v1/datasets/{first['parts']['test']}").json()
+    assert test["source"].pop("modified").endswith("+00:00")
+    assert test["source"] == {
+        "kind": "folder",
+        "folder": "web/Fold1",
+        "filename": "test.txt",
+        "part": "test",
+        "format": "auto",
+    }
+    assert (test["status"], test["size_bytes"], test["parts"]) == ("pending", len(ROW), first["parts"])
+    assert len(client.get("/v1/jobs").json()["items"]) == 3
+
+
+def test_a_part_alone_and_names(client: TestClient) -> None:
+    """A single part has no others; a name is followed by the part where there are several."""
+    body = {"folder": "Yahoo/set1", "part": "test", "name": "judged"}
+    single = client.post("/v1/datasets/folders", json=body).json()
+    assert (single["name"], single["parts"]) == ("judged", None)
+    assert single["source"]["filename"] == "set1.test.txt"
+    several = client.post("/v1/datasets/folders", json={"folder": "Yahoo/set1", "name": "judged"}).json()
+    assert several["name"] == "judged train"
+    assert set(several["parts"]) == {"train", "test"}
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "detail"),
+    [
+        ({"folder": "web"}, "/folder", "no file called train, vali or test"),
+        ({"folder": "web"}, "/folder", "folders in it: Fold1, Fold3"),
+        ({"folder": "Yahoo"}, "/folder", "folders in it: set1, set2"),
+        ({"folder": "web/Fold3", "part": "test"}, "/part", "the folder has the parts train"),
+        ({"folder": "../corpora/web/Fold1"}, "/folder", "must be a folder below RANKERY_DATA_ROOTS"),
+        ({"folder": "out/corpora/web/Fold9"}, "/folder", "must be a folder below RANKERY_DATA_ROOTS"),
+        ({"folder": "/etc"}, "/folder", "must be a folder below RANKERY_DATA_ROOTS"),
+        ({"folder": ""}, "/folder", "at least 1"),
+        ({"folder": "web/Fold1", "part": "dev"}, "/part", "train"),
+        ({}, "/folder", "required"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(
+    client: TestClient, body: dict[str, Any], pointer: str, detail: str
+) -> None:
+    """With the place and what would be right; no dataset and no job is left."""
+    response = client.post("/v1/datasets/folders", json=body)
+    assert response.status_code == 422
+    (error,) = response.json()["errors"]
+    assert error["pointer"] == pointer
+    assert detail in error["detail"]
+    assert client.get("/v1/datasets").json()["items"] == []
+
+
+def test_a_repeated_request_creates_nothing(client: TestClient) -> None:
+    """The idempotency key returns the first answer."""
+    headers = {"Idempotency-Key": "once"}
+    answers = [
+        client.post("/v1/datasets/folders", json={"folder": "web/Fold1"}, headers=headers) for _ in range(2)
+    ]
+    assert answers[0].json() == answers[1].json()
+    assert len(client.get("/v1/datasets").json()["items"]) == 3
+
+
+def test_an_experiment_takes_datasets_of_unchanged_files(
+    client: TestClient, store: Store, settings: ApiSettings, root: Path
+) -> None:
+    """Pending ones with their jobs, ready ones without; of changed files and for failed jobs new ones."""
+
+    def added() -> dict[str, tuple[str, str | None]]:
+        with store.begin() as tx:
+            found = add_folder(tx, settings, "Yahoo/set1", None)
+            return {part: (dataset.id, job.id if job else None) for part, (dataset, job) in found.items()}
+
+    first = added()
+    assert list(first) == ["train", "test"]
+    assert added() == first
+    with store.begin() as tx:
+        for dataset_id, _ in first.values():
+            tx.datasets.mark_ready(dataset_id, statistics={"queries": 1}, format="letor")
+    assert added() == {part: (dataset_id, None) for part, (dataset_id, _) in first.items()}
+    (root / "Yahoo" / "set1.test.txt").write_text(2 * ROW)
+    second = added()
+    assert {dataset_id for dataset_id, _ in first.values()}.isdisjoint(one for one, _ in second.values())
+    with store.begin() as tx:
+        tx.datasets.mark_invalid(second["train"][0], {"title": "no", "detail": "no"})
+    assert added()["train"] != second["train"]
+    assert client.get("/v1/jobs").json()["items"]
+
+
+def test_an_invalid_one_is_read_again(client: TestClient, store: Store) -> None:
+    """Its file is where it was; there is no upload to look for."""
+    dataset = client.post("/v1/datasets/folders", json={"folder": "web/Fold3"}).json()
+    with store.begin() as tx:
+        tx.datasets.mark_invalid(dataset["id"], {"title": "The dataset cannot be read", "detail": "no"})
+    again = client.post(f"/v1/datasets/{dataset['id']}/read-again", json={"ignore": ["price"]})
+    assert again.status_code == 202
+    assert again.json()["source"]["options"] == {"columns": {"ignore": ["price"]}}
+
+
+def test_its_deletion_leaves_the_files(client: TestClient, root: Path) -> None:
+    """They belong to somebody else."""
+    dataset = client.post("/v1/datasets/folders", json={"folder": "web/Fold3"}).json()
+    client.post(f"/v1/jobs/{dataset['job_id']}/cancel")
+    assert client.delete(f"/v1/datasets/{dataset['id']}").status_code == 204
+    assert (root / "web" / "Fold3" / "train.txt").read_text() == ROW
+
+
+def _read(store: Store, dataset_id: str, queries: int, documents: int) -> None:
+    with store.begin() as tx:
+        statistics = {"queries": queries, "documents": documents, "features": 136}
+        tx.datasets.mark_ready(dataset_id, statistics=statistics | {"label_range": {"maximum": 4.0}})
+
+
+def test_the_corpus_of_a_folder_is_told_by_all_parts(client: TestClient, store: Store) -> None:
+    """A part alone until all are ready; then the fold. Other counts are for orientation only."""
+    first = client.post("/v1/datasets/folders", json={"folder": "web/Fold1"}).json()
+    path = f"/v1/datasets/{first['id']}/corpus"
+    assert client.get(path).status_code == 409
+    _read(store, first["parts"]["train"], 18_919, 2_270_296)
+    alone = client.get(path).json()
+    assert (alone["corpus"], alone["fold"], alone["part"]) == ("MSLR-WEB30K", 1, "train")
+    _read(store, first["parts"]["validation"], 6_306, 747_218)
+    _read(store, first["parts"]["test"], 6_306, 753_611)
+    assert client.get(path).json() == {
+        "corpus": "MSLR-WEB30K",
+        "fold": 1,
+        "part": None,
+        "as_printed": True,
+        "sentence": "This is MSLR-WEB30K Fold1 as printed (Wang et al. 2018, table 1).",
+        "sources": ["Wang et al. 2018, table 1"],
+    }
+    other = client.post("/v1/datasets/folders", json={"folder": "web/Fold3"}).json()
+    _read(store, other["id"], 5, 40)
+    found = client.get(f"/v1/datasets/{other['id']}/corpus").json()
+    assert (found["corpus"], found["as_printed"]) == (None, False)
+    assert found["sentence"].endswith("Printed numbers are for orientation only.")
+    assert client.get("/v1/datasets/ds_none/corpus").status_code == 404
+
+
+class TestWithoutRoots:
+    """A service that reads no folders."""
+
+    @pytest.fixture
+    def settings(self, settings: ApiSettings) -> ApiSettings:
+        """The setting as it is by default."""
+        return settings.model_copy(update={"data_roots": []})
+
+    def test_no_folder_is_shown_or_read(self, client: TestClient, root: Path) -> None:
+        """The answer names the setting."""
+        answers = (
+            client.get("/v1/datasets/folders"),
+            client.post("/v1/datasets/folders", json={"folder": str(root / "web" / "Fold1")}),
+        )
+        for answer in answers:
+            assert answer.status_code == 422
+            assert "RANKERY_DATA_ROOTS is not set" in answer.text

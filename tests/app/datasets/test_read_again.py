@@ -1,0 +1,73 @@
+"""Reading the upload of an invalid dataset again."""
+
+import json
+from typing import Any
+
+import pytest
+
+from core.store import Store
+from core.store.artifacts.keys import upload_key
+from tests.app.conftest import TestClient
+
+PROBLEM: dict[str, Any] = {
+    "title": "Dataset cannot be read",
+    "detail": "…",
+    "errors": [],
+    "causes": [
+        {"cause": "not_a_number", "title": "Not a number", "column": "price", "count": 7, "can_ignore": True}
+    ],
+}
+
+
+def _invalid(client: TestClient, store: Store, columns: dict[str, Any]) -> str:
+    files = {"file": ("shop.csv", b"label,qid,x,price\n1,q,1,free\n")}
+    response = client.post("/v1/datasets", files=files, data={"columns": json.dumps(columns)})
+    dataset_id: str = response.json()["id"]
+    with store.begin() as tx:
+        job = tx.jobs.claim_next(["ingest"], "w1", 60.0)
+        assert job is not None
+        tx.jobs.fail(job.id, job.token, PROBLEM)
+    return dataset_id
+
+
+def test_an_upload_is_read_again_without_columns(client: TestClient, store: Store) -> None:
+    """As the same dataset, by another job; the column plays no other part any more."""
+    columns = {"features": ["x", "price"], "ignore": ["old"]}
+    dataset_id = _invalid(client, store, columns)
+    before = client.get(f"/v1/datasets/{dataset_id}").json()
+    assert before["status"] == "invalid"
+    assert before["problem"]["causes"][0]["count"] == 7
+    response = client.post(f"/v1/datasets/{dataset_id}/read-again", json={"ignore": ["price", "price"]})
+    assert response.status_code == 202, response.text
+    after = response.json()
+    assert (after["id"], after["status"], after["problem"]) == (dataset_id, "pending", None)
+    assert after["job_id"] != before["job_id"]
+    assert after["source"]["options"]["columns"] == {"features": ["x"], "ignore": ["old", "price"]}
+    assert client.get(f"/v1/jobs/{after['job_id']}").json()["status"] == "queued"
+    assert store.artifacts.exists(upload_key(dataset_id))
+    again = client.post(f"/v1/datasets/{dataset_id}/read-again", json={"ignore": ["other"]})
+    assert (again.status_code, "pending" in again.json()["detail"]) == (409, True)
+
+
+def test_without_its_bytes_nothing_is_read(client: TestClient, store: Store) -> None:
+    """The dataset stays invalid, and says so."""
+    dataset_id = _invalid(client, store, {})
+    store.artifacts.delete(upload_key(dataset_id))
+    response = client.post(f"/v1/datasets/{dataset_id}/read-again", json={"ignore": ["price"]})
+    assert (response.status_code, "upload the file again" in response.json()["detail"]) == (409, True)
+    assert client.get(f"/v1/datasets/{dataset_id}").json()["status"] == "invalid"
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [({}, "/ignore"), ({"ignore": []}, "/ignore"), ({"ignore": ["x"]}, "/columns/features")],
+)
+def test_what_cannot_be_ignored_is_named(
+    client: TestClient, store: Store, body: dict[str, Any], pointer: str
+) -> None:
+    """Nothing, or the only feature; the dataset stays as it was."""
+    dataset_id = _invalid(client, store, {"features": ["x"]})
+    response = client.post(f"/v1/datasets/{dataset_id}/read-again", json=body)
+    assert (response.status_code, response.json()["errors"][0]["pointer"]) == (422, pointer)
+    assert client.get(f"/v1/datasets/{dataset_id}").json()["status"] == "invalid"
+    assert client.post("/v1/datasets/ds_none/read-again", json={"ignore": ["x"]}).status_code == 404

@@ -1,0 +1,108 @@
+"""Trainings ranked by their validation data."""
+
+from typing import Any
+
+import pytest
+
+from core.store import Store
+from tests.app.conftest import TestClient
+from tests.grids import METRIC, Grid, finished_grid
+
+pytestmark = pytest.mark.embedded
+
+SIZE = 12
+
+
+@pytest.fixture
+def grid(store: Store) -> Grid:
+    """A finished grid."""
+    return finished_grid(store, size=60)
+
+
+def ranked(client: TestClient, job_ids: list[str], **asked: str) -> dict[str, Any]:
+    """Ask for the ranking of some trainings."""
+    response = client.get("/v1/trainings", params={"job": job_ids, **asked})
+    assert response.status_code == 200, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+def test_a_grid_is_ranked_by_validation(client: TestClient, grid: Grid) -> None:
+    """The best of 60 first, with intervals of both; the test data would have chosen another one."""
+    found = ranked(client, grid.job_ids)
+    assert (found["metric"], found["higher_is_better"], found["queries"]) == (METRIC, True, 300)
+    items = found["items"]
+    assert len(items) == 60
+    assert items[0]["job"]["id"] == grid.job_ids[grid.best]
+    assert items[0]["model"] == grid.references[grid.best]
+    means = [item["validation"]["mean"] for item in items]
+    assert means == sorted(means, reverse=True)
+    tests = [item["test"]["mean"] for item in items]
+    assert tests[0] != max(tests)
+    for item in items:
+        for part in ("validation", "test"):
+            assert item[part]["lower"] < item[part]["mean"] < item[part]["upper"]
+
+
+def test_those_that_cannot_be_told_from_the_best_are_named(client: TestClient, grid: Grid) -> None:
+    """By a paired test that is adjusted for how many there are; the sentence says so."""
+    found = ranked(client, grid.job_ids)
+    tied = [item["tied"] for item in found["items"]]
+    assert sum(tied) == grid.tied
+    assert 2 < grid.tied < 30
+    assert (found["items"][0]["p"], found["items"][0]["difference"]) == (None, 0.0)
+    assert all((item["p"] >= 0.05) is item["tied"] for item in found["items"][1:])
+    assert "over 300 validation queries, adjusted for 59 comparisons (Holm)" in found["sentence"]
+
+
+def test_trainings_on_other_queries_are_not_tested(client: TestClient, store: Store) -> None:
+    """Nor are those without stored values: of an earlier release, running, or without validation data."""
+    grid = finished_grid(store, size=4)
+    other = finished_grid(store, name="other", size=2, queries=200)
+    with store.begin() as tx:
+        model = tx.models.resolve(grid.references[1])
+        model.validation = None
+        waiting = tx.jobs.add("train", {"model_name": "web"})
+    found = ranked(client, [*grid.job_ids, *other.job_ids, waiting.id])
+    by_job = {item["job"]["id"]: item for item in found["items"]}
+    earlier = by_job[grid.job_ids[1]]
+    assert (earlier["tied"], earlier["validation"]["lower"]) == (None, None)
+    assert earlier["validation"]["mean"] is not None
+    assert (by_job[waiting.id]["validation"], by_job[waiting.id]["tied"]) == (None, None)
+    assert found["items"][-1]["job"]["id"] == waiting.id
+    tested = {job_id for job_id, item in by_job.items() if item["tied"] is not None}
+    assert tested in ({*grid.job_ids} - {grid.job_ids[1]}, {*other.job_ids})
+    assert f"{len(by_job) - len(tested)} could not be tested" in found["sentence"]
+
+
+def test_nothing_is_claimed_without_values_of_queries(client: TestClient, store: Store) -> None:
+    """Two trainings of an earlier release are ranked, and nothing is said of the difference."""
+    grid = finished_grid(store, size=2)
+    with store.begin() as tx:
+        for reference in grid.references:
+            tx.models.resolve(reference).validation = None
+    found = ranked(client, grid.job_ids)
+    assert found["queries"] is None
+    assert [item["tied"] for item in found["items"]] == [None, None]
+    assert found["sentence"].startswith("Whether differences are real is not known")
+
+
+def test_a_metric_may_be_asked_for(client: TestClient, store: Store) -> None:
+    """One that none of them measured ranks none; one that does not exist is refused."""
+    grid = finished_grid(store, size=2)
+    assert [item["validation"] for item in ranked(client, grid.job_ids, metric="map")["items"]] == [
+        None,
+        None,
+    ]
+    refused = client.get("/v1/trainings", params={"job": grid.job_ids, "metric": "nothing@3"})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["pointer"] == "/metric"
+
+
+def test_what_is_no_training_is_missing(client: TestClient, store: Store) -> None:
+    """And a list of such alone is empty."""
+    with store.begin() as tx:
+        other = tx.jobs.add("rank", {})
+    found = ranked(client, [other.id, "job_1"])
+    assert (found["items"], found["missing"], found["metric"]) == ([], [other.id, "job_1"], None)
+    assert client.get("/v1/trainings").status_code == 422

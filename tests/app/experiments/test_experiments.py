@@ -1,0 +1,98 @@
+"""Papers and experiments over HTTP."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import ApiSettings
+from app.experiments.submission import folders_of
+from core.experiments import PAPERS
+from tests.app.conftest import TestClient
+
+ASKED = {"paper": "lambda-ex-2023", "tables": ["table-5"]}
+FOLDERS = ("web/Fold1", "web/Fold2", "lacking")
+
+
+@pytest.fixture
+def settings(settings: ApiSettings, tmp_path: Path) -> ApiSettings:
+    """Settings that allow a corpus of two folds, and a folder without a test part."""
+    root = tmp_path / "corpora"
+    for folder in FOLDERS:
+        (root / folder).mkdir(parents=True)
+        for part in ("train", "vali", "test")[: 2 if folder == "lacking" else 3]:
+            (root / folder / f"{part}.txt").write_text("1 qid:1 1:0.5\n")
+    return settings.model_copy(update={"data_roots": [root]})
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_paper_is_shown_whole(client: TestClient, name: str) -> None:
+    """With its tables in order, and of each the claims, the methods and the printed numbers."""
+    shown, paper = client.get(f"/v1/papers/{name}").json(), PAPERS[name]
+    listed = {each["name"]: each for each in client.get("/v1/papers").json()["items"]}
+    assert [table["name"] for table in listed[name]["tables"]] == [table.name for table in paper.tables]
+    for table, expected in zip(shown["tables"], paper.tables, strict=True):
+        assert [claim["name"] for claim in table["claims"]] == [claim.name for claim in expected.claims]
+        assert set(table["printed"]) == set(expected.printed)
+        assert {method["row"] for method in table["methods"]} <= set(table["rows"])
+
+
+def test_drawn_datasets_are_made_once(client: TestClient) -> None:
+    """Two experiments on the same drawn data read the same datasets."""
+    first, second = (client.post("/v1/experiments", json=ASKED) for _ in range(2))
+    assert first.status_code == second.status_code == 202, first.text
+    assert first.json()["datasets"] == second.json()["datasets"]
+    assert [each["part"] for each in first.json()["datasets"]] == ["train", "validation", "test"]
+    assert len(client.get("/v1/jobs?kind=ingest").json()["items"]) == 3
+    assert (first.json()["status"], first.json()["report"]) == ("preparing", None)
+    listed = client.get("/v1/experiments?paper=lambda-ex-2023").json()["items"]
+    assert [each["id"] for each in listed] == [second.json()["id"], first.json()["id"]]
+    assert "report" not in listed[0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "pointer"),
+    [
+        ({"paper": "unknown"}, "/paper"),
+        ({"tables": ["table-99"]}, "/tables/0"),
+        (
+            {"data": "synthetic", "dataset_ids": {"train": "a", "validation": "b", "test": "c"}},
+            "/dataset_ids",
+        ),
+        ({"folds": [1]}, "/folds"),
+        ({"scale": "huge"}, "/scale"),
+        ({"data": "nowhere"}, "/data"),
+        ({"data": "lacking"}, "/data"),
+        ({"data": "web/Fold1", "folds": [1, 7]}, "/data"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(client: TestClient, changed: dict[str, Any], pointer: str) -> None:
+    """With the place in the request."""
+    refused = client.post("/v1/experiments", json=ASKED | changed)
+    assert refused.status_code == 422
+    assert [error["pointer"] for error in refused.json()["errors"]] == [pointer]
+
+
+def test_folds_are_read_in_place(client: TestClient) -> None:
+    """Any of the folders names the corpus; a part that was read before is not read again."""
+    asked = ASKED | {"data": "web/Fold1", "folds": [2, 1]}
+    first, second = (client.post("/v1/experiments", json=asked).json() for _ in range(2))
+    assert first["datasets"] == second["datasets"]
+    assert {(each["fold"], each["name"]) for each in first["datasets"]} == {(1, "main"), (2, "main")}
+    assert (first["data"], first["folds"]) == ("web/Fold1", [1, 2])
+    names = {each["name"] for each in client.get("/v1/datasets").json()["items"]}
+    assert names == {f"web/Fold{fold} {part}" for fold in (1, 2) for part in ("train", "validation", "test")}
+    assert folders_of("web", [3]) == [(3, "web/Fold3")]
+    assert folders_of("web", None) == [(0, "web")]
+
+
+def test_an_experiment_is_cancelled_and_resumed(client: TestClient) -> None:
+    """Each only where it makes sense; there is no report before the first complete table."""
+    path = f"/v1/experiments/{client.post('/v1/experiments', json=ASKED).json()['id']}"
+    assert client.get(f"{path}/report").status_code == 409
+    assert client.get(f"{path}/trainings").json() == {"items": []}
+    assert client.post(f"{path}/resume").status_code == 409
+    assert client.post(f"{path}/cancel").json()["status"] == "cancelled"
+    assert client.post(f"{path}/cancel").status_code == 409
+    assert client.post(f"{path}/resume").json()["status"] == "preparing"
+    assert client.get("/v1/experiments/exp_none").status_code == 404

@@ -1,0 +1,87 @@
+"""Compressed answers: which, and what becomes of their ETags."""
+
+import gzip
+from collections.abc import Callable
+
+import pytest
+
+from app.http.compression import MIN_BYTES
+from core.store import Model, Store
+from tests.app.conftest import TestClient
+
+GZIP, PLAIN = {"Accept-Encoding": "gzip"}, {"Accept-Encoding": "identity"}
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/v1/losses", "/v1/metrics", "/jobs"])
+def test_large_answers_are_compressed(client: TestClient, path: str) -> None:
+    """For whoever takes gzip, with the same content; caches are told that they differ."""
+    plain, packed = client.get(path, headers=PLAIN), client.get(path, headers=GZIP)
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert packed.content == plain.content
+    assert int(packed.headers["content-length"]) < int(plain.headers["content-length"]) / 2
+    assert "Accept-Encoding" in plain.headers["vary"]
+    assert "Accept-Encoding" in packed.headers["vary"]
+
+
+def test_small_answers_are_not(client: TestClient) -> None:
+    """They would hardly become smaller."""
+    answer = client.get("/v1/jobs", headers=GZIP)
+    assert len(answer.content) < MIN_BYTES
+    assert "content-encoding" not in answer.headers
+
+
+def test_a_compressed_answer_is_not_sent_again(client: TestClient) -> None:
+    """Its ETag is weak, since the plain form of other bytes has the same one."""
+    plain, packed = client.get("/v1/losses", headers=PLAIN), client.get("/v1/losses", headers=GZIP)
+    assert packed.headers["etag"] == plain.headers["etag"]
+    assert packed.headers["etag"].startswith('W/"')
+    for encoding in (GZIP, PLAIN):
+        again = client.get("/v1/losses", headers={"If-None-Match": packed.headers["etag"], **encoding})
+        assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_compressed_file_has_a_weak_etag(client: TestClient) -> None:
+    """The strong one that it has otherwise names other bytes; either is known again."""
+    path = "/static/views/train.js"
+    plain, packed = client.get(path, headers=PLAIN), client.get(path, headers=GZIP)
+    assert packed.headers["etag"] == f"W/{plain.headers['etag']}"
+    for etag in (plain.headers["etag"], packed.headers["etag"]):
+        assert client.get(path, headers={"If-None-Match": etag, **GZIP}).status_code == 304
+
+
+def test_what_is_compressed_already_is_left_as_it_is(client: TestClient) -> None:
+    """Such as scripts, which are compressed once and for all."""
+    answer = client.get("/static/plotly.min.js", headers=GZIP)
+    assert answer.headers["content-encoding"] == "gzip"
+    assert answer.content == client.get("/static/plotly.min.js", headers=PLAIN).content
+
+
+def test_the_secret_of_a_key_is_not_compressed(client: TestClient) -> None:
+    """Its size would tell how much of it the name, which its caller chose, has in common with it."""
+    asked = {"name": "k" * 200, "scopes": ["admin"]}
+    answer = client.post("/v1/keys", json=asked, headers=GZIP)
+    assert answer.status_code == 201
+    assert "content-encoding" not in answer.headers
+
+
+def test_exports_are_sent_as_they_are(client: TestClient, add_model: Callable[[str], Model]) -> None:
+    """They are large, and compressing them would keep scoring requests waiting."""
+    add_model("web")
+    answer = client.get("/v1/models/web/export", params={"format": "python"}, headers=GZIP)
+    assert answer.status_code == 200
+    assert len(answer.content) > MIN_BYTES
+    assert "content-encoding" not in answer.headers
+
+
+def test_a_large_answer_is_compressed_whole(client: TestClient, store: Store) -> None:
+    """Also where that happens in a thread."""
+    with store.begin() as tx:
+        for number in range(100):
+            tx.jobs.add("train", {"kind": "train", "model_name": f"m{number}", "padding": "x" * 1_000})
+    raw = client.build_request("GET", "/v1/jobs?limit=100", headers=GZIP)
+    answer = client.send(raw, stream=True)
+    assert (
+        gzip.decompress(b"".join(answer.iter_raw()))
+        == client.get("/v1/jobs?limit=100", headers=PLAIN).content
+    )

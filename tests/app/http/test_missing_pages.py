@@ -1,0 +1,50 @@
+"""Unknown URLs: a page for people, a problem for programs."""
+
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+
+from app.guide import mount_guide
+from app.guide.files import NOT_BUILT
+from core.store import Store
+from tests.app.conftest import TestClient
+
+HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+UNKNOWN = ["/nowhere", "/jobs/", "/models/a/b", "/static/nothing.js"]
+
+
+@pytest.mark.parametrize("path", [*UNKNOWN, "/guide/nothing/"])
+def test_a_browser_gets_a_page(client: TestClient, path: str) -> None:
+    """Which leads back to the overview."""
+    answer = client.get(path, headers=HTML)
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "<h1>Page not found</h1>" in answer.text
+    assert 'href="/">Overview' in answer.text
+    assert client.head(path, headers=HTML).status_code == 404
+
+
+@pytest.mark.parametrize("path", UNKNOWN)
+def test_a_program_gets_a_problem(client: TestClient, path: str) -> None:
+    """As everywhere in the API, whose paths are never answered with a page."""
+    assert client.get(path).headers["content-type"] == "application/problem+json"
+    assert client.get("/v1/nothing", headers=HTML).headers["content-type"] == "application/problem+json"
+    assert client.post(path, headers=HTML).headers["content-type"] == "application/problem+json"
+
+
+def test_strangers_are_asked_to_sign_in_first(client: TestClient, store: Store) -> None:
+    """Nobody learns without a key what is there."""
+    with store.begin() as tx:
+        _, secret = tx.api_keys.create("reader", ["read"])
+    assert client.get("/nowhere", headers=HTML, follow_redirects=False).status_code == 303
+    answer = client.get("/nowhere", headers={**HTML, "Authorization": f"Bearer {secret}"})
+    assert "Page not found" in answer.text
+
+
+def test_the_page_says_why(client: TestClient, application: FastAPI, tmp_path: Path) -> None:
+    """Where a problem has a detail, such as how to build the guide."""
+    others = [route for route in application.routes if getattr(route, "path", "") != "/guide"]
+    application.router.routes[:] = others
+    mount_guide(application, tmp_path)
+    assert NOT_BUILT in client.get("/guide/", headers=HTML).text

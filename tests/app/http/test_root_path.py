@@ -1,0 +1,139 @@
+"""The service below a path of its host, with proxies that keep the path and with those that remove it."""
+
+import re
+
+import pytest
+from fastapi import FastAPI
+from pydantic import ValidationError
+
+from app import ApiSettings
+from core.store import Store
+from tests.app.conftest import NO_BROKER, TestClient
+from tests.servers.fixtures import Places
+
+ROOT = "/tools/rankery"
+HTML = {"Accept": "text/html"}
+
+
+@pytest.fixture
+def settings(places: Places) -> ApiSettings:
+    """Everything below a path of two parts; one slash too many is forgiven."""
+    return ApiSettings(**places, broker_url=NO_BROKER, root_path=f"{ROOT}/")
+
+
+@pytest.fixture
+def secret(store: Store) -> str:
+    """The secret of an admin's key."""
+    with store.begin() as tx:
+        return tx.api_keys.create("admin", ["admin"])[1]
+
+
+@pytest.mark.parametrize("below", [ROOT, ""])
+def test_requests_are_served_with_the_path_and_without(client: TestClient, below: str) -> None:
+    """A proxy may remove it; a probe never goes through one."""
+    assert client.get(f"{below}/healthz").json() == {"status": "ok"}
+    assert client.get(f"{below}/v1/jobs").json()["items"] == []
+    assert client.get(f"{below}/v1/jobs/job_1").json()["type"] == "/problems/not-found"
+    assert client.get(f"{below}/").status_code == 200
+
+
+def test_the_path_alone_is_the_first_page(client: TestClient) -> None:
+    """With its slash or without; what merely begins like it is no part of the service."""
+    assert client.get(ROOT).text == client.get(f"{ROOT}/").text
+    assert client.get(f"{ROOT}2/v1/jobs").status_code == 404
+
+
+def test_what_is_created_is_where_the_answer_says(client: TestClient) -> None:
+    """Also when the request is repeated."""
+    asked = {"name": "made", "queries": 3}
+    for _ in range(2):
+        made = client.post(f"{ROOT}/v1/datasets/synthetic", json=asked, headers={"Idempotency-Key": "once"})
+        location = made.headers["location"]
+        assert location.startswith(f"{ROOT}/v1/")
+        assert client.get(location).status_code == 200
+
+
+def test_signing_in_stays_below_the_path(client: TestClient, secret: str) -> None:
+    """Its redirects and its cookie; `next` is the page within the service."""
+    asked = client.get(f"{ROOT}/jobs?kind=train", headers=HTML, follow_redirects=False)
+    assert asked.headers["location"] == f"{ROOT}/sign-in?next=%2Fjobs%3Fkind%3Dtrain"
+    form = {"key": secret, "next": "/jobs?kind=train"}
+    signed_in = client.post(f"{ROOT}/sign-in", data=form, follow_redirects=False)
+    assert signed_in.headers["location"] == f"{ROOT}/jobs?kind=train"
+    assert f"; path={ROOT};" in signed_in.headers["set-cookie"].lower()
+    assert client.get(f"{ROOT}/v1/jobs").status_code == 200
+    own = {"Origin": "http://127.0.0.1"}
+    signed_out = client.post(f"{ROOT}/sign-out", headers=own, follow_redirects=False)
+    assert signed_out.headers["location"] == f"{ROOT}/sign-in"
+    assert client.get(f"{ROOT}/v1/jobs").status_code == 401
+
+
+def test_scopes_and_the_audit_know_the_services_own_paths(
+    client: TestClient, secret: str, store: Store
+) -> None:
+    """No path is out of a rule's reach because of what stands before it."""
+    with store.begin() as tx:
+        reader = tx.api_keys.create("reader", ["read"])[1]
+    refused = client.delete(f"{ROOT}/v1/datasets/ds%31", headers={"Authorization": f"Bearer {reader}"})
+    assert refused.status_code == 403
+    assert client.get(f"{ROOT}/v1/audit", headers={"Authorization": f"Bearer {reader}"}).status_code == 403
+    audit = client.get(f"{ROOT}/v1/audit", headers={"Authorization": f"Bearer {secret}"}).json()["items"]
+    assert [entry["path"] for entry in audit] == ["/v1/datasets/ds%31"]
+
+
+def test_a_root_path_that_is_encoded_is_known_and_does_not_reach_the_audit(
+    client: TestClient, secret: str
+) -> None:
+    """Servers decode a path before they match it."""
+    client.delete("/tools/%72ankery/v1/datasets/ds 1", headers={"Authorization": f"Bearer {secret}"})
+    audit = client.get("/v1/audit", headers={"Authorization": f"Bearer {secret}"}).json()["items"]
+    assert [(entry["path"], entry["status"]) for entry in audit] == [("/v1/datasets/ds%201", 404)]
+
+
+def test_the_openapi_document_names_the_path(client: TestClient) -> None:
+    """Code that is generated from it, and the page that shows it, ask there."""
+    assert client.get(f"{ROOT}/openapi.json").json()["servers"] == [{"url": ROOT}]
+
+
+def test_redirects_within_the_guide_stay_below_the_path(client: TestClient, built_guide: object) -> None:
+    """A folder of the guide without its slash."""
+    for path, target in (("/guide", "/guide/"), ("/guide/concepts", "/guide/concepts/")):
+        answer = client.get(ROOT + path, follow_redirects=False)
+        assert answer.status_code == 307
+        assert answer.headers["location"].removeprefix("http://127.0.0.1") == ROOT + target
+
+
+def test_the_guide_leads_back_to_the_dashboard(client: TestClient, built_guide: object) -> None:
+    """Its links within itself are relative."""
+    text = client.get(f"{ROOT}/guide/").text
+    assert f'href="{ROOT}/"' in text
+    assert re.findall(r'(?:href|src)="/(?!tools/rankery/)', text) == []
+
+
+@pytest.mark.parametrize(
+    "wrong", ["rankery", "/ran kery", "//host", "/a//b", "/..", "/v1", "/jobs/x", "/%72", "/ä"]
+)
+def test_what_is_no_path_or_one_of_the_services_own_is_refused(wrong: str) -> None:
+    """At the start, with what would be right."""
+    with pytest.raises(ValidationError, match="root_path"):
+        ApiSettings(root_path=wrong)
+
+
+def test_no_root_path_hides_a_route(application: FastAPI) -> None:
+    """The first part of every route's path is refused as a root path."""
+    parts = {route.path.split("/")[1] for route in application.routes if hasattr(route, "path")} - {""}
+    for part in parts:
+        with pytest.raises(ValidationError, match="of the service's own"):
+            ApiSettings(root_path=f"/{part}")
+
+
+@pytest.mark.parametrize("page", ["/", "/jobs", "/train", "/docs", "/sign-in"])
+def test_pages_lead_nowhere_else(client: TestClient, secret: str, page: str) -> None:
+    """Every link, form and file of a page is below the path, and what it names is there."""
+    client.headers["Authorization"] = f"Bearer {secret}"
+    text = client.get(ROOT + page).text
+    named = re.findall(r'(?:href|src|action|data-plotly)="(/[^"]*)"', text)
+    assert named
+    assert [url for url in named if not url.startswith(f"{ROOT}/")] == []
+    assert [url for url in named if client.get(url).status_code not in {200, 405}] == []
+    assert f'data-root="{ROOT}"' in text

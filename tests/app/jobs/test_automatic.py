@@ -1,0 +1,94 @@
+"""Hyperparameters chosen by the size of the training dataset, and trainings repeated by seeds."""
+
+from typing import Any
+
+import pytest
+
+from core.training import Hyperparameters
+from core.training.automatic import DatasetSize, sizes_for
+from tests.app.conftest import TestClient
+
+
+def _size(client: TestClient, dataset_id: str) -> DatasetSize:
+    counts = client.get(f"/v1/datasets/{dataset_id}").json()["statistics"]
+    return DatasetSize(counts["queries"], counts["documents"], counts["features"])
+
+
+def _spec(client: TestClient, request: dict[str, Any]) -> dict[str, Any]:
+    response = client.post("/v1/jobs", json=request)
+    assert response.status_code == 202, response.text
+    spec: dict[str, Any] = response.json()["spec"]
+    return spec
+
+
+@pytest.mark.parametrize("asked", ["auto", {"auto": True}])
+def test_sizes_are_chosen_for_the_dataset(
+    client: TestClient, train_request: dict[str, Any], asked: Any
+) -> None:
+    """The stored values are those of the rule, and the numbers that decided them are beside."""
+    spec = _spec(client, train_request | {"hyperparameters": asked})
+    size = _size(client, train_request["dataset_id"])
+    assert spec["hyperparameters"].items() >= sizes_for(size).items()
+    assert spec["automatic"]["chosen"] == sizes_for(size)
+    assert (spec["automatic"]["queries"], spec["automatic"]["features"]) == (size.queries, size.features)
+
+
+def test_explicit_values_override_the_choice(client: TestClient, train_request: dict[str, Any]) -> None:
+    """One that equals LightGBM's default is explicit, too."""
+    asked = {"auto": True, "num_leaves": Hyperparameters().num_leaves, "lambda_l2": 1.0}
+    spec = _spec(client, train_request | {"hyperparameters": asked})
+    assert (spec["hyperparameters"]["num_leaves"], spec["hyperparameters"]["lambda_l2"]) == (31, 1.0)
+    assert "num_leaves" not in spec["automatic"]["chosen"]
+
+
+def test_left_out_features_do_not_count(client: TestClient, train_request: dict[str, Any]) -> None:
+    """The rule sees the features that the model may use."""
+    features = {"use": ["f1"]}
+    spec = _spec(client, train_request | {"hyperparameters": "auto", "features": features})
+    assert spec["automatic"]["features"] == 1
+
+
+def test_nothing_is_chosen_unless_asked(client: TestClient, train_request: dict[str, Any]) -> None:
+    """The service's own default is LightGBM's."""
+    spec = _spec(client, train_request)
+    assert "automatic" not in spec
+    assert spec["hyperparameters"]["num_leaves"] == Hyperparameters().num_leaves
+
+
+def test_another_word_is_refused(client: TestClient, train_request: dict[str, Any]) -> None:
+    """Only "auto" stands for an object."""
+    refused = client.post("/v1/jobs", json=train_request | {"hyperparameters": "small"})
+    assert [error["pointer"] for error in refused.json()["errors"]] == ["/hyperparameters"]
+
+
+def test_repeats_differ_by_their_seed(client: TestClient, train_request: dict[str, Any]) -> None:
+    """Each is a bootstrap sample by the next seed, with its number as a tag and one grid for all."""
+    body = {"jobs": [train_request | {"seed": 7}], "repeats": {"count": 3}}
+    jobs = client.post("/v1/jobs/batch", json=body).json()["jobs"]
+    specs = [job["spec"] for job in jobs]
+    assert [(spec["seed"], spec["loss"]["seed"], spec["bootstrap"]) for spec in specs] == [
+        (7, 7, True),
+        (8, 8, True),
+        (9, 9, True),
+    ]
+    assert [spec["tags"]["repeat"] for spec in specs] == ["1", "2", "3"]
+    assert len({spec["tags"]["grid"] for spec in specs}) == 1
+
+
+def test_repeats_by_seed_need_a_draw(client: TestClient, train_request: dict[str, Any]) -> None:
+    """Where every seed gives the same model, repeats are refused; drawing queries for each tree is enough."""
+    body = {"jobs": [train_request], "repeats": {"count": 2, "by": "seed"}}
+    refused = client.post("/v1/jobs/batch", json=body)
+    assert [error["pointer"] for error in refused.json()["errors"]] == ["/jobs/0/seed"]
+    body["jobs"] = [train_request | {"hyperparameters": {"query_fraction": 0.9}}]
+    assert client.post("/v1/jobs/batch", json=body).status_code == 202
+
+
+def test_what_cannot_be_repeated_is_refused(client: TestClient, train_request: dict[str, Any]) -> None:
+    """Other kinds, too many jobs, and seeds beyond the largest one; nothing is queued."""
+    ranking = {"kind": "rank", "model": "web", "dataset_id": train_request["dataset_id"]}
+    jobs = [ranking, train_request | {"seed": 2**31 - 1}]
+    refused = client.post("/v1/jobs/batch", json={"jobs": jobs, "repeats": {"count": 200}})
+    pointers = [error["pointer"] for error in refused.json()["errors"]]
+    assert pointers == ["/jobs/0/kind", "/repeats/count", "/jobs/1/seed"]
+    assert client.get("/v1/jobs").json()["items"] == []

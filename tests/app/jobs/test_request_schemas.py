@@ -1,0 +1,28 @@
+"""The part of the OpenAPI document that forms for jobs need."""
+
+import json
+import re
+
+from tests.app.conftest import TestClient
+
+
+def test_every_kind_has_its_schema(client: TestClient) -> None:
+    """As the whole document has it, with all that it refers to, in a fraction of the bytes."""
+    answer, whole = client.get("/v1/job-schemas"), client.get("/openapi.json")
+    kinds, schemas = answer.json()["kinds"], answer.json()["schemas"]
+    document = whole.json()
+    body = document["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert set(kinds) == set(body["discriminator"]["mapping"])
+    assert kinds["train"] == "TrainRequest"
+    assert set(kinds.values()) <= set(schemas)
+    assert all(schemas[name] == document["components"]["schemas"][name] for name in schemas)
+    assert set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(schemas))) <= set(schemas)
+    assert len(answer.content) < len(whole.content) / 5
+
+
+def test_it_is_sent_once(client: TestClient) -> None:
+    """A form is opened often, and releases are rare."""
+    for path in ("/v1/job-schemas", "/openapi.json"):
+        first = client.get(path)
+        again = client.get(path, headers={"If-None-Match": first.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")

@@ -1,0 +1,96 @@
+"""Search over everything that has an id."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.jobs import System
+from core.metrics import Conventions
+from core.store import Model, Store
+from tests.app.conftest import TestClient
+
+
+@pytest.fixture
+def model(store: Store, add_model: Callable[[str], Model]) -> Model:
+    """A model of a trained job, with an evaluation, a ranking and a comparison."""
+    add_model("web-2")
+    model = add_model("web-2")
+    system = System("web-2:2", model.id)
+    contract = Conventions().as_json()
+    with store.begin() as tx:
+        known: dict[str, Any] = {"job_id": model.job_id, "dataset_id": str(model.dataset_id)}
+        tx.evaluations.add(system=system, summaries={}, contract=contract, baselines=[], slices=[], **known)
+        tx.rankings.add(system=system, queries=1, documents=2, **known)
+        tx.comparisons.add(
+            sentence="web-2:2 is better than web-2:1",
+            systems=[{"name": "web-2:2"}, {"name": "web-2:1"}],
+            metrics=["ndcg@10"],
+            contract=contract,
+            permutations=1_000,
+            seed=1,
+            pairs=[],
+            **known,
+        )
+    return model
+
+
+def found(client: TestClient, text: str, **asked: int) -> list[tuple[str, str]]:
+    """Return the kinds and names that a search finds."""
+    answer = client.get("/v1/search", params={"text": text, **asked})
+    assert answer.status_code == 200
+    return [(hit["kind"], hit["name"]) for hit in answer.json()["items"]]
+
+
+def test_names_are_found_by_a_part(client: TestClient, model: Model) -> None:
+    """Whatever its case; of a model's versions the latest."""
+    everything = [
+        ("model", "web-2:2"),
+        ("job", "web-2"),
+        ("job", "web-2"),
+        ("evaluation", "web-2:2"),
+        ("comparison", "web-2:2, web-2:1"),
+        ("ranking", "web-2:2"),
+    ]
+    assert found(client, "EB-2") == everything
+    assert found(client, "JUDGED") == [("dataset", "judged")] * 2
+    assert found(client, "nothing like it") == []
+    assert found(client, "%") == []
+
+
+def test_ids_are_found_by_their_beginning(client: TestClient, model: Model) -> None:
+    """With what they begin with, or without."""
+    assert found(client, model.id) == [("model", "web-2:2")]
+    assert found(client, model.id[:-1].upper()) == [("model", "web-2:2")]
+    assert ("job", "web-2") in found(client, model.job_id.removeprefix("job_")[:12])
+    assert found(client, "mdl_zzzz") == []
+
+
+def test_a_reference_means_one_version(client: TestClient, model: Model) -> None:
+    """As it does everywhere."""
+    assert found(client, "web-2:1")[0] == ("model", "web-2:1")
+
+
+def test_a_few_of_each_kind_are_found(client: TestClient, model: Model) -> None:
+    """The newest first."""
+    assert [kind for kind, _ in found(client, "web", limit=1)] == [
+        "model",
+        "job",
+        "evaluation",
+        "comparison",
+        "ranking",
+    ]
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"text": ""}, {"text": "a" * 201}, {"text": "a\x00"}, {"text": "a", "limit": 0}]
+)
+def test_a_search_needs_a_text(client: TestClient, asked: dict[str, str]) -> None:
+    """Not too long, and without control characters."""
+    assert client.get("/v1/search", params=asked).status_code == 422
+
+
+def test_a_hit_says_what_it_is(client: TestClient, model: Model) -> None:
+    """A job by its kind and status, a dataset by its status."""
+    items = client.get("/v1/search", params={"text": model.job_id}).json()["items"]
+    assert [(hit["id"], hit["detail"]) for hit in items] == [(model.job_id, "Training, queued")]

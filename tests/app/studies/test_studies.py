@@ -1,0 +1,190 @@
+"""Studies over HTTP: checked at submission, paused, extended, cloned and cancelled."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.store import Store
+from tests.app.conftest import TestClient
+
+LEAVES = "/hyperparameters/num_leaves"
+RATE = "/hyperparameters/learning_rate"
+
+
+@pytest.fixture
+def request_of(ready_dataset: Callable[[], str]) -> Callable[..., dict[str, Any]]:
+    """Return requests for studies of a ready dataset."""
+    dataset_id = ready_dataset()
+
+    def body(**changed: Any) -> dict[str, Any]:
+        return {
+            "name": "leaves",
+            "model_name": "web",
+            "dataset_id": dataset_id,
+            "test": {"fraction": 0.4},
+            "base": {"loss": {"name": "lambdarank"}},
+            "search_space": {LEAVES: {"type": "int", "low": 4, "high": 64, "log": True}},
+            "objective": {"metric": "ndcg@10", "validation": {"fraction": 0.5}},
+            "budget": {"trials": 5},
+            "parallel_trials": 2,
+            **changed,
+        }
+
+    return body
+
+
+def pointers(response: Any) -> list[str]:
+    """Return the places of the mistakes."""
+    assert response.status_code == 422, response.text
+    return [error["pointer"] for error in response.json()["errors"]]
+
+
+def test_a_study_begins_with_its_default(client: TestClient, request_of: Callable[..., Any]) -> None:
+    """As many trials are queued as may run at a time; number 0 is the base."""
+    study = client.post("/v1/studies", json=request_of())
+    assert study.status_code == 202, study.text
+    found = study.json()
+    assert found["status"] == "running"
+    assert found["counts"]["asked"] == found["counts"]["queued"] == 2
+    assert found["base"]["hyperparameters"]["num_leaves"] == 31
+    trials = client.get(f"/v1/studies/{found['id']}/trials").json()["items"]
+    assert [(trial["number"], trial["source"]) for trial in trials] == [(0, "default"), (1, "sampler")]
+    job = client.get(f"/v1/jobs/{trials[0]['job_id']}").json()
+    assert (job["kind"], job["title"]) == ("trial", "leaves, trial 0")
+    assert [each["id"] for each in client.get("/v1/studies?prefix=lea").json()["items"]] == [found["id"]]
+
+
+@pytest.mark.parametrize(
+    ("space", "place"),
+    [
+        (
+            {"/hyperparameters/num_leafs": {"type": "int", "low": 4, "high": 9}},
+            "~1hyperparameters~1num_leafs/low",
+        ),
+        ({LEAVES: {"type": "int", "low": 1, "high": 9}}, "~1hyperparameters~1num_leaves/low"),
+        ({LEAVES: {"type": "float", "low": 2.5, "high": 9}}, "~1hyperparameters~1num_leaves/low"),
+        ({LEAVES: {"type": "int", "low": 9, "high": 4}}, "~1hyperparameters~1num_leaves/high"),
+        ({"/loss/name": {"type": "choice", "choices": ["lambdarank", "nonesuch"]}}, "~1loss~1name/choices/1"),
+        ({"/seed": {"type": "int", "low": 1, "high": 2}}, "~1seed"),
+        ({"/loss/mu": {"type": "float", "low": 1.0, "high": 2.0}}, "~1loss~1mu/low"),
+    ],
+)
+def test_bounds_are_those_of_the_declared_parameters(
+    client: TestClient, request_of: Callable[..., Any], space: dict[str, Any], place: str
+) -> None:
+    """What no training could use is refused with its place in the search space."""
+    refused = client.post("/v1/studies", json=request_of(search_space=space))
+    assert f"/search_space/{place}" in pointers(refused)
+
+
+def test_a_parameter_of_one_loss_needs_its_condition(
+    client: TestClient, request_of: Callable[..., Any]
+) -> None:
+    """A hyperparameter that only one choice of loss has is searched for that choice alone."""
+    losses = {"type": "choice", "choices": [{"name": "lambdarank"}, {"name": "ndcg-loss2++"}]}
+    mu = {"type": "float", "low": 1.0, "high": 10.0}
+    refused = client.post("/v1/studies", json=request_of(search_space={"/loss": losses, "/loss/mu": mu}))
+    assert "/search_space/~1loss~1mu/low" in pointers(refused)
+    conditional = {**mu, "when": {"/loss/name": ["ndcg-loss2++"]}}
+    accepted = client.post(
+        "/v1/studies", json=request_of(search_space={"/loss": losses, "/loss/mu": conditional})
+    )
+    assert accepted.status_code == 202, accepted.text
+
+
+def test_a_study_needs_queries_for_its_conclusion(client: TestClient, request_of: Callable[..., Any]) -> None:
+    """Without held-out queries there is nothing to conclude from."""
+    assert "/test" in pointers(client.post("/v1/studies", json=request_of(test=None)))
+
+
+def test_mistakes_of_the_base_have_their_place(client: TestClient, request_of: Callable[..., Any]) -> None:
+    """What is wrong with the training that trials vary is named below `base`."""
+    base = {"loss": {"name": "lambdarank"}, "label_map": {"x": 1.0}}
+    assert pointers(client.post("/v1/studies", json=request_of(base=base)))[0].startswith("/base/label_map")
+
+
+def test_a_paused_study_is_extended_and_resumed(client: TestClient, request_of: Callable[..., Any]) -> None:
+    """Pausing, a larger budget, a trial by hand and resuming follow each other."""
+    study_id = client.post("/v1/studies", json=request_of()).json()["id"]
+    assert client.post(f"/v1/studies/{study_id}/pause").json()["status"] == "paused"
+    assert client.post(f"/v1/studies/{study_id}/pause").status_code == 409
+    assert client.patch(f"/v1/studies/{study_id}", json={"trials": 9}).json()["budget"]["trials"] == 9
+    added = client.post(f"/v1/studies/{study_id}/trials", json={"parameters": {LEAVES: 8}})
+    assert (added.status_code, added.json()["source"]) == (202, "hand")
+    resumed = client.post(f"/v1/studies/{study_id}/resume").json()
+    assert (resumed["status"], resumed["budget"]["trials"], resumed["counts"]["asked"]) == ("running", 10, 3)
+
+
+@pytest.mark.parametrize("parameters", [{}, {LEAVES: 65}, {LEAVES: 8, RATE: 0.1}])
+def test_trials_by_hand_are_of_the_search_space(
+    client: TestClient, request_of: Callable[..., Any], parameters: dict[str, Any]
+) -> None:
+    """Missing, foreign and unfit values are refused."""
+    study_id = client.post("/v1/studies", json=request_of()).json()["id"]
+    refused = client.post(f"/v1/studies/{study_id}/trials", json={"parameters": parameters})
+    assert pointers(refused)[0].startswith("/parameters/")
+
+
+def test_a_cancelled_study_leaves_no_job(
+    client: TestClient, request_of: Callable[..., Any], store: Store
+) -> None:
+    """Cancelling stops every job of the study and queues none; then it may be deleted."""
+    study_id = client.post("/v1/studies", json=request_of()).json()["id"]
+    assert client.delete(f"/v1/studies/{study_id}").status_code == 409
+    cancelled = client.post(f"/v1/studies/{study_id}/cancel").json()
+    assert (cancelled["status"], cancelled["counts"]["cancelled"]) == ("cancelled", 2)
+    with store.read() as tx:
+        assert {job.status for job in tx.jobs.page(None, 50).items} == {"cancelled"}
+    assert client.delete(f"/v1/studies/{study_id}").status_code == 204
+    assert client.get(f"/v1/studies/{study_id}").status_code == 404
+
+
+def test_a_clone_has_the_specification_and_no_trials(
+    client: TestClient, request_of: Callable[..., Any]
+) -> None:
+    """A clone begins anew with what is changed in it."""
+    first = client.post("/v1/studies", json=request_of(seed=3)).json()
+    clone = client.post(f"/v1/studies/{first['id']}/clone", json={"name": "again", "budget": {"trials": 7}})
+    assert clone.status_code == 202, clone.text
+    second = clone.json()
+    assert (second["name"], second["seed"], second["budget"]["trials"]) == ("again", 3, 7)
+    assert second["search_space"] == first["search_space"]
+    assert second["counts"]["asked"] == 2
+
+
+def test_a_failed_default_fails_the_study(
+    client: TestClient, request_of: Callable[..., Any], store: Store
+) -> None:
+    """Without a default there is nothing to compare with: no further trial is queued."""
+    study_id = client.post("/v1/studies", json=request_of(parallel_trials=1)).json()["id"]
+    with store.begin() as tx:
+        (job_id,) = tx.studies.active_jobs(study_id)
+        job = tx.jobs.claim(job_id, "w1", 30.0)
+        assert job is not None
+        tx.jobs.fail(job.id, job.token, {"title": "Out of memory", "detail": "There was not enough."})
+    study = client.get(f"/v1/studies/{study_id}").json()
+    assert (study["status"], study["counts"]["asked"]) == ("failed", 1)
+    assert study["problem"]["detail"] == "There was not enough."
+
+
+def test_a_grid_has_a_trial_for_each_combination(
+    client: TestClient, request_of: Callable[..., Any], store: Store
+) -> None:
+    """A grid ends with its combinations, whatever the budget; the default is not tried twice."""
+    space = {LEAVES: {"type": "choice", "choices": [7, 15, 31]}}
+    grid = {"search_space": space, "sampler": "grid", "budget": {"trials": 50}, "parallel_trials": 8}
+    study = client.post("/v1/studies", json=request_of(**grid)).json()
+    assert study["counts"]["asked"] == 3
+    without_step = {RATE: {"type": "float", "low": 0.1, "high": 0.3}}
+    refused = client.post("/v1/studies", json=request_of(**{**grid, "search_space": without_step}))
+    assert pointers(refused) == ["/search_space/~1hyperparameters~1learning_rate/step"]
+
+
+def test_importance_is_empty_before_there_are_trials(
+    client: TestClient, request_of: Callable[..., Any]
+) -> None:
+    """Importance names its method."""
+    study_id = client.post("/v1/studies", json=request_of()).json()["id"]
+    found = client.get(f"/v1/studies/{study_id}/importance").json()
+    assert found == {"method": "ped-anova", "trials": 0, "importances": {}}

@@ -1,0 +1,39 @@
+"""Links of the pages into the guide."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from app import dashboard
+from app.dashboard.routes import GUIDE_PAGES
+
+FOLDER = Path(dashboard.__file__).parent
+_SCRIPT_LINK = re.compile(r"""helpLink\(\s*"([^"]+)\"""")
+_TEMPLATE_LINK = re.compile(r"""\bhelp\("([^"]+)\"""")
+
+
+def _linked() -> set[str]:
+    """Return the pages of the guide that pages, templates and scripts name."""
+    scripts = (path.read_text() for path in (FOLDER / "static").rglob("*.js"))
+    templates = (path.read_text() for path in (FOLDER / "templates").glob("*.html"))
+    named = {page for text in scripts for page in _SCRIPT_LINK.findall(text)}
+    return (
+        named
+        | {page for text in templates for page in _TEMPLATE_LINK.findall(text)}
+        | set(GUIDE_PAGES.values())
+    )
+
+
+def test_every_view_is_explained() -> None:
+    """But for signing in and the documentation of the API."""
+    views = {path.stem for path in (FOLDER / "static/views").glob("*.js")}
+    assert views - set(GUIDE_PAGES) == {"docs", "sign_in"}
+
+
+@pytest.mark.parametrize("page", sorted(_linked()))
+def test_what_is_linked_is_in_the_guide(built_guide: Path, page: str) -> None:
+    """The page, and its heading where one is named."""
+    path, _, heading = page.partition("#")
+    text = (built_guide / path / "index.html").read_text()
+    assert not heading or f'id="{heading}"' in text

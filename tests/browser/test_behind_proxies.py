@@ -1,0 +1,87 @@
+"""The first half of the story below a path, behind the real nginx and Caddy."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from rankery.embedded.stack import EmbeddedStack
+from tests.browser.test_sign_in import made_key, sign_in
+from tests.browser.test_story import train_and_watch, upload_and_read_the_doctor
+from tests.browser.visit import PATIENCE_MILLISECONDS, Visit
+from tests.servers.web_proxies import ROOT_PATH, Caddy, Nginx, WebProxy
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of the service."""
+    return tmp_path_factory.mktemp("proxied")
+
+
+@pytest.fixture(scope="module")
+def secret(data_dir: Path) -> str:
+    """The secret of a key that may do what people do; behind a proxy nobody gets in without one."""
+    return made_key(data_dir, "engineer", "write")
+
+
+@pytest.fixture(scope="module")
+def api_port(chromium_path: str, data_dir: Path, secret: str) -> Iterator[int]:
+    """The port of the service, which runs with the settings that the examples name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RANKERY_ROOT_PATH", ROOT_PATH)
+        patch.setenv("RANKERY_TRUSTED_PROXIES", "127.0.0.1")
+        with EmbeddedStack(data_dir, host="127.0.0.1", port=0) as stack:
+            yield int(urlsplit(stack.url).port or 0)
+
+
+@pytest.fixture(params=[Nginx, Caddy])
+def proxy(request: pytest.FixtureRequest, tmp_path: Path, api_port: int) -> Iterator[WebProxy]:
+    """Each proxy in front of the service."""
+    with request.param(tmp_path / "proxy", api_port) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def visit(browser: Browser, proxy: WebProxy, screenshots: Path) -> Iterator[Visit]:
+    """A page under watch, behind the proxy."""
+    context = browser.new_context(ignore_https_errors=True, viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
+    page = context.new_page()
+    visit = Visit(page, proxy.url, screenshots)
+    page.on("request", visit.watch_request)
+    page.on("console", visit.watch_console)
+    page.on("pageerror", lambda error: visit.complaints.append(str(error)))
+    yield visit
+    context.close()
+    assert visit.complaints == []
+    assert visit.foreign_requests() == []
+
+
+def test_the_first_half_of_the_story(visit: Visit, proxy: WebProxy, secret: str) -> None:
+    """Sign in, upload, read the doctor, train, search, read the guide and sign out, all below the path."""
+    page = visit.open("/datasets")
+    sign_in(page, secret)
+    page.wait_for_url(f"{proxy.url}/datasets")
+    upload_and_read_the_doctor(visit, page)
+    page.get_by_role("link", name="Train on it").click()
+    train_and_watch(visit, page)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("story")
+    page.get_by_role("group", name="Models").get_by_role("option").first.wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{proxy.url}/models/story:*")
+    visit.settle()
+    page.get_by_role("link", name="Guide", exact=True).click()
+    page.wait_for_url(f"{proxy.url}/guide/")
+    page.get_by_role("link", name="Dashboard").first.click()
+    page.wait_for_url(f"{proxy.url}/")
+    visit.settle()
+    visit.refusals_expected = True  # of what the page asks for while it signs out
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("API key")).to_be_visible()
+    asked = {urlsplit(request.url).path for request in visit.requests if request.url.startswith("http")}
+    assert [path for path in asked if not path.startswith(f"{ROOT_PATH}/")] == []

@@ -1,0 +1,186 @@
+"""Lists as tables: sorted, searched, with columns and rows to choose, and forms in dialogs."""
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from core.store import Store, StoreSettings
+from tests.browser.actions import dataset_row, make_dataset
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def store(service_url: str, service_folder: Path) -> Iterator[Store]:
+    """The store of the service."""
+    store = Store.open(StoreSettings(data_dir=service_folder))
+    yield store
+    store.close()
+
+
+def _trainings(store: Store, *names: str, ended: bool = False) -> list[str]:
+    """Record trainings that a worker has begun, or that have ended."""
+    ids = []
+    for place, name in enumerate(names):
+        with store.begin() as tx:
+            job = tx.jobs.add("train", {"model_name": name, "loss": {"name": "lambdarank"}})
+            claimed = tx.jobs.claim(job.id, "trainer-9:1/1", 3600.0)
+            assert claimed is not None
+            means = {"validation": {"ndcg@10": 0.5 + place / 10}}
+            progress = {"phase": "training", "iteration": place, "total": 10, "eta_seconds": None}
+            tx.jobs.record(job.id, claimed.token, metrics=means, progress=progress)
+            if ended:
+                tx.jobs.succeed(job.id, claimed.token, {})
+        ids.append(job.id)
+    return ids
+
+
+def _names(page: Page) -> list[str]:
+    page.locator("main :not([aria-busy]) > .list-panel").wait_for()
+    return page.locator(".list tbody > tr:first-child > th").all_inner_texts()
+
+
+def test_order_and_columns_stand_in_the_address(visit: Visit, store: Store) -> None:
+    """The service sorts; a reload, a link and a file have the same rows and columns in the same order."""
+    _trainings(store, "sorted-b", "sorted-c", "sorted-a", ended=True)
+    page = visit.open("/jobs?prefix=sorted-")
+    assert _names(page) == ["sorted-a", "sorted-c", "sorted-b"], "the newest first"
+    expect(page.locator('[aria-sort="descending"]')).to_have_text("Submitted")
+    name = page.get_by_role("button", name="Name")
+    name.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator('[aria-sort="ascending"]')).to_have_text("Name")
+    expect(name, "focus stays where it was").to_be_focused()
+    expect(page.locator(".list tbody th").first).to_have_text("sorted-a")
+    page.get_by_role("button", name="Metric").click()
+    expect(page.locator(".list tbody th").first).to_have_text("sorted-a")
+    page.locator("summary", has_text="Columns").click()
+    columns = page.get_by_role("group", name="Columns")
+    columns.get_by_label("ID", exact=True).check()
+    for label in ("Kind", "Progress", "Loss", "Datasets", "Duration", "Submitted"):
+        columns.get_by_label(label, exact=True).uncheck()
+    page.keyboard.press("Escape")
+    expect(columns).to_be_hidden()
+    address = page.url
+    assert re.search(r"sort=metric&order=desc&columns=status,metric,id$", address)
+    page.reload()
+    assert _names(page) == ["sorted-a", "sorted-c", "sorted-b"]
+    assert page.locator(".list thead th").all_inner_texts() == ["Name", "Status", "Metric", "ID"]
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download Jobs as CSV").click()
+    rows = list(csv.reader(download.value.path().read_text().splitlines()))
+    assert [row[0] for row in rows] == ["Name", "sorted-a", "sorted-c", "sorted-b"]
+    visit.photograph("jobs-columns")
+
+
+def test_a_running_row_moves_and_keeps_its_place(visit: Visit, store: Store) -> None:
+    """A look that brings nothing but progress changes that cell alone: focus and ticks stay."""
+    (job_id,) = _trainings(store, "live-row")
+    page = visit.open("/jobs?prefix=live-row")
+    row = page.locator(f'[data-job="{job_id}"]')
+    row.get_by_role("link", name="live-row").focus()
+    row.get_by_role("checkbox").check()
+    row.get_by_role("link", name="live-row").focus()
+    with store.begin() as tx:
+        progress = {"phase": "training", "iteration": 7, "total": 10, "eta_seconds": None}
+        tx.jobs.record(job_id, 1, progress=progress)
+    expect(row.locator(".progress-words")).to_contain_text("7 of 10")
+    expect(row.get_by_role("link", name="live-row")).to_be_focused()
+    expect(row.get_by_role("checkbox")).to_be_checked()
+
+
+def test_several_jobs_are_cancelled_at_once(visit: Visit, store: Store) -> None:
+    """Those ticked, which the address remembers; the others go on."""
+    stopped, going, also = _trainings(store, "bulk-1", "bulk-2", "bulk-3")
+    page = visit.open("/jobs?prefix=bulk-")
+    page.get_by_label("Select all on this page").check()
+    page.get_by_label(re.compile("^Select bulk-2, ")).uncheck()
+    page.reload()
+    bar = page.get_by_role("region", name="Selected jobs")
+    expect(bar).to_contain_text("2 selected")
+    visit.photograph("jobs-selected")
+    bar.get_by_role("button", name="Cancel 2 jobs").click()
+    for job_id in (stopped, also):
+        expect(page.locator(f'[data-job="{job_id}"] .status')).to_have_text("cancelling")
+    expect(page.locator(f'[data-job="{going}"] .status')).to_have_text("running")
+    expect(bar).to_be_hidden()
+    assert "tick=" not in page.url
+
+
+def test_several_models_are_tagged(visit: Visit, store: Store) -> None:
+    """A dialog asks for the tag; a wrong one is told, and the rows show what they have."""
+    visit.refusals_expected = True
+    with store.begin() as tx:
+        job = tx.jobs.add("train", {"model_name": "tagged"})
+        tx.jobs.claim(job.id, "trainer-9:1/1", 3600.0)
+        tx.jobs.succeed(job.id, 1, {})
+        for number in (1, 2):
+            tx.models.add(
+                name="tagged",
+                job_id=job.id,
+                feature_names=["f"],
+                best_iteration=3,
+                sha256=f"{number:064}",
+                size_bytes=1,
+                metrics={"ndcg@10": 0.4 + number / 10},
+            )
+        tx.aliases.move("tagged", "champion", 1)
+    page = visit.open("/models?prefix=tagged:")
+    older, newer = (page.get_by_role("row", name=re.compile(rf"tagged:{version}\b")) for version in (1, 2))
+    expect(older).to_contain_text("0.5000")
+    expect(newer).to_contain_text("0.6000")
+    expect(older.locator(".tag")).to_have_text("@champion")
+    expect(newer.locator(".tag"), "where the alias of its name points").to_have_text("@champion → 1")
+    page.get_by_label("Select all on this page").check()
+    page.get_by_role("button", name="Tag…").click()
+    dialog = page.get_by_role("dialog", name="Tag 2 models")
+    name = dialog.get_by_role("textbox", name="Tag")
+    name.fill("Not A Tag")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.locator(".problem, .field-error").first).to_be_visible()
+    name.fill("owner")
+    dialog.get_by_label("Value").fill("relevance")
+    dialog.get_by_role("button", name="Save").click()
+    for row in (older, newer):
+        expect(row).to_contain_text("owner: relevance")
+
+
+def test_datasets_are_deleted_after_a_question(visit: Visit) -> None:
+    """Several at once, when that was confirmed."""
+    for number in (1, 2):
+        make_dataset(visit, f"to delete {number}", queries=3, seed=number)
+    page = visit.open("/datasets?prefix=to+delete")
+    page.get_by_label("Select all on this page").check()
+    page.get_by_role("button", name="Delete 2 datasets").click()
+    page.get_by_role("dialog").get_by_role("button", name="Keep").click()
+    expect(dataset_row(page, "to delete 1")).to_be_visible()
+    page.get_by_role("button", name="Delete 2 datasets").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", name="No such datasets")).to_be_visible()
+
+
+@pytest.mark.parametrize("look", [("light", 390)])
+def test_a_form_opens_in_a_dialog(visit: Visit) -> None:
+    """By its link or by the address; focus goes to its first field and comes back; nothing is too wide."""
+    page = visit.open("/rankings")
+    page.locator("#rankings:not([aria-busy])").wait_for()
+    opener = page.get_by_role("link", name="Rank a dataset").first
+    opener.click()
+    dialog = page.get_by_role("dialog", name="Rank a dataset")
+    expect(dialog.get_by_label("Model")).to_be_focused()
+    assert visit.barriers() == []
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(opener).to_be_focused()
+    assert page.url == f"{visit.url}/rankings"
+    page = visit.open("/comparisons#compare")
+    dialog = page.get_by_role("dialog", name="Compare")
+    expect(dialog).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_be_hidden()

@@ -1,0 +1,92 @@
+"""The pages of settings, API keys and the audit log."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import expect
+
+from rankery.embedded.stack import EmbeddedStack
+from tests.browser.test_sign_in import made_key, sign_in
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of the service with keys."""
+    return tmp_path_factory.mktemp("administered")
+
+
+@pytest.fixture(scope="module")
+def secrets(data_dir: Path) -> dict[str, str]:
+    """The secrets of a key of an administrator and of one that only reads."""
+    return {scope: made_key(data_dir, scope, scope) for scope in ("admin", "read")}
+
+
+@pytest.fixture(scope="module")
+def service_url(chromium_path: str, data_dir: Path, secrets: dict[str, str]) -> Iterator[str]:
+    """A service that lets nobody in without a key."""
+    with EmbeddedStack(data_dir, host="127.0.0.1", port=0) as stack:
+        yield stack.url
+
+
+@pytest.mark.parametrize("look", [("light", 1440), ("dark", 390)])
+def test_a_key_is_created_and_revoked(
+    visit: Visit, secrets: dict[str, str], look: tuple[Literal["light", "dark"], int]
+) -> None:
+    """Its secret is shown once; what was done stands in the audit log."""
+    visit.refusals_expected = True  # of a key without a name
+    name = f"nightly {look[1]}"
+    page = visit.open("/settings/keys")
+    sign_in(page, secrets["admin"])
+    page.get_by_role("button", name="Create a key").click()
+    dialog = page.get_by_role("dialog", name="Create a key")
+    dialog.get_by_role("button", name="Create").click()
+    expect(dialog.locator(".field-error").first).to_be_visible()
+    dialog.get_by_label("Name").fill(name)
+    dialog.get_by_label("write").check()
+    dialog.get_by_label("Expires").fill("2099-12-31")
+    assert visit.barriers() == []
+    visit.photograph(f"key-form-{look[0]}-{look[1]}")
+    dialog.get_by_role("button", name="Create").click()
+    made = page.get_by_role("region", name="New key")
+    expect(made.locator("pre")).to_have_text(re.compile("^rk_"))
+    row = page.get_by_role("row").filter(has_text=name)
+    expect(row).to_contain_text("active")
+    expect(row).to_contain_text("2099")
+    visit.photograph(f"keys-{look[0]}-{look[1]}")
+    row.get_by_role("button", name=f"Revoke {name}").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    expect(row).to_contain_text("revoked")
+
+    page.get_by_role("navigation", name="Settings").get_by_role("link", name="Audit log").click()
+    revoked = page.get_by_role("row").filter(has_text="DELETE").first
+    expect(revoked).to_contain_text("204")
+    expect(revoked.get_by_role("rowheader")).to_have_text("admin")
+    assert visit.barriers() == []
+    visit.photograph(f"audit-{look[0]}-{look[1]}")
+    page.get_by_label("Key").select_option("read")
+    expect(page.get_by_role("row")).to_have_count(1)
+    assert page.url.endswith(f"?key={page.get_by_label('Key').input_value()}")
+
+    page.get_by_role("navigation", name="Settings").get_by_role("link", name="Service").click()
+    page.get_by_label("Changed only").check()
+    expect(page.get_by_role("row").filter(has_text="RANKERY_DATA_DIR")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
+    assert visit.barriers() == []
+    visit.photograph(f"settings-{look[0]}-{look[1]}")
+
+
+def test_who_only_reads_is_told_what_is_missing(visit: Visit, secrets: dict[str, str]) -> None:
+    """The pages are there; what they show is an administrator's."""
+    visit.refusals_expected = True
+    page = visit.open("/settings/keys")
+    sign_in(page, secrets["read"])
+    page.wait_for_url(f"{visit.url}/settings/keys")
+    for path in ("/settings/keys", "/settings/audit", "/settings"):
+        visit.open(path)
+        expect(page.get_by_role("group", name="Problem")).to_contain_text("this needs the scope admin")

@@ -1,0 +1,100 @@
+"""A study from its form to its conclusion."""
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.browser.prepared import Prepared
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+TRIALS = 5
+
+
+def test_a_study_is_submitted_and_concludes(visit: Visit, prepared: Prepared) -> None:
+    """Bounds of the form become the search space; the page draws the trials and the conclusion."""
+    dataset_id = prepared.dataset("learnt from.csv", 1)
+    page = visit.open(f"/studies/new?dataset={dataset_id}")
+    form = page.locator("#new-study:not([aria-busy])")
+    form.get_by_label("Study", exact=True).fill("small")
+    form.get_by_label("Model name").fill("studied")
+    form.get_by_label("Iterations", exact=True).fill("4")
+    form.get_by_label("Leaves per tree, to").fill("12")
+    form.get_by_role("group", name="Documents per leaf").get_by_role("checkbox").first.uncheck()
+    form.get_by_role("group", name="Loss", exact=True).get_by_role("checkbox").first.check()
+    form.get_by_label("Folds", exact=True).fill("2")
+    form.get_by_label("Trials", exact=True).fill(str(TRIALS))
+    form.get_by_text("Sampler, pruner, seed and alias").click()
+    form.get_by_label("Pruner").select_option("none")
+    expect(page.locator("#study-words")).to_have_text(re.compile("^5 trials over 3 parameters: at most 10"))
+    form.get_by_role("button", name="Start study").click()
+    page.wait_for_url(re.compile(r"/studies/std_"))
+    study_id = page.url.rsplit("/", 1)[1]
+    asked = prepared.get(f"/v1/studies/{study_id}")
+    assert set(asked["search_space"]) == {
+        "/hyperparameters/num_leaves",
+        "/hyperparameters/learning_rate",
+        "/loss",
+    }
+    assert asked["search_space"]["/hyperparameters/num_leaves"]["high"] == 12
+    assert asked["objective"]["validation"] == {"folds": 2}
+
+    conclusion = page.get_by_role("region", name="Conclusion")
+    expect(conclusion.locator("table")).to_contain_text("optimistic for the best of 5 trials")
+    concluded = prepared.get(f"/v1/studies/{study_id}")["conclusion"]
+    expect(conclusion.locator(".sentence")).to_have_text(concluded["sentence"])
+    for figure in ("History", "Parallel coordinates", "Slices", "Timeline"):
+        region = page.get_by_role("region", name=figure, exact=True)
+        expect(region.locator(".plot[data-drawn] .main-svg").first).to_be_visible()
+    expect(page.get_by_role("region", name="Importance of parameters")).to_contain_text("PED-ANOVA")
+    expect(page.locator("[data-trial]")).to_have_count(TRIALS)
+    page.get_by_role("button", name="Learning curve of trial 0").click()
+    expect(page.locator(".trial-curve .main-svg").first).to_be_visible()
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+        visit.photograph(f"study-{width}")
+    assert visit.barriers() == []
+
+    page = visit.open("/studies")
+    row = page.locator(f'[data-study="{study_id}"]')
+    expect(row).to_contain_text(f"{TRIALS} of {TRIALS}")
+    expect(row.get_by_role("link", name=concluded["sentence"])).to_be_visible()
+
+
+def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepared) -> None:
+    """The buttons do what they say: nothing new is tried while it pauses, or after it is cancelled."""
+    study = prepared.study("long", trials=1_000)
+    page = visit.open(f"/studies/{study}")
+    status = page.locator(".job-heading .status")
+    page.get_by_role("button", name="Pause").click()
+    expect(status).to_have_text("paused")
+    page.get_by_role("button", name="Change budget").click()
+    dialog = page.get_by_role("dialog", name="Change the budget")
+    dialog.get_by_label("Trials", exact=True).fill("1200")
+    dialog.get_by_role("button", name="Change").click()
+    expect(page.locator(".study-tiles")).to_contain_text("of 1,200")
+    page.get_by_role("button", name="Add a trial").click()
+    dialog = page.get_by_role("dialog", name="Add a trial")
+    dialog.get_by_label("Leaves per tree").fill("9")
+    dialog.get_by_role("button", name="Add").click()
+    dialog.wait_for(state="detached")
+    assert prepared.get(f"/v1/studies/{study}/trials?limit=1000")["items"][-1]["source"] == "hand"
+    page.get_by_role("button", name="Resume").click()
+    expect(status).to_have_text("running")
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Cancel the study").click()
+    expect(status).to_have_text("cancelled")
+    page.get_by_role("button", name="Delete").click()
+    page.route("**/studies", _delay)  # meanwhile the page must not ask for a study that is gone
+    page.get_by_role("button", name="Delete the study").click()
+    page.wait_for_url(re.compile(r"/studies$"))
+
+
+def _delay(route: Route) -> None:
+    """Answer later than the page asks for its study again."""
+    time.sleep(6)
+    route.continue_()

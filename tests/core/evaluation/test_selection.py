@@ -1,0 +1,52 @@
+"""Which of many cannot be told from the best one."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from core.evaluation import against_best
+
+
+@pytest.fixture
+def values() -> list[np.ndarray]:
+    """Three systems on 200 queries: nearly the best, the best, and one that is clearly worse."""
+    draw = np.random.default_rng(1)
+    best = draw.uniform(0.3, 0.9, 200)
+    return [best + draw.normal(-0.001, 0.05, 200), best, best - draw.uniform(0.0, 0.1, 200)]
+
+
+def test_the_test_is_the_paired_t_test_adjusted_by_holm(values: list[np.ndarray]) -> None:
+    """As scipy computes it; the smaller p-value counts twice, and what is not below 0.05 is tied."""
+    p = [float(stats.ttest_rel(each, values[1]).pvalue) for each in (values[0], values[2])]
+    near, best, far = against_best(values)
+    assert (best.difference, best.p, best.tied) == (0.0, None, True)
+    assert far.p == pytest.approx(2 * min(p))
+    assert near.p == pytest.approx(max(p))
+    assert (near.tied, far.tied) == (max(p) >= 0.05, 2 * min(p) >= 0.05) == (True, False)
+    assert far.difference == pytest.approx(np.mean(values[2] - values[1]))
+
+
+def test_the_best_is_the_least_where_less_is_better(values: list[np.ndarray]) -> None:
+    """A cost."""
+    assert [found.p for found in against_best(values, higher_is_better=False)].index(None) == 2
+
+
+def test_queries_that_one_of_them_does_not_define_are_left_out(values: list[np.ndarray]) -> None:
+    """By pair."""
+    values[2][:50] = np.nan
+    expected = np.mean((values[2] - values[1])[50:])
+    assert against_best(values)[2].difference == pytest.approx(expected)
+
+
+def test_equal_systems_are_tied() -> None:
+    """Also a single one, and a pair on one query, where nothing can be tested."""
+    same = np.array([0.2, 0.4])
+    assert [found.tied for found in against_best([same, same.copy()])] == [True, True]
+    assert [found.tied for found in against_best([same])] == [True]
+    assert [found.tied for found in against_best([np.array([0.2]), np.array([0.3])])] == [True, True]
+
+
+def test_a_constant_loss_is_no_tie() -> None:
+    """Every query is worse by the same: the test has no doubt."""
+    best = np.array([0.5, 0.75, 0.25, 0.5])
+    assert [found.tied for found in against_best([best, best - 0.125])] == [True, False]

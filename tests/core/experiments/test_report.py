@@ -1,0 +1,128 @@
+"""Reports: ours, printed and difference, marks, and three formats."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+from core.experiments import Plan, Report, Run, RunResult, plan, report
+
+BASE = np.random.default_rng(1).uniform(0.3, 0.7, 300)
+
+
+def result(run: Run, shift: float = 0.0) -> RunResult:
+    """Return made-up results of a run."""
+    curve = list(np.linspace(0.3, 0.5, 20))
+    noise = np.random.default_rng(int(run.digest[:8], 16)).normal(0.0, 0.01, len(BASE))
+    values = dict.fromkeys(run.spec["metrics"], BASE + shift + noise)
+    return RunResult(
+        per_query={"train": values, "validation": values, "test": values},
+        curves={
+            "validation": dict.fromkeys(run.spec["metrics"], curve),
+            "diagnostics": {"strictly-incoherent-queries": curve},
+        },
+        iterations=range(1, 21),
+        milliseconds={"objective": [2.0] * 20, "tree": [3.0] * 20},
+        best_iteration=20,
+    )
+
+
+@pytest.fixture(scope="module")
+def planned() -> Plan:
+    """A plan of two tables."""
+    return plan("lambda-ex-2023", ["table-5", "table-6"])
+
+
+@pytest.fixture(scope="module")
+def found(planned: Plan) -> Report:
+    """The report in which Lambda-eX is two points better."""
+
+    def shift(run: Run) -> float:
+        return 0.02 if "pair_selection" in run.spec["loss"] else 0.0
+
+    results = {digest: result(run, shift(run)) for digest, run in planned.runs.items()}
+    return report(planned, results, permutations=1_000)
+
+
+def test_a_number_stands_beside_the_printed_one(found: Report) -> None:
+    """Both are in the table's unit, with the mark of the paper's test."""
+    cell = found.tables[0].cells["LambdaMART-eX random", "NDCG@5"]
+    assert cell.ours == pytest.approx(100.0 * BASE.mean() + 2.0, abs=0.3)
+    assert cell.lower is not None
+    assert cell.upper is not None
+    assert cell.ours is not None
+    assert cell.lower < cell.ours < cell.upper
+    assert cell.printed is not None
+    assert (cell.printed.value, cell.printed.mark) == (75.17, "**")
+    assert cell.difference == pytest.approx(cell.ours - 75.17)
+    assert cell.mark == "**"
+    assert cell.p is not None
+    assert cell.p < 0.01
+
+
+def test_the_reference_and_what_is_not_better_have_no_mark(found: Report) -> None:
+    """Only improvements are marked, as in the paper."""
+    cells = found.tables[0].cells
+    assert cells["LambdaMART τ=k+3", "NDCG@5"].p is None
+    assert cells["LambdaMART τ=k", "NDCG@5"].mark == ""
+
+
+def test_times_are_medians_of_an_iteration(found: Report) -> None:
+    """A whole tree includes its objective."""
+    cells = found.tables[1].cells
+    assert cells["LambdaMART τ=k", "objective"].ours == 2.0
+    assert cells["LambdaMART τ=k", "tree"].ours == 5.0
+
+
+def test_deviations_stand_beside_the_number(found: Report) -> None:
+    """The LambdaLoss columns of 2023 name the shifted δ, those of LambdaMART do not."""
+    table = found.tables[0]
+    (place,) = (i for i, text in enumerate(table.deviations, start=1) if "off by one" in text)
+    assert place in table.cells["LambdaLoss τ=k", "NDCG@5"].deviations
+    assert place not in table.cells["LambdaMART τ=k", "NDCG@5"].deviations
+
+
+def test_drawn_data_is_no_corpus(found: Report) -> None:
+    """Printed numbers beside other data are for orientation only; beside the paper's they are not."""
+    assert "orientation only" in (found.orientation or "")
+    recognised = plan("lambda-ex-2023", ["table-5"], "paper", "folder", "Yahoo set 1")
+    of_corpus = report(recognised, {})
+    assert of_corpus.orientation is None
+    printed = of_corpus.tables[0].cells["LambdaMART τ=k", "NDCG@5"].printed
+    assert printed is not None
+    assert printed.value == 75.35
+
+
+def test_a_report_can_be_partial(planned: Plan) -> None:
+    """Missing numbers say why, and nothing is judged by them."""
+    one = next(iter(planned.runs))
+    failed = {digest: RunResult(failure="out of memory") for digest in planned.runs if digest != one}
+    partial = report(planned, {one: result(planned.runs[one]), **failed}, permutations=1_000)
+    assert partial.trained == 1
+    cells = partial.tables[0].cells
+    assert cells["LambdaMART τ=k", "NDCG@5"].ours is not None
+    assert cells["LambdaMART τ=∞", "NDCG@5"].missing == "out of memory"
+    assert {judgement.verdict for judgement in partial.tables[0].claims} == {"not-shown"}
+
+
+def test_formats_agree(found: Report) -> None:
+    """JSON, CSV, Markdown and LaTeX have the same numbers."""
+    as_json = json.loads(json.dumps(found.to_dict()))
+    cell = as_json["tables"][0]["cells"][0]
+    lines = list(csv.DictReader(io.StringIO(found.to_csv())))
+    assert len(lines) == sum(len(table["cells"]) for table in as_json["tables"])
+    assert float(lines[0]["ours"]) == cell["ours"]
+    for text in (found.to_markdown(), found.to_latex()):
+        assert f"{cell['ours']:.2f}" in text
+        assert "off by one" in text
+        assert all(f"{judgement['verdict']}" in text for judgement in as_json["tables"][0]["claims"])
+
+
+def test_latex_is_escaped(found: Report) -> None:
+    """No character with a meaning for LaTeX is left bare, and Greek letters become commands."""
+    text = found.to_latex()
+    assert "τ" not in text
+    assert r"$\tau$" in text
+    assert "NDCG@5 &" in text

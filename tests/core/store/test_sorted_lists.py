@@ -1,0 +1,172 @@
+"""Lists sorted by their columns, a page at a time."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.errors import InvalidInput
+from core.jobs import System
+from core.store import Store, Transaction
+from core.store.repositories import comparisons, datasets, evaluations, jobs, models, rankings
+from core.store.repositories.pages import Page
+
+Turn = Callable[[Transaction, str | None, int], Page[Any]]
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    """A store with five records of each kind, some of which lack a value or share one."""
+    with store.begin() as tx:
+        for number, size in enumerate((30, None, 10, 30, 20)):
+            name = "bAcDb"[number]
+            dataset = tx.datasets.add(name, {}, size_bytes=size)
+            if size is not None:
+                tx.datasets.mark_ready(dataset.id, statistics={"queries": size})
+            job = tx.jobs.add("train", {"model_name": name.lower()})
+            model = tx.models.add(
+                name=name.lower(),
+                job_id=job.id,
+                feature_names=["f"],
+                best_iteration=number,
+                sha256=f"{number:064}",
+                size_bytes=7,
+                dataset_id=dataset.id,
+                metrics=None if size is None else {"ndcg@10": size / 100},
+            )
+            system = System(model.reference, model.id)
+            tx.evaluations.add(
+                job_id=job.id,
+                system=system,
+                dataset_id=dataset.id,
+                summaries={} if size is None else {"ndcg@10": {"mean": size / 100}},
+                contract={},
+                baselines=[],
+                slices=[],
+            )
+            tx.rankings.add(
+                job_id=job.id, system=system, dataset_id=dataset.id, queries=number, documents=5 - number
+            )
+            tx.comparisons.add(
+                job_id=job.id,
+                dataset_id=dataset.id,
+                sentence="",
+                systems=[{"name": f'{name}"x'}, {"name": "z"}],
+                metrics=[],
+                contract={},
+                permutations=1,
+                seed=0,
+                pairs=[],
+            )
+    return store
+
+
+def _walk(store: Store, turn: Turn, limit: int) -> list[str]:
+    seen: list[str] = []
+    cursor: str | None = None
+    while True:
+        with store.read() as tx:
+            page = turn(tx, cursor, limit)
+        seen += [row.id for row in page.items]
+        if page.next_cursor is None:
+            return seen
+        cursor = page.next_cursor
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5])
+@pytest.mark.parametrize("direction", ["asc", "desc", None])
+@pytest.mark.parametrize(
+    ("of", "column"),
+    [
+        *(("jobs", column) for column in jobs.COLUMNS),
+        *(("datasets", column) for column in datasets.COLUMNS),
+        *(("models", column) for column in (*models.COLUMNS, "metric")),
+        *(("evaluations", column) for column in (*evaluations.COLUMNS, "metric")),
+        *(("rankings", column) for column in rankings.COLUMNS),
+        *(("comparisons", column) for column in comparisons.COLUMNS),
+    ],
+)
+def test_every_row_once_by_every_column(
+    filled: Store, of: str, column: str, direction: str | None, limit: int
+) -> None:
+    """Whatever the column, direction and limit, a walk gives each row once, in the order of one page."""
+    by: dict[str, Any] = {"sort": column, "direction": direction}
+    if column == "metric" and of != "jobs":
+        by["metric"] = "ndcg@10"
+
+    def turn(tx: Transaction, cursor: str | None, limit: int) -> Page[Any]:
+        page: Page[Any] = getattr(tx, of).page(cursor, limit, **by)
+        return page
+
+    whole = _walk(filled, turn, 100)
+    assert len(set(whole)) == 5
+    assert _walk(filled, turn, limit) == whole
+
+
+@pytest.mark.parametrize(
+    ("sort", "direction", "expected"),
+    [
+        ("name", None, "AbbcD"),
+        ("name", "desc", "DcbbA"),
+        ("size", None, [30, 30, 20, 10, None]),
+        ("size", "asc", [10, 20, 30, 30, None]),
+        ("queries", "asc", [10, 20, 30, 30, None]),
+    ],
+)
+def test_the_usual_direction_and_what_lacks_a_value(
+    filled: Store, sort: str, direction: Any, expected: Any
+) -> None:
+    """Texts ascend whatever their case, numbers descend; rows without a value come last either way."""
+    with filled.read() as tx:
+        rows = tx.datasets.page(None, 10, sort=sort, direction=direction).items
+    found = [row.name for row in rows] if sort == "name" else [row.size_bytes for row in rows]
+    assert found == list(expected)
+
+
+def test_models_by_a_metric(filled: Store) -> None:
+    """The metric is named, for models have many."""
+    with filled.read() as tx:
+        rows = tx.models.page(None, 10, sort="metric", metric="ndcg@10").items
+        assert [(row.metrics or {}).get("ndcg@10") for row in rows] == [0.3, 0.3, 0.2, 0.1, None]
+        measured = tx.evaluations.page(None, 10, sort="metric", metric="ndcg@10", direction="asc").items
+        assert [row.summaries.get("ndcg@10", {}).get("mean") for row in measured] == [
+            0.1,
+            0.2,
+            0.3,
+            0.3,
+            None,
+        ]
+
+
+def test_only_the_latest_versions(filled: Store) -> None:
+    """Of each name one, whatever it is sorted by."""
+    with filled.read() as tx:
+        rows = tx.models.page(None, 10, latest=True, sort="name").items
+    assert [row.reference for row in rows] == ["a:1", "b:2", "c:1", "d:1"]
+
+
+def test_rows_are_found_by_the_beginning_of_a_name_or_id(filled: Store) -> None:
+    """Whatever its case; what stands for any character in SQL stands for itself."""
+    with filled.read() as tx:
+        assert [row.name for row in tx.datasets.page(None, 9, prefix="B").items] == ["b", "b"]
+        assert [row.reference for row in tx.models.page(None, 9, prefix="B:2").items] == ["b:2"]
+        assert [row.system for row in tx.evaluations.page(None, 9, prefix="A").items] == ["a:1"]
+        assert [row.system for row in tx.rankings.page(None, 9, prefix="d:").items] == ["d:1"]
+        assert [row.title for row in tx.jobs.page(None, 9, prefix="C").items] == ["c"]
+        (compared,) = tx.comparisons.page(None, 9, prefix='c"').items
+        assert compared.systems[0]["name"] == 'c"x'
+        for repository in (tx.datasets, tx.models, tx.evaluations, tx.rankings, tx.jobs, tx.comparisons):
+            ids = [row.id for row in repository.page(None, 9).items]
+            assert [row.id for row in repository.page(None, 9, prefix=ids[2]).items] == [ids[2]]
+            assert repository.page(None, 9, prefix="%").items == []
+
+
+def test_a_sorted_walk_from_a_row_that_is_gone(filled: Store) -> None:
+    """It is refused, for nobody knows where the row stood."""
+    with filled.begin() as tx:
+        cursor = tx.datasets.page(None, 1, sort="size").next_cursor
+        assert cursor is not None
+        tx.datasets.delete(cursor)
+        with pytest.raises(InvalidInput) as raised:
+            tx.datasets.page(cursor, 1, sort="size")
+    assert raised.value.problems[0].pointer == "/cursor"

@@ -1,0 +1,54 @@
+"""Hyperparameters chosen by the size of a dataset."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import InvalidInput
+from core.training import Hyperparameters
+from core.training.automatic import AutomaticChoice, DatasetSize, sizes_for
+
+SIZES = st.builds(
+    DatasetSize,
+    queries=st.integers(1, 10**7),
+    documents=st.integers(1, 10**10),
+    features=st.integers(1, 10**6),
+)
+
+
+@given(SIZES)
+def test_every_choice_is_within_the_declared_bounds(size: DatasetSize) -> None:
+    """Whatever the size, the values make hyperparameters that a training accepts."""
+    values = sizes_for(size)
+    assert set(values) == {"num_leaves", "min_data_in_leaf", "learning_rate", "num_iterations"}
+    Hyperparameters(**values)  # type: ignore[arg-type] # of the declared types
+
+
+@given(SIZES, st.integers(2, 1_000))
+def test_more_data_never_mean_fewer_leaves(size: DatasetSize, factor: int) -> None:
+    """Leaves, documents in a leaf and iterations grow with the dataset."""
+    larger = DatasetSize(size.queries * factor, size.documents * factor, size.features * factor)
+    small, large = sizes_for(size), sizes_for(larger)
+    for name in ("num_leaves", "min_data_in_leaf", "num_iterations"):
+        assert small[name] <= large[name]
+
+
+def test_one_feature_has_few_leaves() -> None:
+    """A function of one feature needs no tree of many leaves."""
+    assert sizes_for(DatasetSize(10_000, 1_000_000, 1))["num_leaves"] == 4
+
+
+def test_given_values_are_not_chosen() -> None:
+    """What the request gives stays; the rest is chosen, and the choice survives storing."""
+    size = DatasetSize(45, 782, 5)
+    choice = AutomaticChoice.of(size, {"num_leaves": 9, "lambda_l2": 1.0})
+    assert set(choice.chosen) == set(sizes_for(size)) - {"num_leaves"}
+    assert AutomaticChoice.from_json(choice.as_json()) == choice
+    assert AutomaticChoice.from_json(None) is None
+
+
+def test_an_empty_dataset_has_no_choice() -> None:
+    """Each number that is no count is named."""
+    with pytest.raises(InvalidInput) as caught:
+        DatasetSize(0, 10, 0)
+    assert [problem.pointer for problem in caught.value.problems] == ["/queries", "/features"]

@@ -1,0 +1,38 @@
+"""Experiments of papers, on real servers."""
+
+from collections import Counter
+
+from rankery.client import Client, Experiment
+
+LIMIT_SECONDS = 200.0
+TABLES = ["table-5", "figure-5"]
+
+
+def test_an_experiment_ends_with_a_report_and_costs_nothing_again(
+    client: Client, datasets: dict[str, str]
+) -> None:
+    """Tables share their trainings; a second experiment on the same content trains and evaluates nothing."""
+
+    def run() -> Experiment:
+        asked = client.run_experiment("lambdaloss-2018", TABLES, dataset_ids=datasets)
+        return asked.wait(timeout_seconds=LIMIT_SECONDS)
+
+    first = run()
+    assert (first.counts.succeeded, first.counts.shared) == (5, 0)
+    assert first.report is not None
+    assert first.report["complete"]
+    numbers = [cell["ours"] for table in first.report["tables"] for cell in table["cells"]]
+    assert all(number is not None for number in numbers)
+    assert all(claim["verdict"] for table in first.report["tables"] for claim in table["claims"])
+    assert any(note.startswith("Printed numbers are of") for note in first.report["notes"])
+    assert "orientation only" in first.report["notes"][-1]  # the counts are those of no corpus
+    assert first.download_report("markdown").startswith("# ")
+    assert first.download_report("csv").startswith("table,row,column")
+    assert r"\toprule" in first.download_report("latex")
+    before = Counter(job.kind for job in client.jobs())
+    again = run()
+    added = Counter(job.kind for job in client.jobs()) - before
+    assert set(added) == {"report"}
+    assert again.counts.shared == 5
+    assert again.report == first.report
+    assert {each.job_id for each in again.trainings()} == {each.job_id for each in first.trainings()}

@@ -1,0 +1,251 @@
+"""Trainings that hold every fold out once."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from app.models.reproduction import reproduction
+from core.data import RankingDataset, synthetic_dataset
+from core.data.folds import RandomFolds
+from core.evaluation import measure
+from core.jobs import parse
+from core.scoring import Forest
+from core.scoring.model_text import ModelText
+from core.store import Job, Store
+from core.store.artifacts.keys import folds_key, validation_key
+from core.training import train, training_spec
+from core.training.binning import SharedBins
+from core.training.boosting import bin_features
+from core.training.cross_validation import CrossValidation
+from worker import WorkerSettings
+from worker.job.run import JobRun, WorkerStopping
+from worker.process.tasks import settle
+from worker.runners.cross_validation import cross_validate
+from worker.runners.training import run_training
+
+from .workshop import SMALL, Workshop
+
+FOLDS = 3
+EARLY = {"metric": "ndcg@5", "rounds": 2}
+
+
+@pytest.fixture(scope="module")
+def dataset() -> RankingDataset:
+    """A small dataset with folds of its own."""
+    made = synthetic_dataset(30, seed=3, n_features=5)
+    columns = {"fold": tuple(f"S{query % FOLDS}" for query in range(made.n_queries))}
+    return RankingDataset.from_arrays(
+        made.matrix,
+        made.labels,
+        made.query_boundaries,
+        query_ids=[f"q{number}" for number in range(made.n_queries)],
+        query_columns=columns,
+    )
+
+
+def values_of(store: Store, job: Job) -> dict[str, list[Any]]:
+    """Return the stored values of the model's validation, with the folds."""
+    assert job.result is not None, job.problem
+    model_id = job.result["model_id"]
+    with store.artifacts.open(validation_key(model_id)) as file:
+        values = pq.read_table(file).to_pydict()
+    with store.artifacts.open(folds_key(model_id)) as file:
+        folds = pq.read_table(file).to_pydict()
+    assert folds["query_id"] == values["query_id"]
+    return values | {"fold": folds["fold"]}
+
+
+def curves_of(store: Store, job: Job) -> list[tuple[int, Any]]:
+    """Return the job's learning curves."""
+    with store.read() as tx:
+        return [(row.iteration, row.values) for row in tx.jobs.iterations(job.id)]
+
+
+def test_pooled_values_are_those_of_the_models_that_had_not_seen_the_query(
+    workshop: Workshop, dataset: RankingDataset
+) -> None:
+    """Trained by hand without a query's fold, the model gives the stored value; their mean is the metric."""
+    dataset_id = workshop.add(dataset, "d")
+    job = workshop.train(dataset_id, validation={"folds": FOLDS}, seed=7)
+    assert job.status == "succeeded", job.problem
+    found = values_of(workshop.store, job)
+    spec = training_spec(
+        {"loss": {"name": "lambdarank"}, "hyperparameters": SMALL, "metrics": ["ndcg@5"], "seed": 7}
+    )
+    assignment, bins = RandomFolds(FOLDS).assign(dataset, 7), bin_features(spec, dataset)
+    expected, best = np.zeros(dataset.n_queries), []
+    for fold in range(FOLDS):
+        training, held_out = assignment.split(dataset, fold)
+        rows = assignment.documents(dataset.query_boundaries, fold)
+        ranker = train(spec, training, held_out, bins=SharedBins(bins, *rows))
+        scores = Forest(ModelText.read(ranker.model_text)).score(held_out.features, 1)
+        expected[assignment.fold_of == fold] = measure(scores, held_out, ["ndcg@5"])["ndcg@5"]
+        best.append(ranker.best_iteration)
+    np.testing.assert_allclose(found["ndcg@5"], expected, rtol=1e-12)
+    assert found["fold"] == [str(fold + 1) for fold in assignment.fold_of]
+    assert job.metrics is not None
+    assert job.metrics["validation"]["ndcg@5"] == pytest.approx(expected.mean())
+    with workshop.store.read() as tx:
+        model = tx.models.get(job.result["model_id"] if job.result else "")
+    assert model.validation is not None
+    assert model.validation["metrics"]["ndcg@5"]["mean"] == pytest.approx(expected.mean())
+    held_out_folds = model.validation["cross_validation"]
+    assert [fold["best_iteration"] for fold in held_out_folds["folds"]] == best
+    assert held_out_folds["best_iteration"] == sorted(best)[1] == model.best_iteration
+    means = [job.metrics[f"fold {fold + 1}"]["ndcg@5"] for fold in range(FOLDS)]
+    assert held_out_folds["over_folds"]["ndcg@5"]["mean"] == pytest.approx(np.mean(means))
+
+
+def test_the_model_is_that_of_all_queries(workshop: Workshop, dataset: RankingDataset) -> None:
+    """It has the trees of a training without validation, as many as the median fold was best with."""
+    dataset_id = workshop.add(dataset, "d")
+    folded = workshop.train(dataset_id, validation={"folds": FOLDS}, early_stopping=EARLY)
+    assert folded.result is not None, folded.problem
+    with workshop.store.read() as tx:
+        trees = tx.models.get(folded.result["model_id"]).best_iteration
+    whole = workshop.trained(dataset_id, hyperparameters={**SMALL, "num_iterations": trees})
+    assert workshop.model_text(folded.result) == workshop.model_text(whole)
+
+
+def test_it_can_be_trained_again(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The same bytes come out of the same folds."""
+    workshop.trained(workshop.add(dataset, "d"), validation={"folds": FOLDS})
+    with workshop.store.begin() as tx:
+        job_id = tx.enqueue(reproduction(tx, tx.models.resolve("web"))).id
+    job = workshop.carry_out(job_id)
+    assert job.result is not None, job.problem
+    assert (job.result["equal"], job.result["differences"]) == (True, [])
+
+
+def test_folds_of_a_column_and_a_test_taken_out_before(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The column's values are the folds; queries of the test are in none of them."""
+    dataset_id = workshop.add(dataset, "d")
+    job = workshop.train(
+        dataset_id, validation={"fold_column": "fold"}, test={"fraction": 0.2}, diagnostics={"interval": 2}
+    )
+    assert job.result is not None, job.problem
+    found = values_of(workshop.store, job)
+    own = dict(zip(dataset.query_ids, dataset.query_columns["fold"], strict=True))
+    assert [own[query] for query in found["query_id"]] == found["fold"]
+    tested = workshop.tested_queries(job.result)
+    assert not set(tested) & set(found["query_id"])
+    assert len(tested) + len(found["query_id"]) == dataset.n_queries
+    rows = curves_of(workshop.store, job)
+    assert set(rows[0][1]) == {"train", "validation", "fold S0", "fold S1", "fold S2", "diagnostics"}
+
+
+def test_folds_are_pooled_in_comparisons(workshop: Workshop, dataset: RankingDataset) -> None:
+    """Each query is ranked by the model that has not seen it; those of a test are in no fold."""
+    dataset_id = workshop.add(dataset, "d")
+    jobs = [
+        workshop.train(dataset_id, validation={"folds": FOLDS}, test={"fraction": 0.2}, loss={"name": loss})
+        for loss in ("lambdarank", "ranknet")
+    ]
+    systems = []
+    for job in jobs:
+        assert job.result is not None, job.problem
+        ranking_id = job.result["cross_validation"]["cross_validation"]["ranking_id"]
+        systems.append({"ranking_id": ranking_id, "system": job.spec["loss"]["name"]})
+    compared = workshop.run(
+        "compare", dataset_id, systems=systems, metrics=["ndcg@5"], permutations=1_000, pool_folds=True
+    )
+    assert compared.result is not None, compared.problem
+    with workshop.store.read() as tx:
+        comparison = tx.comparisons.get(compared.result["comparison_id"])
+    found = [values_of(workshop.store, job) for job in jobs]
+    means = [np.mean(values["ndcg@5"]) for values in found]
+    tests = comparison.pairs[0]["metrics"]["ndcg@5"]
+    assert (tests["mean_a"], tests["mean_b"]) == pytest.approx(means)
+    assert tests["queries"] == len(found[0]["query_id"]) < dataset.n_queries
+
+
+def interrupted(workshop: Workshop, job_id: str, after: int) -> None:
+    """Train until an iteration of the job is reported, then stop as a worker does that shuts down."""
+    settings = workshop.settings.model_copy(update={"checkpoint_seconds": 0.0, "report_seconds": 0.0})
+    run = JobRun.claim_next(workshop.store, settings, {"train"}, "w1")
+    assert run is not None
+    assert run.id == job_id
+    report, reports = run.report, 0
+
+    def stopping(**told: Any) -> None:
+        nonlocal reports
+        reports += told.get("progress", {}).get("phase", "binning") != "binning"
+        if reports > after:
+            run.interrupt(WorkerStopping())
+        report(**told)
+
+    run.report = stopping  # type: ignore[method-assign]
+    try:
+        run_training(run, parse(run.kind, run.spec))  # type: ignore[arg-type]
+    except WorkerStopping as stop:
+        settle(run, stop)
+
+
+@pytest.mark.parametrize("sampling", [{}, {"bagging_fraction": 0.7, "bagging_freq": 1}])
+def test_killed_again_and_again(
+    workshop: Workshop, dataset: RankingDataset, sampling: dict[str, Any]
+) -> None:
+    """Model, values, curves and metrics are those of an undisturbed job, wherever it was stopped."""
+    dataset_id = workshop.add(dataset, "d")
+    spec = {"validation": {"folds": FOLDS}, "hyperparameters": SMALL | sampling}
+    whole = workshop.train(dataset_id, **spec)
+    assert whole.result is not None, whole.problem
+    with workshop.store.begin() as tx:
+        job_id = tx.jobs.add("train", whole.spec).id
+    resumed_from = []
+    for after in (2, 3, 4, 2, 0):
+        interrupted(workshop, job_id, after)
+        with workshop.store.read() as tx:
+            job = tx.jobs.get(job_id)
+        assert job.checkpoint is not None
+        resumed_from.append(job.checkpoint["iteration"])
+    # In each fold, at the end of the last one, and in the training on all queries.
+    assert resumed_from == [3, 7, 12, 15, 16]
+    job = workshop.carry_out(job_id)
+    assert job.result is not None, job.problem
+    assert workshop.model_text(job.result) == workshop.model_text(whole.result)
+    assert values_of(workshop.store, job) == values_of(workshop.store, whole)
+    assert curves_of(workshop.store, job) == curves_of(workshop.store, whole)
+    assert job.metrics == whole.metrics
+
+
+def test_whoever_waits_for_folds_may_stop(
+    workshop: Workshop, dataset: RankingDataset, settings: WorkerSettings
+) -> None:
+    """After each fold the folds so far are handed over; an error ends the rest."""
+    dataset_id = workshop.add(dataset, "d")
+    seen: list[tuple[int, CrossValidation]] = []
+
+    class Pruned(Exception):
+        """Enough is known."""
+
+    def after_fold(fold: int, so_far: CrossValidation) -> None:
+        seen.append((fold, so_far))
+        if fold == 1:
+            raise Pruned
+
+    with workshop.store.begin() as tx:
+        tx.jobs.add(
+            "train",
+            {
+                "kind": "train",
+                "model_name": "web",
+                "dataset_id": dataset_id,
+                "loss": {"name": "lambdarank"},
+                "hyperparameters": SMALL,
+                "metrics": ["ndcg@5"],
+                "validation": {"folds": FOLDS},
+            },
+        )
+    run = JobRun.claim_next(workshop.store, settings, {"train"}, "w1")
+    assert run is not None
+    with pytest.raises(Pruned):
+        cross_validate(run, parse(run.kind, run.spec), after_fold=after_fold)  # type: ignore[arg-type]
+    assert [fold for fold, _ in seen] == [0, 1]
+    for fold, so_far in seen:
+        untested = np.isnan(so_far.per_query["ndcg@5"])
+        assert untested[so_far.fold_of > fold].all()
+        assert not untested[so_far.fold_of <= fold].all()
+    run.release()

@@ -1,0 +1,217 @@
+"""Leading experiments on: trainings, reports, dry runs, failures."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.data import synthetic_dataset
+from core.doctor.corpora import Counts, recognise
+from core.errors import WrongState
+from core.experiments import plan
+from core.store import Experiment
+from core.store.repositories.job_states import ACTIVE
+from tests.worker.workshop import Workshop
+from worker.job.experiments import MEASURED_TREES, corpus_notes, corpus_of, measured_runs
+from worker.process.experiments import MOST_ACTIVE, advance_all
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import RUNNERS, run_jobs
+
+TABLE = "table-5"  # two trainings, measured on their training data
+SIZES = {"train": 12, "validation": 8, "test": 10}
+
+
+class Laboratory:
+    """A workshop with the datasets of experiments."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self.workshop, self.store = workshop, workshop.store
+        self.datasets = [
+            {
+                "fold": fold,
+                "name": "main",
+                "part": part,
+                "dataset_id": workshop.add(
+                    synthetic_dataset(queries, seed=10 * fold + seed, documents_per_query=8, n_features=4),
+                    f"{part}{fold}",
+                ),
+            }
+            for fold in range(3)
+            for seed, (part, queries) in enumerate(SIZES.items())
+        ]
+
+    def add(self, tables: list[str] | None = None, folds: tuple[int, ...] = (), **changed: Any) -> str:
+        """Record an experiment and return its id."""
+        values: dict[str, Any] = {
+            "paper": "lambdaloss-2018",
+            "tables": tables or [TABLE],
+            "scale": "quick",
+            "data": "folder",
+            "source": "datasets",
+            "folds": list(folds),
+            "dry_run": False,
+            "datasets": [each for each in self.datasets if each["fold"] in (folds or (0,))],
+        }
+        with self.store.begin() as tx:
+            return tx.experiments.add(**(values | changed)).id
+
+    def work(self) -> None:
+        """Carry out everything that waits."""
+        queued = True
+        while queued:
+            run_jobs(self.store, self.workshop.settings, StopFlag(), "w1", RUNNERS)
+            queued = bool(advance_all(self.store))
+
+    def end(self, experiment_id: str) -> Experiment:
+        """Lead an experiment to its end and return it."""
+        self.work()
+        return self.row(experiment_id)
+
+    def row(self, experiment_id: str) -> Experiment:
+        """Return an experiment as it is now."""
+        with self.store.read() as tx:
+            return tx.experiments.get(experiment_id)
+
+    def document(self, row: Experiment) -> dict[str, Any]:
+        """Return the report or estimate of an experiment."""
+        document: dict[str, Any] = json.loads(self.store.artifacts.read_bytes(str(row.report_key)))
+        return document
+
+    def statuses(self, experiment_id: str) -> list[str]:
+        """Return the statuses of an experiment's trainings."""
+        with self.store.read() as tx:
+            return [state.status for state in tx.experiments.trainings(experiment_id)]
+
+
+@pytest.fixture
+def laboratory(workshop: Workshop) -> Laboratory:
+    """An empty store with a worker and datasets."""
+    return Laboratory(workshop)
+
+
+def test_folds_are_put_together_and_trainings_are_shared(laboratory: Laboratory) -> None:
+    """The values of all folds' queries count, and a later experiment on one of the folds trains nothing."""
+    row = laboratory.end(laboratory.add(folds=(1, 2)))
+    assert row.status == "succeeded", row.problem
+    report = laboratory.document(row)["report"]
+    cells = report["tables"][0]["cells"]
+    assert {cell["queries"] for cell in cells} == {2 * SIZES["train"]}
+    with laboratory.store.read() as tx:
+        jobs = {state.row.fold: state.row.job_id for state in tx.experiments.trainings(row.id)}
+    alone = laboratory.end(laboratory.add(folds=(2,)))
+    with laboratory.store.read() as tx:
+        shared = tx.experiments.trainings(alone.id)
+    assert all(state.row.is_shared for state in shared)
+    assert jobs[2] in {state.row.job_id for state in shared}
+
+
+def test_a_training_without_a_result_is_told_and_done_again_on_resuming(laboratory: Laboratory) -> None:
+    """The report names it; what has succeeded is kept."""
+    experiment_id = laboratory.add()
+    first, second = advance_all(laboratory.store)
+    with laboratory.store.begin() as tx:
+        tx.jobs.request_cancel(second.id)
+    row = laboratory.end(experiment_id)
+    report = laboratory.document(row)["report"]
+    assert row.status == "succeeded"
+    assert sorted(laboratory.statuses(experiment_id)) == ["cancelled", "succeeded"]
+    assert any(second.id in note and "cancelled" in note for note in report["notes"])
+    assert "1 without a result" in str(row.sentence)
+    assert [cell["missing"] for cell in report["tables"][0]["cells"] if cell["ours"] is None] == ["cancelled"]
+    with laboratory.store.begin() as tx:
+        tx.experiments.resume(experiment_id)
+    laboratory.end(experiment_id)
+    with laboratory.store.read() as tx:
+        states = tx.experiments.trainings(experiment_id)
+    assert [state.status for state in states] == ["succeeded", "succeeded"]
+    assert states[0].row.job_id == first.id
+    with pytest.raises(WrongState), laboratory.store.begin() as tx:
+        tx.experiments.resume(experiment_id)
+
+
+def test_cancelling_spares_what_another_experiment_waits_for(laboratory: Laboratory) -> None:
+    """Both need the trainings of one table, the cancelled one those of another as well."""
+    wide, narrow = laboratory.add([TABLE, "figure-5"]), laboratory.add([TABLE])
+    advance_all(laboratory.store)
+    with laboratory.store.begin() as tx:
+        _, stopped = tx.experiments.cancel(wide)
+        kept = {state.row.job_id for state in tx.experiments.trainings(narrow)}
+    assert stopped
+    assert kept.isdisjoint(job.id for job in stopped)
+    assert laboratory.end(narrow).status == "succeeded"
+    assert laboratory.row(wide).status == "cancelled"
+
+
+def test_a_complete_table_is_reported_before_the_others(laboratory: Laboratory) -> None:
+    """Its numbers are there while trainings of another table have not ended."""
+    experiment_id = laboratory.add([TABLE, "figure-5"])
+    jobs = {job.id for job in advance_all(laboratory.store)}
+    with laboratory.store.begin() as tx:
+        planned = plan("lambdaloss-2018", [TABLE, "figure-5"], data="folder")
+        of_table = {digest for cell in planned.cells if cell.table == TABLE for digest in cell.runs}
+        states = tx.experiments.trainings(experiment_id)
+        for state in states:
+            if state.row.digest not in of_table and state.job is not None:
+                state.job.kind = "later"  # no worker knows the kind
+        others = {state.row.job_id for state in states if state.row.digest not in of_table}
+    laboratory.work()
+    row = laboratory.row(experiment_id)
+    report = laboratory.document(row)["report"]
+    assert row.status == "running"
+    assert others < jobs
+    assert not report["complete"]
+    assert [cell["missing"] for cell in report["tables"][0]["cells"]] == [None, None]
+
+
+def test_a_dry_run_trains_five_trees_of_each_loss(laboratory: Laboratory) -> None:
+    """It counts all trainings and trees of the paper's protocol, and tells the time of one worker."""
+    tables = ["table-4"]
+    planned = plan("lambdaloss-2018", tables, "paper", "folder")
+    row = laboratory.end(laboratory.add(tables, scale="paper", dry_run=True))
+    estimate = laboratory.document(row)["estimate"]
+    with laboratory.store.read() as tx:
+        specs = [state.row.spec for state in tx.experiments.trainings(row.id)]
+    assert {spec["hyperparameters"]["num_iterations"] for spec in specs} == {MEASURED_TREES}
+    assert len(specs) == len(measured_runs(planned)) < len(planned.runs)
+    assert (estimate["runs"], estimate["trees"]) == (len(planned.runs), planned.trees)
+    assert estimate["hours"] > 0
+    assert all(each["seconds_per_tree"] > 0 for each in estimate["measured"])
+    assert sum(each["runs"] for each in estimate["measured"]) == len(planned.runs)
+    assert row.sentence == estimate["sentence"]
+
+
+def test_a_corpus_is_recognised_by_the_counts_of_its_parts() -> None:
+    """Its printed hyperparameters count for all folds, its printed numbers for the first fold alone."""
+    first = recognise(
+        {
+            "train": Counts(18_919, 2_270_296, 136, 4.0),
+            "validation": Counts(6_306, 747_218, 136, 4.0),
+            "test": Counts(6_306, 753_611, 136, 4.0),
+        }
+    )
+    fifth, other = replace(first, fold=5), recognise({"test": Counts(7, 70, 136, 4.0)})
+    assert corpus_of("lambdaloss-2018", {1: first, 5: fifth}) == "MSLR-WEB30K"
+    assert corpus_of("ranking-measures-2009", {1: first}) is None
+    assert corpus_of("lambdaloss-2018", {1: first, 2: other}) is None
+    assert corpus_of("lambdaloss-2018", {}) is None
+    experiment = Experiment(corpus="MSLR-WEB30K")
+    assert corpus_notes(experiment, {1: first}) == [first.sentence]
+    assert "for orientation only" in corpus_notes(experiment, {1: first, 5: fifth})[-1]
+
+
+def test_few_trainings_of_an_experiment_wait_at_a_time(laboratory: Laboratory) -> None:
+    """The others are queued as these end."""
+    laboratory.add(tables=["table-5"], paper="lambda-ex-2023")
+    assert len(advance_all(laboratory.store)) == MOST_ACTIVE
+    assert advance_all(laboratory.store) == []
+
+
+def test_an_experiment_without_its_datasets_fails_with_the_reason(laboratory: Laboratory) -> None:
+    """A dataset is gone before the trainings are planned."""
+    missing = {"fold": 0, "name": "main", "part": "train", "dataset_id": "ds_none"}
+    row = laboratory.end(laboratory.add(datasets=[missing]))
+    assert row.status == "failed"
+    assert "ds_none" in str(row.problem)
+    with laboratory.store.read() as tx:
+        assert not [job for job in tx.jobs.page(None, 50).items if job.status in ACTIVE]

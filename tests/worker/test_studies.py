@@ -1,0 +1,119 @@
+"""Studies: each trial is made once, whatever happens, and the winner is compared once."""
+
+from typing import Any
+
+import pytest
+
+from core.data import synthetic_dataset
+from core.store import Study, Trial
+from tests.worker.studies import LEAVES, RATE, add_study
+from tests.worker.workshop import Workshop
+from worker.job.run import JobRun
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import RUNNERS, run_jobs
+
+SAMPLERS = ("random", "qmc", "tpe")
+
+
+@pytest.fixture
+def dataset_id(workshop: Workshop) -> str:
+    """A small dataset."""
+    return workshop.add(synthetic_dataset(60, seed=1), "synthetic")
+
+
+def finish(workshop: Workshop, study: Study) -> tuple[Study, list[Trial]]:
+    """Carry all waiting jobs out and return the study with its trials."""
+    run_jobs(workshop.store, workshop.settings, StopFlag(), "w1", RUNNERS)
+    with workshop.store.read() as tx:
+        return tx.studies.get(study.id), tx.studies.trials(study.id)
+
+
+def outcome(trials: list[Trial]) -> list[tuple[Any, ...]]:
+    """Return what decides a study."""
+    return [(trial.number, trial.status, trial.parameters, trial.value) for trial in trials]
+
+
+def test_the_end_of_a_trial_queues_the_next_one(workshop: Workshop, dataset_id: str) -> None:
+    """A study makes as many trials as asked, the default first, and concludes without a coordinator."""
+    study, trials = finish(workshop, add_study(workshop, dataset_id))
+    assert study.status == "succeeded", study.problem
+    assert [trial.source for trial in trials] == ["default", "sampler", "sampler", "sampler"]
+    assert all(trial.status == "succeeded" for trial in trials), [trial.problem for trial in trials]
+    assert trials[0].parameters == {LEAVES: 7, RATE: 0.1}
+    best = max(trials, key=lambda trial: (trial.value or 0.0, -trial.number))
+    assert (study.best_number, study.best_value) == (best.number, best.value)
+    assert study.default_value == trials[0].value
+    assert study.conclusion is not None
+    assert study.conclusion["winner_number"] == best.number
+    assert study.conclusion["cross_validated"] == {"winner": best.value, "default": trials[0].value}
+
+
+def test_the_conclusion_is_the_comparison_on_held_out_queries(workshop: Workshop, dataset_id: str) -> None:
+    """Winner and default are refitted without the held-out queries, and compared on these alone."""
+    study, _ = finish(workshop, add_study(workshop, dataset_id, trials=6))
+    assert study.conclusion is not None
+    with workshop.store.read() as tx:
+        comparison = tx.comparisons.get(study.conclusion["comparison_id"])
+        refits = [tx.jobs.get(job_id or "") for job_id in (study.default_job_id, study.winner_job_id)]
+    (pair,) = comparison.pairs
+    held_out = study.conclusion["held_out"]
+    assert held_out["difference"] == pair["metrics"]["ndcg@5"]["difference"]
+    assert held_out["p_value"] == pair["metrics"]["ndcg@5"]["adjusted_p"]
+    assert held_out["queries"] == 18
+    expected = {"no evidence": "no-evidence"}.get(pair["verdict"], pair["verdict"])
+    assert study.conclusion["verdict"] == expected
+    tested = [set(workshop.tested_queries(refit.result or {})) for refit in refits]
+    assert tested[0] == tested[1]
+    assert all(refit.spec["validation"] is None for refit in refits)
+
+
+def test_folds_are_pruned_by_their_queries(workshop: Workshop, dataset_id: str) -> None:
+    """A trial that is significantly worse than the best one after a fold does not see the next one."""
+    # No leaf has so many documents, and a tree without a split scores all alike.
+    hopeless = {"/hyperparameters/min_data_in_leaf": {"type": "int", "low": 10_000, "high": 20_000}}
+    study = add_study(
+        workshop, dataset_id, trials=3, validation={"folds": 3}, pruner="wilcoxon", search_space=hopeless
+    )
+    study, trials = finish(workshop, study)
+    assert [trial.status for trial in trials] == ["succeeded", "pruned", "pruned"]
+    assert [len(trial.folds or ()) for trial in trials] == [3, 1, 1]
+    assert study.best_number == 0
+    assert study.conclusion is not None
+    assert study.conclusion["verdict"] == "no-evidence"
+    assert study.conclusion["comparison_id"] is None
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_lost_worker_changes_nothing(workshop: Workshop, dataset_id: str, sampler: str) -> None:
+    """A trial whose worker is lost after it asked keeps its parameters, and none is made twice."""
+    undisturbed, expected = finish(workshop, add_study(workshop, dataset_id, sampler=sampler))
+    disturbed = add_study(workshop, dataset_id, sampler=sampler)
+    stop = StopFlag()
+    for _ in range(3):
+        run = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "lost")
+        assert run is not None
+        if run.kind == "trial":
+            _lose(workshop, run)
+        run_one(workshop, stop)
+    disturbed, trials = finish(workshop, disturbed)
+    assert outcome(trials) == outcome(expected)
+    assert disturbed.best_number == undisturbed.best_number
+
+
+def _lose(workshop: Workshop, run: JobRun) -> None:
+    """Let a worker ask for the parameters of a trial and then vanish."""
+    from core.jobs import parse
+    from worker.runners.trial import ask
+
+    ask(run, parse(run.kind, run.spec))  # type: ignore[arg-type]
+    with workshop.store.begin() as tx:
+        tx.jobs.take_back(tx.jobs.running_on("lost"), attempts=5)
+
+
+def run_one(workshop: Workshop, stop: StopFlag) -> None:
+    """Carry out one job."""
+    from worker.process.tasks import run_job
+
+    run = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w1")
+    assert run is not None
+    assert run_job(run, workshop.settings, stop) == "succeeded"

@@ -1,0 +1,134 @@
+"""Time that the trainings of an experiment will take, measured from trainings of five trees."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from core.experiments import Plan, Run
+from core.store import JobAttempt, JobIteration
+from core.store.repositories.experiments import TrainingState
+from core.training.stopwatch import DIAGNOSTICS
+from worker.job.experiment_results import failure_of
+from worker.job.experiments import MEASURED_TREES, leaves_of, measured_runs
+from worker.job.run import JobRun
+
+# Phases whose time grows with the trees.
+_GROWING = "training"
+
+
+@dataclass(frozen=True)
+class MeasuredTraining:
+    """A training of five trees, and the runs that it stands for.
+
+    Attributes:
+        method: The row of a table that it belongs to.
+        loss: Name of the loss.
+        job_id: The training.
+        leaves: Most leaves of a tree.
+        runs: Trainings that it stands for.
+        seconds_per_tree: Mean time of a tree after the first one, without diagnostics.
+        seconds_per_look: Time of the diagnostics at one tree, None without them.
+        other_seconds: Time of everything else: reading, binning, storing and evaluating.
+        failure: Why nothing was measured, or None.
+    """
+
+    method: str
+    loss: str
+    job_id: str | None
+    leaves: int
+    runs: int
+    seconds_per_tree: float | None = None
+    seconds_per_look: float | None = None
+    other_seconds: float | None = None
+    failure: str | None = None
+
+    def seconds(self, run: Run) -> float:
+        """Return the time that a run takes at most, as far as it was measured."""
+        if self.seconds_per_tree is None or self.other_seconds is None:
+            return 0.0
+        looks = run.trees // int((run.spec.get("diagnostics") or {}).get("interval") or run.trees + 1)
+        return self.other_seconds + run.trees * self.seconds_per_tree + looks * (self.seconds_per_look or 0.0)
+
+
+def estimate_of(run: JobRun, planned: Plan, states: Sequence[TrainingState], folds: int) -> dict[str, Any]:
+    """Estimate the time of a plan from the trainings of a dry run.
+
+    Args:
+        run: The job that reports.
+        planned: The plan.
+        states: The trainings of the dry run.
+        folds: Folds of the experiment, 1 without.
+
+    Returns:
+        `{"runs", "trees", "hours", "sentence", "measured"}`; hours of a single worker.
+    """
+    by_digest = {state.row.digest: state for state in states}
+    measured, seconds = [], 0.0
+    for digest, (_, runs) in measured_runs(planned).items():
+        found = _measured(run, runs, by_digest[digest])
+        measured.append(asdict(found))
+        seconds += sum(found.seconds(each) for each in runs)
+    hours = folds * seconds / 3600
+    total_runs, trees = folds * len(planned.runs), folds * planned.trees
+    failures = sum(each["failure"] is not None for each in measured)
+    sentence = (
+        f"{total_runs:,} trainings of {trees:,} trees at most: about {_duration(hours)} on one worker with"
+        f" {run.threads} threads, measured from {MEASURED_TREES} trees of {len(measured)} of them."
+        " Early stopping and fewer leaves make it shorter."
+    )
+    if failures:
+        sentence += f" {failures} of the measured trainings failed, and their time is missing."
+    return {
+        "runs": total_runs,
+        "trees": trees,
+        "hours": round(hours, 3),
+        "sentence": sentence,
+        "measured": measured,
+    }
+
+
+def _measured(run: JobRun, runs: Sequence[Run], state: TrainingState) -> MeasuredTraining:
+    shown = max(runs, key=leaves_of)
+    described = MeasuredTraining(
+        method=state.row.spec["tags"]["method"],
+        loss=shown.spec["loss"]["name"],
+        job_id=state.row.job_id,
+        leaves=leaves_of(shown),
+        runs=len(runs),
+    )
+    failure = failure_of(state)
+    if failure is not None or state.row.job_id is None:
+        return MeasuredTraining(**{**asdict(described), "failure": failure or "not trained"})
+    with run.store.read() as tx:
+        iterations = tx.jobs.iterations(state.row.job_id)
+        attempts = tx.attempts.of(state.row.job_id)
+    per_tree, per_look = _seconds(iterations)
+    return MeasuredTraining(
+        **{
+            **asdict(described),
+            "seconds_per_tree": per_tree,
+            "seconds_per_look": per_look,
+            "other_seconds": _other_seconds(attempts),
+        }
+    )
+
+
+def _seconds(iterations: Sequence[JobIteration]) -> tuple[float, float | None]:
+    """Return the mean time of a tree after the first, and that of the diagnostics where there were some."""
+    # The first one also prepares the data.
+    later = [dict(row.milliseconds or {}) for row in iterations[1:]] or [
+        dict(iterations[0].milliseconds or {})
+    ]
+    looks = [row.pop(DIAGNOSTICS) for row in later if DIAGNOSTICS in row]
+    per_tree = sum(sum(row.values()) for row in later) / len(later) / 1e3
+    return round(per_tree, 6), round(sum(looks) / len(looks) / 1e3, 6) if looks else None
+
+
+def _other_seconds(attempts: Sequence[JobAttempt]) -> float:
+    phases = (attempts[-1].phases or []) if attempts else []
+    seconds: list[float] = [phase["seconds"] for phase in phases if phase["phase"] != _GROWING]
+    return round(sum(seconds), 3)
+
+
+def _duration(hours: float) -> str:
+    return f"{hours:.1f} hours" if hours >= 1 else f"{60 * hours:.1f} minutes"

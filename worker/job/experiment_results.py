@@ -1,0 +1,129 @@
+"""Results of an experiment's trainings, as reports read them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from core.experiments import Part, RunResult
+from core.store import Job, JobIteration
+from core.store.artifacts.keys import evaluation_key, validation_key
+from core.store.repositories.experiments import TrainingState
+from core.store.repositories.job_states import SUCCEEDED
+from core.types import Float64Array
+from worker.job.run import JobRun
+
+_Column = list[float | None]
+
+
+def load_results(run: JobRun, states: Sequence[TrainingState]) -> dict[str, RunResult]:
+    """Load the results of all trainings that have ended, several folds of a digest put together.
+
+    Raises:
+        ArtifactDamaged: Stored values are not those that were written.
+    """
+    folds: dict[str, list[TrainingState]] = {}
+    for state in states:
+        folds.setdefault(state.row.digest, []).append(state)
+    results = {}
+    for digest, of_run in folds.items():
+        if all(state.has_ended for state in of_run):
+            run.check()
+            results[digest] = _together([_result(run, state) for state in of_run])
+    return results
+
+
+def failure_of(state: TrainingState) -> str | None:
+    """Return why a training that has ended has no result, or None where it has one."""
+    job = state.job
+    if job is not None and job.status == SUCCEEDED:
+        job = state.evaluation if state.row.needs_training_values else None
+    if job is None or job.status == SUCCEEDED:
+        return None
+    if job.status == "cancelled":
+        return "cancelled"
+    return f"failed: {(job.problem or {}).get('detail') or (job.problem or {}).get('title')}"
+
+
+def _result(run: JobRun, state: TrainingState) -> RunResult:
+    failure = failure_of(state)
+    if failure is not None:
+        return RunResult(failure=failure)
+    job = state.job
+    made: Mapping[str, Any] = (job and job.result) or {}
+    with run.store.read() as tx:
+        iterations = tx.jobs.iterations(state.row.job_id or "")
+        model = tx.models.get(made["model_id"])
+    keys: dict[Part, str | None] = {
+        "train": _evaluation_of(state.evaluation),
+        "validation": validation_key(model.id) if model.validation else None,
+        "test": evaluation_key(made["evaluation_id"]) if "evaluation_id" in made else None,
+    }
+    parts = dict.fromkeys(part for row in iterations for part in row.milliseconds or ())
+    return RunResult(
+        per_query={part: _values(run, key) for part, key in keys.items() if key is not None},
+        curves=_curves(iterations),
+        iterations=[row.iteration for row in iterations],
+        milliseconds={part: [(row.milliseconds or {}).get(part) for row in iterations] for part in parts},
+        best_iteration=model.best_iteration,
+    )
+
+
+def _evaluation_of(job: Job | None) -> str | None:
+    return evaluation_key(job.result["evaluation_id"]) if job is not None and job.result else None
+
+
+def _values(run: JobRun, key: str) -> dict[str, Float64Array]:
+    with run.store.verified.local(key) as path:
+        table = pq.read_table(path)
+    names = [name for name in table.column_names if name != "query_id"]
+    return {name: table.column(name).to_numpy().astype(np.float64) for name in names}
+
+
+def _curves(iterations: Sequence[JobIteration]) -> dict[str, dict[str, _Column]]:
+    names = {
+        (data, metric): None for row in iterations for data, values in row.values.items() for metric in values
+    }
+    curves: dict[str, dict[str, _Column]] = {}
+    for data, metric in names:
+        curves.setdefault(data, {})[metric] = [row.values.get(data, {}).get(metric) for row in iterations]
+    return curves
+
+
+def _together(folds: Sequence[RunResult]) -> RunResult:
+    """Put the results of several folds together: queries one after the other, curves as means."""
+    first = folds[0]
+    failure = next((fold.failure for fold in folds if fold.failure), None)
+    if failure is not None or len(folds) == 1:
+        return first if failure is None else RunResult(failure=failure)
+    shortest = min(folds, key=lambda fold: len(fold.iterations))
+    return RunResult(
+        per_query={
+            part: {
+                metric: np.concatenate([fold.per_query[part][metric] for fold in folds]) for metric in values
+            }
+            for part, values in first.per_query.items()
+        },
+        curves={
+            data: {
+                metric: _mean([fold.curves.get(data, {}).get(metric, ()) for fold in folds])
+                for metric in metrics
+            }
+            for data, metrics in first.curves.items()
+        },
+        iterations=shortest.iterations,
+        milliseconds={
+            part: _mean([fold.milliseconds.get(part, ()) for fold in folds]) for part in first.milliseconds
+        },
+        best_iteration=int(np.median([fold.best_iteration or 0 for fold in folds])),
+    )
+
+
+def _mean(columns: Sequence[Sequence[float | None]]) -> _Column:
+    """Return the means over folds as far as the shortest curve goes, None where a fold has no value."""
+    means: _Column = []
+    for values in zip(*columns, strict=False):
+        known = [value for value in values if value is not None]
+        means.append(sum(known) / len(known) if len(known) == len(values) else None)
+    return means

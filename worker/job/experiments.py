@@ -1,0 +1,113 @@
+"""The plan of a stored experiment."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from core.doctor.corpora import Counts, Recognition, recognise
+from core.experiments import PAPERS, Plan, Run, plan
+from core.experiments.paper import MAIN, Scale
+from core.store import Experiment, Transaction
+
+MEASURED_TREES = 5
+# One look of the diagnostics falls into a training of five trees.
+_MEASURED_INTERVAL = 3
+# Papers print numbers of the first fold alone.
+_FIRST_FOLD = frozenset({"MSLR-WEB10K", "MSLR-WEB30K"})
+
+
+def plan_of(experiment: Experiment) -> Plan:
+    """Return the plan of an experiment.
+
+    Raises:
+        InvalidInput: The paper has no such tables or corpus.
+    """
+    tables = None if experiment.tables is None else tuple(experiment.tables)
+    return _plan(experiment.paper, tables, experiment.scale, experiment.data, experiment.corpus)
+
+
+@lru_cache(maxsize=8)
+def _plan(paper: str, tables: tuple[str, ...] | None, scale: Scale, data: str, corpus: str | None) -> Plan:
+    return plan(paper, tables, scale, data, corpus)
+
+
+def recognitions(tx: Transaction, experiment: Experiment) -> dict[int, Recognition]:
+    """Compare the counts of a user's data with printed counts, by fold; empty for drawn data.
+
+    Raises:
+        NotFound: A dataset is gone.
+    """
+    if experiment.data != "folder":
+        return {}
+    counts: dict[int, dict[str, Counts]] = {}
+    folders: dict[int, str | None] = {}
+    for each in experiment.datasets:
+        row = tx.datasets.get(each["dataset_id"])
+        if each["name"] == MAIN and row.statistics is not None:
+            counts.setdefault(each["fold"], {})[each["part"]] = _counts(row.statistics)
+            folders[each["fold"]] = row.source.get("folder")
+    return {fold: recognise(parts, folders[fold]) for fold, parts in counts.items()}
+
+
+def corpus_of(paper: str, found: Mapping[int, Recognition]) -> str | None:
+    """Return the corpus of a paper that all folds are by their counts, or None."""
+    corpora = {recognised.corpus if recognised.as_printed else None for recognised in found.values()}
+    corpus = corpora.pop() if len(corpora) == 1 else None
+    return corpus if corpus in PAPERS[paper].corpora else None
+
+
+def corpus_notes(experiment: Experiment, found: Mapping[int, Recognition]) -> list[str]:
+    """Return what a report says of a user's data."""
+    notes = list(dict.fromkeys(recognised.sentence for recognised in found.values()))
+    folds = sorted({recognised.fold for recognised in found.values() if recognised.fold is not None})
+    if experiment.corpus in _FIRST_FOLD and folds not in ([], [1]):
+        told = ", ".join(map(str, folds))
+        notes.append(
+            f"Printed numbers are of Fold1 of {experiment.corpus};"
+            f" beside fold {told} they are for orientation only."
+        )
+    return notes
+
+
+def _counts(statistics: Mapping[str, Any]) -> Counts:
+    largest = (statistics.get("label_range") or {}).get("maximum")
+    names = ("queries", "documents", "features")
+    queries, documents, features = (int(statistics.get(name) or 0) for name in names)
+    return Counts(queries, documents, features, largest)
+
+
+def measured_runs(planned: Plan) -> Mapping[str, tuple[Run, Sequence[Run]]]:
+    """Choose the runs that a dry run measures.
+
+    Runs of one loss on one dataset cost alike; of these, the one with the most leaves is measured, so that
+    the estimate is rather too high.
+
+    Returns:
+        By digest: the run with five trees, and the runs of the plan that it stands for.
+    """
+    groups: dict[str, list[Run]] = {}
+    for run in planned.runs.values():
+        decisive = (run.data, sorted(run.spec["loss"].items(), key=str), "diagnostics" in run.spec)
+        groups.setdefault(str(decisive), []).append(run)
+    return MappingProxyType(
+        {
+            costliest.digest: (_shortened(costliest), runs)
+            for runs in groups.values()
+            for costliest in [max(runs, key=leaves_of)]
+        }
+    )
+
+
+def leaves_of(run: Run) -> int:
+    """Return how many leaves each tree of a run has at most."""
+    return int(run.spec["hyperparameters"].get("num_leaves") or 31)
+
+
+def _shortened(run: Run) -> Run:
+    spec: dict[str, Any] = {name: value for name, value in run.spec.items() if name != "early_stopping"}
+    spec["hyperparameters"] = {**spec["hyperparameters"], "num_iterations": MEASURED_TREES}
+    if "diagnostics" in spec:
+        spec["diagnostics"] = {**spec["diagnostics"], "interval": _MEASURED_INTERVAL}
+    return replace(run, spec=spec, parts=())

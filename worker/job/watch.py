@@ -1,0 +1,126 @@
+"""Report the iterations of a training."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol
+
+from core.training import IterationReport, Snapshot
+from worker.job.run import JobRun, Values, WorkerStopping
+
+
+class KeepsSnapshots(Protocol):
+    """Where a training is stored, so that it can go on later."""
+
+    def is_due(self) -> bool:
+        """Return whether the next checkpoint is due."""
+
+    def keep(self, snapshot: Snapshot) -> None:
+        """Store a checkpoint and replace the previous one."""
+
+
+class TrainingWatch:
+    """Report training iterations as progress, metrics and learning curves.
+
+    Args:
+        run: The job.
+        checkpoints: Where it goes on when it is interrupted; None where it starts again.
+        after_first: What can wait until the training is seen to have begun.
+    """
+
+    phase = "training"
+
+    def __init__(
+        self, run: JobRun, checkpoints: KeepsSnapshots | None, after_first: Callable[[], None]
+    ) -> None:
+        self._run = run
+        self._checkpoints = checkpoints
+        self._after_first = after_first
+        self._first: int | None = None
+        self._first_ended_at = 0.0
+        self._snapshot: Snapshot | None = None
+        self._unrecorded: list[Mapping[str, float]] = []
+
+    def finish(self) -> None:
+        """Run the deferred callback if an earlier attempt had grown all trees."""
+        if self._first is None:
+            self._after_first()
+
+    def on_iteration(self, report: IterationReport, snapshot: Snapshot) -> None:
+        """Report an iteration, and store a checkpoint where one is due."""
+        self._snapshot = snapshot
+        with self.kept_on_stopping():
+            self._tell(report)
+        if self._checkpoints is not None and self._checkpoints.is_due():
+            self._checkpoints.keep(snapshot)
+
+    def counts(self, report: IterationReport) -> tuple[int, int]:
+        """Return the iterations of the job done, and those in all."""
+        return report.iteration, report.total
+
+    def metrics(self, report: IterationReport) -> Values:
+        """Return the latest means of the job by data."""
+        return means(report)
+
+    def curves(self, report: IterationReport) -> Values:
+        """Return the learning curves' values at the iteration by data, none where it is not measured."""
+        return {name: dict(metrics) for name, metrics in report.values.items()}
+
+    @contextmanager
+    def kept_on_stopping(self) -> Iterator[None]:
+        """Store a checkpoint if the worker stops during the block."""
+        try:
+            yield
+        except WorkerStopping:
+            if self._snapshot is not None and self._checkpoints is not None:
+                self._checkpoints.keep(self._snapshot)
+            raise
+
+    def _tell(self, report: IterationReport) -> None:
+        self._run.counts.iterated()
+        values = self.curves(report)
+        iteration, total = self.counts(report)
+        progress = {
+            "phase": self.phase,
+            "iteration": iteration,
+            "total": total,
+            "eta_seconds": self._eta_seconds(report),
+        }
+        self._unrecorded.append(report.milliseconds)
+        measured = [(report.iteration, values)] if values else []
+        milliseconds = {report.iteration: self._mean_milliseconds()} if values else {}
+        is_first = self._first is None
+        self._first = self._first or report.iteration
+        self._run.report(
+            progress=progress,
+            metrics=self.metrics(report) or None,
+            iterations=measured,
+            milliseconds=milliseconds,
+            at_once=is_first,
+        )
+        if is_first:
+            self._after_first()
+            self._first_ended_at = time.monotonic()
+
+    def _mean_milliseconds(self) -> Values:
+        """Return the mean times of the iterations since the last recorded one."""
+        total: Counter[str] = Counter()
+        for milliseconds in self._unrecorded:
+            total.update(milliseconds)
+        iterations = len(self._unrecorded)
+        self._unrecorded.clear()
+        return {part: round(spent / iterations, 3) for part, spent in total.items()}
+
+    def _eta_seconds(self, report: IterationReport) -> float | None:
+        # The first iteration also prepares the data, so it says nothing about those to come.
+        if self._first is None or report.iteration == self._first:
+            return None
+        per_iteration = (time.monotonic() - self._first_ended_at) / (report.iteration - self._first)
+        iteration, total = self.counts(report)
+        return round(per_iteration * (total - iteration), 1)
+
+
+def means(report: IterationReport) -> Values:
+    """Return the means of the metrics by data, without diagnostics."""
+    return {name: dict(values) for name, values in report.values.items() if name != "diagnostics"}

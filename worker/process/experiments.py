@@ -1,0 +1,252 @@
+"""Lead experiments on: queue the trainings that they need, and the report when these have ended."""
+
+from collections.abc import Mapping, Sequence
+
+import structlog
+
+from core.errors import InvalidInput, RankeryError, StoreUnavailable, WrongState
+from core.experiments import Plan, Run
+from core.experiments.plan import spec_digest
+from core.jobs import System
+from core.jobs.evaluate import EvaluateJob
+from core.jobs.measures import Measures
+from core.jobs.report import ReportJob
+from core.jobs.train import GRID_TAG, TrainJob
+from core.losses import loss_values
+from core.metrics import conventions
+from core.store import Dataset, Experiment, Job, Store, Transaction
+from core.store.repositories.experiments import ExperimentStatus, TrainingState
+from core.store.repositories.job_states import ACTIVE, SUCCEEDED
+from core.training import training_spec
+from worker.job.experiments import corpus_of, measured_runs, plan_of, recognitions
+
+# So many trainings of an experiment wait or run at a time; more would only lengthen the queue.
+MOST_ACTIVE = 32
+_LOG = structlog.stdlib.get_logger(__name__)
+
+# Datasets of an experiment by fold, name and part.
+Parts = Mapping[tuple[int, str, str], Dataset]
+
+
+def advance_all(store: Store) -> list[Job]:
+    """Lead all experiments on that have not ended; return the jobs that are queued now."""
+    with store.read() as tx:
+        active = tx.experiments.active()
+    return [job for experiment_id in active for job in _advance_one(store, experiment_id)]
+
+
+def _advance_one(store: Store, experiment_id: str) -> list[Job]:
+    try:
+        with store.begin() as tx:
+            return advance(tx, experiment_id)
+    except StoreUnavailable:
+        raise
+    except RankeryError as error:
+        _LOG.warning("experiment.failed", experiment_id=experiment_id, exc_info=True)
+        problem = {"title": "The experiment cannot go on", "detail": str(error)}
+        with store.begin() as tx:
+            experiment = tx.experiments.locked(experiment_id)
+            tx.experiments.finish(experiment, ExperimentStatus.FAILED, problem=problem)
+    return []
+
+
+def advance(tx: Transaction, experiment_id: str) -> list[Job]:
+    """Queue whatever an experiment needs next; nothing where it waits for something.
+
+    Raises:
+        InvalidInput: The plan does not fit the datasets.
+        NotFound: A dataset is gone.
+        WrongState: A dataset cannot be read.
+    """
+    experiment = tx.experiments.locked(experiment_id)
+    queued: list[Job] = []
+    if experiment.status == ExperimentStatus.PREPARING:
+        parts = _ready_datasets(tx, experiment)
+        if parts is None:
+            return []
+        _plan_trainings(tx, experiment, parts)
+        experiment.status = ExperimentStatus.RUNNING
+    if experiment.status == ExperimentStatus.RUNNING:
+        queued += _queue_trainings(tx, experiment)
+        queued += _queue_evaluations(tx, experiment)
+        queued += _queue_report(tx, experiment)
+    elif experiment.status == ExperimentStatus.REPORTING and experiment.report_job_id is not None:
+        report = tx.jobs.get(experiment.report_job_id)
+        if report.status not in (*ACTIVE, SUCCEEDED):
+            tx.experiments.finish(experiment, ExperimentStatus.FAILED, problem=report.problem)
+    return queued
+
+
+def _ready_datasets(tx: Transaction, experiment: Experiment) -> Parts | None:
+    """Return the datasets, None while one of them is being made."""
+    rows = {
+        (each["fold"], each["name"], each["part"]): tx.datasets.get(each["dataset_id"])
+        for each in experiment.datasets
+    }
+    for row in rows.values():
+        if row.status == "invalid":
+            raise WrongState("dataset", row.id, row.status, "an experiment needs it to be ready")
+    return rows if all(row.status == "ready" for row in rows.values()) else None
+
+
+def _plan_trainings(tx: Transaction, experiment: Experiment, parts: Parts) -> None:
+    if tx.experiments.trainings(experiment.id):
+        return  # it was resumed
+    experiment.corpus = corpus_of(experiment.paper, recognitions(tx, experiment))
+    planned = plan_of(experiment)
+    runs = (
+        [short for short, _ in measured_runs(planned).values()]
+        if experiment.dry_run
+        else list(planned.runs.values())
+    )
+    rows = _rows_of_runs(planned)
+    # Folds are of one size, so that one of them tells the time of all.
+    folds = experiment.folds[:1] if experiment.dry_run else experiment.folds
+    for fold in folds or [0]:
+        for place, run in enumerate(runs):
+            of_run = {
+                part: row for (number, name, part), row in parts.items() if (number, name) == (fold, run.data)
+            }
+            tags = {GRID_TAG: experiment.id, "method": rows[run.digest]}
+            tags |= {"fold": str(fold)} if fold else {}
+            tx.experiments.add_training(
+                experiment.id,
+                digest=run.digest,
+                fold=fold,
+                place=place,
+                sharing_key=sharing_key(run, of_run),
+                spec=_training(experiment, run, of_run, tags).to_json(),
+                needs_training_values="train" in run.parts,
+            )
+
+
+def sharing_key(run: Run, parts: Mapping[str, Dataset]) -> str:
+    """Return the digest of what decides a model and of the contents that it is trained and measured on."""
+    return spec_digest(run.spec, {part: row.digest or row.id for part, row in sorted(parts.items())})
+
+
+def _rows_of_runs(planned: Plan) -> dict[str, str]:
+    """Return the first row of a table that each run belongs to."""
+    rows: dict[str, str] = {}
+    for cell in planned.cells:
+        for digest in cell.runs:
+            rows.setdefault(digest, cell.row)
+    return rows
+
+
+def _training(
+    experiment: Experiment, run: Run, parts: Mapping[str, Dataset], tags: Mapping[str, str]
+) -> TrainJob:
+    """Return the complete specification of a training."""
+    if "train" not in parts:
+        raise InvalidInput.at("/dataset_ids", f"has no training part for {run.data}")
+    contract = conventions(run.spec.get("contract"))
+    body = {**run.spec, "contract": contract.as_json()}
+    parsed = training_spec(body)
+    validation, test = parts.get("validation"), parts.get("test")
+    return TrainJob.from_json(
+        {
+            **body,
+            "model_name": experiment.paper,
+            "tags": dict(tags),
+            "dataset_id": parts["train"].id,
+            "validation": validation and {"dataset_id": validation.id},
+            "test_dataset_id": test and test.id,
+            "loss": loss_values(parsed.loss),
+            "metrics": list(parsed.followed_metrics),
+        }
+    )
+
+
+def _queue_trainings(tx: Transaction, experiment: Experiment) -> list[Job]:
+    queued = []
+    states = tx.experiments.trainings(experiment.id)
+    active = sum(state.job is not None and state.job.status in ACTIVE for state in states)
+    for state in states:
+        if state.job is not None:
+            continue
+        shared = _shared_job(tx, state)
+        if shared is not None:
+            state.row.job_id, state.row.is_shared = shared, True
+        elif active < MOST_ACTIVE:
+            job = tx.enqueue(TrainJob.from_json(state.row.spec), experiment.key_id)
+            state.row.job_id = job.id
+            queued.append(job)
+            active += 1
+    return queued
+
+
+def _shared_job(tx: Transaction, wanted: TrainingState) -> str | None:
+    """Return a training of the same model that measures at least what is wanted, or None."""
+    spec = wanted.row.spec
+    for other in tx.experiments.shareable(wanted.row.sharing_key):
+        same_looks = spec.get("diagnostics") in (None, other.spec.get("diagnostics"))
+        if same_looks and set(spec["metrics"]) <= set(other.spec["metrics"]):
+            return other.job_id
+    return None
+
+
+def _queue_evaluations(tx: Transaction, experiment: Experiment) -> list[Job]:
+    """Queue the evaluations on the training data, which a training does not make itself."""
+    queued = []
+    for state in tx.experiments.trainings(experiment.id):
+        row, training = state.row, state.job
+        if not row.needs_training_values or row.evaluation_job_id is not None:
+            continue
+        if training is None or training.status != SUCCEEDED:
+            continue
+        earlier = _earlier_evaluation(tx, state)
+        if earlier is not None:
+            row.evaluation_job_id = earlier
+            continue
+        model = tx.models.get(str((training.result or {})["model_id"]))
+        spec = EvaluateJob(
+            system=System(model.reference, model_id=model.id),
+            dataset_id=row.spec["dataset_id"],
+            measures=Measures.from_json(row.spec),
+            priority="low",
+        )
+        job = tx.enqueue(spec, experiment.key_id)
+        row.evaluation_job_id = job.id
+        queued.append(job)
+    return queued
+
+
+def _earlier_evaluation(tx: Transaction, wanted: TrainingState) -> str | None:
+    metrics = set(wanted.row.spec["metrics"])
+    for other in tx.experiments.shareable(wanted.row.sharing_key):
+        if (
+            other.job_id == wanted.row.job_id
+            and other.evaluation_job_id
+            and metrics <= set(other.spec["metrics"])
+        ):
+            job = tx.jobs.get(other.evaluation_job_id)
+            if job.status in (*ACTIVE, SUCCEEDED):
+                return job.id
+    return None
+
+
+def _queue_report(tx: Transaction, experiment: Experiment) -> list[Job]:
+    """Queue the report when all trainings have ended, and before that whenever a table is complete."""
+    if experiment.report_job_id and tx.jobs.get(experiment.report_job_id).status in ACTIVE:
+        return []
+    states = tx.experiments.trainings(experiment.id)
+    is_last = all(state.has_ended for state in states)
+    complete = 0 if experiment.dry_run else _complete_tables(plan_of(experiment), states)
+    if not is_last and complete <= experiment.reported_tables:
+        return []
+    spec = ReportJob(
+        experiment_id=experiment.id, paper=experiment.paper, is_last=is_last, complete_tables=complete
+    )
+    job = tx.enqueue(spec, experiment.key_id)
+    experiment.report_job_id, experiment.reported_tables = job.id, complete
+    if is_last:
+        experiment.status = ExperimentStatus.REPORTING
+    return [job]
+
+
+def _complete_tables(planned: Plan, states: Sequence[TrainingState]) -> int:
+    """Count the tables whose trainings have all ended."""
+    unfinished = {state.row.digest for state in states if not state.has_ended}
+    waiting = {cell.table for cell in planned.cells if unfinished.intersection(cell.runs)}
+    return len(planned.tables) - len(waiting)

@@ -1,0 +1,156 @@
+"""Run the jobs that conclude studies."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from core.errors import InvalidInput
+from core.evaluation import Pair, compare_systems
+from core.jobs import System
+from core.jobs.conclude import ConcludeJob
+from core.jobs.promote import PromoteJob
+from core.store import Evaluation, Model, Study, Transaction, new_id
+from core.store.artifacts.keys import (
+    comparison_key,
+    comparison_segments_key,
+    evaluation_key,
+    evaluation_segments_key,
+)
+from core.studies.conclusion import Conclusion, Value, conclude, nothing_found
+from core.types import Float64Array
+from worker.job.run import JobRun, Values
+from worker.runners.comparison import values_table
+
+PERMUTATIONS = 100_000
+
+
+@dataclass(frozen=True)
+class _Refit:
+    """A trial that was trained again on all queries but those held out.
+
+    Attributes:
+        trial: The trial with its cross-validated value.
+        model: Its model.
+        evaluation: The evaluation on the held-out queries.
+        ranking_id: Their ranking.
+    """
+
+    trial: Value
+    model: Model
+    evaluation: Evaluation
+    ranking_id: str
+
+
+def run_conclusion(run: JobRun, job: ConcludeJob) -> None:
+    """Compare winner and default on the held-out queries and write the sentence of the study.
+
+    An alias moves, or is handed to its gate, exactly when the job ends and the winner is better.
+
+    Raises:
+        InvalidInput: A refit was not measured on the held-out queries.
+    """
+    run.phase("comparing")
+    with run.store.read() as tx:
+        study = tx.studies.get(job.study_id)
+        default = _refit(tx, study, 0, study.default_job_id)
+        winner = _refit(tx, study, study.best_number or 0, study.winner_job_id or study.default_job_id)
+        counts = tx.studies.counts([study.id])[study.id]
+    if winner.trial.number == 0:
+        mean = (default.evaluation.summaries.get(job.metric) or {}).get("mean")
+        others = counts["succeeded"] + counts["pruned"] - 1
+        found = nothing_found(job.metric, default.trial, mean, others)
+        with run.succeeding({"study_id": study.id}) as tx:
+            tx.studies.conclude(study.id, found.as_json(None))
+        return
+    _conclude(run, job, study, winner, default)
+
+
+def _conclude(run: JobRun, job: ConcludeJob, study: Study, winner: _Refit, default: _Refit) -> None:
+    metric = job.metric
+    query_ids, values = _values(run, metric, [default, winner])
+    compared = compare_systems(
+        [refit.model.reference for refit in (default, winner)],
+        {metric: values},
+        {metric: bool(study.spec["higher_is_better"])},
+        permutations=PERMUTATIONS,
+        seed=study.spec["seed"],
+        threads=run.threads,
+    )
+    pair: Pair = compared.pairs[0]
+    found = conclude(metric, winner.trial, default.trial, pair.metrics[metric])
+    comparison_id = new_id("cmp_")
+    with run.writing(comparison_key(comparison_id)) as file:
+        pq.write_table(values_table(query_ids, {metric: values}), file)
+    segments = evaluation_segments_key(default.evaluation.id)
+    with (
+        run.store.verified.open(segments) as stored,
+        run.writing(comparison_segments_key(comparison_id)) as file,
+    ):
+        file.write(stored.read())
+    result = {"study_id": study.id, "comparison_id": comparison_id, "verdict": found.verdict}
+    with run.succeeding(result) as tx:
+        tx.comparisons.add(
+            comparison_id,
+            job_id=run.id,
+            dataset_id=default.evaluation.dataset_id,
+            sentence=compared.sentence,
+            systems=[_system(refit) for refit in (default, winner)],
+            metrics=[metric],
+            contract=default.evaluation.contract,
+            permutations=PERMUTATIONS,
+            seed=study.spec["seed"],
+            pairs=[pair.as_json(query_ids)],
+        )
+        promoted = _promote(run, tx, study, winner.model, found)
+        tx.studies.conclude(study.id, {**found.as_json(comparison_id), "promoted": promoted})
+
+
+def _refit(tx: Transaction, study: Study, number: int, job_id: str | None) -> _Refit:
+    result = tx.jobs.get(job_id or "").result or {}
+    if "evaluation_id" not in result:
+        raise InvalidInput.at("/test", f"trial {number} could not be measured on the held-out queries")
+    model = tx.models.get(result["model_id"])
+    trial = tx.studies.trial(study.id, number)
+    evaluation = tx.evaluations.get(result["evaluation_id"])
+    value = Value(number, trial.value or 0.0, model.reference)
+    return _Refit(value, model, evaluation, result["ranking_id"])
+
+
+def _values(run: JobRun, metric: str, refits: list[_Refit]) -> tuple[tuple[str, ...], Float64Array]:
+    """Return the held-out queries, and (n_queries, n_systems) values of the metric."""
+    tables = []
+    for refit in refits:
+        with run.store.verified.open(evaluation_key(refit.evaluation.id)) as file:
+            tables.append(pq.read_table(file, columns=["query_id", metric]))
+    columns = [table[metric].to_numpy().astype(np.float64) for table in tables]
+    query_ids = tuple(str(each) for each in tables[0]["query_id"].to_pylist())
+    return query_ids, np.column_stack(columns)
+
+
+def _system(refit: _Refit) -> Values:
+    return {
+        "name": refit.model.reference,
+        "model_id": refit.model.id,
+        "ranking_id": refit.ranking_id,
+        "metrics": refit.evaluation.summaries,
+        "findings": refit.evaluation.findings,
+    }
+
+
+def _promote(run: JobRun, tx: Transaction, study: Study, winner: Model, found: Conclusion) -> str | None:
+    """Point the study's alias at a winner that is better, or let the gate of the alias decide."""
+    name, alias = study.model_name, study.spec.get("alias")
+    if alias is None or found.verdict != "better":
+        return None
+    row: Any = tx.aliases.find_locked(name, alias)
+    gate = tx.gates.find(name, alias)
+    if gate is None or row is None:
+        tx.aliases.move(name, alias, winner.version, run.key_id)
+        return f"{name}@{alias} points at {winner.reference}"
+    champion, challenger = (System(each.reference, each.id) for each in (row.model, winner))
+    job = tx.enqueue(
+        PromoteJob.by_gate(name, alias, (champion, challenger), gate.dataset_id, gate.rule), run.key_id
+    )
+    return f"the gate of {name}@{alias} decides, {job.id}"

@@ -1,0 +1,268 @@
+"""Train once for each fold of the queries, and measure each fold by the model that has not seen it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from core.evaluation import measure
+from core.jobs.boosting import BoostingJob
+from core.metrics import Metric, parse_metric
+from core.scoring import Forest
+from core.scoring.model_text import ModelText
+from core.training import Checkpoint, IterationReport, Snapshot, TrainedRanker, train
+from core.training.binning import SharedBins
+from core.training.boosting import bin_features
+from core.training.cross_validation import CrossValidation, fold_curves, fold_label
+from worker.job.checkpoints import Checkpoints
+from worker.job.progress import counting_percent
+from worker.job.run import JobRun, Values
+from worker.job.training_data import TrainingData, prepare
+from worker.job.watch import TrainingWatch, means
+
+AfterFold = Callable[[int, CrossValidation], None]
+
+
+def cross_validate(run: JobRun, job: BoostingJob, *, after_fold: AfterFold | None = None) -> CrossValidation:
+    """Hold each fold of a job out once; no model is kept.
+
+    Args:
+        run: The job. Progress, learning curves and checkpoints are its own.
+        job: What to train; its validation are folds.
+        after_fold: Called after each fold with its position, from 0, and the folds so far. Whatever it raises
+            ends the job. It is called again for the folds that an earlier attempt of the job has done.
+
+    Raises:
+        InvalidInput: The specification does not fit the data.
+        FeaturesAbsent: A dataset lacks most features of the training data, and the job does not allow that.
+        DatasetError: A dataset has no features.
+        ValueError: The job has no folds.
+    """
+    _, data = prepare(run, job)
+    return FoldedTraining(run, job, data).cross_validate(after_fold)
+
+
+class FoldedTraining:
+    """The trainings of a cross-validation, on one binned dataset.
+
+    Args:
+        run: The job.
+        job: What to train.
+        data: Its datasets, with the features of the training data.
+        after_first: What can wait until the first training is seen to have begun.
+        refits: Whether a training on all folds follows; scores of the documents are kept then.
+
+    Raises:
+        ValueError: The job has no folds.
+    """
+
+    def __init__(
+        self,
+        run: JobRun,
+        job: BoostingJob,
+        data: TrainingData,
+        after_first: Callable[[], None] = lambda: None,
+        *,
+        refits: bool = False,
+    ) -> None:
+        if data.folds is None:
+            raise ValueError("the job has no folds")
+        self._run, self._job, self._data, self._assignment = run, job, data, data.folds
+        self._after_first: Callable[[], None] | None = after_first
+        self._metrics = {name: parse_metric(name, job.measures.contract) for name in job.measures.metrics}
+        asked = job.training.hyperparameters.num_iterations
+        total = asked * (data.folds.n_folds + refits)
+        n_documents = data.training.dataset.n_documents if refits else None
+        self._so_far = CrossValidation.begun(data.folds, job.measures.metrics, n_documents)
+        self._checkpoints = _FoldCheckpoints(Checkpoints(run, run.checkpoint_seconds), asked, total)
+        self._checkpoint: Checkpoint | None = None
+        run.phase("binning")
+        kept_bins = data.kept_bins(run)
+        count = counting_percent(run, "binning")
+        self._bins = bin_features(job.training, data.training.dataset, run.threads, kept_bins, count)
+
+    def cross_validate(self, after_fold: AfterFold | None = None) -> CrossValidation:
+        """Train and measure the folds that no earlier attempt has done; see `cross_validate`."""
+        self._so_far, self._checkpoint = self._checkpoints.load(self._so_far)
+        for number in range(len(self._so_far.folds)):
+            if after_fold is not None:
+                after_fold(number, self._so_far.until(number + 1))
+        while not self._so_far.is_complete:
+            number = len(self._so_far.folds)
+            self._so_far = self._with_fold(number)
+            if after_fold is not None:
+                after_fold(number, self._so_far)
+            self._checkpoints.keep_folds(self._so_far)
+        return self._so_far
+
+    def refit(self) -> tuple[TrainedRanker, TrainingWatch]:
+        """Train on the queries of all folds, as many trees as were best on the median fold.
+
+        Returns:
+            The model, and the watch of its training, which is still to be finished.
+        """
+        spec = self._job.training
+        trees = self._so_far.best_iteration
+        spec = replace(
+            spec,
+            hyperparameters=replace(spec.hyperparameters, num_iterations=trees),
+            early_stopping=None,
+        )
+        self._checkpoints.total = self._checkpoints.done + trees
+        watch = self._watch("refitting")
+        ranker = train(
+            spec,
+            self._data.training.dataset,
+            on_iteration=watch.on_iteration,
+            threads=self._run.threads,
+            resume=self._resumed() or self._data.start(self._run.threads),
+            bins=SharedBins(self._bins),
+        )
+        return ranker, watch
+
+    def _with_fold(self, number: int) -> CrossValidation:
+        name, count = self._assignment.names[number], self._assignment.n_folds
+        data = self._data.fold(number)
+        if data.validation is None:
+            raise ValueError("a fold has queries to validate on")
+        held_out = data.validation.dataset
+        watch = self._watch(f"training fold {number + 1} of {count}", name)
+        rows = self._assignment.documents(self._data.training.dataset.query_boundaries, number)
+        # What diagnostics say of the loss is looked at while the model itself is trained.
+        ranker = train(
+            replace(self._job.training, diagnostics=None),
+            data.training.dataset,
+            held_out,
+            on_iteration=watch.on_iteration,
+            threads=self._run.threads,
+            resume=self._resumed() or data.start(self._run.threads),
+            bins=SharedBins(self._bins, *rows),
+        )
+        with watch.kept_on_stopping():
+            scores = Forest(ModelText.read(ranker.model_text)).score(held_out.features, self._run.threads)
+            measures = self._job.measures
+            values = measure(scores, held_out, measures.metrics, measures.contract)
+            self._run.check()
+        return self._so_far.with_scores(rows[1], scores).with_fold(
+            ranker.best_iteration, held_out.n_documents, values, self._metrics, ranker.history
+        )
+
+    def _watch(self, phase: str, fold: str | None = None) -> "_FoldWatch":
+        self._run.phase(phase)
+        after_first, self._after_first = self._after_first, None
+        return _FoldWatch(
+            self._run,
+            self._checkpoints,
+            after_first or (lambda: None),
+            phase,
+            fold,
+            self._so_far,
+            self._metrics,
+            keeps=self._job.training.hyperparameters.is_resumable,
+        )
+
+    def _resumed(self) -> Checkpoint | None:
+        """Return where an earlier attempt left the training that is next, once."""
+        found, self._checkpoint = self._checkpoint, None
+        return found
+
+
+class _FoldCheckpoints:
+    """Checkpoints of a training with the folds before it.
+
+    Args:
+        checkpoints: Those of the job.
+        trees: Iterations of one fold.
+        total: Iterations of all trainings of the job.
+    """
+
+    def __init__(self, checkpoints: Checkpoints, trees: int, total: int) -> None:
+        self._checkpoints = checkpoints
+        self._trees = trees
+        self._so_far: CrossValidation | None = None
+        self.total = total
+
+    @property
+    def done(self) -> int:
+        """Return the iterations of the folds that are done; one that stopped early counts in full."""
+        return self._trees * len(self._so_far.folds) if self._so_far else 0
+
+    def load(self, begun: CrossValidation) -> tuple[CrossValidation, Checkpoint | None]:
+        """Return the folds that an earlier attempt has done, and where it left the next training."""
+
+        def parse(content: bytes) -> tuple[CrossValidation, Checkpoint | None]:
+            folds, training = CrossValidation.from_bytes(content, begun.assignment)
+            return folds, None if training is None else Checkpoint.from_bytes(training)
+
+        found = self._checkpoints.read(parse) or (begun, None)
+        self._so_far = found[0]
+        return found
+
+    def is_due(self) -> bool:
+        """Return whether the next checkpoint is due."""
+        return self._checkpoints.is_due()
+
+    def keep(self, snapshot: Snapshot) -> None:
+        """Store the checkpoint of the training under way, with the folds before it."""
+        checkpoint = snapshot()
+        self._write(checkpoint.to_bytes(), self.done + checkpoint.iteration)
+
+    def keep_folds(self, so_far: CrossValidation) -> None:
+        """Store the folds done, between two trainings."""
+        self._so_far = so_far
+        self._write(None, self.done)
+
+    def _write(self, training: bytes | None, iteration: int) -> None:
+        if self._so_far is not None:
+            self._checkpoints.write(self._so_far.to_bytes(training), iteration, self.total)
+
+
+class _FoldWatch(TrainingWatch):
+    """Report the iterations of one training of a cross-validation.
+
+    Args:
+        run: The job.
+        checkpoints: Those of the cross-validation.
+        keeps: Whether the training can go on from a checkpoint.
+        after_first: What can wait until the training is seen to have begun.
+        phase: What the training is for.
+        fold: Name of the fold that is held out, None where none is.
+        so_far: The folds before.
+        metrics: The metrics by spelling.
+    """
+
+    def __init__(
+        self,
+        run: JobRun,
+        checkpoints: _FoldCheckpoints,
+        after_first: Callable[[], None],
+        phase: str,
+        fold: str | None,
+        so_far: CrossValidation,
+        metrics: Mapping[str, Metric],
+        *,
+        keeps: bool,
+    ) -> None:
+        super().__init__(run, checkpoints if keeps else None, after_first)
+        self.phase = phase
+        self._counted = checkpoints
+        self._fold = fold
+        self._earlier = so_far.measured()
+        self._means = so_far.metrics(metrics)
+
+    def counts(self, report: IterationReport) -> tuple[int, int]:
+        """Return the iterations of all trainings of the job done, and those in all."""
+        return self._counted.done + report.iteration, self._counted.total
+
+    def metrics(self, report: IterationReport) -> Values:
+        """Return the latest means by data: of the folds before together, and of each fold."""
+        latest = means(report)
+        own = {} if self._fold is None else {fold_label(self._fold): latest.get("validation", {})}
+        return latest | self._means | own if latest else {}
+
+    def curves(self, report: IterationReport) -> Values:
+        """Return the means over the folds so far, and the values of each fold."""
+        measured = list(self._earlier.get(report.iteration, ()))
+        if self._fold is not None:
+            measured.append((self._fold, report.values))
+            return fold_curves(measured) if report.values else {}
+        diagnostics = report.values.get("diagnostics")
+        return fold_curves(measured) | {"diagnostics": dict(diagnostics)} if diagnostics else {}

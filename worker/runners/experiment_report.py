@@ -1,0 +1,98 @@
+"""Write the reports of experiments."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from core.experiments import Plan, report
+from core.jobs.report import ReportJob
+from core.store import Experiment
+from core.store.artifacts.keys import data_folder, experiment_report_key
+from core.store.repositories.experiments import ExperimentStatus, TrainingState
+from core.store.tables.columns import to_json
+from worker.job.estimates import estimate_of
+from worker.job.experiment_results import failure_of, load_results
+from worker.job.experiments import corpus_notes, plan_of, recognitions
+from worker.job.run import JobRun
+
+_MOST_FAILURES = 5
+_VERDICTS = {"held": "held", "not-shown": "not shown", "contradicted": "contradicted"}
+
+
+def run_report(run: JobRun, spec: ReportJob) -> None:
+    """Write the report of an experiment, or the estimate of a dry run.
+
+    The experiment ends exactly when the job with the last report does.
+
+    Raises:
+        NotFound: The experiment is gone.
+        ArtifactDamaged: Stored values are not those that were written.
+    """
+    run.phase("loading")
+    with run.store.read() as tx:
+        experiment = tx.experiments.get(spec.experiment_id)
+        states = tx.experiments.trainings(experiment.id)
+        notes = corpus_notes(experiment, recognitions(tx, experiment))
+    planned = plan_of(experiment)
+    if experiment.dry_run:
+        document, sentence = _estimate(run, planned, states, experiment)
+    else:
+        document, sentence = _report(run, planned, states, spec, notes)
+    key = experiment_report_key(experiment.id, run.id, run.token)
+    with run.writing(key) as file:
+        file.write(to_json(document).encode())
+    has_results = any(failure_of(state) is None for state in states if state.has_ended)
+    before = experiment.report_key
+    with run.succeeding({"sentence": sentence}) as tx:
+        row = tx.experiments.locked(experiment.id)
+        before = row.report_key
+        row.report_key = key
+        if before is not None:
+            tx.digests.forget(data_folder(before))
+        if spec.is_last and row.status == ExperimentStatus.REPORTING:
+            problem = {"title": "All trainings failed", "detail": sentence}
+            ending = ExperimentStatus.SUCCEEDED if has_results else ExperimentStatus.FAILED
+            tx.experiments.finish(row, ending, sentence=sentence, problem=None if has_results else problem)
+    if before is not None:
+        run.remove(data_folder(before))
+
+
+def _estimate(
+    run: JobRun, planned: Plan, states: Sequence[TrainingState], experiment: Experiment
+) -> tuple[dict[str, Any], str]:
+    estimate = estimate_of(run, planned, states, max(1, len(experiment.folds)))
+    return {"report": None, "estimate": estimate}, estimate["sentence"]
+
+
+def _report(
+    run: JobRun, planned: Plan, states: Sequence[TrainingState], spec: ReportJob, notes: Sequence[str]
+) -> tuple[dict[str, Any], str]:
+    results = load_results(run, states)
+    run.phase("judging")
+    written = report(planned, results, threads=run.threads).to_dict()
+    verdicts = Counter(claim["verdict"] for table in written["tables"] for claim in table["claims"])
+    claims = ", ".join(
+        f"{verdicts[verdict]} {words}" for verdict, words in _VERDICTS.items() if verdicts[verdict]
+    )
+    failures = _failures(states)
+    shared = sum(state.row.is_shared for state in states)
+    sentence = f"Claims: {claims or 'none'}. {len(states):,} trainings, {shared:,} of them done before."
+    if failures:
+        sentence += f" {len(failures):,} without a result."
+    written["notes"] += [*notes, *failures[:_MOST_FAILURES]]
+    if len(failures) > _MOST_FAILURES:
+        written["notes"].append(f"{len(failures) - _MOST_FAILURES:,} more trainings have no result.")
+    written["complete"] = spec.is_last
+    written["claims"] = {verdict: verdicts[verdict] for verdict in _VERDICTS}
+    return {"report": written, "estimate": None}, sentence
+
+
+def _failures(states: Sequence[TrainingState]) -> list[str]:
+    """Return a sentence for each training that has ended without a result."""
+    told = []
+    for state in states:
+        failure = failure_of(state) if state.has_ended else None
+        if failure is not None:
+            method = state.row.spec["tags"].get("method")
+            told.append(f"The training {state.row.job_id} of {method} has no result, {failure}.")
+    return told

@@ -1,0 +1,270 @@
+"""Run trials of studies."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.data.folds import FoldColumn, RandomFolds
+from core.errors import ArtifactDamaged, JobCancelled, NotFound
+from core.evaluation import measure, summarise_all
+from core.jobs.train import TrainJob
+from core.jobs.trial import TrialJob
+from core.scoring import Forest
+from core.scoring.model_text import ModelText
+from core.store import Study, Transaction, Trial
+from core.store.artifacts.keys import trial_key
+from core.store.repositories.studies import TrialResult
+from core.studies import StudySpec
+from core.studies.history import past_trials
+from core.studies.pruning import is_below_median, is_worse_than_best
+from core.studies.sampling import Ask, sample
+from core.training.cross_validation import CrossValidation
+from core.types import Float64Array
+from worker.job.run import JobRun, Values
+from worker.runners.cross_validation import cross_validate
+from worker.runners.training import trained_as_asked
+
+_RESAMPLES = 1_000
+# So many points of a curve are enough to draw it and to find a median.
+_CURVE_POINTS = 100
+
+
+class TrialPruned(Exception):
+    """The trial is not worth going on with."""
+
+
+def run_trial(run: JobRun, job: TrialJob) -> None:
+    """Ask for parameters, validate a training with them, and record what it found.
+
+    The trial ends in the transaction that ends its job, which queues the next one.
+
+    Raises:
+        InvalidInput: The parameters do not go together, or do not fit the data.
+        JobCancelled: The study was cancelled.
+    """
+    run.phase("asking")
+    asked = ask(run, job)
+    watch = _Watch(run, asked)
+    run.on_iterations = watch.on_iterations
+    status = "succeeded"
+    try:
+        watch.validated = _validate(run, asked, watch)
+    except TrialPruned:
+        status = "pruned"
+    run.on_iterations = None
+    if status == "succeeded" and watch.validated is not None:
+        with run.writing(trial_key(job.study_id, job.number)) as file:
+            np.save(file, watch.validated.values)
+    result = watch.result(status)
+    with run.succeeding({"study_id": job.study_id, "number": job.number, "value": result.value}) as tx:
+        tx.studies.end_trial(job.study_id, job.number, result)
+
+
+@dataclass(frozen=True)
+class AskedTrial:
+    """A trial with its parameters.
+
+    Attributes:
+        study: Its study.
+        number: Its number.
+        job: The training to validate.
+        curves: Those of the first fold of earlier trials that ended well, where the pruner needs them.
+    """
+
+    study: Study
+    number: int
+    job: TrainJob
+    curves: list[dict[int, float]]
+
+    @property
+    def spec(self) -> StudySpec:
+        """The specification of the study."""
+        return StudySpec(self.study.spec)
+
+    @property
+    def pruner(self) -> str:
+        """Its pruner; the default runs to its end, for it is compared with in the end."""
+        return str(self.study.spec["pruner"]) if self.number else "none"
+
+
+@dataclass(frozen=True)
+class _Validated:
+    """What is known of a trial so far.
+
+    Attributes:
+        folds: `[{"fold", "value", "best_iteration"}]` of those that are finished.
+        values: float64 (n_queries,) of the objective, NaN where not tested yet or undefined.
+        best_iteration: Median over the folds.
+    """
+
+    folds: list[Values]
+    values: Float64Array
+    best_iteration: int
+
+
+def ask(run: JobRun, job: TrialJob) -> AskedTrial:
+    """Let the sampler choose, under the lock of the study; a repeated attempt keeps what was chosen."""
+    import optuna  # noqa: F401 - takes a second, which nobody is to wait for behind the lock
+
+    with run.store.begin() as tx:
+        tx.jobs.stop_requested(run.id, run.token)  # raises where the lease is lost
+        study = tx.studies.locked(job.study_id)
+        if study.status == "cancelled":
+            raise JobCancelled(run.id)
+        spec, trial = StudySpec(study.spec), tx.studies.trial(job.study_id, job.number)
+        if trial.training is None:
+            trials = tx.studies.trials(job.study_id)
+            parameters = _parameters(spec, trial, trials)
+            training = spec.trial_training({} if trial.source == "default" else parameters)
+            kept = {name: training[name] for name in ("loss", "hyperparameters")}
+            tx.studies.start_trial(study, trial, parameters, kept)
+        else:
+            tx.studies.start_trial(study, trial, trial.parameters or {}, trial.training)
+        curves = _curves(tx, study, job.number)
+    stored = {**spec.base, **(trial.training or {}), "test_dataset_id": None}
+    return AskedTrial(study, job.number, TrainJob.from_json(stored), curves)
+
+
+def _parameters(spec: StudySpec, trial: Trial, trials: Sequence[Trial]) -> dict[str, Any]:
+    if trial.source == "default":
+        return spec.defaults()
+    if trial.parameters is not None:
+        return trial.parameters
+    index = sum(other.source == "sampler" and other.number < trial.number for other in trials)
+    ask = Ask(spec.seed, trial.number, index, spec.higher_is_better)
+    return sample(str(spec.stored["sampler"]), spec.space, spec.base, ask, past_trials(trials))
+
+
+def _curves(tx: Transaction, study: Study, number: int) -> list[dict[int, float]]:
+    if study.spec["pruner"] != "median":
+        return []
+    ended = (trial for trial in tx.studies.trials(study.id) if trial.number != number)
+    return [
+        {int(iteration): value for iteration, value in trial.curve}
+        for trial in ended
+        if trial.status == "succeeded" and trial.curve
+    ]
+
+
+class _Watch:
+    """Follow a trial and prune it.
+
+    Args:
+        run: The job.
+        asked: The trial.
+    """
+
+    def __init__(self, run: JobRun, asked: AskedTrial) -> None:
+        self._run = run
+        self._asked = asked
+        self._curve: dict[int, float] = {}
+        self._in_first_fold = True
+        self.validated: _Validated | None = None
+
+    def on_iterations(self, iterations: Sequence[tuple[int, Values]]) -> None:
+        """Record the curve of the first fold, and prune below the median.
+
+        Raises:
+            TrialPruned: It is below the median of earlier trials.
+        """
+        if not self._in_first_fold:
+            return
+        spec = self._asked.spec
+        for iteration, measured in iterations:
+            value = (measured.get("validation") or {}).get(spec.metric)
+            if value is None:
+                continue
+            self._curve[iteration] = value
+            if self._asked.pruner != "median":
+                continue
+            best = (max if spec.higher_is_better else min)(self._curve.values())
+            if is_below_median(self._asked.curves, iteration, best, higher_is_better=spec.higher_is_better):
+                raise TrialPruned
+
+    def after_fold(self, so_far: _Validated, *, is_last: bool) -> None:
+        """Record the folds so far, and prune by Wilcoxon's test.
+
+        Raises:
+            TrialPruned: Its queries are worse than those of the best trial.
+        """
+        self._in_first_fold = False
+        self.validated = so_far
+        if is_last or self._asked.pruner != "wilcoxon":
+            return
+        best = self._best_values()
+        upward = self._asked.spec.higher_is_better
+        if best is not None and is_worse_than_best(best, so_far.values, higher_is_better=upward):
+            raise TrialPruned
+
+    def result(self, status: str) -> TrialResult:
+        """Return what to record."""
+        found = self.validated
+        curve = sorted(self._curve.items())
+        curve = curve[:: max(1, -(-len(curve) // _CURVE_POINTS))]
+        points = [[float(iteration), value] for iteration, value in curve]
+        if found is None:
+            # It was stopped within the first fold.
+            best = max if self._asked.spec.higher_is_better else min
+            value = best(self._curve.values()) if self._curve else None
+            return TrialResult(status, value, [], None, points, None)
+        spec = self._asked.spec
+        (summary,) = summarise_all(
+            {spec.metric: found.values}, resamples=_RESAMPLES, seed=spec.seed, threads=self._run.threads
+        ).values()
+        interval = [end for end in (summary.lower, summary.upper) if end is not None] or None
+        return TrialResult(status, summary.mean, found.folds, interval, points, found.best_iteration)
+
+    def _best_values(self) -> Float64Array | None:
+        """Return the values of the best trial that has ended, None where none has or they are gone."""
+        run, study_id = self._run, self._asked.study.id
+        with run.store.read() as tx:
+            number = tx.studies.get(study_id).best_number
+        if number is None or number == self._asked.number:
+            return None
+        try:
+            with run.store.verified.open(trial_key(study_id, number)) as file:
+                values: Float64Array = np.load(io.BytesIO(file.read()), allow_pickle=False)
+        except (NotFound, ArtifactDamaged):
+            return None
+        return values
+
+
+def _validate(run: JobRun, asked: AskedTrial, watch: _Watch) -> _Validated:
+    if isinstance(asked.job.validation, RandomFolds | FoldColumn):
+        return _cross_validated(run, asked, watch)
+    return _held_out(run, asked)
+
+
+def _held_out(run: JobRun, asked: AskedTrial) -> _Validated:
+    """Validate on one hold-out."""
+    with trained_as_asked(run, asked.job) as trained:
+        if trained.data.validation is None:
+            raise ValueError("a trial has validation data")
+        run.phase("evaluating")
+        dataset = trained.data.validation.dataset
+        scores = Forest(ModelText.read(trained.ranker.model_text)).score(dataset.features, run.threads)
+        measures, metric = asked.job.measures, asked.spec.metric
+        values = measure(scores, dataset, [metric], measures.contract)[metric]
+    mean = float(np.nanmean(values)) if not np.isnan(values).all() else None
+    trees = trained.ranker.n_trees
+    return _Validated([{"fold": 1, "value": mean, "best_iteration": trees}], values, trees)
+
+
+def _cross_validated(run: JobRun, asked: AskedTrial, watch: _Watch) -> _Validated:
+    """Validate on each fold, and let the watch prune after each of them."""
+    metric = asked.spec.metric
+
+    def validated(found: CrossValidation) -> _Validated:
+        folds = [
+            {"fold": number, "value": fold.means[metric], "best_iteration": fold.best_iteration}
+            for number, fold in enumerate(found.folds, start=1)
+        ]
+        return _Validated(folds, found.per_query[metric], found.best_iteration)
+
+    def after_fold(_: int, so_far: CrossValidation) -> None:
+        watch.after_fold(validated(so_far), is_last=so_far.is_complete)
+
+    return validated(cross_validate(run, asked.job, after_fold=after_fold))
