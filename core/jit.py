@@ -51,6 +51,11 @@ def exact_inlined(function: Kernel) -> Kernel:
     return _compile(function, fastmath=False, _nrt=False, forceinline=True)
 
 
+def fused_bare(function: Kernel) -> Kernel:
+    """Compile like `exact_bare`, but a product may be fused with the sum that follows it."""
+    return _compile(function, fastmath={"contract"}, _nrt=False)
+
+
 def parallel(function: Kernel) -> Kernel:
     """Compile a loop over queries that runs on several threads, cached on disk."""
     return _compile(function, fastmath=FASTMATH, parallel=True)

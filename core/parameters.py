@@ -22,6 +22,7 @@ _TYPES: dict[Any, tuple[Any, str]] = {
     str: (str, "must be text"),
 }
 TextOrNumbers = str | tuple[float, ...]
+WholeNumbers = tuple[int, ...]
 WholeByName = dict[str, int]
 NumberByName = dict[str, float]
 GroupsOfNames = tuple[tuple[str, ...], ...]
@@ -175,6 +176,8 @@ def _fit(declared: Parameter, value: Any) -> Any:
         return tuple(tuple(group) if isinstance(group, list | tuple) else group for group in value)
     if declared.type == NumberByName and isinstance(value, Mapping):
         return {name: _fit(_NUMBER, number) for name, number in value.items()}
+    if declared.type == WholeNumbers and isinstance(value, list | tuple):
+        return tuple(value)
     if isinstance(value, list):
         return tuple(float(number) for number in value)
     return value
@@ -187,6 +190,8 @@ def _fault(declared: Parameter, value: Any) -> str | None:
         return _unfit_mapping(declared, value)
     if declared.type == GroupsOfNames:
         return _unfit_groups(value)
+    if declared.type == WholeNumbers:
+        return _unfit_whole_numbers(declared, value)
     return _wrong_type(declared, value) or _out_of_bounds(declared, value)
 
 
@@ -208,6 +213,14 @@ def _unfit_numbers(value: Any) -> str | None:
     if not numbers or any(_wrong_type(_NUMBER, number) or number < 0 for number in numbers):
         return "must be a name or a list of finite numbers, each at least 0"
     return None
+
+
+def _unfit_whole_numbers(declared: Parameter, value: Any) -> str | None:
+    if not isinstance(value, list | tuple) or not value:
+        return "must be a list of whole numbers"
+    entry = dataclasses.replace(declared, type=int, optional=False)
+    faults = ((place, _fault(entry, number)) for place, number in enumerate(value))
+    return next((f"entry {place} {fault}" for place, fault in faults if fault), None)
 
 
 def _unfit_mapping(declared: Parameter, value: Any) -> str | None:

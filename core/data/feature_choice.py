@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.data.feature_blocks import feature_blocks
 from core.errors import InputProblem, InvalidInput
 from core.names import first_names
 from core.suggestions import did_you_mean
@@ -16,8 +17,8 @@ class FeatureChoice:
     """Features to use, or features to leave out; exactly one of the two.
 
     Attributes:
-        use: Names of the only features to use, or None.
-        leave_out: Names of the features that are not used, or None.
+        use: Names of the only features or blocks of features to use, or None.
+        leave_out: Names of the features or blocks of features that are not used, or None.
     """
 
     use: tuple[str, ...] | None = None
@@ -45,16 +46,20 @@ class FeatureChoice:
         """Return the chosen ones of a dataset's features, in the dataset's order.
 
         Raises:
-            InvalidInput: At `/use` or `/leave_out`: a name is no feature, or none is left.
+            InvalidInput: At `/use` or `/leave_out`: a name is no feature and no block, or none is left.
 
         Example:
             >>> FeatureChoice(leave_out=("price",)).of(["bm25", "price", "clicks"])
             ('bm25', 'clicks')
+            >>> FeatureChoice(use=("emb",)).of(["bm25", "emb.0", "emb.1"])
+            ('emb.0', 'emb.1')
         """
         role, listed = ("use", self.use) if self.use else ("leave_out", self.leave_out or ())
-        if unknown := unknown_features(listed, feature_names):
+        blocks = feature_blocks(feature_names)
+        if unknown := unknown_features((name for name in listed if name not in blocks), feature_names):
             raise InvalidInput(*(InputProblem(f"/{role}", problem) for problem in unknown))
-        named = set(listed)
+        columns = (column for name in listed for column in blocks.get(name, ()))
+        named = {*listed, *(feature_names[column] for column in columns)}
         chosen = tuple(name for name in feature_names if (name in named) == (role == "use"))
         if not chosen:
             raise InvalidInput.at(f"/{role}", "no feature is left")

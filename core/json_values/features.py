@@ -2,8 +2,9 @@
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from core.types import Float64Array, Int64Array, UInt8Array, UInt64Array
 
 _WORD = 8
 MOST_ARRAYS = 100
+_NO_BLOCKS: Mapping[str, range] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +52,17 @@ class FeatureReader:
     Args:
         member: Name of the members.
         feature_names: The features.
+        blocks: The columns of each block of features, whose name objects may use with an array.
     """
 
-    def __init__(self, member: str, feature_names: Sequence[str]) -> None:
+    def __init__(
+        self, member: str, feature_names: Sequence[str], blocks: Mapping[str, range] = _NO_BLOCKS
+    ) -> None:
         self._member = np.frombuffer(member.encode(), np.uint8)
         self._least_bytes = len(f'"{member}":{{}}')
         # As most writers put it; a name that is written in another way is left to a general parser.
-        encoded = [json.dumps(name, ensure_ascii=False)[1:].encode() for name in feature_names]
+        names = (*feature_names, *blocks)
+        encoded = [json.dumps(name, ensure_ascii=False)[1:].encode() for name in names]
         longest = (max(map(len, encoded)) // _WORD + 1) * _WORD + _WORD
         filled = b"".join(name.ljust(longest, b"\0") for name in encoded)
         self._names = np.frombuffer(filled, "<u8").reshape(len(encoded), -1)
@@ -64,6 +70,11 @@ class FeatureReader:
         self._slots = np.empty(1 << (2 * len(encoded)).bit_length(), np.int64)
         self._key = np.frombuffer(secrets.token_bytes(2 * _WORD), "<u8")
         kernel.place_names(self._names, self._name_sizes, self._slots, self._key)
+        spans = [(columns.start, columns.stop) for columns in blocks.values()]
+        self._blocks = np.array(spans, np.int64).reshape(-1, 2)
+        self._is_in_block = np.zeros(len(feature_names), bool)
+        for first, last in spans:
+            self._is_in_block[first:last] = True
 
     def read(self, text: bytes, most_rows: int) -> FeatureValues | None:
         """Read all members of the name.
@@ -74,13 +85,13 @@ class FeatureReader:
 
         Returns:
             None where a value is no plain array or object of numbers and nulls, names another feature, is
-            beyond float64, or has more than 19 digits, where the name of any member is escaped, and where
-            there is no room: a general parser can tell why, or read it all the same. What is left of the text
+            beyond float64, or has more than 19 digits, where a block has another number of values or stands
+            beside a feature of a block, where the name of any member is escaped, and where there is no room: a general parser can tell why, or read it all the same. What is left of the text
             still has to be checked.
         """
         room = min(len(text) // self._least_bytes, most_rows)
-        values, spans = np.empty((room, len(self._name_sizes))), np.empty((room, 2), np.int64)
-        table = (self._names, self._name_sizes, self._slots, self._key)
+        values, spans = np.empty((room, len(self._is_in_block))), np.empty((room, 2), np.int64)
+        table = (self._names, self._name_sizes, self._slots, self._key, self._blocks, self._is_in_block)
         found = kernel.read_features(*_padded(text), self._member, *table, values, spans)
         if found == LEAVE:
             return None

@@ -1,6 +1,7 @@
 """Arrays and objects of numbers, found and read within a text of JSON."""
 
 import numpy as np
+import numpy.typing as npt
 
 from core.jit import exact, exact_bare, exact_inlined
 from core.json_values.name_hash import eight_bytes, name_hash
@@ -23,19 +24,26 @@ def read_features(
     name_sizes: Int64Array,
     slots: Int64Array,
     key: UInt64Array,
+    blocks: Int64Array,
+    is_in_block: npt.NDArray[np.bool_],
     values: Float64Array,
     spans: Int64Array,
 ) -> int:
     """Read the value of each member of one name: an array of all features, or an object by their names.
 
+    In an object the name of a block has an array of the block's features.
+
     Args:
         text: JSON, and eight bytes of 0 or more.
         words: The same memory, the lowest byte of a word first.
         member: The name of the members that are read.
-        names: (n_features, n) name and closing quote of each feature, filled up with 0, a word more.
-        name_sizes: (n_features,) bytes of each name and quote.
-        slots: Feature numbers by hash of their name, -1 where there is none; a power of two of them.
+        names: (n_names, n) name and closing quote of each feature, then of each block, filled up with 0, a
+            word more.
+        name_sizes: (n_names,) bytes of each name and quote.
+        slots: Numbers of names by their hash, -1 where there is none; a power of two of them.
         key: (2,) of that hash.
+        blocks: (n_blocks, 2) first feature of each block, and the feature behind its last.
+        is_in_block: (n_features,) whether a feature belongs to a block.
         values: (n_values, n_features) room, NaN where missing; one row a member.
         spans: (n_values, 2) where each value begins and ends.
 
@@ -51,9 +59,21 @@ def read_features(
         spans[found, 0] = at
         if text[at] == _OPEN_ARRAY:
             at, count = _read_array(text, at + 1, values[found])
-            at = at if count == len(name_sizes) else LEAVE
+            at = at if count == values.shape[1] else LEAVE
         elif text[at] == _OPEN_OBJECT:
-            at = _read_object(text, words, at + 1, names, name_sizes, slots, key, follower, values[found])
+            at = _read_object(
+                text,
+                words,
+                at + 1,
+                names,
+                name_sizes,
+                slots,
+                key,
+                blocks,
+                is_in_block,
+                follower,
+                values[found],
+            )
         else:
             return LEAVE
         if at == LEAVE:
@@ -152,6 +172,8 @@ def _read_object(
     name_sizes: Int64Array,
     slots: Int64Array,
     key: UInt64Array,
+    blocks: Int64Array,
+    is_in_block: npt.NDArray[np.bool_],
     follower: Int64Array,
     values: Float64Array,
 ) -> int:
@@ -160,31 +182,48 @@ def _read_object(
     if text[at] == _CLOSE_OBJECT:
         return at + 1
     last = len(name_sizes)
+    has_block, has_feature_of_block = False, False
     while True:
         if text[at] != _QUOTE:
             return LEAVE
         # Documents mostly name their features in the order of the document before.
-        begin, feature = at + 1, follower[last]
-        at = _after_name(words, begin, names[feature], name_sizes[feature])
+        begin, name = at + 1, follower[last]
+        at = _after_name(words, begin, names[name], name_sizes[name])
         if at == LEAVE:
-            feature = _look_up(text, words, begin, names, name_sizes, slots, key)
-            if feature == LEAVE:
+            name = _look_up(text, words, begin, names, name_sizes, slots, key)
+            if name == LEAVE:
                 return LEAVE
-            at = begin + name_sizes[feature]
-            follower[last] = feature
-        last = feature
+            at = begin + name_sizes[name]
+            follower[last] = name
+        last = name
         at = _skip_blanks(text, at)
         if text[at] != _COLON:
             return LEAVE
-        at, values[feature] = read_value(text, _skip_blanks(text, at + 1))
+        at = _skip_blanks(text, at + 1)
+        if name < len(values):
+            at, values[name] = read_value(text, at)
+            has_feature_of_block |= is_in_block[name]
+        else:
+            at = _read_block(text, at, blocks[name - len(values)], values)
+            has_block = True
         if at == LEAVE:
             return LEAVE
         at = _skip_blanks(text, at)
         if text[at] == _CLOSE_OBJECT:
-            return at + 1
+            # One may give a value that the other has given.
+            return LEAVE if has_block and has_feature_of_block else at + 1
         if text[at] != _COMMA:
             return LEAVE
         at = _skip_blanks(text, at + 1)
+
+
+@exact_bare
+def _read_block(text: UInt8Array, at: int, block: Int64Array, values: Float64Array) -> int:
+    """Read an array of all features of a block; returns the position behind it, or `LEAVE`."""
+    if text[at] != _OPEN_ARRAY:
+        return LEAVE
+    at, count = _read_array(text, at + 1, values[block[0] : block[1]])
+    return at if count == block[1] - block[0] else LEAVE
 
 
 @exact_bare
@@ -245,7 +284,7 @@ def _look_up(
     slots: Int64Array,
     key: UInt64Array,
 ) -> int:
-    """Return which feature's name is at a position, or `LEAVE`."""
+    """Return which feature's or block's name is at a position, or `LEAVE`."""
     end = _string_end(text, at)
     if end == LEAVE:
         return LEAVE
@@ -259,10 +298,10 @@ def _look_up(
 
 @exact
 def place_names(names: UInt64Array, name_sizes: Int64Array, slots: Int64Array, key: UInt64Array) -> None:
-    """Fill the table in which features are looked up by name; arguments as `read_features`."""
+    """Fill the table in which features and blocks are looked up by name; arguments as `read_features`."""
     slots[:] = -1
-    for feature in range(len(name_sizes)):
-        slot = name_hash(names[feature], 0, name_sizes[feature], key) & np.uint64(len(slots) - 1)
+    for name in range(len(name_sizes)):
+        slot = name_hash(names[name], 0, name_sizes[name], key) & np.uint64(len(slots) - 1)
         while slots[slot] >= 0:
             slot = (slot + np.uint64(1)) & np.uint64(len(slots) - 1)
-        slots[slot] = feature
+        slots[slot] = name

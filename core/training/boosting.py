@@ -57,9 +57,14 @@ class TrainedRanker:
     base_trees: int = 0
 
     @property
-    def n_trees(self) -> int:
+    def kept_iterations(self) -> int:
         """Return how many trees the model has."""
         return self.base_trees + self.best_iteration
+
+    @property
+    def content(self) -> bytes:
+        """Return the model as it is stored."""
+        return self.model_text.encode()
 
 
 def train(

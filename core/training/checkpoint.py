@@ -81,7 +81,7 @@ class Checkpoint:
             "lightgbm": lightgbm.__version__,
             "best_iteration": self.best_iteration,
             "best_value": self.best_value if self.best_iteration else None,
-            "history": [_without_times(report) for report in self.history],
+            "history": [without_times(report) for report in self.history],
         }
         file = io.BytesIO()
         texts = {"state": json.dumps(state), "model_text": self.model_text}
@@ -119,7 +119,7 @@ class Checkpoint:
         return cls(model_text, scores, best_iteration, best_value, history)
 
 
-def _without_times(report: IterationReport) -> dict[str, Any]:
+def without_times(report: IterationReport) -> dict[str, Any]:
     """Return all of a report that is the same whenever its iteration is run."""
     values = asdict(report)
     del values["milliseconds"]

@@ -1,13 +1,14 @@
 """What a training run is asked to do."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.errors import InputProblem, InvalidInput
 from core.losses import Loss, make_loss, seeded, stored_loss
 from core.metrics import DEFAULT, Conventions, conventions, parse_metric
 from core.parameters import build
+from core.scorers import NetworkScorer, Scorer, Trees, make_scorer
 from core.training.hyperparameters import Hyperparameters
 
 _SEEDS = 2**31
@@ -55,6 +56,7 @@ class TrainingSpec:
         conventions: The contract of the metrics.
         diagnostics: What to follow of the loss, or None.
         categorical_feature: Features of whole numbers that are categories, beside those of texts.
+        scorer: What is trained; an iteration is an epoch where that is a network.
     """
 
     loss: Loss
@@ -66,6 +68,7 @@ class TrainingSpec:
     conventions: Conventions = DEFAULT
     diagnostics: DiagnosticsPlan | None = None
     categorical_feature: tuple[str, ...] = ()
+    scorer: Scorer = field(default_factory=Trees)
 
     def __post_init__(self) -> None:
         if self.early_stopping is not None and self.hyperparameters.boosting == "dart":
@@ -77,8 +80,25 @@ class TrainingSpec:
 
     @property
     def is_random(self) -> bool:
-        """Return whether a random choice decides the trees, apart from the choice of the data."""
-        return self.loss.is_random or self.hyperparameters.is_random
+        """Return whether a random choice decides the model, apart from the choice of the data."""
+        return self.loss.is_random or self.hyperparameters.is_random or self.scorer.is_network
+
+    @property
+    def iterations(self) -> int:
+        """Return the trees to grow at most, or the epochs of a network."""
+        scorer = self.scorer
+        return scorer.epochs if isinstance(scorer, NetworkScorer) else self.hyperparameters.num_iterations
+
+    def with_iterations(self, iterations: int) -> "TrainingSpec":
+        """Return the specification with other iterations at most."""
+        if isinstance(self.scorer, NetworkScorer):
+            return replace(self, scorer=replace(self.scorer, epochs=iterations))
+        return replace(self, hyperparameters=replace(self.hyperparameters, num_iterations=iterations))
+
+    @property
+    def is_resumable(self) -> bool:
+        """Return whether the training can go on from a checkpoint."""
+        return self.scorer.is_network or self.hyperparameters.is_resumable
 
     @property
     def selection_metric(self) -> str:
@@ -121,7 +141,10 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
     contract = _part(problems, "/contract", lambda: conventions(values.get("contract")))
     diagnostics = _part(problems, "/diagnostics", lambda: _diagnostics(values.get("diagnostics")))
     categorical = _part(problems, "/categorical_feature", lambda: _names(values.get("categorical_feature")))
-    if problems or loss is None or hyperparameters is None:
+    scorer = _part(problems, "/scorer", lambda: make_scorer(values.get("scorer")))
+    if scorer is not None and scorer.is_network:
+        problems += _of_trees_alone(values, scorer)
+    if problems or loss is None or hyperparameters is None or scorer is None:
         raise InvalidInput(*problems)
     loss = seeded(loss, seed)
     return TrainingSpec(
@@ -134,6 +157,7 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
         contract,
         diagnostics,
         categorical,
+        scorer,
     )
 
 
@@ -144,6 +168,20 @@ def _part(problems: list[InputProblem], pointer: str, make: Any) -> Any:
     except InvalidInput as invalid:
         problems += invalid.below(pointer).problems
         return None
+
+
+def _of_trees_alone(values: Mapping[str, Any], scorer: Scorer) -> list[InputProblem]:
+    """Refuse what only trees have beside a network."""
+    found = []
+    for name in values.get("hyperparameters") or ():
+        found.append(
+            InputProblem(f"/hyperparameters/{name}", f"is of trees; those of a {scorer.kind} stand in /scorer")
+        )
+    if values.get("categorical_feature"):
+        found.append(
+            InputProblem("/categorical_feature", f"is for trees; a {scorer.kind} reads numbers alone")
+        )
+    return found
 
 
 def _loss(values: Any, stored: bool) -> Loss:

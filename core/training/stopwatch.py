@@ -1,4 +1,4 @@
-"""Wall time of a boosting iteration, by what it is spent on."""
+"""Wall time of an iteration, by what it is spent on."""
 
 import time
 from collections import defaultdict
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 OBJECTIVE = "objective"
 TREE = "tree"
+NETWORK = "network"
 METRICS = "metrics"
 DIAGNOSTICS = "diagnostics"
 

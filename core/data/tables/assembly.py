@@ -1,7 +1,9 @@
 """From a table to a dataset: labels, queries, features and what else its columns hold."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pyarrow.compute as pc
 
 from core.data.categories import MAX_CATEGORIES, MAX_CHARACTERS
 from core.data.dataset import RankingDataset
+from core.data.feature_blocks import block_features
 from core.data.features import new_matrix
 from core.data.grouping import Grouping, group_rows, permute_rows
 from core.data.lightgbm import query_boundaries
@@ -17,7 +20,8 @@ from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, Limits, 
 from core.data.packing import Progress
 from core.data.result import MAX_EXAMPLES, Reading
 from core.data.tables.category_column import CategoryColumn
-from core.data.tables.cells import are_decimal_commas, cell_text, kind_of, numbers, plain_texts
+from core.data.tables.cells import Kind, are_decimal_commas, cell_text, kind_of, numbers, plain_texts
+from core.data.tables.number_lists import read_lists
 from core.data.tables.problems import MAX_PROBLEMS, Problems, cause_of_columns, listed, shortened
 from core.data.tables.roles import Roles, find_roles
 from core.data.tables.table import Table
@@ -60,8 +64,14 @@ def read_table(
             f"expected at most {limits.features:,} columns, but found {len(table.names):,}", file=table.file
         )
     columns = _columns(table, options, sized=query_sizes is not None, labelled=labelled)
-    names = _feature_names(table, columns.features, options)
-    oversize = limits.oversize(table.n_rows, len(columns.features), table.size_bytes)
+    if columns.n_features > limits.features:
+        raise DatasetError.at(
+            f"expected at most {limits.features:,} features, but the columns and their lists hold"
+            f" {columns.n_features:,}",
+            file=table.file,
+        )
+    names = _feature_names(table, columns, options)
+    oversize = limits.oversize(table.n_rows, columns.n_features, table.size_bytes)
     if oversize is not None:
         raise DatasetError.at(oversize, file=table.file)
     if query_sizes is not None:
@@ -82,9 +92,29 @@ def read_table(
 
 @dataclass(frozen=True)
 class _Columns:
+    """Positions of columns by what they are.
+
+    Attributes:
+        roles: As they were given and found.
+        features: The columns that hold features.
+        query_columns: The columns that are kept as text a query.
+        widths: The features of each of `features`: the length of its lists, None where it holds none.
+    """
+
     roles: Roles
     features: tuple[int, ...]
     query_columns: tuple[int, ...]
+    widths: tuple[int | None, ...]
+
+    @property
+    def n_features(self) -> int:
+        return sum(width or 1 for width in self.widths)
+
+    @property
+    def spans(self) -> list[slice]:
+        """The columns of the feature matrix that each of `features` fills."""
+        bounds = accumulate((width or 1 for width in self.widths), initial=0)
+        return [slice(first, last) for first, last in pairwise(bounds)]
 
     @property
     def read(self) -> tuple[int, ...]:
@@ -101,7 +131,8 @@ def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bo
         table.header_line,
         usual=not sized,
         required=required,
-        texts=[name for name, kind in zip(table.names, kinds, strict=True) if kind == "text"],
+        texts=_of_kind(table.names, kinds, "text"),
+        lists=_of_kind(table.names, kinds, "list"),
     )
     if sized and labelled:
         parts = {**roles.parts}
@@ -111,15 +142,15 @@ def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bo
     nested = [table.names[p] for p in roles.rest if kinds[p] == "neither"]
     if nested:
         raise DatasetError.at(
-            f"expected columns of numbers or text, but {listed(nested)} hold something else;"
-            " leave them out or name them in columns.ignore",
+            f"expected columns of numbers, text or lists of numbers, but {listed(nested)} hold something"
+            " else; leave them out or name them in columns.ignore",
             file=table.file,
             line=table.header_line,
             causes=cause_of_columns("nested_values", nested),
         )
     features = roles.features
     if features is None:
-        of_numbers = tuple(position for position in roles.rest if kinds[position] == "number")
+        of_numbers = tuple(position for position in roles.rest if kinds[position] in ("number", "list"))
         features = tuple(sorted((*of_numbers, *roles.categorical_features)))
     else:
         features = (*features, *roles.categorical_features)
@@ -139,19 +170,51 @@ def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bo
             line=table.header_line,
             column=QUERY_TEXT,
         )
-    return _Columns(roles, features, query_columns)
+    widths = table.widths()
+    of_lists = (widths[position] if kinds[position] == "list" else None for position in features)
+    return _Columns(roles, features, query_columns, tuple(of_lists))
 
 
-def _feature_names(table: Table, features: Sequence[int], options: ReadingOptions) -> tuple[str, ...]:
-    columns = [table.names[position] for position in features]
+def _of_kind(names: Sequence[str], kinds: Sequence[Kind], wanted: Kind) -> list[str]:
+    return [name for name, kind in zip(names, kinds, strict=True) if kind == wanted]
+
+
+def _feature_names(table: Table, found: _Columns, options: ReadingOptions) -> tuple[str, ...]:
+    columns = [table.names[position] for position in found.features]
     unknown = sorted(set(options.feature_names).difference(columns))
     if unknown:
         known = f"is no column of features; they are {listed(columns)}"
         raise InvalidInput(*(InputProblem(f"/feature_names/{name}", known) for name in unknown))
-    names = tuple(options.feature_names.get(column, column) for column in columns)
+    names: list[str] = []
+    for column, width in zip(columns, found.widths, strict=True):
+        name = options.feature_names.get(column, column)
+        names += [name] if width is None else block_features(name, width)
     if len(set(names)) < len(names):
+        if not options.feature_names:
+            raise _clash(table, columns, found.widths, names)
         raise InvalidInput.at("/feature_names", "must all be different")
-    return names
+    return tuple(names)
+
+
+def _clash(
+    table: Table, columns: Sequence[str], widths: Sequence[int | None], names: Sequence[str]
+) -> DatasetError:
+    """Build the error for a column of lists whose features have the name of another column."""
+    repeated = {name for name, times in Counter(names).items() if times > 1}
+    column, taken = next(
+        (column, name)
+        for column, width in zip(columns, widths, strict=True)
+        if width is not None
+        for name in block_features(column, width)
+        if name in repeated
+    )
+    return DatasetError.at(
+        f"expected no other feature {taken!r} beside the lists of column {column!r}, whose features are"
+        f" {column}.0, {column}.1, …; rename a column or name one in columns.ignore",
+        file=table.file,
+        line=table.header_line,
+        column=column,
+    )
 
 
 class _Rows:
@@ -171,7 +234,7 @@ class _Rows:
             if position not in (columns.roles.parts.get("label"), columns.roles.parts.get("query")):
                 self._problems.may_ignore(table.names[position])
         n_rows, roles = table.n_rows, columns.roles
-        self.features: Float32Array = new_matrix(n_rows, len(columns.features))
+        self.features: Float32Array = new_matrix(n_rows, columns.n_features)
         self.labels: Float32Array = np.zeros(n_rows, np.float32)
         self.queries: Int64Array = np.zeros(n_rows, np.int64)
         self.query_ids: dict[str, int] = {}
@@ -244,8 +307,8 @@ class _Rows:
             },
             document_columns={role: _joined(chunks, order) for role, chunks in self._document_texts.items()},
             categories={
-                name: self._categories[position].categories
-                for name, position in zip(names, self._columns.features, strict=True)
+                names[span.start]: self._categories[position].categories
+                for position, span in zip(self._columns.features, self._columns.spans, strict=True)
                 if position in self._categories
             },
         )
@@ -295,6 +358,9 @@ class _Rows:
             label = self._float32(arrays, parts["label"], first, "a label, a number such as 2")
             self._refuse_infinite(arrays[parts["label"]], label, parts["label"], first)
             self.labels[first:last] = label
+        for role, expected in (("query", "a query id"), ("document", "a document id")):
+            if role in parts:
+                self._refuse_nested(arrays[parts[role]], parts[role], expected)
         if "query" in parts:
             self.queries[first:last] = self._query_codes(arrays[parts["query"]], parts["query"], first)
         if "document" in parts:
@@ -311,12 +377,18 @@ class _Rows:
         for position in self._part("query_weight"):
             weights = pa.array(self._weights(arrays, position, first))
             self._keep_constant(position, weights, first, last, float)
-        for column, position in enumerate(self._columns.features):
-            self.features[first:last, column] = (
-                self._category_codes(arrays[position], position, first)
-                if position in self._categories
-                else self._float32(arrays, position, first, "a number")
-            )
+        self._fill_features(arrays, first, last)
+
+    def _fill_features(self, arrays: dict[int, Any], first: int, last: int) -> None:
+        spans = zip(self._columns.features, self._columns.widths, self._columns.spans, strict=True)
+        for position, width, span in spans:
+            block = self.features[first:last, span]
+            if position in self._categories:
+                block[:, 0] = self._category_codes(arrays[position], position, first)
+            elif width is not None:
+                block[:] = self._lists(arrays[position], position, first, width)
+            else:
+                block[:, 0] = self._float32(arrays, position, first, "a number")
 
     def _category_codes(self, column: Any, position: int, first: int) -> Float32Array:
         expected = "a text, true, false or a whole number"
@@ -336,7 +408,7 @@ class _Rows:
         return found.codes
 
     def _refuse_nested(self, column: Any, position: int, expected: str) -> None:
-        if kind_of(column.type) == "neither":
+        if kind_of(column.type) in ("list", "neither"):
             raise DatasetError.at(
                 f"expected {expected}, but column {self._table.names[position]!r} holds {column.type}",
                 file=self._table.file,
@@ -362,20 +434,46 @@ class _Rows:
         values[large] = np.nan
         return values
 
+    def _lists(self, column: Any, position: int, first: int, width: int) -> Float64Array:
+        found = read_lists(column, width)
+        expected = f"expected a list of {width:,} numbers as in the first rows"
+        for row in found.unfit[:_SHOWN].tolist():
+            length = f"a list of {found.lengths[row]:,}"
+            self._add("list_length", position, first + row, f"{expected}, but found {length}", length)
+        self._problems.count("list_length", self._table.names[position], len(found.unfit[_SHOWN:]))
+        self._refuse_large(found.values, position, first)
+        return found.values
+
+    def _refuse_large(self, values: Float64Array, position: int, first: int) -> None:
+        """Refuse the numbers of lists that float32 would round to infinity; leave NaN in their place."""
+        is_large = np.isfinite(values) & (np.abs(values) >= _HALFWAY)
+        if not is_large.any():
+            return
+        name = self._table.names[position]
+        large = np.argwhere(is_large)
+        for row, number in large[:_SHOWN].tolist():
+            found = str(values[row, number])
+            expected = f"expected a number within float32's range of 3.4e38 as {name}.{number}"
+            self._add("out_of_range", position, first + row, f"{expected}, but found {found}", found)
+        self._problems.count("out_of_range", name, len(large[_SHOWN:]))
+        values[is_large] = np.nan
+
     def _refuse(
         self, cause: str, position: int, first: int, column: Any, wrong: Int64Array, expected: str
     ) -> None:
         """Add the wrong cells of a block; `wrong` are their rows in it, `first` is its first row."""
-        name = self._table.names[position]
-        is_required = position in self._columns.roles.parts.values()
-        way_out = "" if is_required else f"; or name {name!r} in columns.ignore"
         for row in wrong[:_SHOWN].tolist():
             found = cell_text(column, row)
             shown = repr(shortened(found)) if found else "an empty cell"
-            detail = f"expected {expected}, but found {shown}{way_out}"
-            record = self._table.record(first + row)
-            self._problems.add(cause, record, position, name, detail, shortened(found))
-        self._problems.count(cause, name, len(wrong[_SHOWN:]))
+            self._add(cause, position, first + row, f"expected {expected}, but found {shown}", found)
+        self._problems.count(cause, self._table.names[position], len(wrong[_SHOWN:]))
+
+    def _add(self, cause: str, position: int, row: int, detail: str, found: str) -> None:
+        """Add a wrong cell; `row` counts from the first of the table."""
+        name = self._table.names[position]
+        is_required = position in self._columns.roles.parts.values()
+        way_out = "" if is_required else f"; or name {name!r} in columns.ignore"
+        self._problems.add(cause, self._table.record(row), position, name, detail + way_out, shortened(found))
 
     def _refuse_infinite(self, column: Any, labels: Float64Array, position: int, first: int) -> None:
         infinite = np.flatnonzero(np.isinf(labels))

@@ -10,7 +10,7 @@ import pyarrow.types as types
 
 from core.types import Float64Array, Int64Array
 
-Kind = Literal["number", "text", "neither"]
+Kind = Literal["number", "text", "list", "neither"]  # a list of numbers
 
 # What pandas, R and SQL write for a cell without a value; an empty cell is one by itself.
 _MISSING = pa.array(["", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null", "None", "NaT"])
@@ -34,12 +34,16 @@ _TEXTS = (
     types.is_timestamp,
     types.is_time,
 )
+_LISTS = (types.is_list, types.is_large_list, types.is_fixed_size_list)
 
 
 def kind_of(type: Any) -> Kind:
     """Tell what the cells of an Arrow type can be used as."""
     if types.is_dictionary(type):
-        return kind_of(type.value_type)
+        kind = kind_of(type.value_type)
+        return "neither" if kind == "list" else kind
+    if any(is_list(type) for is_list in _LISTS):
+        return "list" if kind_of(type.value_type) == "number" else "neither"
     if (
         types.is_integer(type)
         or types.is_floating(type)

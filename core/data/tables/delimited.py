@@ -72,6 +72,10 @@ class DelimitedTable:
             return [kind_of_texts(column[:_SAMPLE_ROWS]) for column in columns]
         return ["number"] * len(self.names)
 
+    def widths(self) -> Sequence[int]:
+        """Return 1 for each column: text holds no lists."""
+        return [1] * len(self.names)
+
     def blocks(
         self, positions: Sequence[int], problems: Problems, on_progress: Progress | None
     ) -> Iterator[Sequence[Any]]:

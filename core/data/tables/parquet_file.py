@@ -1,8 +1,11 @@
 """Parquet tables of anybody's, read a row group at a time."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -11,10 +14,14 @@ import pyarrow.types as types
 from core.data.options import Limits
 from core.data.packing import Bytes, Progress
 from core.data.tables.cells import STRINGS, Kind, kind_of
+from core.data.tables.number_lists import list_lengths
 from core.data.tables.problems import Problems
 from core.errors import DatasetError
 
 _BATCH_ROWS = 16_384
+_BATCH_CELLS = 2**21  # numbers of lists in a batch: 16 MB in float64
+_SEARCHED_ROWS = 256  # read at a time to find the first list of a column
+_CELL_BYTES = 8
 
 
 class ParquetTable:
@@ -55,8 +62,45 @@ class ParquetTable:
         )
 
     def kinds(self) -> Sequence[Kind]:
-        """Tell numbers from texts by the types of the columns."""
-        return [kind_of(field.type) for field in self._schema]
+        """Tell numbers, texts and lists of numbers by the types of the columns."""
+        kinds = [kind_of(field.type) for field in self._schema]
+        return [
+            "neither" if kind == "list" and not width else kind
+            for kind, width in zip(kinds, self.widths(), strict=True)
+        ]
+
+    def widths(self) -> Sequence[int]:
+        """Return the length of each column's lists, 0 where all are null or empty; 1 for other columns."""
+        return self._widths
+
+    @cached_property
+    def _widths(self) -> list[int]:
+        lists = {field.name for field in self._schema if kind_of(field.type) == "list"}
+        if lists:
+            self._check_size(_CELL_BYTES * self._repeated_values(), self._limits.in_memory(self.size_bytes))
+        return [self._list_width(field) if field.name in lists else 1 for field in self._schema]
+
+    def _repeated_values(self) -> int:
+        """Count the numbers within lists, as the metadata give them: a few bytes may stand for many."""
+        metadata = self._parquet.metadata
+        columns = range(metadata.num_columns)
+        repeated = [column for column in columns if metadata.schema.column(column).max_repetition_level]
+        return sum(
+            metadata.row_group(group).column(column).num_values
+            for group in range(metadata.num_row_groups)
+            for column in repeated
+        )
+
+    def _list_width(self, field: Any) -> int:
+        """Return the length of a column's first list that is not empty, 0 where there is none."""
+        if types.is_fixed_size_list(field.type):
+            return int(field.type.list_size)
+        with self._readable():
+            for batch in self._parquet.iter_batches(_SEARCHED_ROWS, columns=[field.name]):
+                lengths = list_lengths(batch.column(field.name))
+                if (lengths > 0).any():
+                    return int(lengths[np.argmax(lengths > 0)])
+        return 0
 
     def blocks(
         self, positions: Sequence[int], problems: Problems, on_progress: Progress | None
@@ -66,19 +110,17 @@ class ParquetTable:
         of_fixed_size = filter(types.is_fixed_size_binary, (self._schema.field(p).type for p in positions))
         text_bytes = self.n_rows * sum(fixed.byte_width for fixed in of_fixed_size)
         self._check_size(text_bytes, self._limits.in_memory(self.size_bytes))
+        list_cells = sum(self._widths[p] for p in positions if kind_of(self._schema.field(p).type) == "list")
+        batch_rows = min(_BATCH_ROWS, max(1, _BATCH_CELLS // max(1, list_cells)))
         done = 0
-        try:
-            for batch in self._parquet.iter_batches(_BATCH_ROWS, columns=names):
+        with self._readable():
+            for batch in self._parquet.iter_batches(batch_rows, columns=names):
                 text_bytes += sum(map(_text_bytes, batch.columns))
                 self._check_size(text_bytes, self._limits.in_memory(self.size_bytes))
                 yield [batch.column(name) for name in names]
                 done += batch.num_rows
                 if on_progress is not None:
                     on_progress(done, self.n_rows)
-        except (pa.ArrowException, OSError) as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            raise self._damage(error) from error
 
     def record(self, row: int) -> int:
         """Return the row itself: none is ever left out."""
@@ -87,6 +129,16 @@ class ParquetTable:
     def lines(self, records: Sequence[int]) -> list[int]:
         """Return the numbers of rows, from 1."""
         return [record + 1 for record in records]
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Raise what Arrow cannot read in the block as a `DatasetError`."""
+        try:
+            yield
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise self._damage(error) from error
 
     def _check_size(self, found_bytes: int, most_bytes: int) -> None:
         if found_bytes > most_bytes:

@@ -28,6 +28,7 @@ CAUSES: Mapping[str, str] = MappingProxyType(
         "number_of_cells": "Another number of cells than the header",
         "scattered_query": "Rows of a query that stand apart",
         "nested_values": "Neither numbers nor text",
+        "list_length": "List of another length",
         "row_numbers": "Row numbers without a name",
     }
 )

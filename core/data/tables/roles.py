@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from core.data.feature_blocks import block_features, feature_blocks
 from core.data.options import DOCUMENT_TITLE, DOCUMENT_URL, QUERY_TEXT, ROLES, TEXT_ROLES, Columns
 from core.data.tables.problems import cause_of_columns, listed
 from core.data.tables.table import Table
@@ -63,6 +64,7 @@ def find_roles(
     usual: bool = True,
     required: Collection[str] = ("label", "query"),
     texts: Sequence[str] = (),
+    lists: Collection[str] = (),
 ) -> Roles:
     """Assign roles by the names that were given, else by the usual names.
 
@@ -74,6 +76,7 @@ def find_roles(
         usual: Whether usual names count, and `required` roles are.
         required: The roles that must not stay open.
         texts: The columns of text; a usual name makes only these a text to show: `title` may be a feature.
+        lists: The columns of lists, which have no role by a usual name: `query` may be an embedding.
 
     Raises:
         DatasetError: When a name is missing, doubled or unknown, or a role is open or doubtful.
@@ -88,7 +91,7 @@ def find_roles(
         given = getattr(columns, role)
         candidates = [given] if given is not None else []
         if given is None and usual:
-            taken = {*mentioned, *(names[position] for position in parts.values())}
+            taken = {*mentioned, *lists, *(names[position] for position in parts.values())}
             among = texts if role in TEXT_ROLES else names
             candidates = _candidates(role, [name for name in among if name not in taken])
         if len(candidates) > 1:
@@ -125,7 +128,15 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
         DatasetError: None of the features is there, or no column is the query where some are unknown.
     """
     named_features = columns.features and (*columns.features, *columns.categorical_features)
-    known = set(features).intersection(named_features or table.names)
+    widths = dict(zip(table.names, table.widths(), strict=True))
+    lists = {name for name, kind in zip(table.names, table.kinds(), strict=True) if kind == "list"}
+    _check_widths(table, {name: widths[name] for name in lists.difference(columns.ignore)}, features)
+    modelled = set(features)
+    known = {
+        name
+        for name in set(table.names).intersection(named_features or table.names)
+        if not modelled.isdisjoint(block_features(name, widths[name]) if name in lists else (name,))
+    }
     named = {getattr(columns, role) for role in ROLES} | {*columns.query_columns, *columns.ignore}
     wanted = tuple(name for name in table.names if name in known - named)
     categorical = tuple(name for name in wanted if name in columns.categorical_features)
@@ -139,15 +150,26 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
         categorical_features=categorical,
         ignore=tuple(name for name in table.names if name in named - {columns.query, columns.document}),
     )
-    roles = find_roles(table.names, given, table.file, table.header_line, required=())
+    roles = find_roles(table.names, given, table.file, table.header_line, required=(), lists=lists)
     if roles.rest:
-        roles = find_roles(table.names, given, table.file, table.header_line, required=("query",))
+        roles = find_roles(
+            table.names, given, table.file, table.header_line, required=("query",), lists=lists
+        )
     query, document = (
         table.names[roles.parts[role]] if role in roles.parts else None for role in ("query", "document")
     )
     used = {query, document, *wanted}
     ignored = tuple(name for name in table.names if name not in used)
     return replace(given, query=query, document=document, ignore=ignored)
+
+
+def _check_widths(table: Table, widths: Mapping[str, int], features: Sequence[str]) -> None:
+    """Refuse lists of another length than the model's block of the same name."""
+    blocks = feature_blocks(features)
+    for name, width in widths.items():
+        if name in blocks and width != len(blocks[name]):
+            expected = f"expected lists of {len(blocks[name]):,} numbers, as the model was trained with"
+            raise DatasetError.at(f"{expected}, but found lists of {width:,}", file=table.file, column=name)
 
 
 def _candidates(role: str, names: Sequence[str]) -> list[str]:

@@ -31,6 +31,10 @@ class Table(Protocol):
         """Tell what the cells of each column can be used as."""
         ...
 
+    def widths(self) -> Sequence[int]:
+        """Return how many features each column makes: the length of its lists, 1 for other columns."""
+        ...
+
     def blocks(
         self, positions: Sequence[int], problems: Problems, on_progress: Progress | None
     ) -> Iterator[Sequence[Any]]:

@@ -1,0 +1,48 @@
+"""Blocks of features: the numbered values of one embedding column (`emb.0`, `emb.1`, …)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
+
+
+def block_features(block: str, width: int) -> tuple[str, ...]:
+    """Name the features of a block.
+
+    A point separates the number, because LightGBM refuses the brackets of JSON in names of features.
+
+    Example:
+        >>> block_features("emb", 3)
+        ('emb.0', 'emb.1', 'emb.2')
+    """
+    return tuple(f"{block}.{number}" for number in range(width))
+
+
+def feature_blocks(feature_names: Sequence[str]) -> Mapping[str, range]:
+    """Find the whole blocks among features: the columns of each, by the name of the block.
+
+    The features of a block stand side by side in their order, numbered from 0. Features that lack some
+    numbers are no block, and neither is a block that has the name of a feature.
+
+    Example:
+        >>> dict(feature_blocks(["bm25", "emb.0", "emb.1", "tag.1"]))
+        {'emb': range(1, 3)}
+    """
+    numbered: dict[str, list[tuple[int, int]]] = {}
+    for column, name in enumerate(feature_names):
+        block, _, number = name.rpartition(".")
+        if block and _NUMBER.fullmatch(number):
+            numbered.setdefault(block, []).append((int(number), column))
+    names = set(feature_names)
+    return MappingProxyType(
+        {
+            block: range(found[0][1], found[0][1] + len(found))
+            for block, found in numbered.items()
+            if block not in names
+            and all(
+                number == place and column == found[0][1] + place
+                for place, (number, column) in enumerate(found)
+            )
+        }
+    )

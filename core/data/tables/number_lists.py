@@ -1,0 +1,53 @@
+"""Cells that are lists of numbers, such as embeddings."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core.data.tables.cells import numbers
+from core.types import Float64Array, Int64Array
+
+_NULL = -1
+
+
+@dataclass(frozen=True, eq=False)
+class NumberLists:
+    """The lists of a block of rows.
+
+    Attributes:
+        values: (n_rows, width), NaN where a list or one of its numbers is null, and where a list is unfit.
+        lengths: (n_rows,) numbers in each list, -1 where it is null.
+        unfit: Positions of the lists of another length.
+    """
+
+    values: Float64Array
+    lengths: Int64Array
+    unfit: Int64Array
+
+
+def read_lists(column: Any, width: int) -> NumberLists:
+    """Read a column of lists of numbers as a matrix.
+
+    Args:
+        column: Lists of any kind; see `cells.kind_of`.
+        width: The numbers that each list should have.
+    """
+    lengths = list_lengths(column)
+    fits = lengths == width
+    unfit = np.flatnonzero(~fits & (lengths != _NULL))
+    whole = column.filter(pa.array(fits)) if len(unfit) else column
+    found, _ = numbers(pc.list_flatten(whole))  # leaves null lists out
+    rows = found.reshape(-1, width)
+    if not fits.all():
+        rows = np.full((len(column), width), np.nan)
+        rows[fits] = found.reshape(-1, width)
+    return NumberLists(rows, lengths, unfit)
+
+
+def list_lengths(column: Any) -> Int64Array:
+    """Return the length of each list, -1 where it is null."""
+    lengths: Any = pc.fill_null(pc.list_value_length(column), _NULL)
+    return np.asarray(lengths.to_numpy(zero_copy_only=False), np.int64)

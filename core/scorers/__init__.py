@@ -1,0 +1,39 @@
+"""What scores documents: trees, linear scorers and networks, behind one interface."""
+
+from core.scorers.inputs import InputTransform
+from core.scorers.model import ScoringModel, TreeModel, categories_by_name, read_model
+from core.scorers.network import Layer, Network
+from core.scorers.network_file import is_safetensors, read_network, write_network
+from core.scorers.parameters import (
+    ACTIVATIONS,
+    SCORERS,
+    Linear,
+    Mlp,
+    NetworkScorer,
+    Scorer,
+    Trees,
+    make_scorer,
+    scorer_values,
+)
+
+__all__ = [
+    "ACTIVATIONS",
+    "SCORERS",
+    "InputTransform",
+    "Layer",
+    "Linear",
+    "Mlp",
+    "Network",
+    "NetworkScorer",
+    "Scorer",
+    "ScoringModel",
+    "TreeModel",
+    "Trees",
+    "categories_by_name",
+    "is_safetensors",
+    "make_scorer",
+    "read_model",
+    "read_network",
+    "scorer_values",
+    "write_network",
+]

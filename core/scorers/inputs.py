@@ -1,0 +1,168 @@
+"""How a network's inputs are made of a document's features.
+
+Of each feature, in float64: a value that is not finite counts as missing; `sign(x) ln(1 + |x|)` is taken
+where asked for; the value is scaled; a missing one becomes 0, the centre of the scaled values. Behind the
+scaled features stands an indicator, 0 or 1, for each feature that was missing in the training data.
+
+`standard` scales to `(x - mean) / deviation`. `rank-gauss` interpolates between up to `KNOTS` quantiles of the
+training data and the same quantiles of a normal distribution; values beyond the outermost are clipped. Equal
+quantiles are one, at the mean of theirs of the normal distribution.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from core.data.features import Features, row_blocks
+from core.scorers.kernels import scale
+from core.types import Float32Array, Float64Array, FloatArray, Int64Array
+
+KNOTS = 64
+_SAMPLE = 200_000  # rows that quantiles are taken from, as of LightGBM's bins
+
+
+@dataclass(frozen=True, eq=False)
+class InputTransform:
+    """Scaling of features, fitted to training data.
+
+    Attributes:
+        kind: `standard`, `rank-gauss` or `none`.
+        log1p: Whether logarithms are taken first.
+        means: float64 (n_features,), of `standard`; empty otherwise.
+        deviations: float64 (n_features,), of `standard`, 1 where a feature does not vary; empty otherwise.
+        knots: float64 (n_features, KNOTS), ascending quantiles, of `rank-gauss`; (0, 0) otherwise. The last
+            one is repeated where there are fewer.
+        targets: float64 (n_features, KNOTS), what the knots become.
+        indicators: int64 (n_indicators,) features with an indicator.
+        n_features: Number of features.
+    """
+
+    kind: str
+    log1p: bool
+    means: Float64Array
+    deviations: Float64Array
+    knots: Float64Array
+    targets: Float64Array
+    indicators: Int64Array
+    n_features: int
+
+    @property
+    def n_inputs(self) -> int:
+        """Return the number of inputs that a document's features become."""
+        return self.n_features + len(self.indicators)
+
+    def __call__(self, features: FloatArray) -> Float64Array:
+        """Return the inputs, (n_documents, n_inputs), of features, (n_documents, n_features).
+
+        Features are rounded to float32 first, as training data is.
+        """
+        with np.errstate(over="ignore"):  # beyond float32 is not finite, so it counts as missing
+            single = np.ascontiguousarray(features, np.float32)
+        found = np.empty((len(single), self.n_inputs))
+        scale(single, self.log1p, self.means, self.deviations, self.knots, self.targets, found)
+        if len(self.indicators):
+            found[:, self.n_features :] = ~np.isfinite(single[:, self.indicators])
+        return found
+
+    @classmethod
+    def fit(
+        cls, features: Features, *, kind: str, log1p: bool, missing_indicators: bool
+    ) -> "InputTransform":
+        """Fit a transform to the features of training data.
+
+        Args:
+            features: (n_documents, n_features); read a block of rows at a time.
+            kind: One of `INPUTS`.
+            log1p: Whether logarithms are taken first.
+            missing_indicators: Whether features that are missing somewhere get an indicator.
+        """
+        n_rows, n_features = features.shape
+        sums, squares, counts = (np.zeros(n_features) for _ in range(3))
+        for _, block in row_blocks(features):
+            values = _finite(block, log1p=log1p)
+            counts += np.isfinite(values).sum(axis=0)
+            sums += np.nansum(values, axis=0)
+        means = sums / np.maximum(counts, 1)
+        none: Float64Array = np.empty(0)
+        if kind == "standard":
+            for _, block in row_blocks(features):
+                squares += np.nansum((_finite(block, log1p=log1p) - means) ** 2, axis=0)
+            deviations = np.sqrt(squares / np.maximum(counts, 1))
+            # A feature of one value says nothing; rounding must not make it speak.
+            deviations[deviations <= 1e-12 * np.maximum(np.abs(means), 1e-300)] = 1.0
+        knots, targets = np.empty((0, 0)), np.empty((0, 0))
+        if kind == "rank-gauss":
+            rows = np.arange(0, n_rows, max(1, -(-n_rows // _SAMPLE)))
+            knots, targets = _quantiles(_finite(features[rows], log1p=log1p))
+        lacking = np.flatnonzero(counts < n_rows) if missing_indicators else np.empty(0, np.int64)
+        return cls(
+            kind,
+            log1p,
+            means if kind == "standard" else none,
+            deviations if kind == "standard" else none,
+            knots,
+            targets,
+            lacking.astype(np.int64),
+            n_features,
+        )
+
+    def description(self) -> dict[str, Any]:
+        """Return what is not an array, for storage."""
+        return {"kind": self.kind, "log1p": self.log1p, "n_features": self.n_features}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that decide the transform, by name, for storage."""
+        found: dict[str, NDArray[Any]] = {"indicators": self.indicators}
+        if self.kind == "standard":
+            found |= {"means": self.means, "deviations": self.deviations}
+        elif self.kind == "rank-gauss":
+            found |= {"knots": self.knots, "targets": self.targets}
+        return found
+
+    @classmethod
+    def restored(cls, description: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "InputTransform":
+        """Return the transform that `description` and `arrays` returned; both are already checked."""
+        none: Float64Array = np.empty(0)
+        return cls(
+            description["kind"],
+            description["log1p"],
+            arrays.get("means", none),
+            arrays.get("deviations", none),
+            arrays.get("knots", np.empty((0, 0))),
+            arrays.get("targets", np.empty((0, 0))),
+            arrays["indicators"],
+            description["n_features"],
+        )
+
+
+def _signed_log1p(values: Float64Array) -> Float64Array:
+    """Return `sign(x) ln(1 + |x|)`."""
+    found: Float64Array = np.copysign(np.log1p(np.abs(values)), values)
+    return found
+
+
+def _finite(block: Float32Array, *, log1p: bool) -> Float64Array:
+    """Return features in float64 with NaN in place of what is not finite."""
+    values = block.astype(np.float64)
+    values[~np.isfinite(values)] = np.nan
+    return _signed_log1p(values) if log1p else values
+
+
+def _quantiles(values: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Return knots and targets, (n_features, KNOTS) each, of values with NaN where missing."""
+    levels = (np.arange(KNOTS) + 0.5) / KNOTS
+    normal = special.ndtri(levels)
+    knots, targets = (np.zeros((values.shape[1], KNOTS)) for _ in range(2))
+    for column in range(values.shape[1]):
+        known = values[np.isfinite(values[:, column]), column]
+        if not len(known):
+            continue
+        distinct, place, counts = np.unique(np.quantile(known, levels), return_inverse=True, return_counts=True)
+        means = np.bincount(place, normal) / counts
+        knots[column, : len(distinct)], knots[column, len(distinct) :] = distinct, distinct[-1]
+        targets[column, : len(distinct)], targets[column, len(distinct) :] = means, means[-1]
+    return knots, targets

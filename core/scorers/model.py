@@ -1,0 +1,102 @@
+"""Any stored model as what scores documents: trees, linear scorers and networks alike."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from core.data.categories import Categories
+from core.data.features import SelectedFeatures
+from core.scorers.network_file import described, is_safetensors, read_network
+from core.scoring.forest import Forest
+from core.scoring.model_text import ModelText
+from core.types import Float64Array, FloatArray
+
+
+class ScoringModel(Protocol):
+    """What scores documents.
+
+    Attributes:
+        kind: `trees`, `linear`, `mlp` or `sum`.
+        feature_names: In the model's order, as its file has them.
+        size_bytes: Memory that it takes, about.
+        used_features: The columns that decide scores, in order.
+        categories: The values of the features that are categories, by column.
+    """
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def feature_names(self) -> tuple[str, ...]: ...
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def used_features(self) -> tuple[int, ...]: ...
+    @property
+    def categories(self) -> Mapping[int, Categories]: ...
+
+    def score(self, features: FloatArray | SelectedFeatures, threads: int = 1) -> Float64Array:
+        """Return the scores, (n_documents,), of features, (n_documents, n_features)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class TreeModel:
+    """A forest.
+
+    Attributes:
+        text: What LightGBM's text holds.
+    """
+
+    text: ModelText
+
+    @property
+    def kind(self) -> str:
+        """Return `trees`."""
+        return "trees"
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Return the names of its features, as LightGBM's text has them."""
+        return self.text.feature_names
+
+    @property
+    def size_bytes(self) -> int:
+        """Return the memory that it takes, about."""
+        return self.forest.size_bytes
+
+    @property
+    def used_features(self) -> tuple[int, ...]:
+        """Return the columns that a tree reads."""
+        return self.text.used_features
+
+    @property
+    def categories(self) -> Mapping[int, Categories]:
+        """Return the values of the features that are categories, by column."""
+        return self.text.categories
+
+    @cached_property
+    def forest(self) -> Forest:
+        """Return the trees, to score with."""
+        return Forest(self.text)
+
+    def score(self, features: FloatArray | SelectedFeatures, threads: int = 1) -> Float64Array:
+        """Return the scores; see `Forest.score`."""
+        return self.forest.score(features, threads)
+
+
+def read_model(content: bytes) -> ScoringModel:
+    """Read a stored model: LightGBM's text, or a safetensors file of Rankery.
+
+    Raises:
+        ModelError: It is damaged, or none of these.
+    """
+    if not is_safetensors(content):
+        return TreeModel(ModelText.read(content))
+    described(content)
+    return read_network(content)
+
+
+def categories_by_name(model: ScoringModel, feature_names: tuple[str, ...]) -> dict[str, Categories]:
+    """Return the values of the categorical features by the names that a dataset gives the columns."""
+    return {feature_names[column]: each for column, each in model.categories.items()}

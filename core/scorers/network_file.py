@@ -1,0 +1,155 @@
+"""The file of a network: safetensors, whose metadata hold one JSON text under the key `rankery`.
+
+The tensors are those of the inputs (`inputs.means`, …, float64 and int64) and of the layers
+(`layers.0.weights`, (n_inputs, n_outputs), `layers.0.bias`, `layers.0.norm_scales`, …, float32).
+Nothing in the file is executed or unpickled, and everything that decides a score is checked.
+"""
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from core.errors import ModelError
+from core.scorers.inputs import KNOTS, InputTransform
+from core.scorers.network import Layer, Network
+from core.scorers.parameters import ACTIVATIONS, INPUTS
+
+FORMAT = 1
+METADATA_KEY = "rankery"
+_MOST_HEADER_BYTES = 100_000_000  # as safetensors itself allows
+_NORMS = ("norm_scales", "norm_shifts")
+
+
+def is_safetensors(content: bytes) -> bool:
+    """Check whether bytes begin as a safetensors file does; LightGBM's text never does."""
+    if len(content) < 10:
+        return False
+    (size,) = struct.unpack("<Q", content[:8])
+    return 2 <= size <= min(_MOST_HEADER_BYTES, len(content) - 8) and content[8:9] == b"{"
+
+
+def described(content: bytes) -> dict[str, Any]:
+    """Return the JSON that a safetensors file of Rankery holds.
+
+    Raises:
+        ModelError: It holds none, or one of a later release.
+    """
+    try:
+        (size,) = struct.unpack("<Q", content[:8])
+        header = json.loads(content[8 : 8 + size])
+        description = json.loads(header["__metadata__"][METADATA_KEY])
+    except (struct.error, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ModelError("the file is no model of Rankery") from error
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise ModelError("the model was written by another release of Rankery")
+    return description
+
+
+def tensors_of(content: bytes) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a safetensors file.
+
+    Raises:
+        ModelError: It is damaged.
+    """
+    try:
+        return dict(load(content))
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise ModelError("the model's file is damaged") from error
+
+
+def packed(description: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return a safetensors file; the same arguments give the same bytes."""
+    text = json.dumps({"format": FORMAT, **description}, sort_keys=True, separators=(",", ":"))
+    arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+    return bytes(save(arrays, {METADATA_KEY: text}))
+
+
+def write_network(network: Network) -> bytes:
+    """Return the file of a network."""
+    tensors = {f"inputs.{name}": array for name, array in network.inputs.arrays().items()}
+    for place, layer in enumerate(network.layers):
+        for name in ("weights", "bias", *_NORMS):
+            if (array := getattr(layer, name)) is not None:
+                tensors[f"layers.{place}.{name}"] = array
+    description = {
+        "kind": "network",
+        "feature_names": list(network.feature_names),
+        "inputs": network.inputs.description(),
+        "activation": network.activation,
+        "layers": len(network.layers),
+    }
+    return packed(description, tensors)
+
+
+def read_network(content: bytes) -> Network:
+    """Read what `write_network` wrote.
+
+    Raises:
+        ModelError: It is damaged, or no network.
+    """
+    description, tensors = described(content), tensors_of(content)
+    names = description.get("feature_names")
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise ModelError("the network does not name its features")
+    inputs = _inputs(description.get("inputs"), tensors, len(names))
+    activation, n_layers = description.get("activation"), description.get("layers")
+    if activation not in ACTIVATIONS or not isinstance(n_layers, int) or not 1 <= n_layers <= 1_000:
+        raise ModelError("the network's layers are not described")
+    layers, n_inputs = [], inputs.n_inputs
+    for place in range(n_layers):
+        layers.append(_layer(tensors, place, n_inputs))
+        n_inputs = layers[-1].weights.shape[1]
+    if n_inputs != 1:
+        raise ModelError("the network does not give one score a document")
+    return Network(tuple(names), inputs, tuple(layers), activation)
+
+
+def _inputs(description: Any, tensors: Mapping[str, NDArray[Any]], n_features: int) -> InputTransform:
+    if not isinstance(description, dict) or description.get("kind") not in INPUTS:
+        raise ModelError("the network's inputs are not described")
+    if description.get("n_features") != n_features or not isinstance(description.get("log1p"), bool):
+        raise ModelError("the network's inputs are not those of its features")
+    shapes: dict[str, tuple[int, ...]] = {
+        "standard": {"means": (n_features,), "deviations": (n_features,)},
+        "rank-gauss": {"knots": (n_features, KNOTS), "targets": (n_features, KNOTS)},
+        "none": {},
+    }[description["kind"]]
+    arrays = {name: _tensor(tensors, f"inputs.{name}", np.float64, shape) for name, shape in shapes.items()}
+    if (arrays.get("deviations", np.ones(1)) <= 0).any() or (np.diff(arrays.get("knots", np.zeros((1, 2)))) < 0).any():
+        raise ModelError("the network's inputs are scaled by what is not positive, or knots do not ascend")
+    indicators = tensors.get("inputs.indicators")
+    if indicators is None or indicators.dtype != np.int64 or indicators.ndim != 1:
+        raise ModelError("the network's indicators are missing")
+    if len(indicators) and not (0 <= indicators.min() and indicators.max() < n_features):
+        raise ModelError("the network has indicators of features that there are not")
+    return InputTransform.restored(description, {**arrays, "indicators": indicators})
+
+
+def _layer(tensors: Mapping[str, NDArray[Any]], place: int, n_inputs: int) -> Layer:
+    weights = tensors.get(f"layers.{place}.weights")
+    if weights is None or weights.ndim != 2:
+        raise ModelError(f"layer {place} of the network has no weights")
+    n_units = weights.shape[1]
+    weights = _tensor(tensors, f"layers.{place}.weights", np.float32, (n_inputs, n_units))
+    bias = _tensor(tensors, f"layers.{place}.bias", np.float32, (n_units,))
+    if f"layers.{place}.{_NORMS[0]}" not in tensors:
+        return Layer(weights, bias)
+    norms = (_tensor(tensors, f"layers.{place}.{name}", np.float32, (n_units,)) for name in _NORMS)
+    return Layer(weights, bias, *norms)
+
+
+def _tensor(
+    tensors: Mapping[str, NDArray[Any]], name: str, dtype: type, shape: tuple[int, ...]
+) -> NDArray[Any]:
+    found = tensors.get(name)
+    if found is None or found.dtype != dtype or found.shape != shape or not found.size:
+        raise ModelError(f"the network's {name} are missing or of another shape")
+    if not np.isfinite(found).all():
+        raise ModelError(f"the network's {name} are not all finite")
+    return found

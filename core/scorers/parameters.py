@@ -1,0 +1,164 @@
+"""What may be trained to score documents: kinds of scorers with their hyperparameters and bounds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from core.errors import InvalidInput
+from core.parameters import WholeNumbers, build, check, parameter, values_of
+from core.suggestions import did_you_mean
+
+ACTIVATIONS = ("relu", "tanh", "sigmoid")
+INPUTS = ("standard", "rank-gauss", "none")
+_MAX_LAYERS = 16
+_MAX_UNITS = 65_536
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Gradient-boosted trees; their hyperparameters are those of the job."""
+
+    kind: ClassVar[str] = "trees"
+    summary: ClassVar[str] = "Gradient-boosted trees (LightGBM)"
+
+    is_network: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class NetworkScorer:
+    """What linear scorers and networks have in common: how inputs are prepared and weights are fitted."""
+
+    kind: ClassVar[str]
+    summary: ClassVar[str]
+    is_network: ClassVar[bool] = True
+
+    epochs: int = parameter(
+        100, "Passes over the training queries at most.", minimum=1, maximum=100_000, aliases="num_iterations"
+    )
+    batch_documents: int = parameter(
+        4_096,
+        "Documents of a batch at most; a batch is whole queries, and a larger query is a batch alone.",
+        minimum=1,
+        maximum=2**24,
+        aliases="batch_size",
+    )
+    optimizer: str = parameter(
+        "adam", "Adam, or plain stochastic gradient descent.", choices=("adam", "sgd"), aliases="optimiser"
+    )
+    learning_rate: float = parameter(
+        0.001, "Step size.", minimum=0.0, above=True, maximum=100.0, aliases="lr eta"
+    )
+    momentum: float = parameter(
+        0.0, "Share of the last step that `sgd` repeats.", minimum=0.0, maximum=0.999
+    )
+    weight_decay: float = parameter(
+        0.0, "Weights shrink by this share of the step size in each step (AdamW).", minimum=0.0, maximum=1.0
+    )
+    decay_on_rise: float = parameter(
+        1.0,
+        "Factor of the learning rate after an epoch whose training loss rose; the 2006 paper used 0.8.",
+        minimum=0.0,
+        above=True,
+        maximum=1.0,
+    )
+    restart_epochs: int | None = parameter(
+        None,
+        "Draw new weights after so many epochs without a lower training loss; the 2006 paper used 50.",
+        minimum=1,
+        maximum=100_000,
+    )
+    training_cost: str = parameter(
+        "loss",
+        "What `decay_on_rise` and `restart_epochs` follow: the mean training loss, or the selection metric on"
+        " the training data.",
+        choices=("loss", "metric"),
+    )
+    gradient_clip: float | None = parameter(
+        None, "Largest Euclidean norm of the gradient of a step.", minimum=0.0, above=True
+    )
+    inputs: str = parameter(
+        "standard",
+        "How features are scaled: to mean 0 and deviation 1, by rank to a normal distribution, or not.",
+        choices=INPUTS,
+    )
+    log1p: bool = parameter(False, "Take sign(x) ln(1 + |x|) of each feature before it is scaled.")
+    missing_indicators: bool = parameter(
+        False, "Add an input of 0 or 1 for each feature that is missing somewhere in the training data."
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def hidden_layers(self) -> tuple[int, ...]:
+        """Return the units of each hidden layer."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Linear(NetworkScorer):
+    """A weighted sum of the features, as in the papers of 2006 and 2009."""
+
+    kind: ClassVar[str] = "linear"
+    summary: ClassVar[str] = "Weighted sum of the features"
+
+
+@dataclass(frozen=True)
+class Mlp(NetworkScorer):
+    """A feed-forward network."""
+
+    kind: ClassVar[str] = "mlp"
+    summary: ClassVar[str] = "Feed-forward network"
+
+    hidden: WholeNumbers = parameter(
+        (64, 32), "Units of each hidden layer.", minimum=1, maximum=_MAX_UNITS, aliases="hidden_layers layers"
+    )
+    activation: str = parameter("relu", "Function of the hidden units.", choices=ACTIVATIONS)
+    dropout: float = parameter(
+        0.0, "Share of hidden units that each training step leaves out.", minimum=0.0, maximum=0.95
+    )
+    layer_norm: bool = parameter(False, "Normalise the hidden units of a document before the activation.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.hidden) > _MAX_LAYERS:
+            raise InvalidInput.at("/hidden", f"has {len(self.hidden)} layers; at most {_MAX_LAYERS}")
+
+    @property
+    def hidden_layers(self) -> tuple[int, ...]:
+        """Return the units of each hidden layer."""
+        return self.hidden
+
+
+Scorer = Trees | Linear | Mlp
+SCORERS: Mapping[str, type[Scorer]] = MappingProxyType(
+    {kind.kind: kind for kind in (Trees, Linear, Mlp)}
+)
+
+
+def make_scorer(values: Mapping[str, Any] | None) -> Scorer:
+    """Build a scorer from the JSON of a training job, `{"kind": "mlp", "hidden": [64]}`; trees for None.
+
+    Raises:
+        InvalidInput: With a pointer for each thing that is wrong.
+
+    Example:
+        >>> make_scorer({"kind": "mlp", "hidden": [10]}).hidden_layers
+        (10,)
+    """
+    if values is None:
+        return Trees()
+    kind = values.get("kind")
+    if not isinstance(kind, str) or kind not in SCORERS:
+        hint = did_you_mean(kind, {name: name for name in SCORERS}) if isinstance(kind, str) else None
+        raise InvalidInput.at("/kind", hint or f"must be one of {', '.join(SCORERS)}")
+    others = {name: value for name, value in values.items() if name != "kind"}
+    scorer: Scorer = build(SCORERS[kind], others)
+    return scorer
+
+
+def scorer_values(scorer: Scorer) -> dict[str, Any]:
+    """Return a scorer as plain values for storage; `make_scorer` reads them back."""
+    values = {name: list(value) if isinstance(value, tuple) else value for name, value in values_of(scorer).items()}
+    return {"kind": scorer.kind, **values}

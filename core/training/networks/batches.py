@@ -1,0 +1,138 @@
+"""Batches of whole queries."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.data import RankingDataset
+from core.data.features import Features, new_matrix, row_blocks
+from core.losses import Loss
+from core.losses.base import Objective
+from core.scorers import InputTransform
+from core.training.sampling import derived_seed, uniform_numbers
+from core.types import Float32Array, Int64Array
+
+# Purposes of random choices; those of trees are the numbers below 100, see `core.training.sampling`.
+_QUERIES, _ORDER = 100, 101
+_ROWS = 8  # batches are filled up to a multiple of so many documents, so that few shapes are compiled
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Queries that one step learns from.
+
+    Attributes:
+        rows: Their documents, among the inputs of all batches.
+        n_queries: How many.
+        objective: The loss, bound to their labels and weights.
+    """
+
+    rows: slice
+    n_queries: int
+    objective: Objective
+
+    @property
+    def n_documents(self) -> int:
+        """Return the number of documents."""
+        return int(self.rows.stop - self.rows.start)
+
+
+@dataclass(frozen=True, eq=False)
+class Batches:
+    """The training queries in batches, which are the same in each epoch; their order is not.
+
+    Attributes:
+        batches: All of them.
+        inputs: float32 (n_documents, n_inputs), the inputs of one batch after those of another.
+        documents: int64 (n_documents,) rows of the dataset that the inputs are of.
+        seed: Of the training.
+    """
+
+    batches: tuple[Batch, ...]
+    inputs: Float32Array
+    documents: Int64Array
+    seed: int
+
+    @classmethod
+    def of(
+        cls, dataset: RankingDataset, loss: Loss, transform: InputTransform, most_documents: int, seed: int
+    ) -> "Batches":
+        """Draw batches of about equal size.
+
+        Args:
+            dataset: The training data.
+            loss: Bound to the labels of each batch.
+            transform: What becomes of the features.
+            most_documents: Documents of a batch at most, where no query alone has more.
+            seed: Of the training.
+        """
+        lengths = np.diff(dataset.query_boundaries)
+        drawn = np.argsort(uniform_numbers(np.uint64(derived_seed(seed, _QUERIES, 0)), len(lengths)), kind="stable")
+        batches, documents, first = [], [], 0
+        for queries in _grouped(drawn, lengths, most_documents):
+            rows = np.concatenate(
+                [np.arange(*dataset.query_boundaries[query : query + 2]) for query in queries]
+            )
+            objective = loss.prepare(
+                dataset.labels[rows],
+                np.concatenate([[0], np.cumsum(lengths[queries])]),
+                None if dataset.query_weights is None else dataset.query_weights[queries],
+                None if dataset.document_weights is None else dataset.document_weights[rows],
+            )
+            batches.append(Batch(slice(first, first + len(rows)), len(queries), objective))
+            documents.append(rows)
+            first += len(rows)
+        order = np.concatenate(documents)
+        return cls(tuple(batches), inputs_of(dataset.features, transform, order), order, seed)
+
+    def of_epoch(self, epoch: int) -> Iterator[Batch]:
+        """Yield all batches in the order of an epoch, counted from 1."""
+        key = np.uint64(derived_seed(self.seed, _ORDER, epoch))
+        for place in np.argsort(uniform_numbers(key, len(self.batches)), kind="stable"):
+            yield self.batches[place]
+
+    def padded_size(self, batch: Batch) -> int:
+        """Return the number of rows that a batch is filled up to: of all usual batches the same."""
+        usual = max((b.n_documents for b in self.batches if b.n_queries > 1), default=0)
+        if batch.n_documents <= usual:
+            return _up(usual, _ROWS)
+        return max(_ROWS, 1 << (batch.n_documents - 1).bit_length())
+
+
+def inputs_of(features: Features, transform: InputTransform, order: Int64Array | None = None) -> Float32Array:
+    """Return the inputs of documents as float32, (n_documents, n_inputs).
+
+    Args:
+        features: (n_documents, n_features).
+        transform: What becomes of them.
+        order: Rows of the features in the order wanted; as they are where left out.
+    """
+    inputs = new_matrix(features.shape[0], transform.n_inputs)
+    if order is None:
+        for rows, block in row_blocks(features):
+            inputs[rows] = transform(block)
+        return inputs
+    step = max(1, 2**22 // max(features.shape[1], 1))
+    for first in range(0, len(order), step):
+        rows = order[first : first + step]
+        inputs[first : first + len(rows)] = transform(features[rows])
+    return inputs
+
+
+def _grouped(drawn: Int64Array, lengths: Int64Array, most_documents: int) -> Iterator[Int64Array]:
+    """Cut drawn queries into groups of about equal size, none larger than asked for unless a query is."""
+    total = int(lengths.sum())
+    target = total / max(1, -(-total // most_documents))
+    first = size = 0
+    for place, query in enumerate(drawn):
+        length = int(lengths[query])
+        if size and (size + length > most_documents or size >= target):
+            yield drawn[first:place]
+            first, size = place, 0
+        size += length
+    yield drawn[first:]
+
+
+def _up(number: int, multiple: int) -> int:
+    return -(-number // multiple) * multiple

@@ -1,0 +1,113 @@
+"""A training of a network that can go on later, in another process: to the same network, byte for byte."""
+
+import io
+import json
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.training.checkpoint import CheckpointError, without_times
+from core.training.report import IterationReport
+
+_FORMAT = 1
+Weights = list[dict[str, NDArray[Any]]]
+
+
+@dataclass(frozen=True)
+class NetworkCheckpoint:
+    """The state of a training after an epoch.
+
+    Attributes:
+        version: Of JAX, whose other versions may compute otherwise.
+        weights: Of each layer.
+        optimizer: Arrays of the optimiser's state.
+        best_weights: Of the best epoch, empty where that is the last one.
+        best_iteration: Best epoch so far, 0 before there is one.
+        best_value: Value of the selection metric there, the greater the better.
+        learning_rate: Of the next epoch.
+        costs: Training cost of each epoch since the weights were drawn.
+        restarts: How often they were drawn anew.
+        history: One report an epoch.
+    """
+
+    version: str
+    weights: Weights
+    optimizer: Sequence[NDArray[Any]]
+    best_weights: Weights
+    best_iteration: int
+    best_value: float
+    learning_rate: float
+    costs: tuple[float, ...]
+    restarts: int
+    history: list[IterationReport]
+
+    @property
+    def iteration(self) -> int:
+        """Epochs done."""
+        return len(self.history)
+
+    def to_bytes(self) -> bytes:
+        """Return the checkpoint as the content of a file: a NumPy archive without pickled objects."""
+        state = {
+            "format": _FORMAT,
+            "jax": self.version,
+            "best_iteration": self.best_iteration,
+            "best_value": self.best_value if self.best_iteration else None,
+            "learning_rate": self.learning_rate,
+            "costs": list(self.costs),
+            "restarts": self.restarts,
+            "layers": len(self.weights),
+            "has_best": bool(self.best_weights),
+            "optimizer": len(self.optimizer),
+            "history": [without_times(report) for report in self.history],
+        }
+        arrays = {f"optimizer/{place}": array for place, array in enumerate(self.optimizer)}
+        for name, weights in (("weights", self.weights), ("best", self.best_weights)):
+            for place, layer in enumerate(weights):
+                arrays |= {f"{name}/{place}/{key}": array for key, array in layer.items()}
+        file = io.BytesIO()
+        text = np.frombuffer(json.dumps(state).encode(), np.uint8)
+        np.savez(file, allow_pickle=False, state=text, **arrays)
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> "NetworkCheckpoint":
+        """Read what `to_bytes` returned.
+
+        Raises:
+            CheckpointError: It cannot be understood, or was written by another version.
+        """
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            state: dict[str, Any] = json.loads(arrays["state"].tobytes())
+            if state["format"] != _FORMAT:
+                raise CheckpointError("the checkpoint was written by another version")
+            return cls(
+                state["jax"],
+                _layers(arrays, "weights", state["layers"]),
+                [arrays[f"optimizer/{place}"] for place in range(state["optimizer"])],
+                _layers(arrays, "best", state["layers"]) if state["has_best"] else [],
+                state["best_iteration"],
+                state["best_value"] if state["best_iteration"] else -np.inf,
+                state["learning_rate"],
+                tuple(state["costs"]),
+                state["restarts"],
+                [IterationReport(**report) for report in state["history"]],
+            )
+        except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
+            raise CheckpointError("the checkpoint is damaged") from error
+
+
+def _layers(arrays: dict[str, NDArray[Any]], name: str, count: int) -> Weights:
+    found: Weights = []
+    for place in range(count):
+        prefix = f"{name}/{place}/"
+        found.append({key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)})
+    if not all(layer.get("weights") is not None for layer in found):
+        raise KeyError(name)
+    return found

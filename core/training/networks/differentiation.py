@@ -1,0 +1,188 @@
+"""The scorer in JAX: scores, their derivatives by the weights, and the steps that optimisers take.
+
+XLA runs on one thread, so that its sums do not depend on the number of processors. Work is spread over
+threads here instead, by parts of a batch that are the same for any number of threads.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+# Read when JAX first computes something. Others' flags stay.
+_ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_ONE_THREAD}".strip()
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import optax  # noqa: E402
+
+from core.scorers import Mlp, NetworkScorer  # noqa: E402
+from core.scorers.kernels import EPSILON  # noqa: E402
+from core.types import Float32Array, Float64Array  # noqa: E402
+
+Parameters = list[dict[str, Any]]
+VERSION = jax.__version__
+_PARTS = 4  # of a batch; each is computed by one thread
+_LEAST_WORK = 2**24  # products of a part that are worth a thread
+
+_ACTIVATIONS: Mapping[str, Callable[[Any], Any]] = {
+    "relu": jax.nn.relu,
+    "tanh": jnp.tanh,
+    "sigmoid": jax.nn.sigmoid,
+}
+
+
+def scores_of(
+    parameters: Parameters, inputs: Any, activation: str, dropout: float = 0.0, key: Any = None
+) -> Any:
+    """Return the scores, (n_documents,), of inputs, (n_documents, n_inputs).
+
+    Args:
+        parameters: Of each layer `weights` and `bias`; of hidden ones perhaps `norm_scales`, `norm_shifts`.
+        inputs: As `InputTransform` makes them.
+        activation: Of the hidden layers.
+        dropout: Share of hidden units left out, where there is a key.
+        key: Decides which.
+    """
+    units = inputs
+    for place, layer in enumerate(parameters[:-1]):
+        units = units @ layer["weights"] + layer["bias"]
+        if "norm_scales" in layer:
+            mean = units.mean(axis=1, keepdims=True)
+            variance = ((units - mean) ** 2).mean(axis=1, keepdims=True)
+            units = (units - mean) / jnp.sqrt(variance + EPSILON) * layer["norm_scales"] + layer["norm_shifts"]
+        units = _ACTIVATIONS[activation](units)
+        if dropout and key is not None:
+            keeps = jax.random.bernoulli(jax.random.fold_in(key, place), 1.0 - dropout, units.shape)
+            units = jnp.where(keeps, units / (1.0 - dropout), 0.0)
+    return (units @ parameters[-1]["weights"] + parameters[-1]["bias"])[:, 0]
+
+
+class Differentiation:
+    """A scorer whose weights are fitted.
+
+    Args:
+        scorer: Its hyperparameters.
+        parameters: Its weights in the beginning.
+        seed: Decides which units are left out.
+        threads: Threads to use; results do not depend on them.
+    """
+
+    def __init__(self, scorer: NetworkScorer, parameters: Parameters, seed: int, threads: int) -> None:
+        self._optimizer = _optimizer(scorer)
+        self.restart(parameters)
+        activation, dropout = "relu", 0.0
+        if isinstance(scorer, Mlp):
+            activation, dropout = scorer.activation, scorer.dropout
+        self._key = jax.random.key(seed) if dropout else None
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._products = sum(int(layer["weights"].size) for layer in parameters)
+        self._score = jax.jit(partial(scores_of, activation=activation))
+
+        def pull_back(parameters: Parameters, inputs: Any, key: Any) -> Any:
+            return jax.vjp(lambda weights: scores_of(weights, inputs, activation, dropout, key), parameters)
+
+        self._pull_back = jax.jit(pull_back)
+        self._gradient = jax.jit(lambda pulled, gradient: pulled(gradient)[0])
+        self._step = jax.jit(self._stepped)
+
+    def restart(self, parameters: Parameters) -> None:
+        """Begin with other weights, and an optimiser that remembers nothing."""
+        self.parameters: Parameters = jax.tree.map(jnp.asarray, parameters)
+        self.state: Any = self._optimizer.init(self.parameters)
+
+    def restore(self, parameters: Parameters, state: Sequence[Any]) -> None:
+        """Go on from weights and the leaves of an optimiser's state."""
+        self.restart(parameters)
+        structure = jax.tree.structure(self.state)
+        self.state = jax.tree.unflatten(structure, [jnp.asarray(leaf) for leaf in state])
+
+    def state_leaves(self) -> list[Any]:
+        """Return the arrays of the optimiser's state; `restore` takes them back."""
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(self.state)]
+
+    def weights(self) -> Parameters:
+        """Return the weights as NumPy arrays."""
+        found: Parameters = jax.tree.map(np.asarray, self.parameters)
+        return found
+
+    def score(self, inputs: Float32Array, size: int) -> Float64Array:
+        """Return the scores, float64 (n_documents,), computed on `size` rows, so many as are compiled for."""
+        parts = self._map(lambda part: self._score(self.parameters, part), self._parts(inputs, size))
+        return np.concatenate([np.asarray(part, np.float64) for part in parts])[: len(inputs)]
+
+    def step(
+        self,
+        inputs: Float32Array,
+        size: int,
+        objective: Callable[[Float64Array], Float32Array],
+        learning_rate: float,
+        number: int,
+    ) -> None:
+        """Take one step on a batch.
+
+        Args:
+            inputs: (n_documents, n_inputs).
+            size: Rows that the inputs are filled up to.
+            objective: Gives d loss / d score, (n_documents,), of scores.
+            learning_rate: Size of the step.
+            number: Of the step, which decides the units that are left out.
+        """
+        parts = self._parts(inputs, size)
+        keys = [
+            None if self._key is None else jax.random.fold_in(jax.random.fold_in(self._key, number), place)
+            for place in range(len(parts))
+        ]
+        pulled = self._map(
+            lambda part: self._pull_back(self.parameters, *part), list(zip(parts, keys, strict=True))
+        )
+        scores = np.concatenate([np.asarray(found, np.float64) for found, _ in pulled])
+        gradient = np.zeros(size, scores.dtype if parts[0].dtype == np.float64 else np.float32)
+        gradient[: len(inputs)] = objective(scores[: len(inputs)])
+        pairs = zip((back for _, back in pulled), np.split(gradient, len(parts)), strict=True)
+        gradients = self._map(lambda pair: self._gradient(*pair), list(pairs))
+        self.parameters, self.state = self._step(self.parameters, self.state, tuple(gradients), learning_rate)
+
+    def _stepped(self, parameters: Parameters, state: Any, gradients: Any, learning_rate: Any) -> Any:
+        total = gradients[0]
+        for other in gradients[1:]:
+            total = jax.tree.map(jnp.add, total, other)
+        updates, state = self._optimizer.update(total, state, parameters)
+        moved = jax.tree.map(lambda weight, update: weight - learning_rate * update, parameters, updates)
+        return moved, state
+
+    def _parts(self, inputs: Float32Array, size: int) -> list[Float32Array]:
+        """Fill inputs up with zeros and cut them into equal parts, as many as their size asks for."""
+        count = _PARTS if size * self._products >= _PARTS * _LEAST_WORK and size % _PARTS == 0 else 1
+        if len(inputs) < size:
+            filled = np.zeros((size, inputs.shape[1]), inputs.dtype)
+            filled[: len(inputs)] = inputs
+            inputs = filled
+        return np.split(inputs, count)
+
+    def _map(self, function: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+        if self._pool is None or len(parts) == 1:
+            return [jax.block_until_ready(function(part)) for part in parts]
+        return list(self._pool.map(lambda part: jax.block_until_ready(function(part)), parts))
+
+
+def _optimizer(scorer: NetworkScorer) -> optax.GradientTransformation:
+    """Return what makes steps of gradients; the learning rate is applied to them afterwards."""
+    steps = []
+    if scorer.gradient_clip is not None:
+        steps.append(optax.clip_by_global_norm(scorer.gradient_clip))
+    if scorer.optimizer == "adam":
+        steps.append(optax.scale_by_adam())
+    elif scorer.momentum:
+        steps.append(optax.trace(decay=scorer.momentum))
+    if scorer.weight_decay:
+        steps.append(optax.add_decayed_weights(scorer.weight_decay, mask=_are_weights))
+    return optax.chain(*steps)
+
+
+def _are_weights(parameters: Parameters) -> Any:
+    return [{name: name == "weights" for name in layer} for layer in parameters]

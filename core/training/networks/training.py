@@ -1,0 +1,359 @@
+"""The epochs of a network: batches of whole queries, whose loss says where their scores should go."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from core.data import RankingDataset
+from core.diagnostics import diagnose
+from core.errors import InvalidInput
+from core.jit import use_threads
+from core.metrics import parse_metric
+from core.names import first_names
+from core.scorers import InputTransform, Layer, Mlp, Network, NetworkScorer, write_network
+from core.training.measure import Measure
+from core.training.networks.batches import Batch, Batches, inputs_of
+from core.training.networks.checkpoint import NetworkCheckpoint, Weights
+from core.training.networks.differentiation import VERSION, Differentiation
+from core.training.report import IterationReport
+from core.training.sampling import derived_seed, uniform_numbers
+from core.training.spec import TrainingSpec
+from core.training.stopwatch import DIAGNOSTICS, METRICS, NETWORK, OBJECTIVE, Stopwatch
+from core.types import Float32Array, Float64Array
+
+Snapshot = Callable[[], NetworkCheckpoint]
+OnEpoch = Callable[[IterationReport, Snapshot], None]
+OnBatch = Callable[[int, int], None]
+_WEIGHTS, _DROPOUT = 102, 103  # purposes of random choices, see `core.training.networks.batches`
+_SCORED_ROWS = 4_096  # validation documents that are scored together
+
+
+@dataclass(frozen=True)
+class TrainedNetwork:
+    """A trained linear scorer or network.
+
+    Attributes:
+        content: Its file, see `core.scorers.network_file`.
+        best_iteration: The epoch that its weights are of.
+        feature_names: Names of the features in column order.
+        history: One report an epoch.
+    """
+
+    content: bytes
+    best_iteration: int
+    feature_names: tuple[str, ...]
+    history: list[IterationReport] = field(repr=False)
+    growth: None = None
+
+    @property
+    def kept_iterations(self) -> int:
+        """Return how many epochs made the weights."""
+        return self.best_iteration
+
+
+def train_network(
+    spec: TrainingSpec,
+    train_dataset: RankingDataset,
+    validation_dataset: RankingDataset | None = None,
+    on_iteration: OnEpoch | None = None,
+    threads: int = 1,
+    resume: NetworkCheckpoint | None = None,
+    on_batch: OnBatch | None = None,
+) -> TrainedNetwork:
+    """Train a linear scorer or a network with any loss.
+
+    Each step takes the loss's gradient by the scores of a batch, d loss / d score, divided by the number of
+    queries, and carries it through the network to the weights. The same specification and data give the same
+    bytes on one machine and version of JAX, on any number of threads and however often it was interrupted.
+
+    Args:
+        spec: What to do; its scorer is a `NetworkScorer`.
+        train_dataset: Data to learn from.
+        validation_dataset: Data that picks the best epoch; the last one is kept without it.
+        on_iteration: Called after each epoch with what is known and with what takes a checkpoint; whatever it
+            raises ends the training.
+        threads: Threads for the network and the loss.
+        resume: A checkpoint of the same specification and data to go on from.
+        on_batch: Called before each step with the batches of the epoch that are done, and those in all;
+            whatever it raises ends the training.
+
+    Raises:
+        InvalidInput: When early stopping has no validation data, a feature is a category, the datasets'
+            features differ, or the weights grow without bounds.
+    """
+    if not isinstance(spec.scorer, NetworkScorer):
+        raise TypeError("the scorer is no network")
+    _check_fit(spec, train_dataset, validation_dataset)
+    use_threads(threads)
+    training = _NetworkTraining(spec, spec.scorer, train_dataset, validation_dataset, threads, resume)
+    return training.run(on_iteration, on_batch or (lambda done, total: None))
+
+
+class _NetworkTraining:
+    """A network on its way, with all that decides how it goes on."""
+
+    def __init__(
+        self,
+        spec: TrainingSpec,
+        scorer: NetworkScorer,
+        dataset: RankingDataset,
+        validation: RankingDataset | None,
+        threads: int,
+        resume: NetworkCheckpoint | None,
+    ) -> None:
+        self._spec, self._scorer, self._dataset = spec, scorer, dataset
+        self._stopwatch = Stopwatch()
+        self._transform = InputTransform.fit(
+            dataset.features,
+            kind=scorer.inputs,
+            log1p=scorer.log1p,
+            missing_indicators=scorer.missing_indicators,
+        )
+        self._batches = Batches.of(dataset, spec.loss, self._transform, scorer.batch_documents, spec.seed)
+        self._validation = None if validation is None else inputs_of(validation.features, self._transform)
+        self._measures = {"train": Measure(spec, dataset)}
+        if validation is not None:
+            self._measures["validation"] = Measure(spec, validation)
+        self._whole = spec.loss.prepare(
+            dataset.labels, dataset.query_boundaries, dataset.query_weights, dataset.document_weights
+        )
+        self._prefers_higher = parse_metric(spec.selection_metric).higher_is_better
+        self._varies = self._varying_inputs()
+        self._restarts = resume.restarts if resume else 0
+        self._network = Differentiation(
+            scorer, self._drawn_weights(), derived_seed(spec.seed, _DROPOUT, 0), threads
+        )
+        self._learning_rate = scorer.learning_rate
+        self._costs: list[float] = []
+        self._history: list[IterationReport] = []
+        self._best_iteration, self._best_value = 0, -np.inf
+        self._best_weights: Weights = []
+        if resume is not None:
+            self._network.restore(resume.weights, resume.optimizer)
+            self._learning_rate = resume.learning_rate
+            self._costs, self._history = list(resume.costs), list(resume.history)
+            self._best_iteration, self._best_value = resume.best_iteration, resume.best_value
+            self._best_weights = resume.best_weights
+
+    def run(self, on_iteration: OnEpoch | None, on_batch: OnBatch) -> TrainedNetwork:
+        for epoch in range(len(self._history) + 1, self._scorer.epochs + 1):
+            if self._is_stalled():
+                break
+            loss = self._learn(epoch, on_batch)
+            report = self._report(epoch, loss)
+            self._history.append(report)
+            self._schedule(loss, report)
+            if on_iteration is not None:
+                on_iteration(report, self._checkpoint)
+        best = self._best_iteration or len(self._history)
+        weights = self._best_weights or self._network.weights()
+        return TrainedNetwork(
+            write_network(self._as_network(weights)), best, self._dataset.feature_names, self._history
+        )
+
+    def _learn(self, epoch: int, on_batch: OnBatch) -> float:
+        """Take a step on each batch; return the mean loss of the queries before the steps on them."""
+        total, count = 0.0, len(self._batches.batches)
+        for place, batch in enumerate(self._batches.of_epoch(epoch)):
+            on_batch(place, count)
+            number = (epoch - 1) * count + place
+            found: list[float] = []
+
+            def objective(scores: Float64Array, batch: Batch = batch, number: int = number) -> Float32Array:
+                self._require_finite(scores, epoch)
+                with self._stopwatch.timing(OBJECTIVE):
+                    gradient, _, losses = batch.objective.with_value(scores, number)
+                    found.append(float(losses.sum()))
+                    scaled: Float32Array = gradient / np.float32(batch.n_queries)
+                return scaled
+
+            with self._stopwatch.timing(NETWORK):
+                self._network.step(
+                    self._batches.inputs[batch.rows],
+                    self._batches.padded_size(batch),
+                    objective,
+                    self._learning_rate,
+                    number,
+                )
+            total += found[0]
+        on_batch(count, count)
+        return total / self._dataset.n_queries
+
+    def _report(self, epoch: int, loss: float) -> IterationReport:
+        values: dict[str, Mapping[str, float | None]] = {}
+        is_measured = epoch % self._spec.metric_interval == 0 or epoch == self._scorer.epochs
+        plan = self._spec.diagnostics
+        is_diagnosed = plan is not None and ((epoch - 1) % plan.interval == 0 or epoch == self._scorer.epochs)
+        if is_measured or is_diagnosed:
+            scores = self._scores(epoch)
+            if is_measured:
+                with self._stopwatch.timing(METRICS):
+                    for name, measure in self._measures.items():
+                        known = {"loss": loss} if name == "train" else {}
+                        values[name] = known | measure(scores[name])
+            if is_diagnosed:
+                values["diagnostics"] = self._diagnose(scores["train"], epoch)
+        self._select(epoch, values)
+        return IterationReport(
+            epoch, self._scorer.epochs, values, max(self._best_iteration, 1), self._stopwatch.lap()
+        )
+
+    def _scores(self, epoch: int) -> dict[str, Float64Array]:
+        """Return the present scores of the documents by dataset."""
+        with self._stopwatch.timing(NETWORK):
+            found = np.empty(self._dataset.n_documents)
+            for batch in self._batches.batches:
+                rows = self._batches.documents[batch.rows]
+                size = self._batches.padded_size(batch)
+                found[rows] = self._network.score(self._batches.inputs[batch.rows], size)
+            scores = {"train": found}
+            if self._validation is not None:
+                blocks = range(0, len(self._validation), _SCORED_ROWS)
+                scores["validation"] = np.concatenate(
+                    [
+                        self._network.score(self._validation[first : first + _SCORED_ROWS], _SCORED_ROWS)
+                        for first in blocks
+                    ]
+                )
+        for each in scores.values():
+            self._require_finite(each, epoch)
+        return scores
+
+    def _require_finite(self, scores: Float64Array, epoch: int) -> None:
+        if not np.isfinite(scores).all():
+            raise InvalidInput.at(
+                "/scorer/learning_rate",
+                f"{self._learning_rate:g} is too high: in epoch {epoch} the weights grew until scores were not"
+                " finite. Lower it, or set gradient_clip",
+            )
+
+    def _diagnose(self, scores: Float64Array, epoch: int) -> Mapping[str, float | None]:
+        plan = self._spec.diagnostics
+        assert plan is not None  # noqa: S101 - asked by the caller
+        with self._stopwatch.timing(DIAGNOSTICS):
+            gradient, _ = self._whole(scores, epoch - 1)
+            return diagnose(
+                self._spec.loss,
+                scores,
+                self._dataset.labels,
+                self._dataset.query_boundaries,
+                cutoff=plan.cutoff,
+                iteration=epoch - 1,
+                seed=self._spec.seed,
+                gradient=gradient,
+            )
+
+    def _select(self, epoch: int, values: Mapping[str, Mapping[str, float | None]]) -> None:
+        """Note whether the epoch is the best so far; the last one is where nothing is validated."""
+        if "validation" not in self._measures:
+            self._best_iteration = epoch
+            return
+        selected = values.get("validation", {}).get(self._spec.selection_metric)
+        if selected is None:
+            return
+        value = selected if self._prefers_higher else -selected
+        if value > self._best_value:
+            self._best_iteration, self._best_value = epoch, value
+            self._best_weights = self._network.weights()
+
+    def _schedule(self, loss: float, report: IterationReport) -> None:
+        """Lower the learning rate after a rise of the training cost, and restart where it stays high."""
+        cost = self._cost(loss, report)
+        if cost is None:
+            return
+        if self._costs and cost > self._costs[-1]:
+            self._learning_rate *= self._scorer.decay_on_rise
+        self._costs.append(cost)
+        patience = self._scorer.restart_epochs
+        if patience is not None and len(self._costs) - 1 - int(np.argmin(self._costs)) >= patience:
+            self._restarts += 1
+            self._costs.clear()
+            self._learning_rate = self._scorer.learning_rate
+            self._network.restart(self._drawn_weights())
+
+    def _cost(self, loss: float, report: IterationReport) -> float | None:
+        """Return the training cost that the schedule follows, None where the metric was not measured."""
+        if self._scorer.training_cost == "loss":
+            return loss
+        value = report.values.get("train", {}).get(self._spec.selection_metric)
+        return None if value is None else (-value if self._prefers_higher else value)
+
+    def _is_stalled(self) -> bool:
+        stopping = self._spec.early_stopping
+        return stopping is not None and len(self._history) - self._best_iteration >= stopping.rounds
+
+    def _checkpoint(self) -> NetworkCheckpoint:
+        return NetworkCheckpoint(
+            VERSION,
+            self._network.weights(),
+            self._network.state_leaves(),
+            self._best_weights,
+            self._best_iteration,
+            self._best_value,
+            self._learning_rate,
+            tuple(self._costs),
+            self._restarts,
+            list(self._history),
+        )
+
+    def _drawn_weights(self) -> Weights:
+        """Draw weights uniformly from ±√(6 / n_inputs) (He et al., 2015), or ±√(6 / (n_inputs + n_outputs)).
+
+        The first is for layers before `relu`, the second for all others (Glorot and Bengio, 2010). Weights of
+        inputs that do not vary are 0 and stay so: other values than in training then change no score.
+        """
+        is_relu = isinstance(self._scorer, Mlp) and self._scorer.activation == "relu"
+        has_norms = isinstance(self._scorer, Mlp) and self._scorer.layer_norm
+        sizes = (self._transform.n_inputs, *self._scorer.hidden_layers, 1)
+        weights: Weights = []
+        for place, (n_inputs, n_outputs) in enumerate(zip(sizes, sizes[1:], strict=False)):
+            is_last = place == len(sizes) - 2
+            bound = np.sqrt(6.0 / (n_inputs if is_relu and not is_last else n_inputs + n_outputs))
+            key = np.uint64(derived_seed(self._spec.seed, _WEIGHTS, self._restarts * 1_000 + place))
+            drawn = uniform_numbers(key, n_inputs * n_outputs).reshape(n_inputs, n_outputs)
+            layer = {
+                "weights": (bound * (2.0 * drawn - 1.0)).astype(np.float32),
+                "bias": np.zeros(n_outputs, np.float32),
+            }
+            if place == 0:
+                layer["weights"][~self._varies] = 0.0
+            if has_norms and not is_last:
+                layer |= {
+                    "norm_scales": np.ones(n_outputs, np.float32),
+                    "norm_shifts": np.zeros(n_outputs, np.float32),
+                }
+            weights.append(layer)
+        return weights
+
+    def _varying_inputs(self) -> np.ndarray:
+        """Return whether each input varies over the training documents, bool (n_inputs,)."""
+        inputs = self._batches.inputs
+        low, high = (np.full(inputs.shape[1], sign * np.inf, np.float32) for sign in (1, -1))
+        for first in range(0, len(inputs), _SCORED_ROWS):
+            block = inputs[first : first + _SCORED_ROWS]
+            np.minimum(low, block.min(axis=0), out=low)
+            np.maximum(high, block.max(axis=0), out=high)
+        return high > low
+
+    def _as_network(self, weights: Weights) -> Network:
+        activation = self._scorer.activation if isinstance(self._scorer, Mlp) else "relu"
+        layers = tuple(Layer(**{name: np.asarray(array, np.float32) for name, array in layer.items()}) for layer in weights)
+        return Network(self._dataset.feature_names, self._transform, layers, activation)
+
+
+def _check_fit(spec: TrainingSpec, dataset: RankingDataset, validation: RankingDataset | None) -> None:
+    if dataset.categories:
+        raise InvalidInput.at(
+            "/scorer",
+            "reads numbers alone, and these features are categories:"
+            f' {first_names(sorted(dataset.categories))}; list them in "features": {{"leave_out": […]}}',
+        )
+    if validation is None:
+        if spec.early_stopping is not None:
+            raise InvalidInput.at("/early_stopping", "needs validation data")
+    elif validation.n_features != dataset.n_features:
+        raise InvalidInput.at(
+            "/validation",
+            f"has {validation.n_features} features, the training data {dataset.n_features}",
+        )
