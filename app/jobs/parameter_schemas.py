@@ -12,7 +12,8 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from app.http.schemas import RequestModel, ResponseModel
 from core.losses import LOSSES
-from core.parameters import GroupsOfNames, Parameter, parameters_of, suggestion
+from core.parameters import GroupsOfNames, Parameter, WholeNumbers, parameters_of, suggestion
+from core.scorers import SCORERS
 
 _TYPE_NAMES = {
     float: "number",
@@ -121,6 +122,8 @@ def _annotated(member: Any, parameter: Parameter) -> Any:
         return list[Annotated[list[FeatureName], Field(min_length=1)]]
     if typing.get_origin(member) is dict:
         return dict[FeatureName, _annotated(typing.get_args(member)[1], parameter)]  # type: ignore[misc]
+    if member == WholeNumbers:
+        return Annotated[list[Annotated[int, _bounds(parameter)]], Field(min_length=1, max_length=1_000)]
     if typing.get_origin(member) is tuple:  # JSON has arrays only
         return list[typing.get_args(member)[0]]  # type: ignore[misc] # built at run time
     return member
@@ -159,6 +162,16 @@ _REQUESTS: tuple[type[RequestModel], ...] = tuple(_loss_request(name) for name i
 
 # Any of the losses, told apart by `name`.
 LossRequest: Any = Annotated[reduce(or_, _REQUESTS), Field(discriminator="name")]
+
+
+def _scorer_request(kind: str) -> type[RequestModel]:
+    scorer = SCORERS[kind]
+    tag = (Literal[kind], Field(description=scorer.summary))
+    return request_model(f"{scorer.__name__}Scorer", scorer, f"{scorer.summary}.", kind=tag)
+
+
+# Any of the scorers, told apart by `kind`.
+ScorerRequest: Any = Annotated[reduce(or_, map(_scorer_request, SCORERS)), Field(discriminator="kind")]
 
 
 class LossDescription(ResponseModel):

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 from app.datasets.schemas import HoldOut, LabelMap, Validation
 from app.http.schemas import Id, ModelName, ModelReference, ModelTags, RequestModel
 from app.jobs.contract_schemas import Contract
-from app.jobs.parameter_schemas import FeatureName, LossRequest, request_model
+from app.jobs.parameter_schemas import FeatureName, LossRequest, ScorerRequest, request_model
 from core.errors import InvalidInput
 from core.metrics import metric_name
 from core.training import Hyperparameters
@@ -170,9 +170,12 @@ class TrainRequest(QueuedRequest):
         None, description="A model whose trees come first; training goes on from its scores"
     )
     loss: LossRequest
+    scorer: ScorerRequest | None = Field(
+        None, description="What is trained, with its hyperparameters unless it is trees; trees when null"
+    )
     hyperparameters: HyperparametersOrAuto = Field(
         default_factory=HyperparametersRequest,
-        description='`"auto"` is short for `{"auto": true}`',
+        description='Of trees; `"auto"` is short for `{"auto": true}`',
     )
     categorical_feature: list[Annotated[str, Field(max_length=1000)]] = Field(
         default_factory=list,
@@ -428,6 +431,25 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "validation": {"fraction": 0.2},
             "loss": {"name": "lambdarank"},
             "hyperparameters": {"auto": True, "learning_rate": 0.02},
+        },
+    },
+    "train-network": {
+        "summary": "Train a network of two hidden layers on the same loss",
+        "value": {
+            "kind": "train",
+            "model_name": "net",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "validation": {"fraction": 0.2},
+            "loss": {"name": "ndcg-loss2++"},
+            "scorer": {
+                "kind": "mlp",
+                "hidden": [128, 64],
+                "dropout": 0.1,
+                "learning_rate": 0.001,
+                "epochs": 100,
+                "inputs": "rank-gauss",
+            },
+            "early_stopping": {"metric": "ndcg@5", "rounds": 10},
         },
     },
     "evaluate": {

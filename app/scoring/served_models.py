@@ -14,10 +14,10 @@ import structlog
 from app.http.thread_pools import LOOKUPS, MODELS
 from app.scoring.kernels import ScoringKernels
 from core.data.categories import Categories
+from core.data.feature_blocks import feature_blocks
 from core.errors import StoreUnavailable
 from core.json_values import FeatureReader
-from core.scoring import Forest
-from core.scoring.model_text import ModelText
+from core.scorers import ScoringModel, categories_by_name, read_model
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key
 from core.types import Float64Array, FloatArray
@@ -40,7 +40,7 @@ class ServedModel:
         name: Its name.
         version: Its version within the name.
         feature_names: In the model's order, by the names that its dataset gave them.
-        forest: What scores.
+        scorer: What scores.
         reader: Reads its features out of a request.
         read_at: When it was there, by the clock that never goes back.
         categories: The values of the features that are categories, by name.
@@ -50,10 +50,15 @@ class ServedModel:
     name: str
     version: int
     feature_names: tuple[str, ...]
-    forest: Forest
+    scorer: ScoringModel
     reader: FeatureReader
     read_at: float
     categories: Mapping[str, Categories] = field(default_factory=dict)
+
+    @cached_property
+    def blocks(self) -> Mapping[str, range]:
+        """The columns of each block of features, by the name of the block."""
+        return feature_blocks(self.feature_names)
 
     @cached_property
     def _numeric_categories(self) -> tuple[tuple[int, Categories], ...]:
@@ -82,7 +87,7 @@ class ServedModel:
 
     def score(self, features: FloatArray) -> Float64Array:
         """Return the scores, (n_documents,), of features, (n_documents, n_features)."""
-        return self.forest.score(features)
+        return self.scorer.score(features)
 
 
 @dataclass(frozen=True)
@@ -136,8 +141,8 @@ class ServedModels:
 
         Raises:
             NotFound: It means none.
-            ArtifactDamaged: The model's text is not the one that was stored.
-            ModelError: The model's text cannot be used.
+            ArtifactDamaged: The model's file is not the one that was stored.
+            ModelError: The model's file cannot be used.
             StoreUnavailable: It cannot be looked up, and never was.
             KernelsNotReady: The service is still starting.
         """
@@ -217,7 +222,7 @@ class ServedModels:
         return served
 
     def _bytes(self) -> int:
-        return sum(served.forest.size_bytes for served in self._served.values())
+        return sum(served.scorer.size_bytes for served in self._served.values())
 
     def _once(self, key: str, work: Callable[[], Coroutine[Any, Any, Any]]) -> "asyncio.Task[Any]":
         """Start a piece of work, unless it is under way."""
@@ -235,12 +240,11 @@ class ServedModels:
 
 
 def _warmed(store: Store, model: Model) -> ServedModel:
-    text = ModelText.read(store.verified.read_bytes(model_key(model.id), model.sha256))
-    forest = Forest(text)
-    forest.score(np.zeros((1, forest.n_features), np.float32))
+    scorer = read_model(store.verified.read_bytes(model_key(model.id), model.sha256))
+    scorer.score(np.zeros((1, len(scorer.feature_names)), np.float32))
     names = tuple(model.feature_names)
-    reader = FeatureReader(MEMBER, names)
-    categories = text.categories_by_name(names)
+    reader = FeatureReader(MEMBER, names, feature_blocks(names))
+    categories = categories_by_name(scorer, names)
     return ServedModel(
-        model.id, model.name, model.version, names, forest, reader, time.monotonic(), categories
+        model.id, model.name, model.version, names, scorer, reader, time.monotonic(), categories
     )

@@ -28,4 +28,4 @@ def brief_documents(model: ServedModel) -> int:
 
 def scores_briefly(model: ServedModel, n_documents: int) -> bool:
     """Return whether so many documents can be scored on the event loop."""
-    return n_documents <= brief_documents(model) and n_documents * model.forest.max_splits <= _BRIEF_SPLITS
+    return n_documents <= brief_documents(model) and n_documents * model.scorer.steps <= _BRIEF_SPLITS

@@ -10,7 +10,7 @@ import numpy as np
 from core.data import RankingDataset
 from core.data.categories import Categories
 from core.inspection.shuffling import shuffle
-from core.scoring import Forest
+from core.scorers import ScoringModel
 from core.types import Float32Array, Int64Array
 
 BAND = (0.1, 0.9)
@@ -91,7 +91,7 @@ class PartialDependence:
 
 
 def partial_dependence(
-    forest: Forest,
+    model: ScoringModel,
     features: Sequence[int],
     dataset: RankingDataset,
     grid: Grid = Grid(),
@@ -105,7 +105,7 @@ def partial_dependence(
     single documents (Goldstein et al., "Peeking inside the black box", 2015).
 
     Args:
-        forest: The model.
+        model: The model.
         features: Numbers of the features.
         dataset: Documents, with the model's features.
         grid: What is tried.
@@ -117,7 +117,7 @@ def partial_dependence(
     for done, feature in enumerate(features, start=1):
         column = np.sort(dataset.features[:, feature])  # missing values come last
         kept = buffer[:, feature].copy()
-        found.append(_of_feature(forest, feature, column, buffer, grid.values, threads))
+        found.append(_of_feature(model, feature, column, buffer, grid.values, threads))
         buffer[:, feature] = kept
         if on_step:
             on_step(done, len(features))
@@ -133,14 +133,14 @@ def _sample(n_documents: int, grid: Grid) -> Int64Array:
 
 
 def _of_feature(
-    forest: Forest, feature: int, column: Float32Array, buffer: Float32Array, n_values: int, threads: int
+    model: ScoringModel, feature: int, column: Float32Array, buffer: Float32Array, n_values: int, threads: int
 ) -> PartialDependence:
     finite = column[np.isfinite(column)]
     values = np.unique(_quantiles(finite, n_values))
 
     def response(value: float) -> Response:
         buffer[:, feature] = value
-        scores = forest.score(buffer, threads)
+        scores = model.score(buffer, threads)
         lower, upper = np.quantile(scores, BAND)
         return Response(float(scores.mean()), float(lower), float(upper))
 

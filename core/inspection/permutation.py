@@ -9,10 +9,10 @@ import numpy as np
 from core.data import RankingDataset
 from core.data.features import copy_features
 from core.evaluation import Summary, measure, summarise_all
-from core.inspection.importance import features_of, used_features
+from core.inspection.importance import features_of
 from core.inspection.shuffling import shuffle
 from core.metrics import DEFAULT, Conventions, parse_metric
-from core.scoring import Forest
+from core.scorers import ScoringModel, TreeModel
 from core.scoring.model_text import ModelText
 from core.types import Float64Array, Int64Array
 
@@ -61,7 +61,7 @@ class Permutations:
 
 
 def permutation_importance(
-    text: ModelText,
+    model: ScoringModel,
     dataset: RankingDataset,
     metric: str,
     conventions: Conventions = DEFAULT,
@@ -76,7 +76,7 @@ def permutation_importance(
     features that tell the same, neither seems important.
 
     Args:
-        text: The model. Features that none of its trees looks at count exactly 0 and cost nothing.
+        model: The model. Features that it does not look at count exactly 0 and cost nothing.
         dataset: The judged documents, with the model's features.
         metric: Its spelling, `ndcg@10`.
         conventions: The contract of the metric.
@@ -87,8 +87,8 @@ def permutation_importance(
     Returns:
         The metric of the model as it is, and every feature's importance, the most important first.
     """
-    trial = _Trial(text, dataset, metric, conventions, permutations, threads)
-    features = used_features(text).tolist()
+    trial = _Trial(model, dataset, metric, conventions, permutations, threads)
+    features = model.used_features
     tried = {}
     for place, feature in enumerate(features):
         losses = []
@@ -99,7 +99,7 @@ def permutation_importance(
         tried[feature] = trial.summarised(feature, np.array(losses))
     found = [
         tried.get(feature, PermutationImportance(feature, 0.0, 0.0, 0.0, 0.0))
-        for feature in range(len(text.feature_names))
+        for feature in range(len(model.feature_names))
     ]
     return trial.untouched, sorted(found, key=lambda each: np.inf if each.mean is None else -each.mean)
 
@@ -109,37 +109,41 @@ class _Trial:
 
     def __init__(
         self,
-        text: ModelText,
+        model: ScoringModel,
         dataset: RankingDataset,
         metric: str,
         conventions: Conventions,
         permutations: Permutations,
         threads: int,
     ) -> None:
-        self._text, self._dataset, self._threads = text, dataset, threads
-        self._features = [frozenset(features_of(tree).tolist()) for tree in text.trees]
+        self._model, self._dataset, self._threads = model, dataset, threads
+        self._features_of_trees: list[frozenset[int]] = []
+        if isinstance(model, TreeModel):
+            self._features_of_trees = [frozenset(features_of(tree).tolist()) for tree in model.text.trees]
         self._spelling, self._conventions = metric, conventions
         self._permutations = permutations
         groups = dataset.query_boundaries if permutations.within == "query" else [0, dataset.n_documents]
         self._groups: Int64Array = np.array(groups)
         self._buffer = copy_features(dataset.features)
-        self.untouched = self._summary(self._measured(self._scored(Forest(text))))
+        self.untouched = self._summary(self._measured(self._scored(model)))
 
     def losses(self, feature: int) -> Iterator[Float64Array]:
         """Mix a feature up, again and again; gives each time the queries' losses, (n_queries,).
 
-        Only the trees that look at it score anew each time.
+        Only the trees that look at it score anew each time; other models do so as a whole.
         """
-        asked, others = (self._forest(feature, looking) for looking in (True, False))
-        # Added up like the scores after it, so that rounding orders equal ones alike.
-        unmoved = self._scored(others)
+        asked, unmoved = self._model, np.zeros(len(self._buffer))
+        if isinstance(self._model, TreeModel):
+            asked = self._trees(self._model.text, feature, looking=True)
+            # Added up like the scores after it, so that rounding orders equal ones alike.
+            unmoved = self._scored(self._trees(self._model.text, feature, looking=False))
         as_it_is = self._measured(unmoved + self._scored(asked))
         column = self._buffer[:, feature].copy()
         sign = 1.0 if parse_metric(self._spelling).higher_is_better else -1.0
         seed = np.uint64(self._permutations.seed)
         for repeat in range(self._permutations.repeats):
             mixed = column.copy()
-            shuffle(mixed, self._groups, seed, repeat * asked.n_features + feature)
+            shuffle(mixed, self._groups, seed, repeat * len(asked.feature_names) + feature)
             self._buffer[:, feature] = mixed
             yield sign * (as_it_is - self._measured(unmoved + self._scored(asked)))
         self._buffer[:, feature] = column
@@ -154,14 +158,14 @@ class _Trial:
             error = float(np.nanmean(losses, axis=1).std(ddof=1) / np.sqrt(len(losses)))
         return PermutationImportance(feature, summary.mean, error, summary.lower, summary.upper)
 
-    def _forest(self, feature: int, looking: bool) -> Forest:
+    def _trees(self, text: ModelText, feature: int, *, looking: bool) -> TreeModel:
         """Return the trees that look at a feature, or the others."""
-        trees = zip(self._text.trees, self._features, strict=True)
+        trees = zip(text.trees, self._features_of_trees, strict=True)
         chosen = tuple(tree for tree, features in trees if (feature in features) == looking)
-        return Forest(replace(self._text, trees=chosen))
+        return TreeModel(replace(text, trees=chosen))
 
-    def _scored(self, forest: Forest) -> Float64Array:
-        return forest.score(self._buffer, self._threads)
+    def _scored(self, model: ScoringModel) -> Float64Array:
+        return model.score(self._buffer, self._threads)
 
     def _measured(self, scores: Float64Array) -> Float64Array:
         return measure(scores, self._dataset, [self._spelling], self._conventions)[self._spelling]

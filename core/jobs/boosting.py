@@ -27,7 +27,7 @@ class HeldOutDataset:
 
 @dataclass(frozen=True, kw_only=True)
 class BoostingJob(SubmittedJob):
-    """A job that grows trees.
+    """A job that trains a model.
 
     Attributes:
         dataset_id: What it learns from.
@@ -109,7 +109,7 @@ class BoostingJob(SubmittedJob):
 
     def _shared_json(self) -> Json:
         from core.losses import loss_values
-        from core.parameters import values_of
+        from core.training.spec import scorer_json
 
         spec = self.training
         # Without them the JSON is that of releases that did not have them.
@@ -121,7 +121,6 @@ class BoostingJob(SubmittedJob):
             "features": self.features and self.features.as_json(),
             "init_model": self.init_model,
             "loss": loss_values(spec.loss),
-            "hyperparameters": values_of(spec.hyperparameters),
             "metrics": list(spec.metrics),
             "early_stopping": spec.early_stopping and asdict(spec.early_stopping),
             "contract": spec.conventions.as_json(),
@@ -129,6 +128,7 @@ class BoostingJob(SubmittedJob):
             "seed": spec.seed,
             "metric_interval": spec.metric_interval,
             "categorical_feature": list(spec.categorical_feature),
+            **scorer_json(spec),
             **{name: value for name, value in later.items() if value},
         }
 

@@ -4,9 +4,9 @@ Of each feature, in float64: a value that is not finite counts as missing; `sign
 where asked for; the value is scaled; a missing one becomes 0, the centre of the scaled values. Behind the
 scaled features stands an indicator, 0 or 1, for each feature that was missing in the training data.
 
-`standard` scales to `(x - mean) / deviation`. `rank-gauss` interpolates between up to `KNOTS` quantiles of the
-training data and the same quantiles of a normal distribution; values beyond the outermost are clipped. Equal
-quantiles are one, at the mean of theirs of the normal distribution.
+`standard` scales to `(x - mean) / deviation`. `rank-gauss` interpolates between up to `KNOTS` quantiles of
+the training data and the same quantiles of a normal distribution; values beyond the outermost are clipped.
+Equal quantiles are one, at the mean of theirs of the normal distribution.
 """
 
 from collections.abc import Mapping
@@ -69,9 +69,7 @@ class InputTransform:
         return found
 
     @classmethod
-    def fit(
-        cls, features: Features, *, kind: str, log1p: bool, missing_indicators: bool
-    ) -> "InputTransform":
+    def fit(cls, features: Features, *, kind: str, log1p: bool, missing_indicators: bool) -> "InputTransform":
         """Fit a transform to the features of training data.
 
         Args:
@@ -161,7 +159,9 @@ def _quantiles(values: Float64Array) -> tuple[Float64Array, Float64Array]:
         known = values[np.isfinite(values[:, column]), column]
         if not len(known):
             continue
-        distinct, place, counts = np.unique(np.quantile(known, levels), return_inverse=True, return_counts=True)
+        distinct, place, counts = np.unique(
+            np.quantile(known, levels), return_inverse=True, return_counts=True
+        )
         means = np.bincount(place, normal) / counts
         knots[column, : len(distinct)], knots[column, len(distinct) :] = distinct, distinct[-1]
         targets[column, : len(distinct)], targets[column, len(distinct) :] = means, means[-1]

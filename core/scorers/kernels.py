@@ -5,6 +5,7 @@ fuse a product with the sum that follows it, on all documents alike.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ def scale(
     n_features = features.shape[1]
     for row in range(features.shape[0]):
         for column in range(n_features):
-            value = np.float64(features[row, column])
+            value: Any = np.float64(features[row, column])
             if not math.isfinite(value):
                 inputs[row, column] = 0.0
                 continue
@@ -44,7 +45,7 @@ def scale(
 
 
 @fused_bare
-def interpolated(value: float, knots: Float64Array, targets: Float64Array) -> float:
+def interpolated(value: Any, knots: Float64Array, targets: Float64Array) -> Any:
     """Return the target of a value between the knots, those of the outermost ones beyond them."""
     if value <= knots[0]:
         return targets[0]

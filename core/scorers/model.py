@@ -14,30 +14,34 @@ from core.types import Float64Array, FloatArray
 
 
 class ScoringModel(Protocol):
-    """What scores documents.
-
-    Attributes:
-        kind: `trees`, `linear`, `mlp` or `sum`.
-        feature_names: In the model's order, as its file has them.
-        size_bytes: Memory that it takes, about.
-        used_features: The columns that decide scores, in order.
-        categories: The values of the features that are categories, by column.
-    """
+    """What scores documents."""
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """Return `trees`, `linear`, `mlp` or `sum`."""
+
     @property
-    def feature_names(self) -> tuple[str, ...]: ...
+    def feature_names(self) -> tuple[str, ...]:
+        """Return the names of the features in the model's order, as its file has them."""
+
     @property
-    def size_bytes(self) -> int: ...
+    def size_bytes(self) -> int:
+        """Return the memory that it takes, about."""
+
     @property
-    def used_features(self) -> tuple[int, ...]: ...
+    def steps(self) -> int:
+        """Return what one score takes, in units of about a split that a document passes."""
+
     @property
-    def categories(self) -> Mapping[int, Categories]: ...
+    def used_features(self) -> tuple[int, ...]:
+        """Return the columns that decide scores, in order."""
+
+    @property
+    def categories(self) -> Mapping[int, Categories]:
+        """Return the values of the features that are categories, by column."""
 
     def score(self, features: FloatArray | SelectedFeatures, threads: int = 1) -> Float64Array:
         """Return the scores, (n_documents,), of features, (n_documents, n_features)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +68,11 @@ class TreeModel:
     def size_bytes(self) -> int:
         """Return the memory that it takes, about."""
         return self.forest.size_bytes
+
+    @property
+    def steps(self) -> int:
+        """Return the splits that a document may pass."""
+        return self.forest.max_splits
 
     @property
     def used_features(self) -> tuple[int, ...]:

@@ -78,6 +78,11 @@ class Network:
         return 12 * self.n_parameters + sum(array.nbytes for array in self.inputs.arrays().values())
 
     @property
+    def steps(self) -> int:
+        """Return what one score takes, in units of about a split that a document passes in trees."""
+        return max(1, self.n_parameters // 8)
+
+    @property
     def categories(self) -> Mapping[int, Categories]:
         """Return none: a network reads numbers alone."""
         return {}
@@ -142,7 +147,8 @@ class Network:
     @cached_property
     def _padded(self) -> tuple["_PaddedLayer", ...]:
         return tuple(
-            _PaddedLayer.of(layer, is_last=place == len(self.layers) - 1) for place, layer in enumerate(self.layers)
+            _PaddedLayer.of(layer, is_last=place == len(self.layers) - 1)
+            for place, layer in enumerate(self.layers)
         )
 
 
@@ -163,7 +169,8 @@ class _PaddedLayer:
         weights, bias = np.zeros((_up(n_inputs, INPUTS), n_outputs)), np.zeros(n_outputs)
         weights[:n_inputs, :n_units], bias[:n_units] = layer.weights, layer.bias
         norms = (
-            None if norm is None else norm.astype(np.float64) for norm in (layer.norm_scales, layer.norm_shifts)
+            None if norm is None else norm.astype(np.float64)
+            for norm in (layer.norm_scales, layer.norm_shifts)
         )
         return cls(weights, bias, n_units, *norms)
 

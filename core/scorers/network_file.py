@@ -115,18 +115,21 @@ def _inputs(description: Any, tensors: Mapping[str, NDArray[Any]], n_features: i
         raise ModelError("the network's inputs are not described")
     if description.get("n_features") != n_features or not isinstance(description.get("log1p"), bool):
         raise ModelError("the network's inputs are not those of its features")
-    shapes: dict[str, tuple[int, ...]] = {
+    shapes_by_kind: dict[str, dict[str, tuple[int, ...]]] = {
         "standard": {"means": (n_features,), "deviations": (n_features,)},
         "rank-gauss": {"knots": (n_features, KNOTS), "targets": (n_features, KNOTS)},
         "none": {},
-    }[description["kind"]]
+    }
+    shapes = shapes_by_kind[description["kind"]]
     arrays = {name: _tensor(tensors, f"inputs.{name}", np.float64, shape) for name, shape in shapes.items()}
-    if (arrays.get("deviations", np.ones(1)) <= 0).any() or (np.diff(arrays.get("knots", np.zeros((1, 2)))) < 0).any():
+    if (arrays.get("deviations", np.ones(1)) <= 0).any() or (
+        np.diff(arrays.get("knots", np.zeros((1, 2)))) < 0
+    ).any():
         raise ModelError("the network's inputs are scaled by what is not positive, or knots do not ascend")
     indicators = tensors.get("inputs.indicators")
     if indicators is None or indicators.dtype != np.int64 or indicators.ndim != 1:
         raise ModelError("the network's indicators are missing")
-    if len(indicators) and not (0 <= indicators.min() and indicators.max() < n_features):
+    if len(indicators) and not (indicators.min() >= 0 and indicators.max() < n_features):
         raise ModelError("the network has indicators of features that there are not")
     return InputTransform.restored(description, {**arrays, "indicators": indicators})
 

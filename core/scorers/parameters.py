@@ -49,9 +49,7 @@ class NetworkScorer:
     learning_rate: float = parameter(
         0.001, "Step size.", minimum=0.0, above=True, maximum=100.0, aliases="lr eta"
     )
-    momentum: float = parameter(
-        0.0, "Share of the last step that `sgd` repeats.", minimum=0.0, maximum=0.999
-    )
+    momentum: float = parameter(0.0, "Share of the last step that `sgd` repeats.", minimum=0.0, maximum=0.999)
     weight_decay: float = parameter(
         0.0, "Weights shrink by this share of the step size in each step (AdamW).", minimum=0.0, maximum=1.0
     )
@@ -132,9 +130,7 @@ class Mlp(NetworkScorer):
 
 
 Scorer = Trees | Linear | Mlp
-SCORERS: Mapping[str, type[Scorer]] = MappingProxyType(
-    {kind.kind: kind for kind in (Trees, Linear, Mlp)}
-)
+SCORERS: Mapping[str, type[Scorer]] = MappingProxyType({kind.kind: kind for kind in (Trees, Linear, Mlp)})
 
 
 def make_scorer(values: Mapping[str, Any] | None) -> Scorer:
@@ -160,5 +156,7 @@ def make_scorer(values: Mapping[str, Any] | None) -> Scorer:
 
 def scorer_values(scorer: Scorer) -> dict[str, Any]:
     """Return a scorer as plain values for storage; `make_scorer` reads them back."""
-    values = {name: list(value) if isinstance(value, tuple) else value for name, value in values_of(scorer).items()}
+    values = {
+        name: list(value) if isinstance(value, tuple) else value for name, value in values_of(scorer).items()
+    }
     return {"kind": scorer.kind, **values}

@@ -85,14 +85,14 @@ class StudySpec:
         """Return the JSON of the training job that fits a trial on all queries but the held-out ones.
 
         Args:
-            training: `{"loss", "hyperparameters"}` of the trial, complete.
+            training: `{"loss", "hyperparameters"}` of the trial, complete, with `scorer` where it names one.
             best_iteration: Median of its folds.
             number: Number of the trial.
         """
         return {
             **self.base,
             **training,
-            "hyperparameters": {**training["hyperparameters"], "num_iterations": best_iteration},
+            **_with_iterations(training, best_iteration),
             "validation": None,
             "early_stopping": None,
             "tags": {STUDY_TAG: self.stored["id"], "trial": str(number)},
@@ -107,18 +107,24 @@ class StudySpec:
         return self.space.values_in(self.base, resolved(self.base))
 
 
+def _with_iterations(training: Mapping[str, Any], iterations: int) -> Json:
+    scorer = training.get("scorer")
+    if scorer and scorer["kind"] != "trees":
+        return {"scorer": {**scorer, "epochs": iterations}}
+    return {"hyperparameters": {**training["hyperparameters"], "num_iterations": iterations}}
+
+
 def resolved(base: Json) -> Json:
-    """Return a base with the defaults of its loss and hyperparameters.
+    """Return a base with the defaults of its loss, hyperparameters and scorer.
 
     Raises:
         InvalidInput: With a pointer for each thing that is wrong.
     """
     from core.losses import loss_values
-    from core.parameters import values_of
-    from core.training import training_spec
+    from core.training.spec import scorer_json, training_spec
 
     spec = training_spec(base)
-    return base | {"loss": loss_values(spec.loss), "hyperparameters": values_of(spec.hyperparameters)}
+    return base | {"loss": loss_values(spec.loss)} | scorer_json(spec)
 
 
 def check_bounds(space: SearchSpace, base: Json) -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from core.training.binning import KeptBins
     from core.training.boosting import Snapshot, TrainedRanker, train
     from core.training.checkpoint import Checkpoint, CheckpointError
+    from core.training.models import TrainedModel, TrainingCheckpoint
     from core.training.report import IterationReport
 
 __all__ = [
@@ -20,7 +21,9 @@ __all__ = [
     "IterationReport",
     "KeptBins",
     "Snapshot",
+    "TrainedModel",
     "TrainedRanker",
+    "TrainingCheckpoint",
     "TrainingSpec",
     "train",
     "training_spec",
@@ -31,6 +34,7 @@ _MODULES = {
     "binning": ["KeptBins"],
     "boosting": ["Snapshot", "TrainedRanker", "train"],
     "checkpoint": ["Checkpoint", "CheckpointError"],
+    "models": ["TrainedModel", "TrainingCheckpoint"],
     "report": ["IterationReport"],
 }
 

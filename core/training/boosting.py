@@ -23,13 +23,14 @@ from core.training.checkpoint import Checkpoint, prepend_trees
 from core.training.derivatives import TreeDerivatives
 from core.training.findings import ENOUGH, Growth
 from core.training.measure import Measure, present_scores
+from core.training.models import TrainingCheckpoint
 from core.training.report import IterationReport
 from core.training.sampling import Sampling, drop_seed, fixed_seeds
 from core.training.spec import TrainingSpec
 from core.training.stopwatch import DIAGNOSTICS, METRICS, OBJECTIVE, TREE, Stopwatch
 from core.types import Float32Array, Float64Array
 
-Snapshot = Callable[[], Checkpoint]
+Snapshot = Callable[[], TrainingCheckpoint]
 # The bounds that may keep LightGBM from every split, the likeliest first, and where they bound nothing.
 _LOOSEST: Mapping[str, float] = MappingProxyType(
     {"min_sum_hessian_in_leaf": 0.0, "min_data_in_leaf": 1, "min_gain_to_split": 0.0, "lambda_l1": 0.0}

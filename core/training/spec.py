@@ -7,8 +7,8 @@ from typing import Any
 from core.errors import InputProblem, InvalidInput
 from core.losses import Loss, make_loss, seeded, stored_loss
 from core.metrics import DEFAULT, Conventions, conventions, parse_metric
-from core.parameters import build
-from core.scorers import NetworkScorer, Scorer, Trees, make_scorer
+from core.parameters import build, values_of
+from core.scorers import NetworkScorer, Scorer, Trees, make_scorer, scorer_values
 from core.training.hyperparameters import Hyperparameters
 
 _SEEDS = 2**31
@@ -161,6 +161,13 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
     )
 
 
+def scorer_json(spec: TrainingSpec) -> dict[str, Any]:
+    """Return what is trained as a job stores it: `hyperparameters` of trees, or `scorer` as well."""
+    if spec.scorer.is_network:
+        return {"hyperparameters": {}, "scorer": scorer_values(spec.scorer)}
+    return {"hyperparameters": values_of(spec.hyperparameters)}
+
+
 def _part(problems: list[InputProblem], pointer: str, make: Any) -> Any:
     """Make one part; collect its problems below `pointer` instead of raising them."""
     try:
@@ -172,11 +179,8 @@ def _part(problems: list[InputProblem], pointer: str, make: Any) -> Any:
 
 def _of_trees_alone(values: Mapping[str, Any], scorer: Scorer) -> list[InputProblem]:
     """Refuse what only trees have beside a network."""
-    found = []
-    for name in values.get("hyperparameters") or ():
-        found.append(
-            InputProblem(f"/hyperparameters/{name}", f"is of trees; those of a {scorer.kind} stand in /scorer")
-        )
+    advice = f"is of trees; those of a {scorer.kind} stand in /scorer"
+    found = [InputProblem(f"/hyperparameters/{name}", advice) for name in values.get("hyperparameters") or ()]
     if values.get("categorical_feature"):
         found.append(
             InputProblem("/categorical_feature", f"is for trees; a {scorer.kind} reads numbers alone")

@@ -42,7 +42,7 @@ class Part:
         getattr(importlib.import_module(f"core.{self.package}.warm_up"), self.function)()
 
 
-SCORING = (Part("json_values", "features"), Part("scoring", "requests"))
+SCORING = (Part("json_values", "features"), Part("scoring", "requests"), Part("scorers", "requests"))
 
 # The longest chain begins first. Two processes take about the same time then as half of one.
 PARTS = (

@@ -10,6 +10,7 @@ import pytest
 from core.data import RankingDataset
 from core.data.fitting import fit_features
 from core.inspection.tree_nodes import Leaf, Split, tree_nodes
+from core.scoring.model_text import ModelText
 from core.store import Job
 from tests.core.training.test_categories import BRANDS, categorical_dataset
 from tests.worker.test_inspection import ASKED as INSPECTION
@@ -69,7 +70,7 @@ def test_a_model_is_tested_by_texts_not_by_codes(workshop: Workshop) -> None:
     assert values[0] == values[1]
     model = load_model(workshop.store, result["model_id"])
     expected = lightgbm.Booster(model_str=texts[0]).predict(test.features, raw_score=True)
-    np.testing.assert_array_equal(model.forest.score(model.fit(reordered(test)).features), expected)
+    np.testing.assert_array_equal(model.scorer.score(model.fit(reordered(test)).features), expected)
     with workshop.store.read() as tx:
         assert not [f for f in tx.jobs.get(_job_of(tx, result)).findings or () if "categor" in f["code"]]
 
@@ -141,9 +142,10 @@ def test_imported_models_keep_their_categories(workshop: Workshop) -> None:
     dataset = categorical_dataset()
     result = workshop.trained(workshop.add(dataset, "train"), hyperparameters=GROWN)
     model = load_model(workshop.store, result["model_id"])
+    text = ModelText.read(workshop.model_text(result))
     imported = lightgbm.Booster(model_str=workshop.model_text(result)).model_to_string()
-    read = type(model.text).read(imported)
-    assert dict(read.categories) == dict(model.text.categories)
+    read = ModelText.read(imported)
+    assert dict(read.categories) == dict(text.categories)
     assert read.categories[1].values == BRANDS
     assert (
         fit_features(reordered(dataset), model.feature_names, model.categories).categories == model.categories
@@ -153,7 +155,8 @@ def test_imported_models_keep_their_categories(workshop: Workshop) -> None:
 def test_inspections_show_texts(workshop: Workshop) -> None:
     """Splits and partial dependence name categories by their texts."""
     train_id = workshop.add(categorical_dataset(), "train")
-    model_id = workshop.trained(train_id, hyperparameters=GROWN)["model_id"]
+    result = workshop.trained(train_id, hyperparameters=GROWN)
+    model_id = result["model_id"]
     job = use(workshop, "inspect", train_id, model_id)
     assert job.result is not None
     with workshop.store.read() as tx:
@@ -165,10 +168,11 @@ def test_inspections_show_texts(workshop: Workshop) -> None:
         assert [point["text"] for point in each["points"] if "text" in point] == expected
     assert "brand" in [each["feature"] for each in followed]
     model = load_model(workshop.store, model_id)
+    text = ModelText.read(workshop.model_text(result))
     asked = [
         node.categories
-        for index in range(len(model.text.trees))
-        for node in _splits(tree_nodes(model.text, index, model.feature_names))
+        for index in range(len(text.trees))
+        for node in _splits(tree_nodes(text, index, model.feature_names))
         if node.feature == "brand"
     ]
     assert asked

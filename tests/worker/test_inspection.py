@@ -45,7 +45,7 @@ def test_a_model_is_inspected_from_end_to_end(workshop: Workshop, dataset: Ranki
     found = _inspected(workshop, dataset_id, model_id)
     model = load_model(workshop.store, model_id)
     baseline, expected = permutation_importance(
-        model.text,
+        model.scorer,
         dataset,
         "ndcg@5",
         conventions("default"),

@@ -10,7 +10,7 @@ import structlog
 from core.errors import NotFound, StoreUnavailable
 from core.jobs.folders import checkpoint_folder
 from core.store.artifacts.keys import checkpoint_key
-from core.training import Checkpoint, CheckpointError, Snapshot
+from core.training import CheckpointError, Snapshot
 from worker.job.run import JobRun
 
 Read = TypeVar("Read")
@@ -32,10 +32,6 @@ class Checkpoints:
         self._written = 0
         self._key: str | None = run.checkpoint["key"] if run.checkpoint else None
         run.consumes(checkpoint_folder(run.id))
-
-    def load(self) -> Checkpoint | None:
-        """Return the checkpoint of an earlier attempt, or None."""
-        return self.read(Checkpoint.from_bytes)
 
     def read(self, parse: Callable[[bytes], Read]) -> Read | None:
         """Return what an earlier attempt stored, or None.

@@ -11,6 +11,7 @@ from core.store import Transaction
 from worker.job.run import JobRun, Values
 
 _LIBRARIES = ("lightgbm", "numba", "numpy")
+_NETWORK_LIBRARIES = ("jax", "jaxlib", "optax")
 # How a job is queued and what its model is tagged with decide no byte of the model.
 _ASIDE = ("priority", "limits", "tags")
 
@@ -38,11 +39,16 @@ def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob)
         "seed": spec.training.seed if isinstance(spec, BoostingJob) else None,
         "rankery": _version_of("rankery"),
         "libraries": {
-            **{name: _version_of(name) for name in _LIBRARIES},
+            **{name: _version_of(name) for name in _libraries(spec)},
             "python": platform.python_version(),
         },
         "machine": platform.machine(),
     }
+
+
+def _libraries(spec: BoostingJob | ImportModelJob) -> tuple[str, ...]:
+    is_network = isinstance(spec, BoostingJob) and spec.training.scorer.is_network
+    return (*_LIBRARIES, *_NETWORK_LIBRARIES) if is_network else _LIBRARIES
 
 
 def _base_of(tx: Transaction, spec: BoostingJob | ImportModelJob) -> Values | None:

@@ -15,8 +15,7 @@ from core.doctor.report import Finding
 from core.errors import ArtifactDamaged
 from core.evaluation import Judgments
 from core.jobs import JobSpec, SubmittedJob, System
-from core.scoring import Forest
-from core.scoring.model_text import ModelText
+from core.scorers import ScoringModel, categories_by_name, read_model
 from core.store import Store
 from core.store.artifacts.keys import model_key, ranking_key
 from core.types import Float64Array
@@ -28,24 +27,22 @@ class LoadedModel:
     """A model to score with.
 
     Attributes:
-        forest: Its trees, to score with.
-        text: Its trees, to be looked at.
+        scorer: What scores.
         feature_names: Its features in their order, by the names that its dataset gave them.
     """
 
-    forest: Forest
-    text: ModelText
+    scorer: ScoringModel
     feature_names: tuple[str, ...]
 
     @property
     def used_features(self) -> tuple[str, ...]:
         """Return the names of the features that decide scores."""
-        return tuple(self.feature_names[column] for column in self.text.used_features)
+        return tuple(self.feature_names[column] for column in self.scorer.used_features)
 
     @property
     def categories(self) -> Mapping[str, Categories]:
         """Return the values of the categorical features by name."""
-        return self.text.categories_by_name(self.feature_names)
+        return categories_by_name(self.scorer, self.feature_names)
 
     def fit(self, dataset: RankingDataset) -> RankingDataset:
         """Return a dataset with the model's features, and its codes for their categories.
@@ -56,9 +53,9 @@ class LoadedModel:
         return fit_features(dataset, self.feature_names, self.categories)
 
 
-def heal_models(store: Store, text: bytes) -> list[str]:
-    """Rewrite the damaged copies of a model text; return the ids of the models."""
-    sha256 = hashlib.sha256(text).hexdigest()
+def heal_models(store: Store, content: bytes) -> list[str]:
+    """Rewrite the damaged copies of a model; return the ids of the models."""
+    sha256 = hashlib.sha256(content).hexdigest()
     with store.read() as tx:
         models = tx.models.of_text(sha256)
     healed = []
@@ -67,7 +64,7 @@ def heal_models(store: Store, text: bytes) -> list[str]:
         try:
             store.verified.read_bytes(key, sha256)
         except ArtifactDamaged:
-            store.artifacts.write_bytes(key, text)
+            store.artifacts.write_bytes(key, content)
             store.verified.read_bytes(key, sha256)  # which takes the damage off the record
             healed.append(model.id)
     return healed
@@ -78,13 +75,13 @@ def load_model(store: Store, model_id: str) -> LoadedModel:
 
     Raises:
         NotFound: There is no such model.
-        ArtifactDamaged: Its text is not the one that was stored.
-        ModelError: Its text cannot be used.
+        ArtifactDamaged: Its file is not the one that was stored.
+        ModelError: Its file cannot be used.
     """
     with store.read() as tx:
         row = tx.models.get(model_id)
-    text = ModelText.read(store.verified.read_bytes(model_key(model_id), row.sha256))
-    return LoadedModel(Forest(text), text, tuple(row.feature_names))
+    content = store.verified.read_bytes(model_key(model_id), row.sha256)
+    return LoadedModel(read_model(content), tuple(row.feature_names))
 
 
 ALLOW_ABSENT = ', or send "allow_absent_features": true'
@@ -125,7 +122,7 @@ def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset)
         model = load_model(run.store, system.model_id)
         findings = fit_findings(spec, system.name, model, dataset)
         fitted = model.fit(dataset)
-        return Ranked(fitted, fitted, model.forest.score(fitted.features, run.threads), findings)
+        return Ranked(fitted, fitted, model.scorer.score(fitted.features, run.threads), findings)
     joined = join_run(dataset, _stored_run(run.store, str(system.ranking_id)))
     return Ranked(dataset, joined, joined.scores)
 

@@ -41,6 +41,7 @@ class TrainingWatch:
         self._first_ended_at = 0.0
         self._snapshot: Snapshot | None = None
         self._unrecorded: list[Mapping[str, float]] = []
+        self._progress: Values = {"phase": self.phase, "iteration": 0, "total": 0, "eta_seconds": None}
 
     def finish(self) -> None:
         """Run the deferred callback if an earlier attempt had grown all trees."""
@@ -54,6 +55,11 @@ class TrainingWatch:
             self._tell(report)
         if self._checkpoints is not None and self._checkpoints.is_due():
             self._checkpoints.keep(snapshot)
+
+    def on_batch(self, done: int, total: int) -> None:
+        """Report the batches of an epoch under way, done and in all."""
+        with self.kept_on_stopping():
+            self._run.report(progress={**self._progress, "batch": done, "batches": total})
 
     def counts(self, report: IterationReport) -> tuple[int, int]:
         """Return the iterations of the job done, and those in all."""
@@ -81,7 +87,7 @@ class TrainingWatch:
         self._run.counts.iterated()
         values = self.curves(report)
         iteration, total = self.counts(report)
-        progress = {
+        self._progress = {
             "phase": self.phase,
             "iteration": iteration,
             "total": total,
@@ -93,7 +99,7 @@ class TrainingWatch:
         is_first = self._first is None
         self._first = self._first or report.iteration
         self._run.report(
-            progress=progress,
+            progress=self._progress,
             metrics=self.metrics(report) or None,
             iterations=measured,
             milliseconds=milliseconds,

@@ -6,14 +6,11 @@ from dataclasses import replace
 from core.evaluation import measure
 from core.jobs.boosting import BoostingJob
 from core.metrics import Metric, parse_metric
-from core.scoring import Forest
-from core.scoring.model_text import ModelText
-from core.training import Checkpoint, IterationReport, Snapshot, TrainedRanker, train
-from core.training.binning import SharedBins
-from core.training.boosting import bin_features
+from core.scorers import read_model
+from core.training import IterationReport, Snapshot, TrainedModel, TrainingCheckpoint
 from core.training.cross_validation import CrossValidation, fold_curves, fold_label
 from worker.job.checkpoints import Checkpoints
-from worker.job.progress import counting_percent
+from worker.job.fitting import CheckpointReader, FoldBins, checkpoint_reader, fit_model
 from worker.job.run import JobRun, Values
 from worker.job.training_data import TrainingData, prepare
 from worker.job.watch import TrainingWatch, means
@@ -68,16 +65,14 @@ class FoldedTraining:
         self._run, self._job, self._data, self._assignment = run, job, data, data.folds
         self._after_first: Callable[[], None] | None = after_first
         self._metrics = {name: parse_metric(name, job.measures.contract) for name in job.measures.metrics}
-        asked = job.training.hyperparameters.num_iterations
+        asked = job.training.iterations
         total = asked * (data.folds.n_folds + refits)
         n_documents = data.training.dataset.n_documents if refits else None
         self._so_far = CrossValidation.begun(data.folds, job.measures.metrics, n_documents)
-        self._checkpoints = _FoldCheckpoints(Checkpoints(run, run.checkpoint_seconds), asked, total)
-        self._checkpoint: Checkpoint | None = None
-        run.phase("binning")
-        kept_bins = data.kept_bins(run)
-        count = counting_percent(run, "binning")
-        self._bins = bin_features(job.training, data.training.dataset, run.threads, kept_bins, count)
+        checkpoints = Checkpoints(run, run.checkpoint_seconds)
+        self._checkpoints = _FoldCheckpoints(checkpoints, asked, total, checkpoint_reader(job.training))
+        self._checkpoint: TrainingCheckpoint | None = None
+        self._bins = FoldBins(run, job.training, data)
 
     def cross_validate(self, after_fold: AfterFold | None = None) -> CrossValidation:
         """Train and measure the folds that no earlier attempt has done; see `cross_validate`."""
@@ -93,30 +88,17 @@ class FoldedTraining:
             self._checkpoints.keep_folds(self._so_far)
         return self._so_far
 
-    def refit(self) -> tuple[TrainedRanker, TrainingWatch]:
-        """Train on the queries of all folds, as many trees as were best on the median fold.
+    def refit(self) -> tuple[TrainedModel, TrainingWatch]:
+        """Train on the queries of all folds, as many iterations as were best on the median fold.
 
         Returns:
             The model, and the watch of its training, which is still to be finished.
         """
-        spec = self._job.training
-        trees = self._so_far.best_iteration
-        spec = replace(
-            spec,
-            hyperparameters=replace(spec.hyperparameters, num_iterations=trees),
-            early_stopping=None,
-        )
-        self._checkpoints.total = self._checkpoints.done + trees
+        iterations = self._so_far.best_iteration
+        spec = replace(self._job.training.with_iterations(iterations), early_stopping=None)
+        self._checkpoints.total = self._checkpoints.done + iterations
         watch = self._watch("refitting")
-        ranker = train(
-            spec,
-            self._data.training.dataset,
-            on_iteration=watch.on_iteration,
-            threads=self._run.threads,
-            resume=self._resumed() or self._data.start(self._run.threads),
-            bins=SharedBins(self._bins),
-        )
-        return ranker, watch
+        return fit_model(self._run, spec, self._data, watch, self._resumed(), self._bins.of()), watch
 
     def _with_fold(self, number: int) -> CrossValidation:
         name, count = self._assignment.names[number], self._assignment.n_folds
@@ -127,17 +109,10 @@ class FoldedTraining:
         watch = self._watch(f"training fold {number + 1} of {count}", name)
         rows = self._assignment.documents(self._data.training.dataset.query_boundaries, number)
         # What diagnostics say of the loss is looked at while the model itself is trained.
-        ranker = train(
-            replace(self._job.training, diagnostics=None),
-            data.training.dataset,
-            held_out,
-            on_iteration=watch.on_iteration,
-            threads=self._run.threads,
-            resume=self._resumed() or data.start(self._run.threads),
-            bins=SharedBins(self._bins, *rows),
-        )
+        spec = replace(self._job.training, diagnostics=None)
+        ranker = fit_model(self._run, spec, data, watch, self._resumed(), self._bins.of(*rows))
         with watch.kept_on_stopping():
-            scores = Forest(ModelText.read(ranker.model_text)).score(held_out.features, self._run.threads)
+            scores = read_model(ranker.content).score(held_out.features, self._run.threads)
             measures = self._job.measures
             values = measure(scores, held_out, measures.metrics, measures.contract)
             self._run.check()
@@ -156,10 +131,10 @@ class FoldedTraining:
             fold,
             self._so_far,
             self._metrics,
-            keeps=self._job.training.hyperparameters.is_resumable,
+            keeps=self._job.training.is_resumable,
         )
 
-    def _resumed(self) -> Checkpoint | None:
+    def _resumed(self) -> TrainingCheckpoint | None:
         """Return where an earlier attempt left the training that is next, once."""
         found, self._checkpoint = self._checkpoint, None
         return found
@@ -170,27 +145,31 @@ class _FoldCheckpoints:
 
     Args:
         checkpoints: Those of the job.
-        trees: Iterations of one fold.
+        iterations: Iterations of one fold at most.
         total: Iterations of all trainings of the job.
+        reader: Reads the checkpoint of one training.
     """
 
-    def __init__(self, checkpoints: Checkpoints, trees: int, total: int) -> None:
+    def __init__(
+        self, checkpoints: Checkpoints, iterations: int, total: int, reader: CheckpointReader
+    ) -> None:
         self._checkpoints = checkpoints
-        self._trees = trees
+        self._iterations = iterations
+        self._reader = reader
         self._so_far: CrossValidation | None = None
         self.total = total
 
     @property
     def done(self) -> int:
         """Return the iterations of the folds that are done; one that stopped early counts in full."""
-        return self._trees * len(self._so_far.folds) if self._so_far else 0
+        return self._iterations * len(self._so_far.folds) if self._so_far else 0
 
-    def load(self, begun: CrossValidation) -> tuple[CrossValidation, Checkpoint | None]:
+    def load(self, begun: CrossValidation) -> tuple[CrossValidation, TrainingCheckpoint | None]:
         """Return the folds that an earlier attempt has done, and where it left the next training."""
 
-        def parse(content: bytes) -> tuple[CrossValidation, Checkpoint | None]:
+        def parse(content: bytes) -> tuple[CrossValidation, TrainingCheckpoint | None]:
             folds, training = CrossValidation.from_bytes(content, begun.assignment)
-            return folds, None if training is None else Checkpoint.from_bytes(training)
+            return folds, None if training is None else self._reader(training)
 
         found = self._checkpoints.read(parse) or (begun, None)
         self._so_far = found[0]

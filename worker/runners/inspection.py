@@ -44,7 +44,7 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
     dataset = model.fit(judged_for(spec.measures, loaded, None))
     run.phase("shuffling features")
     baseline, importance = permutation_importance(
-        model.text,
+        model.scorer,
         dataset,
         spec.metric,
         held,
@@ -54,7 +54,7 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
     )
     run.phase("following features", afresh=True)
     dependence = partial_dependence(
-        model.forest,
+        model.scorer,
         _followed(asked.features, names, importance),
         dataset,
         Grid(asked.grid, asked.sample, seed),
@@ -75,7 +75,7 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
             within=spec.within,
             seed=seed,
             importance=[each.as_json(names) for each in importance],
-            partial_dependence=[each.as_json(names, model.text.categories) for each in dependence],
+            partial_dependence=[each.as_json(names, model.scorer.categories) for each in dependence],
             findings=findings,
             sample=min(asked.sample, dataset.n_documents),
         )

@@ -15,14 +15,14 @@ from worker.runners.training import trained_as_asked
 def run_reproduction(run: JobRun, spec: ReproduceJob) -> None:
     """Repeat a training and compare the bytes; no model is stored.
 
-    A stored copy that is damaged or gone is replaced when the same text came out.
+    A stored copy that is damaged or gone is replaced when the same bytes came out.
 
     Raises:
         InvalidInput: The specification does not fit the data any more.
         DatasetError: The datasets do not fit together any more.
     """
     with trained_as_asked(run, spec) as trained:
-        _compare(run, spec, trained.ranker.model_text)
+        _compare(run, spec, trained.ranker.content)
 
 
 def _stored_sha256(run: JobRun, key: str) -> str | None:
@@ -33,14 +33,14 @@ def _stored_sha256(run: JobRun, key: str) -> str | None:
         return None
 
 
-def _compare(run: JobRun, spec: ReproduceJob, model_text: str) -> None:
-    sha256 = hashlib.sha256(model_text.encode()).hexdigest()
+def _compare(run: JobRun, spec: ReproduceJob, content: bytes) -> None:
+    sha256 = hashlib.sha256(content).hexdigest()
     with run.store.read() as tx:
         model = tx.models.get(spec.model_id)
         now = lineage_of(tx, run, spec)
     stored_sha256 = _stored_sha256(run, model_key(model.id))
     if sha256 == model.sha256 != stored_sha256:
-        heal_models(run.store, model_text.encode())
+        heal_models(run.store, content)
     result = {
         "model_id": model.id,
         "equal": sha256 == model.sha256 == stored_sha256,

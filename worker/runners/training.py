@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from core.data.fitting import AbsentFeatures
@@ -14,17 +15,16 @@ from core.jobs.train import TrainJob
 from core.losses import loss_values
 from core.metrics import parse_metric
 from core.parameters import values_of
-from core.scoring import Explainability, Forest
-from core.scoring.model_text import ModelText
+from core.scorers import ScoringModel, read_model, scorer_values
+from core.scorers.explainability import explainability_of
 from core.store import new_id
 from core.store.artifacts.keys import model_key
-from core.training import TrainedRanker, train
-from core.training.bin_edges import OnProgress
+from core.training import TrainedModel
 from core.training.cross_validation import CrossValidation
 from core.training.findings import automatic_findings, growth_finding, resumption_findings, seed_findings
 from worker.job.checkpoints import Checkpoints
+from worker.job.fitting import checkpoint_reader, fit_model
 from worker.job.lineage import lineage_of
-from worker.job.progress import counting_percent
 from worker.job.results import (
     StoredEvaluation,
     StoredRanking,
@@ -65,16 +65,21 @@ class Trained:
 
     loaded: TrainingData
     data: TrainingData
-    ranker: TrainedRanker
+    ranker: TrainedModel
     findings: list[Values]
     cross_validation: CrossValidation | None = None
+
+    @cached_property
+    def model(self) -> ScoringModel:
+        """Return the model, to score with."""
+        return read_model(self.ranker.content)
 
 
 @contextmanager
 def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
     """Train as a job's specification says; progress, learning curves and checkpoints are the job's.
 
-    Where the worker stops while something is done with the model, the next attempt finds all trees grown.
+    Where the worker stops while something is done with the model, the next attempt finds all iterations done.
 
     Raises:
         InvalidInput: The specification does not fit the data.
@@ -104,35 +109,11 @@ def trained_as_asked(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
 
 def _trained(
     run: JobRun, job: BoostingJob, data: TrainingData, after_first: Callable[[], None]
-) -> tuple[TrainedRanker, TrainingWatch]:
-    run.phase("binning")
+) -> tuple[TrainedModel, TrainingWatch]:
     checkpoints = Checkpoints(run, run.checkpoint_seconds)
-    resumable = job.training.hyperparameters.is_resumable
-    watch = TrainingWatch(run, checkpoints if resumable else None, after_first)
-    ranker = train(
-        job.training,
-        data.training.dataset,
-        data.validation.dataset if data.validation else None,
-        on_iteration=watch.on_iteration,
-        threads=run.threads,
-        kept_bins=data.kept_bins(run),
-        resume=checkpoints.load() or data.start(run.threads),
-        on_binning=_binning(run),
-    )
-    return ranker, watch
-
-
-def _binning(run: JobRun) -> OnProgress:
-    """Return what reports how far the binning is, and in the end that the training begins."""
-    count = counting_percent(run, "binning")
-
-    def report(done: int, total: int) -> None:
-        if done < total:
-            count(done, total)
-        else:
-            run.phase("training", afresh=True)  # where it was, if it goes on from a checkpoint
-
-    return report
+    watch = TrainingWatch(run, checkpoints if job.training.is_resumable else None, after_first)
+    resume = checkpoints.read(checkpoint_reader(job.training))
+    return fit_model(run, job.training, data, watch, resume), watch
 
 
 def _report_findings(run: JobRun, job: BoostingJob, loaded: TrainingData) -> list[Values]:
@@ -149,14 +130,13 @@ def _report_findings(run: JobRun, job: BoostingJob, loaded: TrainingData) -> lis
 def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
     spec, ranker = job.training, trained.ranker
     run.phase("storing")
-    model_id, text = new_id("mdl_"), ranker.model_text.encode()
+    model_id, content = new_id("mdl_"), ranker.content
     with run.writing(model_key(model_id)) as file:
-        file.write(text)
+        file.write(content)
     validation = _validate(run, job, trained, model_id)
     judged = _judge(run, job, trained)
     metrics = _metrics(job, trained) | ({"test": judged.evaluation.means} if judged else {})
     run.report(metrics=metrics)
-    explainability = Explainability.of(ModelText.read(ranker.model_text))
     result: dict[str, Any] = {"model_id": model_id} | (judged.result if judged else {})
     by_folds = _rank_by_folds(run, trained)
     if by_folds is not None and validation is not None:
@@ -170,13 +150,14 @@ def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
             dataset_id=job.dataset_id,
             feature_names=ranker.feature_names,
             loss=loss_values(spec.loss),
-            hyperparameters=values_of(spec.hyperparameters),
-            best_iteration=ranker.n_trees,
-            sha256=hashlib.sha256(text).hexdigest(),
-            size_bytes=len(text),
+            hyperparameters={} if spec.scorer.is_network else values_of(spec.hyperparameters),
+            scorer=scorer_values(spec.scorer) if spec.scorer.is_network else None,
+            best_iteration=ranker.kept_iterations,
+            sha256=hashlib.sha256(content).hexdigest(),
+            size_bytes=len(content),
             metrics=judged.evaluation.means if judged else None,
             lineage=lineage_of(tx, run, job),
-            explanation=asdict(explainability),
+            explanation=asdict(explainability_of(trained.model)),
             tags=dict(job.tags) or None,
             validation=validation,
         )
@@ -205,7 +186,7 @@ def _metrics(job: TrainJob, trained: Trained) -> dict[str, Any]:
     return _metrics_at_best(trained.ranker) | (held_out.metrics(parsed) if held_out else {})
 
 
-def _metrics_at_best(ranker: TrainedRanker) -> dict[str, Any]:
+def _metrics_at_best(ranker: TrainedModel) -> dict[str, Any]:
     """Return the means at the last measured iteration that was the best when it was made."""
     best = [means(report) for report in ranker.history if report.iteration == report.best_iteration]
     return next((found for found in reversed(best) if found), {})
@@ -220,7 +201,7 @@ def _validate(run: JobRun, job: TrainJob, trained: Trained, model_id: str) -> Va
     if trained.data.validation is None:
         return None
     dataset = trained.data.validation.dataset
-    scores = Forest(ModelText.read(trained.ranker.model_text)).score(dataset.features, run.threads)
+    scores = trained.model.score(dataset.features, run.threads)
     return store_validation(run, job.measures, Ranked(dataset, dataset, scores), model_id)
 
 
@@ -236,8 +217,8 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     """Evaluate the model on the test data, unless that lacks most used features."""
     if trained.loaded.test is None or trained.data.test is None:
         return None
-    text, names = ModelText.read(trained.ranker.model_text), trained.ranker.feature_names
-    used = [names[column] for column in text.used_features]
+    names = trained.ranker.feature_names
+    used = [names[column] for column in trained.model.used_features]
     absent = AbsentFeatures.of(trained.loaded.test.dataset, used)
     findings = tuple(absent_feature_findings(absent, "the model"))
     if findings:
@@ -251,6 +232,6 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     unseen = unseen_category_findings(
         trained.loaded.test.dataset, test.categories, "of the test data", "the model"
     )
-    scores = Forest(text).score(test.features, run.threads)
+    scores = trained.model.score(test.features, run.threads)
     ranked = Ranked(test, test, scores, (*findings, *unseen))
     return _Judged(store_evaluation(run, job.measures, ranked), store_ranking(run, ranked))

@@ -12,8 +12,6 @@ from core.errors import ArtifactDamaged, JobCancelled, NotFound
 from core.evaluation import measure, summarise_all
 from core.jobs.train import TrainJob
 from core.jobs.trial import TrialJob
-from core.scoring import Forest
-from core.scoring.model_text import ModelText
 from core.store import Study, Transaction, Trial
 from core.store.artifacts.keys import trial_key
 from core.store.repositories.studies import TrialResult
@@ -119,7 +117,8 @@ def ask(run: JobRun, job: TrialJob) -> AskedTrial:
             trials = tx.studies.trials(job.study_id)
             parameters = _parameters(spec, trial, trials)
             training = spec.trial_training({} if trial.source == "default" else parameters)
-            kept = {name: training[name] for name in ("loss", "hyperparameters")}
+            names = ("loss", "hyperparameters", "scorer")
+            kept: dict[str, Any] = {name: training[name] for name in names if name in training}
             tx.studies.start_trial(study, trial, parameters, kept)
         else:
             tx.studies.start_trial(study, trial, trial.parameters or {}, trial.training)
@@ -245,12 +244,12 @@ def _held_out(run: JobRun, asked: AskedTrial) -> _Validated:
             raise ValueError("a trial has validation data")
         run.phase("evaluating")
         dataset = trained.data.validation.dataset
-        scores = Forest(ModelText.read(trained.ranker.model_text)).score(dataset.features, run.threads)
+        scores = trained.model.score(dataset.features, run.threads)
         measures, metric = asked.job.measures, asked.spec.metric
         values = measure(scores, dataset, [metric], measures.contract)[metric]
     mean = float(np.nanmean(values)) if not np.isnan(values).all() else None
-    trees = trained.ranker.n_trees
-    return _Validated([{"fold": 1, "value": mean, "best_iteration": trees}], values, trees)
+    iterations = trained.ranker.kept_iterations
+    return _Validated([{"fold": 1, "value": mean, "best_iteration": iterations}], values, iterations)
 
 
 def _cross_validated(run: JobRun, asked: AskedTrial, watch: _Watch) -> _Validated:

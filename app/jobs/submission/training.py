@@ -19,10 +19,11 @@ from core.errors import InputProblem, InvalidInput
 from core.jobs.train import TrainJob
 from core.losses import loss_values
 from core.metrics import Conventions
-from core.parameters import values_of
+from core.scorers import Trees
 from core.store import Dataset, Transaction
 from core.training import TrainingSpec, training_spec
 from core.training.automatic import AutomaticChoice, DatasetSize
+from core.training.spec import scorer_json
 
 
 def training(tx: Transaction, request: TrainRequest) -> TrainJob:
@@ -44,11 +45,11 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
     for dataset in datasets:
         loss = parsed.loss if dataset is datasets[0] else None
         check_dataset_labels(dataset, request.label_map, loss, parsed.followed_metrics, contract)
-    automatic = _automatic(request, datasets[0])
+    automatic = None if parsed.scorer.is_network else _automatic(request, datasets[0])
     # The metric that stops early is followed even where the request does not list it.
     spec = {
         **request.model_dump(mode="json"),
-        "hyperparameters": values_of(parsed.hyperparameters) | (dict(automatic.chosen) if automatic else {}),
+        **_scorer(parsed, automatic),
         "automatic": automatic and automatic.as_json(),
         "loss": loss_values(parsed.loss),
         "metrics": list(parsed.followed_metrics),
@@ -59,24 +60,39 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
     return TrainJob.from_json(spec)
 
 
+def _scorer(parsed: TrainingSpec, automatic: AutomaticChoice | None) -> Json:
+    stored = scorer_json(parsed)
+    chosen = dict(automatic.chosen) if automatic else {}
+    return {"scorer": None, **stored, "hyperparameters": stored["hyperparameters"] | chosen}
+
+
 def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
     problems = [
         *repeated_metrics(request.metrics),
         *_data_problems(request),
         *label_map_problems(request.label_map),
         *_feature_problems(request),
+        *_network_problems(request),
     ]
     contract = contract_of(request.contract, problems)
     if request.early_stopping and request.validation is None:
         problems.append(InputProblem("/early_stopping", "needs validation data to watch; set validation"))
     try:
-        parsed = training_spec({**request.model_dump(mode="json"), "contract": contract.as_json()})
+        parsed = training_spec({**_values(request), "contract": contract.as_json()})
     except InvalidInput as invalid:
         raise InvalidInput(*problems, *invalid.problems) from invalid
     problems += idle_problems(parsed.loss, "/loss")
     if problems:
         raise InvalidInput(*problems)
     return parsed, contract
+
+
+def _values(request: TrainRequest) -> Json:
+    """Return the JSON of a request; beside a network it has the hyperparameters alone that were sent."""
+    values: Json = request.model_dump(mode="json")
+    if request.scorer is not None and request.scorer.kind != Trees.kind:
+        values["hyperparameters"] = request.hyperparameters.model_dump(mode="json", exclude_unset=True)
+    return values
 
 
 def _automatic(request: TrainRequest, dataset: Dataset) -> AutomaticChoice | None:
@@ -121,6 +137,20 @@ def _feature_problems(request: TrainRequest) -> Iterable[InputProblem]:
     except InvalidInput as invalid:
         return invalid.below("/features").problems
     return ()
+
+
+def _network_problems(request: TrainRequest) -> Iterable[InputProblem]:
+    """Refuse what only trees can do."""
+    if request.scorer is None or request.scorer.kind == Trees.kind:
+        return
+    if request.hyperparameters.auto:
+        yield InputProblem(
+            "/hyperparameters/auto", "chooses sizes of trees; a network has defaults of its own"
+        )
+    if request.init_model is not None:
+        yield InputProblem(
+            "/init_model", "is a model whose trees come first; a network starts from new weights"
+        )
 
 
 def _check_parts(request: TrainRequest, dataset: Dataset) -> None:

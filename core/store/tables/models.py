@@ -16,7 +16,9 @@ class Model(Base):
     Attributes:
         dataset_id: What it learnt from, which it outlives; None of an imported one.
         loss: The loss that it was trained with; None of an imported one.
-        hyperparameters: How its trees were grown; None of an imported one.
+        hyperparameters: How its trees were grown; None of an imported one, empty of a network.
+        scorer: What was trained and how, `{"kind": "mlp", …}`; None of trees.
+        best_iteration: How many trees it has, or the epoch that its weights are of.
         description: What its owners say of it, or None.
         tags: What they mark it with, or None.
         lineage: What it was made of and by what, see `worker.job.lineage`; None from before that was kept.
@@ -37,6 +39,7 @@ class Model(Base):
     feature_names: Mapped[list[str]]
     loss: Mapped[dict[str, Any] | None]
     hyperparameters: Mapped[dict[str, Any] | None]
+    scorer: Mapped[dict[str, Any] | None]
     best_iteration: Mapped[int]
     sha256: Mapped[str] = mapped_column(SHA256)
     size_bytes: Mapped[int] = mapped_column(BigInteger)
@@ -52,6 +55,11 @@ class Model(Base):
     def reference(self) -> str:
         """The reference of the model: `web:3`."""
         return f"{self.name}:{self.version}"
+
+    @property
+    def kind(self) -> str:
+        """What scores: `trees`, `linear`, `mlp` or `sum`."""
+        return "trees" if self.scorer is None else str(self.scorer["kind"])
 
     @property
     def source(self) -> str:

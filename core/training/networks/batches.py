@@ -68,7 +68,9 @@ class Batches:
             seed: Of the training.
         """
         lengths = np.diff(dataset.query_boundaries)
-        drawn = np.argsort(uniform_numbers(np.uint64(derived_seed(seed, _QUERIES, 0)), len(lengths)), kind="stable")
+        drawn = np.argsort(
+            uniform_numbers(np.uint64(derived_seed(seed, _QUERIES, 0)), len(lengths)), kind="stable"
+        )
         batches, documents, first = [], [], 0
         for queries in _grouped(drawn, lengths, most_documents):
             rows = np.concatenate(
@@ -115,8 +117,8 @@ def inputs_of(features: Features, transform: InputTransform, order: Int64Array |
         return inputs
     step = max(1, 2**22 // max(features.shape[1], 1))
     for first in range(0, len(order), step):
-        rows = order[first : first + step]
-        inputs[first : first + len(rows)] = transform(features[rows])
+        taken = order[first : first + step]
+        inputs[first : first + len(taken)] = transform(features[taken])
     return inputs
 
 

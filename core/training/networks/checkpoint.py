@@ -107,7 +107,9 @@ def _layers(arrays: dict[str, NDArray[Any]], name: str, count: int) -> Weights:
     found: Weights = []
     for place in range(count):
         prefix = f"{name}/{place}/"
-        found.append({key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)})
+        found.append(
+            {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
+        )
     if not all(layer.get("weights") is not None for layer in found):
         raise KeyError(name)
     return found

@@ -54,7 +54,9 @@ def scores_of(
         if "norm_scales" in layer:
             mean = units.mean(axis=1, keepdims=True)
             variance = ((units - mean) ** 2).mean(axis=1, keepdims=True)
-            units = (units - mean) / jnp.sqrt(variance + EPSILON) * layer["norm_scales"] + layer["norm_shifts"]
+            units = (units - mean) / jnp.sqrt(variance + EPSILON) * layer["norm_scales"] + layer[
+                "norm_shifts"
+            ]
         units = _ACTIVATIONS[activation](units)
         if dropout and key is not None:
             keeps = jax.random.bernoulli(jax.random.fold_in(key, place), 1.0 - dropout, units.shape)
@@ -92,43 +94,42 @@ class Differentiation:
 
     def restart(self, parameters: Parameters) -> None:
         """Begin with other weights, and an optimiser that remembers nothing."""
-        self.parameters: Parameters = jax.tree.map(jnp.asarray, parameters)
-        self.state: Any = self._optimizer.init(self.parameters)
+        self._parameters: Parameters = jax.tree.map(jnp.asarray, parameters)
+        self._optimizer_state: Any = self._optimizer.init(self._parameters)
 
     def restore(self, parameters: Parameters, state: Sequence[Any]) -> None:
         """Go on from weights and the leaves of an optimiser's state."""
         self.restart(parameters)
-        structure = jax.tree.structure(self.state)
-        self.state = jax.tree.unflatten(structure, [jnp.asarray(leaf) for leaf in state])
+        structure = jax.tree.structure(self._optimizer_state)
+        self._optimizer_state = jax.tree.unflatten(structure, [jnp.asarray(leaf) for leaf in state])
 
-    def state_leaves(self) -> list[Any]:
-        """Return the arrays of the optimiser's state; `restore` takes them back."""
-        return [np.asarray(leaf) for leaf in jax.tree.leaves(self.state)]
+    def state(self) -> tuple[Parameters, Any]:
+        """Return the weights and the optimiser's state; steps make new ones and leave these as they are."""
+        return self._parameters, self._optimizer_state
 
     def weights(self) -> Parameters:
         """Return the weights as NumPy arrays."""
-        found: Parameters = jax.tree.map(np.asarray, self.parameters)
-        return found
+        return as_arrays(self.state())[0]
 
     def score(self, inputs: Float32Array, size: int) -> Float64Array:
         """Return the scores, float64 (n_documents,), computed on `size` rows, so many as are compiled for."""
-        parts = self._map(lambda part: self._score(self.parameters, part), self._parts(inputs, size))
+        parts = self._map(lambda part: self._score(self._parameters, part), self._parts(inputs, size))
         return np.concatenate([np.asarray(part, np.float64) for part in parts])[: len(inputs)]
 
     def step(
         self,
         inputs: Float32Array,
         size: int,
-        objective: Callable[[Float64Array], Float32Array],
+        loss: Callable[[Float64Array], tuple[float, Float32Array]],
         learning_rate: float,
         number: int,
-    ) -> None:
-        """Take one step on a batch.
+    ) -> float:
+        """Take one step on a batch and return its loss.
 
         Args:
             inputs: (n_documents, n_inputs).
             size: Rows that the inputs are filled up to.
-            objective: Gives d loss / d score, (n_documents,), of scores.
+            loss: Gives the loss of scores, and d loss / d score, (n_documents,).
             learning_rate: Size of the step.
             number: Of the step, which decides the units that are left out.
         """
@@ -138,14 +139,17 @@ class Differentiation:
             for place in range(len(parts))
         ]
         pulled = self._map(
-            lambda part: self._pull_back(self.parameters, *part), list(zip(parts, keys, strict=True))
+            lambda part: self._pull_back(self._parameters, *part), list(zip(parts, keys, strict=True))
         )
         scores = np.concatenate([np.asarray(found, np.float64) for found, _ in pulled])
         gradient = np.zeros(size, scores.dtype if parts[0].dtype == np.float64 else np.float32)
-        gradient[: len(inputs)] = objective(scores[: len(inputs)])
+        value, gradient[: len(inputs)] = loss(scores[: len(inputs)])
         pairs = zip((back for _, back in pulled), np.split(gradient, len(parts)), strict=True)
         gradients = self._map(lambda pair: self._gradient(*pair), list(pairs))
-        self.parameters, self.state = self._step(self.parameters, self.state, tuple(gradients), learning_rate)
+        self._parameters, self._optimizer_state = self._step(
+            self._parameters, self._optimizer_state, tuple(gradients), learning_rate
+        )
+        return value
 
     def _stepped(self, parameters: Parameters, state: Any, gradients: Any, learning_rate: Any) -> Any:
         total = gradients[0]
@@ -166,8 +170,20 @@ class Differentiation:
 
     def _map(self, function: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
         if self._pool is None or len(parts) == 1:
-            return [jax.block_until_ready(function(part)) for part in parts]
-        return list(self._pool.map(lambda part: jax.block_until_ready(function(part)), parts))
+            return [_awaited(function(part)) for part in parts]
+        return list(self._pool.map(lambda part: _awaited(function(part)), parts))
+
+
+def _awaited(result: Any) -> Any:
+    return jax.block_until_ready(result)  # type: ignore[no-untyped-call]
+
+
+def as_arrays(state: tuple[Parameters, Any]) -> tuple[Parameters, list[Any]]:
+    """Return weights and the leaves of an optimiser's state as NumPy arrays; `restore` takes them."""
+    parameters, optimizer_state = state
+    return jax.tree.map(np.asarray, parameters), [
+        np.asarray(leaf) for leaf in jax.tree.leaves(optimizer_state)
+    ]
 
 
 def _optimizer(scorer: NetworkScorer) -> optax.GradientTransformation:

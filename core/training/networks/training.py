@@ -1,7 +1,9 @@
 """The epochs of a network: batches of whole queries, whose loss says where their scores should go."""
 
+import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from core.scorers import InputTransform, Layer, Mlp, Network, NetworkScorer, wri
 from core.training.measure import Measure
 from core.training.networks.batches import Batch, Batches, inputs_of
 from core.training.networks.checkpoint import NetworkCheckpoint, Weights
-from core.training.networks.differentiation import VERSION, Differentiation
+from core.training.networks.differentiation import VERSION, Differentiation, as_arrays
 from core.training.report import IterationReport
 from core.training.sampling import derived_seed, uniform_numbers
 from core.training.spec import TrainingSpec
@@ -26,6 +28,7 @@ Snapshot = Callable[[], NetworkCheckpoint]
 OnEpoch = Callable[[IterationReport, Snapshot], None]
 OnBatch = Callable[[int, int], None]
 _WEIGHTS, _DROPOUT = 102, 103  # purposes of random choices, see `core.training.networks.batches`
+_NOTHING_DONE = NetworkCheckpoint(VERSION, [], [], [], 0, -np.inf, 0.0, (), 0, [])
 _SCORED_ROWS = 4_096  # validation documents that are scored together
 
 
@@ -87,7 +90,7 @@ def train_network(
     _check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)
     training = _NetworkTraining(spec, spec.scorer, train_dataset, validation_dataset, threads, resume)
-    return training.run(on_iteration, on_batch or (lambda done, total: None))
+    return training.run(on_iteration, on_batch)
 
 
 class _NetworkTraining:
@@ -136,7 +139,7 @@ class _NetworkTraining:
             self._best_iteration, self._best_value = resume.best_iteration, resume.best_value
             self._best_weights = resume.best_weights
 
-    def run(self, on_iteration: OnEpoch | None, on_batch: OnBatch) -> TrainedNetwork:
+    def run(self, on_iteration: OnEpoch | None, on_batch: OnBatch | None) -> TrainedNetwork:
         for epoch in range(len(self._history) + 1, self._scorer.epochs + 1):
             if self._is_stalled():
                 break
@@ -145,40 +148,36 @@ class _NetworkTraining:
             self._history.append(report)
             self._schedule(loss, report)
             if on_iteration is not None:
-                on_iteration(report, self._checkpoint)
+                on_iteration(report, self._snapshot())
         best = self._best_iteration or len(self._history)
         weights = self._best_weights or self._network.weights()
         return TrainedNetwork(
             write_network(self._as_network(weights)), best, self._dataset.feature_names, self._history
         )
 
-    def _learn(self, epoch: int, on_batch: OnBatch) -> float:
+    def _learn(self, epoch: int, on_batch: OnBatch | None) -> float:
         """Take a step on each batch; return the mean loss of the queries before the steps on them."""
         total, count = 0.0, len(self._batches.batches)
         for place, batch in enumerate(self._batches.of_epoch(epoch)):
-            on_batch(place, count)
-            number = (epoch - 1) * count + place
-            found: list[float] = []
-
-            def objective(scores: Float64Array, batch: Batch = batch, number: int = number) -> Float32Array:
-                self._require_finite(scores, epoch)
-                with self._stopwatch.timing(OBJECTIVE):
-                    gradient, _, losses = batch.objective.with_value(scores, number)
-                    found.append(float(losses.sum()))
-                    scaled: Float32Array = gradient / np.float32(batch.n_queries)
-                return scaled
-
+            if on_batch is not None:
+                on_batch(place, count)
+            step = (epoch - 1) * count + place
             with self._stopwatch.timing(NETWORK):
-                self._network.step(
+                total += self._network.step(
                     self._batches.inputs[batch.rows],
                     self._batches.padded_size(batch),
-                    objective,
+                    partial(self._loss, batch, epoch, step),
                     self._learning_rate,
-                    number,
+                    step,
                 )
-            total += found[0]
-        on_batch(count, count)
         return total / self._dataset.n_queries
+
+    def _loss(self, batch: Batch, epoch: int, step: int, scores: Float64Array) -> tuple[float, Float32Array]:
+        """Return the sum of a batch's losses, and d mean loss / d score, (n_documents,)."""
+        self._require_finite(scores, epoch)
+        with self._stopwatch.timing(OBJECTIVE):
+            gradient, _, losses = batch.objective.with_value(scores, step)
+            return float(losses.sum()), gradient / np.float32(batch.n_queries)
 
     def _report(self, epoch: int, loss: float) -> IterationReport:
         values: dict[str, Mapping[str, float | None]] = {}
@@ -224,8 +223,8 @@ class _NetworkTraining:
         if not np.isfinite(scores).all():
             raise InvalidInput.at(
                 "/scorer/learning_rate",
-                f"{self._learning_rate:g} is too high: in epoch {epoch} the weights grew until scores were not"
-                " finite. Lower it, or set gradient_clip",
+                f"{self._learning_rate:g} is too high: in epoch {epoch} the weights grew until scores were"
+                " not finite. Lower it, or set gradient_clip",
             )
 
     def _diagnose(self, scores: Float64Array, epoch: int) -> Mapping[str, float | None]:
@@ -283,19 +282,25 @@ class _NetworkTraining:
         stopping = self._spec.early_stopping
         return stopping is not None and len(self._history) - self._best_iteration >= stopping.rounds
 
-    def _checkpoint(self) -> NetworkCheckpoint:
-        return NetworkCheckpoint(
-            VERSION,
-            self._network.weights(),
-            self._network.state_leaves(),
-            self._best_weights,
-            self._best_iteration,
-            self._best_value,
-            self._learning_rate,
-            tuple(self._costs),
-            self._restarts,
-            list(self._history),
+    def _snapshot(self) -> Snapshot:
+        """Return what takes a checkpoint of this moment, also when the next epoch has begun."""
+        state = self._network.state()  # its arrays never change
+        kept = replace(
+            _NOTHING_DONE,
+            best_weights=self._best_weights,
+            best_iteration=self._best_iteration,
+            best_value=self._best_value,
+            learning_rate=self._learning_rate,
+            costs=tuple(self._costs),
+            restarts=self._restarts,
+            history=list(self._history),
         )
+
+        def take() -> NetworkCheckpoint:
+            weights, optimizer = as_arrays(state)
+            return replace(kept, weights=weights, optimizer=optimizer)
+
+        return take
 
     def _drawn_weights(self) -> Weights:
         """Draw weights uniformly from ±√(6 / n_inputs) (He et al., 2015), or ±√(6 / (n_inputs + n_outputs)).
@@ -307,7 +312,7 @@ class _NetworkTraining:
         has_norms = isinstance(self._scorer, Mlp) and self._scorer.layer_norm
         sizes = (self._transform.n_inputs, *self._scorer.hidden_layers, 1)
         weights: Weights = []
-        for place, (n_inputs, n_outputs) in enumerate(zip(sizes, sizes[1:], strict=False)):
+        for place, (n_inputs, n_outputs) in enumerate(itertools.pairwise(sizes)):
             is_last = place == len(sizes) - 2
             bound = np.sqrt(6.0 / (n_inputs if is_relu and not is_last else n_inputs + n_outputs))
             key = np.uint64(derived_seed(self._spec.seed, _WEIGHTS, self._restarts * 1_000 + place))
@@ -338,7 +343,10 @@ class _NetworkTraining:
 
     def _as_network(self, weights: Weights) -> Network:
         activation = self._scorer.activation if isinstance(self._scorer, Mlp) else "relu"
-        layers = tuple(Layer(**{name: np.asarray(array, np.float32) for name, array in layer.items()}) for layer in weights)
+        layers = tuple(
+            Layer(**{name: np.asarray(array, np.float32) for name, array in layer.items()})
+            for layer in weights
+        )
         return Network(self._dataset.feature_names, self._transform, layers, activation)
 
 

@@ -32,7 +32,7 @@ print(len(psutil.Process().children()))
 def test_requests_are_refused_until_the_kernels_are_there(tmp_path: Path) -> None:
     """All else works at once, readiness says how far it is, and a stop leaves no compiler behind."""
     assert run_program(PROGRAM, tmp_path).splitlines()[-4:] == [
-        "503 the kernels are being compiled: 0 of 2 parts",
+        "503 the kernels are being compiled: 0 of 3 parts",
         "503 /problems/kernels-not-ready 5",
         "503",
         "0",

@@ -64,7 +64,7 @@ def test_models_make_room(store: Store, add_model: Callable[[str], Model]) -> No
         await one_alone.get("web:2")
         assert one_alone.usage().models == 1
         assert await one_alone.get("web:1") is not first
-        both = ServedModels(store, 2 * first.forest.size_bytes, KERNELS)
+        both = ServedModels(store, 2 * first.scorer.size_bytes, KERNELS)
         kept = await both.get("web:1")
         await both.get("web:2")
         assert await both.get("web:1") is kept

@@ -19,7 +19,7 @@ from app.scoring.served_models import MEMBER, ServedModel
 from app.settings import ApiSettings
 from core.errors import InvalidInput
 from core.json_values import FeatureReader
-from core.scoring import Forest
+from core.scorers import TreeModel
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
 from core.store import Model
@@ -31,7 +31,7 @@ MODEL = ServedModel(
     "web",
     1,
     NAMES,
-    Forest(ModelText(("a", "b", "c"), (Tree.leaf(1.0),))),
+    TreeModel(ModelText(("a", "b", "c"), (Tree.leaf(1.0),))),
     FeatureReader(MEMBER, NAMES),
     0.0,
 )

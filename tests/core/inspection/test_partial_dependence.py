@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from core.data import RankingDataset
 from core.inspection import Grid, partial_dependence
-from core.scoring import Forest
+from core.scorers import TreeModel
+from core.scoring.model_text import ModelText
 from tests.core.inspection.forests import NAN_GOES_LEFT, forest_of, judged, stump
 from tests.core.scoring.forests import documents_near, random_model_text, thresholds_of
 
@@ -23,7 +24,7 @@ def test_a_forest_made_by_hand_is_followed_exactly() -> None:
         stump(0, 0.5, 0.0, 1.0), stump(0, np.inf, 0.0, 3.0), stump(1, 0.0, 10.0, 20.0), n_features=2
     )
     dataset = _dataset([[0.0, 0.25, 0.5, 0.75, np.nan], [-1.0, -1.0, -1.0, -1.0, 1.0]])
-    (found,) = partial_dependence(Forest(text), [0], dataset, Grid(values=4))
+    (found,) = partial_dependence(TreeModel(text), [0], dataset, Grid(values=4))
     assert found.values == [0.0, 0.25, 0.5, 0.75]
     assert found.shares == [0.25, 0.5, 0.75, 1.0]
     # Four documents have 10 from f1 and one has 20; the quantiles lie between, as numpy has them.
@@ -44,7 +45,7 @@ def test_what_is_never_missing_has_no_such_point() -> None:
     """Nor has a feature that is always missing any other."""
     dataset = _dataset([[1.0, 2.0, np.inf], [np.nan] * 3])
     text = forest_of(stump(1, 0.5, 1.0, 2.0, NAN_GOES_LEFT), n_features=2)
-    whole, empty = partial_dependence(Forest(text), [0, 1], dataset)
+    whole, empty = partial_dependence(TreeModel(text), [0, 1], dataset)
     assert (whole.values, whole.missing, whole.percentiles[-1]) == ([1.0, 2.0], None, 2.0)
     assert (empty.values, empty.percentiles, empty.missing_share) == ([], [], 1.0)
     assert empty.missing is not None
@@ -60,7 +61,7 @@ def test_it_is_what_setting_the_values_by_hand_gives(seed: int) -> None:
     near = documents_near(random, thresholds_of(text), 30, 3)
     documents = np.where(np.abs(near) < 1e30, near, np.nan).astype(np.float32)
     dataset = RankingDataset.from_arrays(documents, np.zeros(30), [0, 30])
-    forest = Forest.parse(text)
+    forest = TreeModel(ModelText.read(text))
     found = partial_dependence(forest, [2, 0], dataset, Grid(values=5), threads=2)
     for each in found:
         responses = [*zip(each.values, each.responses, strict=True)]
@@ -77,7 +78,7 @@ def test_it_is_what_setting_the_values_by_hand_gives(seed: int) -> None:
 def test_a_sample_is_taken_and_the_grid_is_of_all_documents() -> None:
     """The seed decides which documents; values are quantiles of the whole column, none twice."""
     dataset = judged(100, 3, seed=1)
-    forest = Forest(forest_of(stump(1, 0.5, 0.0, 1.0), n_features=3))
+    forest = TreeModel(forest_of(stump(1, 0.5, 0.0, 1.0), n_features=3))
     few = [partial_dependence(forest, [0], dataset, Grid(8, 50, seed))[0] for seed in (1, 1, 2)]
     assert few[0] == few[1] != few[2]
     assert few[0].values == few[2].values

@@ -10,6 +10,7 @@ from core.inspection import PermutationImportance, Permutations, permutation_imp
 from core.inspection.permutation import Within
 from core.inspection.shuffling import shuffle
 from core.metrics import conventions
+from core.scorers import TreeModel
 from core.scoring import Forest
 from core.scoring.model_text import ModelText
 from core.types import Float32Array, Float64Array
@@ -20,7 +21,7 @@ METRIC = "ndcg@5"
 
 def _found(text: ModelText, permutations: Permutations, threads: int = 1) -> dict[int, PermutationImportance]:
     _, found = permutation_importance(
-        text,
+        TreeModel(text),
         judged(400, 4, seed=1),
         METRIC,
         permutations=permutations,
@@ -78,7 +79,7 @@ def test_it_is_what_shuffling_by_hand_gives(within: Within, metric: str) -> None
     groups = dataset.query_boundaries if within == "query" else np.array([0, dataset.n_documents])
     steps: list[tuple[int, int]] = []
     baseline, found = permutation_importance(
-        text,
+        TreeModel(text),
         dataset,
         metric,
         held,
@@ -120,7 +121,7 @@ def test_a_metric_that_no_query_defines_tells_nothing() -> None:
     """Without a relevant document there is nothing to lose, and nothing is claimed."""
     dataset = judged(5, 4, seed=3)
     barren = dataset.with_labels(np.zeros_like(dataset.labels))
-    baseline, (unused, *_, found) = permutation_importance(staircase(0, 4), barren, METRIC)
+    baseline, (unused, *_, found) = permutation_importance(TreeModel(staircase(0, 4)), barren, METRIC)
     assert (baseline.mean, found.feature, found.mean, found.lower) == (None, 0, None, None)
     assert unused.mean == 0.0
 
@@ -132,7 +133,7 @@ def test_it_can_be_stopped() -> None:
         raise InterruptedError(f"{done} of {total}")
 
     with pytest.raises(InterruptedError, match="1 of 5"):
-        permutation_importance(staircase(0, 4), judged(5, 4, seed=3), METRIC, on_step=stop)
+        permutation_importance(TreeModel(staircase(0, 4)), judged(5, 4, seed=3), METRIC, on_step=stop)
 
 
 def test_every_order_is_as_likely() -> None:

@@ -45,8 +45,8 @@ def test_the_trees_of_the_model_come_first(base: TrainedRanker, datasets: Datase
     """Byte for byte, and the new ones follow what is left of the loss."""
     ranker = going_on(spec_of(), base, datasets)
     assert trees_of(ranker.model_text)[:BASE_TREES] == trees_of(base.model_text)
-    assert (ranker.base_trees, ranker.n_trees) == (BASE_TREES, BASE_TREES + ranker.best_iteration)
-    assert Forest.parse(ranker.model_text).n_trees == ranker.n_trees
+    assert (ranker.base_trees, ranker.kept_iterations) == (BASE_TREES, BASE_TREES + ranker.best_iteration)
+    assert Forest.parse(ranker.model_text).n_trees == ranker.kept_iterations
     assert len(ranker.history) == 14
     assert trees_of(ranker.model_text)[BASE_TREES:] != trees_of(train(spec_of(), *datasets).model_text)
 

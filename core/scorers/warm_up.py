@@ -1,0 +1,18 @@
+"""Compile, or load from numba's disk cache, the kernels that score documents with networks."""
+
+import numpy as np
+
+from core.scorers.inputs import InputTransform
+from core.scorers.network import Layer, Network
+
+
+def requests() -> None:
+    """Score a document with a network of each kind of input and activation."""
+    features = np.zeros((1, 1), np.float32)
+    inputs = InputTransform.fit(features, kind="standard", log1p=False, missing_indicators=False)
+    one = np.ones(1, np.float32)
+    layers = (Layer(np.ones((1, 1), np.float32), one, one, one), Layer(np.ones((1, 1), np.float32), one))
+    network = Network(("feature",), inputs, layers)
+    network.score(features)
+    features.flags.writeable = False
+    network.score(features)

@@ -1,0 +1,13 @@
+"""What a model is, where it is not trees."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0022"
+down_revision = "0021"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("models", sa.Column("scorer", sa.JSON(), nullable=True))

@@ -1,0 +1,151 @@
+"""Fit one model of a job: trees, or a network."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+import lightgbm
+
+from core.data import RankingDataset
+from core.training import TrainedModel, TrainingCheckpoint, TrainingSpec, train
+from core.training.bin_edges import OnProgress
+from core.training.binning import SharedBins
+from core.training.boosting import bin_features
+from core.training.checkpoint import Checkpoint
+from core.types import Int64Array
+from worker.job.progress import counting_percent
+from worker.job.run import JobRun
+from worker.job.training_data import TrainingData
+from worker.job.watch import TrainingWatch
+
+if TYPE_CHECKING:
+    from core.training.networks import NetworkCheckpoint
+
+CheckpointReader = Callable[[bytes], TrainingCheckpoint]
+_BATCH_SECONDS = 1.0  # from one report within an epoch to the next
+
+
+def checkpoint_reader(spec: TrainingSpec) -> CheckpointReader:
+    """Return what reads the checkpoints of a training."""
+    if not spec.scorer.is_network:
+        return Checkpoint.from_bytes
+    from core.training.networks import NetworkCheckpoint
+
+    return NetworkCheckpoint.from_bytes
+
+
+def fit_model(
+    run: JobRun,
+    spec: TrainingSpec,
+    data: TrainingData,
+    watch: TrainingWatch,
+    resume: TrainingCheckpoint | None,
+    bins: SharedBins | None = None,
+) -> TrainedModel:
+    """Train a model of a job.
+
+    Args:
+        run: The job.
+        spec: What to train.
+        data: The datasets, with the features of the training data.
+        watch: Told of each iteration.
+        resume: Where an earlier attempt was, or None.
+        bins: The documents in bins, where several trainings of trees share them.
+
+    Raises:
+        InvalidInput: The specification does not fit the data.
+    """
+    training, validation = data.training.dataset, data.validation.dataset if data.validation else None
+    if spec.scorer.is_network:
+        return _fit_network(run, spec, training, validation, watch, resume)
+    on_binning = None
+    if bins is None:
+        run.phase("binning")
+        on_binning = _binning(run)
+    return train(
+        spec,
+        training,
+        validation,
+        on_iteration=watch.on_iteration,
+        threads=run.threads,
+        kept_bins=data.kept_bins(run) if bins is None else None,
+        resume=cast("Checkpoint | None", resume) or data.start(run.threads),
+        on_binning=on_binning,
+        bins=bins,
+    )
+
+
+class FoldBins:
+    """The features of all folds, in bins that are made once where trees are trained."""
+
+    def __init__(self, run: JobRun, spec: TrainingSpec, data: TrainingData) -> None:
+        self._all: lightgbm.Dataset | None = None
+        if not spec.scorer.is_network:
+            run.phase("binning")
+            count = counting_percent(run, "binning")
+            self._all = bin_features(spec, data.training.dataset, run.threads, data.kept_bins(run), count)
+
+    def of(
+        self, training: Int64Array | None = None, validation: Int64Array | None = None
+    ) -> SharedBins | None:
+        """Return the bins of a training, None for a network.
+
+        Args:
+            training: (n_documents,) rising rows to train on, all where left out.
+            validation: (n_documents,) rising rows to validate on, none where left out.
+        """
+        return None if self._all is None else SharedBins(self._all, training, validation)
+
+
+def _fit_network(
+    run: JobRun,
+    spec: TrainingSpec,
+    training: RankingDataset,
+    validation: RankingDataset | None,
+    watch: TrainingWatch,
+    resume: TrainingCheckpoint | None,
+) -> TrainedModel:
+    from core.training.networks import train_network  # JAX takes a second, which trees need not wait for
+
+    run.phase("preparing inputs")
+    return train_network(
+        spec,
+        training,
+        validation,
+        on_iteration=watch.on_iteration,
+        threads=run.threads,
+        resume=cast("NetworkCheckpoint | None", resume),
+        on_batch=_batches(run, watch),
+    )
+
+
+def _binning(run: JobRun) -> OnProgress:
+    """Return what reports how far the binning is, and in the end that the training begins."""
+    count = counting_percent(run, "binning")
+
+    def report(done: int, total: int) -> None:
+        if done < total:
+            count(done, total)
+        else:
+            run.phase("training", afresh=True)  # where it was, if it goes on from a checkpoint
+
+    return report
+
+
+def _batches(run: JobRun, watch: TrainingWatch) -> Callable[[int, int], None]:
+    """Return what reports the batches of an epoch, and lets the job be interrupted between them."""
+    begun = False
+    reported_at = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        nonlocal begun, reported_at
+        if not begun:
+            begun = True
+            run.phase(watch.phase, afresh=True)
+        with watch.kept_on_stopping():
+            run.check()
+        if time.monotonic() - reported_at >= _BATCH_SECONDS:
+            reported_at = time.monotonic()
+            watch.on_batch(done, total)
+
+    return report
