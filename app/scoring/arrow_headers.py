@@ -11,6 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from core.errors import InvalidInput
@@ -142,6 +143,13 @@ class Flatbuffer:
         places = self.places(tables, field)
         return self.follow(places[places > 0])
 
+    def counts(self, tables: Int64Array, field: int) -> Int64Array:
+        """Return the size of the text or vector of a field in each table, 0 if it is absent."""
+        places = self.places(tables, field)
+        counts: Int64Array = np.zeros(len(tables), np.int64)
+        counts[places > 0] = self.sizes(self.follow(places[places > 0]))
+        return counts
+
     def items(self, vectors: Int64Array) -> Int64Array:
         """Return the tables in all of the vectors."""
         counts = self.sizes(vectors)
@@ -165,8 +173,7 @@ def _check_schema(content: bytes, pointer: str, most_columns: int) -> None:
     types = header.bytes[header.places(columns, _TYPE)]
     known = _IS_KNOWN[types] & (header.places(columns, _DICTIONARY) == 0)
     lists = np.flatnonzero(types == _FIXED_SIZE_LIST)
-    known[lists[1:]] = False
-    known[lists[:1]] &= _is_of_numbers(header, columns[lists[:1]])
+    known[lists] &= _are_of_numbers(header, columns[lists])
     if not known.all():
         column = int(np.argmin(known))
         kind = _NAMES.get(int(types[column]), "this type")
@@ -175,7 +182,9 @@ def _check_schema(content: bytes, pointer: str, most_columns: int) -> None:
         )
     vectors = (header.targets(schema, _SCHEMA_METADATA), header.targets(columns, _FIELD_METADATA))
     entries = header.items(np.concatenate(vectors))
-    texts = (header.targets(columns, _NAME), header.targets(entries, _KEY), header.targets(entries, _VALUE))
+    children = header.items(header.targets(columns[lists], _CHILDREN))
+    names = (header.targets(columns, _NAME), header.targets(children, _NAME))
+    texts = (*names, header.targets(entries, _KEY), header.targets(entries, _VALUE))
     if header.sizes(np.concatenate(texts)).sum() > header.size:
         raise ValueError("its header refers to more than it holds")
 
@@ -184,14 +193,15 @@ def _check_schema(content: bytes, pointer: str, most_columns: int) -> None:
 _check_repeated = lru_cache(_REPEATED_SCHEMAS)(_check_schema)
 
 
-def _is_of_numbers(header: Flatbuffer, column: Int64Array) -> bool:
-    """Return whether a column has exactly one numeric child without descendants."""
-    child = header.items(header.targets(column, _CHILDREN))
-    if len(child) != 1 or len(header.items(header.targets(child, _CHILDREN))):
-        return False
-    if header.places(child, _DICTIONARY)[0] or len(header.items(header.targets(child, _FIELD_METADATA))):
-        return False
-    return bool(header.bytes[header.places(child, _TYPE)][0] in _NUMBERS)
+def _are_of_numbers(header: Flatbuffer, columns: Int64Array) -> npt.NDArray[np.bool_]:
+    """Return whether each column has exactly one numeric child without descendants or metadata."""
+    known: npt.NDArray[np.bool_] = header.counts(columns, _CHILDREN) == 1
+    child = header.items(header.targets(columns[known], _CHILDREN))
+    is_plain = header.places(child, _DICTIONARY) == 0
+    for field in (_CHILDREN, _FIELD_METADATA):
+        is_plain &= header.counts(child, field) == 0
+    known[known] = is_plain & np.isin(header.bytes[header.places(child, _TYPE)], _NUMBERS)
+    return known
 
 
 def _text(header: Flatbuffer, column: Int64Array) -> str:

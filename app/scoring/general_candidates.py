@@ -9,10 +9,11 @@ import numpy as np
 from app.http.pointers import pointer_of
 from app.scoring.json_candidates import JsonCandidates
 from app.scoring.limits import check_documents
-from app.scoring.schemas import FeatureValue, RankRequest
+from app.scoring.schemas import FeatureValue, NamedValue, RankRequest
 from app.scoring.served_models import ServedModel
 from app.settings import ApiSettings
 from core.data.categories import Categories
+from core.data.feature_blocks import feature_blocks
 from core.errors import InputProblem, InvalidInput
 from core.types import Float32Array
 
@@ -47,12 +48,13 @@ def general_candidates(
 
     Raises:
         InvalidInput: For feature names the model does not know, arrays of another length, values beyond
-            float32, texts of features that are no categories, and document ids given twice in a query.
+            float32, texts of features that are no categories, features given twice, by their name and by
+            their block, and document ids given twice in a query.
     """
     return JsonCandidates(
         [query.id for query in request.queries],
         [[document.id for document in query.documents] for query in request.queries],
-        _feature_matrix(request, _columns(feature_names, categories)),
+        _feature_matrix(request, _Model.of(feature_names, categories)),
         request.top_k,
         request.explain,
     )
@@ -64,13 +66,27 @@ class _Column:
     categories: Categories | None
 
 
-def _columns(feature_names: Sequence[str], categories: Mapping[str, Categories]) -> dict[str, _Column]:
-    return {name: _Column(index, categories.get(name)) for index, name in enumerate(feature_names)}
+@dataclass(frozen=True)
+class _Model:
+    columns: dict[str, _Column]
+    blocks: dict[str, tuple[_Column, ...]]
+
+    @classmethod
+    def of(cls, feature_names: Sequence[str], categories: Mapping[str, Categories]) -> "_Model":
+        columns = [_Column(index, categories.get(name)) for index, name in enumerate(feature_names)]
+        blocks = feature_blocks(feature_names).items()
+        return cls(
+            dict(zip(feature_names, columns, strict=True)),
+            {name: tuple(columns[found.start : found.stop]) for name, found in blocks},
+        )
 
 
-def _feature_matrix(request: RankRequest, columns: dict[str, _Column]) -> Float32Array:
+_Items = list[tuple[tuple[str | int, ...], _Column, FeatureValue]]
+
+
+def _feature_matrix(request: RankRequest, model: _Model) -> Float32Array:
     n_documents = sum(len(query.documents) for query in request.queries)
-    features = np.full((n_documents, len(columns)), np.nan, np.float32)
+    features = np.full((n_documents, len(model.columns)), np.nan, np.float32)
     problems: list[InputProblem] = []
     row = 0
     for q, query in enumerate(request.queries):
@@ -80,7 +96,7 @@ def _feature_matrix(request: RankRequest, columns: dict[str, _Column]) -> Float3
             if document.id in seen:
                 problems.append(InputProblem(f"{place}/id", f"{document.id!r} is in this query twice"))
             seen.add(document.id)
-            problems += _fill(features[row], document.features, columns, f"{place}/features")
+            problems += _fill(features[row], document.features, model, f"{place}/features")
             row += 1
             if len(problems) >= MAX_PROBLEMS:
                 raise InvalidInput(*problems[:MAX_PROBLEMS])
@@ -91,36 +107,75 @@ def _feature_matrix(request: RankRequest, columns: dict[str, _Column]) -> Float3
 
 def _fill(
     row: np.ndarray[tuple[int], np.dtype[np.float32]],
-    values: dict[str, FeatureValue] | list[FeatureValue],
-    columns: dict[str, _Column],
+    values: dict[str, NamedValue] | list[FeatureValue],
+    model: _Model,
     place: str,
 ) -> list[InputProblem]:
-    """Write a document's features into its row and yield the problems."""
+    """Write a document's features into its row and return the problems."""
     if isinstance(values, list):
-        if len(values) != len(columns):
-            return [InputProblem(place, f"has {len(values)} values; the model has {len(columns)} features")]
-        items: list[tuple[str | int, _Column, FeatureValue]] = [
-            (column.index, column, value) for column, value in zip(columns.values(), values, strict=True)
-        ]
+        if len(values) != len(row):
+            return [InputProblem(place, f"has {len(values)} values; the model has {len(row)} features")]
+        numbered = enumerate(zip(model.columns.values(), values, strict=True))
+        items: _Items = [((index,), column, value) for index, (column, value) in numbered]
+        problems: list[InputProblem] = []
     else:
-        unknown = [name for name in values if name not in columns]
-        if unknown:
-            shown = unknown[:MAX_PROBLEMS]
-            return [InputProblem(place + pointer_of(name), "not a feature of this model") for name in shown]
-        items = [(name, columns[name], value) for name, value in values.items()]
-    problems = []
-    for part, column, value in items:
+        items, problems = _named(values, model, place)
+    if problems:
+        return problems
+    for parts, column, value in items:
         if value is None:
             continue
         if isinstance(value, str):
             if column.categories is None:
-                problems.append(InputProblem(place + pointer_of(part), "must be a number; it is no category"))
+                detail = "must be a number; it is no category"
+                problems.append(InputProblem(place + pointer_of(*parts), detail))
             else:
                 row[column.index] = column.categories.code(value)
         elif not -INFINITE < value < INFINITE:
-            problems.append(InputProblem(place + pointer_of(part), "is beyond the range of float32"))
+            problems.append(InputProblem(place + pointer_of(*parts), "is beyond the range of float32"))
         else:
             row[column.index] = (
                 value if column.categories is None else column.categories.code_of_number(value)
             )
     return problems
+
+
+def _named(values: dict[str, NamedValue], model: _Model, place: str) -> tuple[_Items, list[InputProblem]]:
+    """Return the values of an object by their columns, and the problems with its names."""
+    items: _Items = []
+    problems: list[InputProblem] = []
+    owners: dict[int, str] = {}
+    for name, value in values.items():
+        block = model.blocks.get(name)
+        detail = _block_problem(value, block) if block else _feature_problem(name, value, model)
+        if detail is not None:
+            problems.append(InputProblem(place + pointer_of(name), detail))
+        elif not isinstance(value, list):
+            items += [((name,), model.columns[name], value)] if block is None else []
+        elif block is not None:
+            items += [
+                ((name, number), column, one)
+                for number, (column, one) in enumerate(zip(block, value, strict=True))
+            ]
+            owners |= {column.index: name for column in block}
+    for parts, column, _ in items if owners else ():
+        if len(parts) == 1 and column.index in owners:
+            detail = f"is given by {owners[column.index]!r} as well"
+            problems.append(InputProblem(place + pointer_of(*parts), detail))
+    return items, problems[:MAX_PROBLEMS]
+
+
+def _feature_problem(name: str, value: NamedValue, model: _Model) -> str | None:
+    if name not in model.columns:
+        return "not a feature of this model"
+    return "must be a number; it is no block of features" if isinstance(value, list) else None
+
+
+def _block_problem(value: NamedValue, block: Sequence[_Column]) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        return f"must be a list of {len(block)} numbers, one for each feature of the block"
+    if len(value) != len(block):
+        return f"has {len(value)} values; the block has {len(block)} features"
+    return None

@@ -81,6 +81,14 @@ _RANK_EXAMPLES: Any = {
             ]
         },
     },
+    "embedding": {
+        "summary": "All features of an embedding column as a list",
+        "value": {
+            "queries": [
+                {"id": "q1", "documents": [{"id": "d1", "features": {"bm25": 12.5, "emb": [0.1, -0.2, 0.4]}}]}
+            ]
+        },
+    },
     "by-position": {
         "summary": "Features in the model's order; null is missing",
         "value": {"queries": [{"id": "q1", "documents": [{"id": "d1", "features": [12.5, None]}]}]},
@@ -92,9 +100,9 @@ _TABLES: dict[str, Any] = {
             "type": "string",
             "format": "binary",
             "description": "A row a document: `query_id` where there are several queries, `document_id` where"
-            " the answer is to have it, and a column of numbers for each feature, of texts for a category, or"
-            " one, `features`, of lists of a fixed size in the model's order. Nulls, and features left out,"
-            " are missing values.",
+            " the answer is to have it, and a column of numbers for each feature, of texts for a category, of"
+            " lists of a fixed size for an embedding column, or one, `features`, of such lists in the model's"
+            " order. Nulls, and features left out, are missing values.",
         }
     }
 }

@@ -1,5 +1,6 @@
 """Scoring requests and their answers."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 from pydantic import Discriminator, Field, GetCoreSchemaHandler, Tag
@@ -19,20 +20,34 @@ def _features_form(value: Any) -> str | None:
     return "array" if isinstance(value, list) else None
 
 
+@dataclass(frozen=True)
 class _OneProblem:
-    """Report a value of another type once, not once for each type that it might be."""
+    """Report a value of another type once, not once for each type that it might be.
+
+    Attributes:
+        message: What it must be.
+    """
+
+    message: str
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema: Any = handler(source)
         schema["schema"]["custom_error_type"] = "feature_value"
-        schema["schema"]["custom_error_message"] = "must be a finite number, the text of a category, or null"
+        schema["schema"]["custom_error_message"] = self.message
         return cast("CoreSchema", schema)
 
 
-FeatureValue = Annotated[float | str | None, _OneProblem()]
+FeatureValue = Annotated[
+    float | str | None, _OneProblem("must be a finite number, the text of a category, or null")
+]
+BlockValues = Annotated[list[float | None], Field(fail_fast=True)]
+NamedValue = Annotated[
+    float | str | BlockValues | None,
+    _OneProblem("must be a finite number, the text of a category, a list of finite numbers, or null"),
+]
 Features = Annotated[
     # One mistake a document is told: each of a million values may be one.
-    Annotated[dict[str, FeatureValue], Field(fail_fast=True), Tag("object")]
+    Annotated[dict[str, NamedValue], Field(fail_fast=True), Tag("object")]
     | Annotated[list[FeatureValue], Field(fail_fast=True), Tag("array")],
     Discriminator(
         _features_form,
@@ -41,7 +56,8 @@ Features = Annotated[
     ),
     Field(
         description="An object by feature name, where features left out are missing; or an array in the "
-        "model's feature order. null is a missing value. A category is given by its text.",
+        "model's feature order. null is a missing value. A category is given by its text. In an object the"
+        " name of an embedding column stands for all of its features, given as a list.",
         examples=[{"bm25": 12.5, "pagerank": 0.3}],
     ),
 ]

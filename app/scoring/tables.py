@@ -16,6 +16,7 @@ from app.scoring.served_models import MEMBER, ServedModel
 from app.scoring.threads import BRIEF_TABLE_BYTES
 from app.settings import ApiSettings
 from core.data.categories import Categories
+from core.data.tables.number_lists import read_lists
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
@@ -32,9 +33,9 @@ class ArrowTable:
 
     Attributes:
         content: A row a document: `query_id`, where there are several queries; `document_id`, where that is
-            to be in the answer; and a column of numbers for each feature, of texts for a category, or one,
-            `features`, of lists of a fixed size in the model's order. Columns left out and nulls are missing
-            values.
+            to be in the answer; and a column of numbers for each feature, of texts for a category, of lists
+            of a fixed size for a block of features, or one, `features`, of such lists in the model's order.
+            Columns left out and nulls are missing values.
         top_k: Documents to return a query, or None for all.
     """
 
@@ -119,15 +120,39 @@ def _written(
 
 def _features(table: pa.Table, model: ServedModel) -> Float32Array:
     names = [name for name in table.column_names if name not in (QUERY, DOCUMENT)]
-    if names == [MEMBER] and pa.types.is_fixed_size_list(table.schema.field(MEMBER).type):
+    lists = [name for name in names if pa.types.is_fixed_size_list(table.schema.field(name).type)]
+    if names == lists == [MEMBER] and MEMBER not in model.blocks:
         return _lists(table.column(MEMBER), model)
     columns = {name: column for column, name in enumerate(model.feature_names)}
     features = np.full((len(table), len(columns)), np.nan, np.float32)
+    owners: dict[int, str] = {}
+    for name in lists:
+        block = model.blocks.get(name)
+        if block is None:
+            raise InvalidInput.at(f"/{name}", "holds lists, and is no block of features of this model")
+        features[:, block.start : block.stop] = _block(table.column(name), name, block, model)
+        owners |= dict.fromkeys(block, name)
     for name in names:
+        if name in lists:
+            continue
         if name not in columns:
             raise InvalidInput.at(f"/{name}", "not a feature of this model")
+        if columns[name] in owners:
+            raise InvalidInput.at(f"/{name}", f"is given by {owners[columns[name]]!r} as well")
         features[:, columns[name]] = _feature(table.column(name), name, model.categories.get(name))
     return features
+
+
+def _block(column: Any, name: str, block: range, model: ServedModel) -> Float32Array:
+    """Return the values of a block of features; a null list is missing values."""
+    size = column.type.list_size
+    if size != len(block):
+        raise InvalidInput.at(f"/{name}", f"has {size} values; the block has {len(block)} features")
+    values = read_lists(column.combine_chunks(), size).values
+    for place, feature in enumerate(model.feature_names[block.start : block.stop]):
+        if feature in model.categories:
+            values[:, place] = model.categories[feature].codes_of_numbers(values[:, place])
+    return _rounded(values, name)
 
 
 def _feature(column: Any, name: str, categories: Categories | None) -> Float32Array:

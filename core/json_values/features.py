@@ -72,7 +72,8 @@ class FeatureReader:
         kernel.place_names(self._names, self._name_sizes, self._slots, self._key)
         spans = [(columns.start, columns.stop) for columns in blocks.values()]
         self._blocks = np.array(spans, np.int64).reshape(-1, 2)
-        self._is_in_block = np.zeros(len(feature_names), bool)
+        self._n_features = len(feature_names)
+        self._is_in_block = np.zeros(len(names), bool)
         for first, last in spans:
             self._is_in_block[first:last] = True
 
@@ -86,11 +87,12 @@ class FeatureReader:
         Returns:
             None where a value is no plain array or object of numbers and nulls, names another feature, is
             beyond float64, or has more than 19 digits, where a block has another number of values or stands
-            beside a feature of a block, where the name of any member is escaped, and where there is no room: a general parser can tell why, or read it all the same. What is left of the text
-            still has to be checked.
+            beside a feature of a block, where the name of any member is escaped, and where there is no room:
+            a general parser can tell why, or read it all the same. What is left of the text still has to be
+            checked.
         """
         room = min(len(text) // self._least_bytes, most_rows)
-        values, spans = np.empty((room, len(self._is_in_block))), np.empty((room, 2), np.int64)
+        values, spans = np.empty((room, self._n_features)), np.empty((room, 2), np.int64)
         table = (self._names, self._name_sizes, self._slots, self._key, self._blocks, self._is_in_block)
         found = kernel.read_features(*_padded(text), self._member, *table, values, spans)
         if found == LEAVE:

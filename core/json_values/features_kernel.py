@@ -43,7 +43,7 @@ def read_features(
         slots: Numbers of names by their hash, -1 where there is none; a power of two of them.
         key: (2,) of that hash.
         blocks: (n_blocks, 2) first feature of each block, and the feature behind its last.
-        is_in_block: (n_features,) whether a feature belongs to a block.
+        is_in_block: (n_names,) whether it is a feature that belongs to a block.
         values: (n_values, n_features) room, NaN where missing; one row a member.
         spans: (n_values, 2) where each value begins and ends.
 
@@ -186,35 +186,39 @@ def _read_object(
     while True:
         if text[at] != _QUOTE:
             return LEAVE
-        # Documents mostly name their features in the order of the document before.
         begin, name = at + 1, follower[last]
-        at = _after_name(words, begin, names[name], name_sizes[name])
-        if at == LEAVE:
+        if _after_name(words, begin, names[name], name_sizes[name]) == LEAVE:
             name = _look_up(text, words, begin, names, name_sizes, slots, key)
             if name == LEAVE:
                 return LEAVE
-            at = begin + name_sizes[name]
+            # Documents mostly name their features in the order of the document before.
             follower[last] = name
         last = name
-        at = _skip_blanks(text, at)
+        at = _skip_blanks(text, begin + name_sizes[name])
         if text[at] != _COLON:
             return LEAVE
         at = _skip_blanks(text, at + 1)
-        if name < len(values):
-            at, values[name] = read_value(text, at)
-            has_feature_of_block |= is_in_block[name]
-        else:
-            at = _read_block(text, at, blocks[name - len(values)], values)
-            has_block = True
-        if at == LEAVE:
+        at = _read_member(text, at, name, blocks, values)
+        has_block |= name >= len(values)
+        has_feature_of_block |= is_in_block[name]
+        # Together they may give a value twice.
+        if at == LEAVE or (has_block and has_feature_of_block):
             return LEAVE
         at = _skip_blanks(text, at)
         if text[at] == _CLOSE_OBJECT:
-            # One may give a value that the other has given.
-            return LEAVE if has_block and has_feature_of_block else at + 1
+            return at + 1
         if text[at] != _COMMA:
             return LEAVE
         at = _skip_blanks(text, at + 1)
+
+
+@exact_inlined
+def _read_member(text: UInt8Array, at: int, name: int, blocks: Int64Array, values: Float64Array) -> int:
+    """Read the value of a feature, or the values of a block; returns the position behind, or `LEAVE`."""
+    if name < len(values):
+        at, values[name] = read_value(text, at)
+        return at
+    return int(_read_block(text, at, blocks[name - len(values)], values))
 
 
 @exact_bare

@@ -4,7 +4,7 @@ import hashlib
 import logging
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import lightgbm
@@ -87,7 +87,13 @@ def add_model(store: Store, ready_dataset: Callable[[], str]) -> Callable[..., M
     """Record versions of a model, one whose score rises with `bm25` alone unless its text is given."""
     model_text = _model_text()
 
-    def add(name: str, dataset_id: str | None = None, text: str = model_text, **spec: str) -> Model:
+    def add(
+        name: str,
+        dataset_id: str | None = None,
+        text: str = model_text,
+        feature_names: Sequence[str] = FEATURE_NAMES,
+        **spec: str,
+    ) -> Model:
         dataset_id = dataset_id or ready_dataset()
         with store.begin() as tx:
             job = tx.jobs.add("train", {"model_name": name, **spec}, dataset_ids=[dataset_id])
@@ -95,7 +101,7 @@ def add_model(store: Store, ready_dataset: Callable[[], str]) -> Callable[..., M
                 name=name,
                 job_id=job.id,
                 dataset_id=dataset_id,
-                feature_names=FEATURE_NAMES,
+                feature_names=list(feature_names),
                 loss={"name": "lambdarank"},
                 hyperparameters={"num_leaves": 4},
                 best_iteration=2,

@@ -164,11 +164,11 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
 
 
 def _check_widths(table: Table, widths: Mapping[str, int], features: Sequence[str]) -> None:
-    """Refuse lists of another length than the model's block of the same name."""
+    """Refuse lists that are shorter than the model's block of the same name."""
     blocks = feature_blocks(features)
     for name, width in widths.items():
-        if name in blocks and width != len(blocks[name]):
-            expected = f"expected lists of {len(blocks[name]):,} numbers, as the model was trained with"
+        if name in blocks and width < len(blocks[name]):
+            expected = f"expected lists of at least {len(blocks[name]):,} numbers, which the model uses"
             raise DatasetError.at(f"{expected}, but found lists of {width:,}", file=table.file, column=name)
 
 

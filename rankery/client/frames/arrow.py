@@ -8,8 +8,9 @@ from rankery.errors import PackageMissing
 try:
     import numpy as np
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 except ImportError as missing:
     raise PackageMissing(f"{missing.name} is not installed: pip install 'rankery[arrow]'") from missing
 
-__all__ = ["np", "pa", "pq"]
+__all__ = ["np", "pa", "pc", "pq"]

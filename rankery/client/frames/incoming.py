@@ -25,7 +25,7 @@ SomeFrame = TypeVar("SomeFrame", bound=Frame)
 
 
 def as_table(frame: Frame) -> "pa.Table":
-    """Return a frame as a table of numbers and texts; pandas' index stays behind.
+    """Return a frame as a table of numbers, texts and lists of numbers; pandas' index stays behind.
 
     Raises:
         DataUnusable: A column is of a kind that has no place in judged data.
@@ -102,7 +102,7 @@ def as_stream(table: "pa.Table", columns: Mapping[str, Any] | None) -> bytes:
         columns: Where the `query` and the `document` stand, and columns to `ignore`.
 
     Raises:
-        DataUnusable: There is no such column.
+        DataUnusable: There is no such column, or lists of a column have different lengths.
     """
     from rankery.client.frames.arrow import pa
 
@@ -115,7 +115,8 @@ def as_stream(table: "pa.Table", columns: Mapping[str, Any] | None) -> bytes:
         if name not in table.column_names:
             raise DataUnusable(f"there is no column {name!r}; there are {', '.join(table.column_names)}")
     kept = [name for name in table.column_names if name not in ignored]
-    table = table.select(kept).rename_columns([roles.get(name, name) for name in kept])
+    columns_sent = [_fixed_size(name, table.column(name)) for name in kept]
+    table = pa.table(columns_sent, [roles.get(name, name) for name in kept])
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -157,6 +158,19 @@ def _plain(column: Any) -> Any:
     if types.is_decimal(column.type):
         return column.cast(pa.float64())
     return column
+
+
+def _fixed_size(name: str, column: Any) -> Any:
+    """Return lists as lists of a fixed size, which scoring requests take; other columns as they are."""
+    from rankery.client.frames.arrow import pa, pc
+
+    types = pa.types
+    if not (types.is_list(column.type) or types.is_large_list(column.type)):
+        return column
+    sizes = pc.unique(pc.list_value_length(column).drop_null()).to_pylist()
+    if len(sizes) > 1:
+        raise DataUnusable(f"lists of column {name!r} have different lengths, {sizes[0]} and {sizes[1]}")
+    return column.cast(pa.list_(column.type.value_type, sizes[0])) if sizes else column
 
 
 def _ids_of_sizes(sizes: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":

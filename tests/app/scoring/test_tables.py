@@ -191,6 +191,22 @@ def test_a_header_unfolds_to_no_more_than_was_sent(
     assert "refers to more than it holds" in response.text
 
 
+def test_lists_share_no_names_in_a_header() -> None:
+    """A text that the children of many columns of lists share would be copied for each, too."""
+    fields = [pa.field("x" * 30_000, pa.float64()), pa.field("y", pa.float64())]
+    lists = [pa.array([[0.5, 1.5]], pa.list_(field, 2)) for field in fields]
+    stream = bytearray(_stream(pa.table(lists, names=["a", "b"])))
+    assert declared(bytes(stream), "/", 2, 1).rows == 1
+    header = Flatbuffer(bytes(stream[8 : 8 + struct.unpack_from("<i", stream, 4)[0]]))
+    columns = header.items(header.targets(header.targets(header.root(), 2), 1))
+    names = header.places(header.items(header.targets(columns, 5)), 0) + 8
+    text = stream.index(b"x" * 30_000) - 4
+    for place in names:
+        struct.pack_into("<I", stream, place, text - place)
+    with pytest.raises(InvalidInput, match="refers to more than it holds"):
+        declared(bytes(stream), "/", 2, 1)
+
+
 def test_what_holds_other_columns_is_refused_unopened(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:

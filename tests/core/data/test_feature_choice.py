@@ -14,6 +14,16 @@ def test_both_ways_keep_the_order_of_the_dataset() -> None:
     assert FeatureChoice(leave_out=("pagerank",)).of(NAMES) == ("bm25", "clicks")
 
 
+def test_a_block_stands_for_its_features() -> None:
+    """By the name of the embedding column, beside features by their own names."""
+    names = ("bm25", "emb.0", "emb.1", "clicks", "emb.x")
+    assert FeatureChoice(use=("emb", "clicks")).of(names) == ("emb.0", "emb.1", "clicks")
+    assert FeatureChoice(leave_out=("emb",)).of(names) == ("bm25", "clicks", "emb.x")
+    assert FeatureChoice(leave_out=("emb.1",)).of(names) == ("bm25", "emb.0", "clicks", "emb.x")
+    with pytest.raises(InvalidInput, match="/use: the dataset has no feature 'emb'"):
+        FeatureChoice(use=("emb",)).of(("emb.0", "emb.2"))
+
+
 def test_it_is_read_back_as_it_was_stored() -> None:
     """And nothing stored means all features."""
     for choice in (FeatureChoice(use=("bm25",)), FeatureChoice(leave_out=("clicks", "bm25"))):

@@ -156,6 +156,16 @@ def _plain_parquet() -> bytes:
     return _written(table, use_dictionary=False)
 
 
+def _list_parquet() -> bytes:
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(2**20, np.float32)), 2**20)
+    table = pa.table({"label": [0.0], "query": [0.0], "emb": lists.cast(pa.list_(pa.float32()))})
+    sink = io.BytesIO()
+    with pq.ParquetWriter(sink, table.schema, compression="zstd") as writer:
+        for _ in range(129):
+            writer.write_table(table)
+    return sink.getvalue()
+
+
 def _sparse_letor() -> bytes:
     return b"1 qid:1 100000:1\n" * 3_000
 
@@ -168,6 +178,7 @@ def _sparse_letor() -> bytes:
         (_text_parquet, r"but found 16,384,000,000 bytes"),
         (_fixed_parquet, r"but found 1,101,004,800 bytes"),
         (_plain_parquet, r"but found 1,\d{3},\d{3},\d{3} bytes"),
+        (_list_parquet, r"but found 1,082,130,432 bytes"),
         (_sparse_letor, r"3,000 documents by 100,000 features take"),
     ],
 )

@@ -428,10 +428,10 @@ MALFORMED: dict[str, tuple[str | bytes, dict[str, Any], str | None, str]] = {
         "file f: expected rows, but the table has none",
     ),
     "parquet nested": (
-        _parquet(label=[1], qid=["a"], x=[1.0], l=[[1]]),
+        _parquet(label=[1], qid=["a"], x=[1.0], l=[{"a": 1}]),
         {},
         None,
-        "file f: expected columns of numbers or text, but l hold something else; leave them out or name them in columns.ignore",
+        "file f: expected columns of numbers, text or lists of numbers, but l hold something else; leave them out or name them in columns.ignore",
     ),
     "parquet query null": (
         _parquet(label=[1, 1], qid=["a", None], x=[1.0, 2.0]),

@@ -185,6 +185,52 @@ def test_names_written_twice_count_as_the_last_time() -> None:
     np.testing.assert_array_equal(found.rows[0], [3.0] + [np.nan] * (len(NAMES) - 1))
 
 
+BLOCKS = FeatureReader("features", ["a", "emb.0", "emb.1", "emb.2", "b"], {"emb": range(1, 4)})
+
+
+def test_a_block_is_read_as_an_array() -> None:
+    """In any place among features, whole; without it its features are missing, or given by their names."""
+    documents = [
+        {"a": 1, "emb": [0.5, None, -2], "b": 3},
+        {"emb": [7, 8, 9]},
+        {"emb.1": 5, "b": None},
+        [1, 2, 3, 4, 5],
+        {},
+    ]
+    found = BLOCKS.read(json.dumps([{"features": one} for one in documents]).encode(), 10)
+    assert found is not None
+    assert json.loads(found.rest) == [{"features": None}] * 5
+    missing = math.nan
+    expected = [
+        [1, 0.5, missing, -2, 3],
+        [missing, 7, 8, 9, missing],
+        [missing, missing, 5, missing, missing],
+        [1, 2, 3, 4, 5],
+        [missing] * 5,
+    ]
+    np.testing.assert_array_equal(found.rows, expected)
+
+
+def test_a_block_written_twice_counts_as_the_last_time() -> None:
+    """As a feature does."""
+    found = BLOCKS.read(b'{"features":{"emb":[1,2,3],"a":0,"emb":[4,null,6]}}', 1)
+    assert found is not None
+    np.testing.assert_array_equal(found.rows[0], [0, 4, math.nan, 6, math.nan])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *('{"emb":[1,2]}', '{"emb":[1,2,3,4]}', '{"emb":[]}', '{"emb":1}', '{"emb":null}', '{"emb":"1"}'),
+        *('{"emb":[1,2,"3"]}', '{"emb":[1,2,[3]]}', '{"emb":{"0":1}}', '{"a":[1]}', '{"emb":[1,2,3],}'),
+        *('{"emb":[1,2,3],"emb.0":1}', '{"emb.2":1,"emb":[1,2,3]}', '{"emb.0":[1]}', '{"emb":[1,2,3'),
+    ],
+)
+def test_what_is_no_whole_block_is_left_to_a_general_parser(value: str) -> None:
+    """Also a block beside a feature of it, of which that parser tells which one is given twice."""
+    assert BLOCKS.read(f'{{"features":{value}}}'.encode(), 10) is None
+
+
 def test_there_is_no_room_for_too_many() -> None:
     """Memory is bounded before it is asked for."""
     text = json.dumps([{"features": {"b": 1}}] * 3).encode()

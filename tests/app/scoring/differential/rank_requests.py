@@ -20,7 +20,16 @@ from app.settings import ApiSettings
 from core.errors import InvalidInput
 from core.types import Float64Array
 from tests.app.scoring.differential.mutations import mutated
-from tests.app.scoring.differential.requests import NAMES, Answer, ExpectedScores, Refused, Sent, require
+from tests.app.scoring.differential.requests import (
+    BLOCK,
+    NAMES,
+    OF_BLOCK,
+    Answer,
+    ExpectedScores,
+    Refused,
+    Sent,
+    require,
+)
 
 MOST_LEVELS = 200  # of arrays and objects that a value stands in
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^\s\[\]{}":,]+')
@@ -173,7 +182,11 @@ def _document(generator: random.Random, number: int) -> dict[str, Any]:
     values = [generator.choice((None, 0, 1, generator.gauss(0, 1), generator.gauss(0, 1))) for _ in NAMES]
     if generator.random() < 0.5:
         return {"id": f"d{number}", "features": values}
+    named: list[tuple[str, Any]]
     named = [(name, value) for name, value in zip(NAMES, values, strict=True) if generator.random() < 0.8]
+    if generator.random() < 0.4:
+        named = [(name, value) for name, value in named if name not in OF_BLOCK]
+        named.append((BLOCK, values[-len(OF_BLOCK) :]))
     generator.shuffle(named)
     return {"features": dict(named), "id": f"d{number}"}
 
@@ -186,7 +199,12 @@ def _row(document: Any) -> list[float]:
     require(type(document) is dict and document.keys() == {"id", "features"} and _is_id(document["id"]))
     features = document["features"]
     if type(features) is dict:
-        require(features.keys() <= set(NAMES))
+        block = features.get(BLOCK)
+        if block is not None:
+            require(type(block) is list and len(block) == len(OF_BLOCK))
+            require(features.keys().isdisjoint(OF_BLOCK))
+            features = features | dict(zip(OF_BLOCK, block, strict=True))
+        require(features.keys() <= {*NAMES, BLOCK})
         features = [features.get(name) for name in NAMES]
     require(type(features) is list and len(features) == len(NAMES))
     return [number(value) for value in features]

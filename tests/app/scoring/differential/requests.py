@@ -8,7 +8,9 @@ from app.scoring.served_models import ServedModel
 from app.settings import ApiSettings
 from core.types import Float64Array
 
-NAMES = ("bm25", "page rank", 'a "quoted" one', "größe", "age/days")
+NAMES = ("bm25", "page rank", 'a "quoted" one', "größe", "age/days", "emb.0", "emb.1")
+BLOCK = "emb"
+OF_BLOCK = ("emb.0", "emb.1")
 
 
 @dataclass(frozen=True)

@@ -94,13 +94,8 @@ def _booster() -> lightgbm.Booster:
     generator = np.random.default_rng(5)
     features = generator.normal(size=(4_000, len(NAMES)))
     features[generator.random(features.shape) < 0.2] = np.nan
-    target = np.nansum(features * np.array([3, -2, 1, 0.5, 2]), 1) + np.isnan(features) @ [
-        1.0,
-        2.0,
-        3.0,
-        4.0,
-        5.0,
-    ]
+    slopes, gaps = np.array([3, -2, 1, 0.5, 2, 1, -1]), np.arange(1.0, 8.0)
+    target = np.nansum(features * slopes, 1) + np.isnan(features) @ gaps
     parameters = {"objective": "regression", "num_leaves": 31, "verbosity": -1, "seed": 1, "num_threads": 1}
     return lightgbm.train(parameters, lightgbm.Dataset(features, target), num_boost_round=40)
 

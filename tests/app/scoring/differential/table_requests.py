@@ -11,7 +11,16 @@ from app.scoring.served_models import ServedModel
 from app.scoring.tables import MEDIA_TYPE
 from app.settings import ApiSettings
 from core.types import Float64Array
-from tests.app.scoring.differential.requests import NAMES, Answer, ExpectedScores, Refused, Sent, require
+from tests.app.scoring.differential.requests import (
+    BLOCK,
+    NAMES,
+    OF_BLOCK,
+    Answer,
+    ExpectedScores,
+    Refused,
+    Sent,
+    require,
+)
 
 _TYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "int32", "int64", "uint64")
 _EDGES = (1e39, 3.4028235677973362e38, 3.4028235677973366e38, float("inf"), 5e-324)
@@ -84,12 +93,22 @@ def _table(generator: random.Random) -> pa.Table:
     else:
         for name in generator.sample(NAMES, generator.randrange(len(NAMES) + 1)):
             columns[name] = _column(rows, generator)
+        if generator.random() < 0.3:
+            columns[BLOCK] = _lists(rows, generator)
+            for name in OF_BLOCK if generator.random() < 0.8 else ():
+                columns.pop(name, None)
     if generator.random() < 0.05:
         columns["other"] = pa.nulls(rows, generator.choice(_OTHER_TYPES))
     items = list(columns.items())
     generator.shuffle(items)
     metadata = {"pandas": "{}"} if generator.random() < 0.3 else None
     return pa.table(dict(items)).replace_schema_metadata(metadata)
+
+
+def _lists(rows: int, generator: random.Random) -> Any:
+    size = len(OF_BLOCK) + (generator.random() < 0.1)
+    lists = [_numbers(size, generator) if generator.random() < 0.8 else None for _ in range(rows)]
+    return pa.array(lists, pa.list_(generator.choice((pa.float32(), pa.float64())), size))
 
 
 def _column(rows: int, generator: random.Random) -> Any:
@@ -174,6 +193,12 @@ def _features(table: pa.Table) -> Float64Array:
     features = np.full((len(table), len(NAMES)), np.nan)
     for name in names:
         kind = table.schema.field(name).type
+        if name == BLOCK and pa.types.is_fixed_size_list(kind):
+            require(kind.list_size == len(OF_BLOCK) and set(OF_BLOCK).isdisjoint(names))
+            missing = [None] * len(OF_BLOCK)
+            values = [value for row in table.column(name).to_pylist() for value in row or missing]
+            features[:, -len(OF_BLOCK) :] = _in_range(values).reshape(-1, len(OF_BLOCK))
+            continue
         require(name in NAMES and (pa.types.is_integer(kind) or pa.types.is_floating(kind)))
         features[:, NAMES.index(name)] = _in_range(table.column(name).to_pylist())
     return features

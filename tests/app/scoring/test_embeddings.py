@@ -1,0 +1,212 @@
+"""Embeddings in scoring requests: a list for all features of a block."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from app.scoring.quick_candidates import quick_candidates
+from app.scoring.served_models import _warmed
+from app.scoring.tables import MEDIA_TYPE
+from app.settings import ApiSettings
+from core.store import Model, Store
+from core.types import Float64Array
+from tests.app.conftest import TestClient
+
+NAMES = ("bm25", "emb.0", "emb.1", "emb.2", "price")
+PLACE = "/queries/0/documents/0/features"
+# Of each document: bm25, the embedding, the price; some missing.
+DOCUMENTS: list[tuple[float | None, list[float | None] | None, float | None]] = [
+    (0.5, [0.1, -0.2, 0.3], 7),
+    (None, [0.5, None, -1.5], 2),
+    (0.1, None, 40),
+    (0.9, [2, 1e-3, -1], None),
+    (-0.3, [None, None, None], 5.5),
+]
+
+
+def _model_text() -> str:
+    random = np.random.default_rng(0)
+    features = random.normal(size=(2000, len(NAMES)))
+    features[random.random(features.shape) < 0.2] = np.nan
+    target = np.nansum(features * [1, 2, -3, 0.5, 0.1], 1) + np.isnan(features) @ [0.5, 1, 2, 3, 4]
+    parameters = {"objective": "regression", "verbosity": -1, "num_threads": 1}
+    return lightgbm.train(
+        parameters, lightgbm.Dataset(features, target), num_boost_round=20
+    ).model_to_string()
+
+
+MODEL_TEXT = _model_text()
+
+
+@pytest.fixture
+def model(add_model: Callable[..., Model]) -> Model:
+    """A model with a block of three features."""
+    return add_model("web", text=MODEL_TEXT, feature_names=NAMES)
+
+
+@pytest.fixture
+def scores(model: Model) -> Float64Array:
+    """Return what LightGBM's Booster gives the rows of `DOCUMENTS`."""
+    rows = [[bm25, *(embedding or [None] * 3), price] for bm25, embedding, price in DOCUMENTS]
+    matrix = np.array(rows, np.float64).astype(np.float32)
+    return np.asarray(lightgbm.Booster(model_str=MODEL_TEXT).predict(matrix, raw_score=True))
+
+
+def _rank(client: TestClient, features: list[Any], **members: Any) -> Any:
+    documents = [{"id": str(row), "features": each} for row, each in enumerate(features)]
+    return client.post(
+        "/v1/models/web/rank", json={"queries": [{"id": "q", "documents": documents}], **members}
+    )
+
+
+def _scores(answer: Any) -> list[float]:
+    assert answer.status_code == 200, answer.text
+    ranked = {document["id"]: document["score"] for document in answer.json()["queries"][0]["ranking"]}
+    return [ranked[str(row)] for row in range(len(ranked))]
+
+
+def _by_name(bm25: float | None, embedding: Any, price: float | None) -> dict[str, Any]:
+    given = {"bm25": bm25, "emb": embedding, "price": price}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def test_the_model_asks_for_all(scores: Float64Array) -> None:
+    """The documents have different scores, so that a value in a wrong place is seen."""
+    assert len(set(scores.tolist())) == len(DOCUMENTS)
+
+
+def test_a_list_gives_all_features_of_a_block(client: TestClient, scores: Float64Array) -> None:
+    """As LightGBM scores them one by one; null, in the list or in its place, is missing."""
+    assert _scores(_rank(client, [_by_name(*row) for row in DOCUMENTS])) == scores.tolist()
+    with_nulls = [{"emb": embedding, "bm25": bm25, "price": price} for bm25, embedding, price in DOCUMENTS]
+    assert _scores(_rank(client, with_nulls)) == scores.tolist()
+    one_by_one = [
+        _by_name(bm25, None, price) | {f"emb.{number}": one for number, one in enumerate(embedding or ())}
+        for bm25, embedding, price in DOCUMENTS
+    ]
+    assert _scores(_rank(client, one_by_one)) == scores.tolist()
+
+
+def test_lists_are_read_in_the_quick_way(store: Store, model: Model) -> None:
+    """Else the general way would read thousands of numbers one by one."""
+    documents = [{"id": "d", "features": {"price": 1, "emb": [0.5, None, 2]}}]
+    content = json.dumps({"queries": [{"id": "q", "documents": documents}]}).encode()
+    found = quick_candidates(content, _warmed(store, model), ApiSettings())
+    assert found is not None
+    np.testing.assert_array_equal(found.features, np.array([[np.nan, 0.5, np.nan, 2, 1]], np.float32))
+
+
+@pytest.mark.parametrize(
+    ("features", "pointer", "detail"),
+    [
+        ({"emb": [1, 2]}, "/emb", "has 2 values; the block has 3 features"),
+        ({"emb": []}, "/emb", "has 0 values; the block has 3 features"),
+        ({"emb": [1, 2, 3, 4]}, "/emb", "has 4 values; the block has 3 features"),
+        ({"emb": 1}, "/emb", "must be a list of 3 numbers, one for each feature of the block"),
+        ({"emb": "x"}, "/emb", "must be a list of 3 numbers, one for each feature of the block"),
+        ({"title": [1, 2, 3]}, "/title", "not a feature of this model"),
+        ({"bm25": [1]}, "/bm25", "must be a number; it is no block of features"),
+        ({"emb.0": [1]}, "/emb.0", "must be a number; it is no block of features"),
+        ({"emb": [1, 1e39, 3]}, "/emb/1", "is beyond the range of float32"),
+        ({"emb": [1, 2, 3], "emb.1": 2}, "/emb.1", "is given by 'emb' as well"),
+        ({"emb.1": None, "emb": [1, 2, 3]}, "/emb.1", "is given by 'emb' as well"),
+        ({"emb": [1, "2", 3]}, "/emb", "must be a finite number, the text of a category, a list of finite"),
+        ({"emb": [1, [2], 3]}, "/emb", "must be a finite number, the text of a category, a list of finite"),
+        ({"emb": {"0": 1}}, "/emb", "must be a finite number, the text of a category, a list of finite"),
+        ([1, [1, 2, 3], 2], "/1", "must be a finite number, the text of a category, or null"),
+    ],
+)
+def test_what_is_no_whole_block_is_refused(
+    client: TestClient, model: Model, features: Any, pointer: str, detail: str
+) -> None:
+    """With its place and what the model expects."""
+    answer = _rank(client, [features])
+    assert answer.status_code == 422
+    (error,) = answer.json()["errors"]
+    assert error["pointer"] == PLACE + pointer
+    assert error["detail"].startswith(detail)
+
+
+def test_a_missing_list_leaves_room_for_its_features(client: TestClient, scores: Float64Array) -> None:
+    """Null gives nothing twice."""
+    bm25, embedding, price = DOCUMENTS[0]
+    features = {
+        "bm25": bm25,
+        "emb": None,
+        "price": price,
+        **dict(zip(NAMES[1:4], embedding or (), strict=True)),
+    }
+    assert _scores(_rank(client, [features])) == [scores[0]]
+
+
+def test_explanations_name_the_features_of_a_block(client: TestClient, model: Model) -> None:
+    """One by one, with their values."""
+    answer = _rank(client, [{"emb": [0.5, 1.5, -2]}], explain=True).json()
+    contributions = answer["queries"][0]["ranking"][0]["explanation"]["contributions"]
+    values = {part["feature"]: part["value"] for part in contributions}
+    assert values.items() >= {"emb.0": 0.5, "emb.1": 1.5, "emb.2": -2}.items()
+
+
+def _post(client: TestClient, columns: dict[str, Any]) -> Any:
+    table = pa.table(columns)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
+    headers = {"Content-Type": MEDIA_TYPE}
+    return client.post("/v1/models/web/rank", content=bytes(sink.getvalue()), headers=headers)
+
+
+def _lists(values: Any, number: Any = pa.float32(), size: int = 3) -> Any:  # noqa: B008 - a constant
+    return pa.array(values, pa.list_(number, size))
+
+
+@pytest.mark.parametrize("number", [pa.float32(), pa.float64()], ids=str)
+def test_arrow_has_a_column_of_lists(client: TestClient, scores: Float64Array, number: Any) -> None:
+    """Of a fixed size, beside columns of single features; a null list is missing values."""
+    bm25, embeddings, prices = zip(*DOCUMENTS, strict=True)
+    columns = {"price": prices, "emb": _lists(embeddings, number), "bm25": pa.array(bm25, pa.float32())}
+    answer = _post(client, columns)
+    assert answer.status_code == 200, answer.text
+    ranked = pa.ipc.open_stream(answer.content).read_all().sort_by("row")
+    assert ranked.column("score").to_pylist() == scores.tolist()
+
+
+def test_arrow_may_have_several_columns_of_lists(client: TestClient, add_model: Callable[..., Model]) -> None:
+    """One for each block, of different types."""
+    add_model("web", text=MODEL_TEXT, feature_names=("bm25", "a.0", "a.1", "b.0", "b.1"))
+    blocks = {"b": _lists([[3, 4]], pa.int8(), 2), "a": _lists([[0.5, None]], pa.float64(), 2)}
+    answer = _post(client, {"bm25": [0.25], **blocks})
+    (found,) = pa.ipc.open_stream(answer.content).read_all().column("score").to_pylist()
+    row = np.array([[0.25, 0.5, np.nan, 3, 4]])
+    expected = lightgbm.Booster(model_str=MODEL_TEXT).predict(row, raw_score=True)
+    assert [found] == np.asarray(expected).tolist()
+
+
+@pytest.mark.parametrize(
+    ("columns", "pointer", "detail"),
+    [
+        ({"emb": _lists([[1, 2]], size=2)}, "/emb", "has 2 values; the block has 3 features"),
+        ({"emb": _lists([[1, 2, 3]]), "emb.2": [1.0]}, "/emb.2", "is given by 'emb' as well"),
+        ({"bm25": _lists([[1, 2, 3]])}, "/bm25", "holds lists, and is no block of features of this model"),
+        ({"title": _lists([[1, 2, 3]])}, "/title", "holds lists, and is no block of features of this model"),
+        ({"emb": [1.0]}, "/emb", "not a feature of this model"),
+        ({"emb": _lists([[1, 2, 1e39]], pa.float64())}, "/emb", "has a value beyond the range of float32"),
+        ({"bm25": [1.0], "emb": _lists([["a"] * 3], pa.string())}, "/emb", "columns of such lists are not"),
+        ({"emb": _lists([[1, 2, 3]]), "x": _lists([[[1]]], pa.list_(pa.int8()), 1)}, "/x", "columns of such"),
+        ({"emb": pa.array([[1.0, 2, 3]])}, "/emb", "columns of list are not accepted"),
+    ],
+)
+def test_arrow_lists_that_do_not_fit_are_refused(
+    client: TestClient, model: Model, columns: dict[str, Any], pointer: str, detail: str
+) -> None:
+    """With their column."""
+    answer = _post(client, columns)
+    assert answer.status_code == 422
+    (error,) = answer.json()["errors"]
+    assert error["pointer"] == pointer
+    assert error["detail"].startswith(detail)
