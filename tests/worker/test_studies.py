@@ -6,6 +6,7 @@ import pytest
 
 from core.data import synthetic_dataset
 from core.store import Study, Trial
+from core.studies.pruning import MEDIAN_STARTUP_TRIALS
 from tests.worker.studies import LEAVES, RATE, add_study
 from tests.worker.workshop import Workshop
 from worker.job.run import JobRun
@@ -98,6 +99,53 @@ def test_a_lost_worker_changes_nothing(workshop: Workshop, dataset_id: str, samp
     disturbed, trials = finish(workshop, disturbed)
     assert outcome(trials) == outcome(expected)
     assert disturbed.best_number == undisturbed.best_number
+
+
+def test_a_study_ends_when_nothing_gets_better(workshop: Workshop, dataset_id: str) -> None:
+    """Patience counts trials without a new best; the trials that were asked for are not all made."""
+    # No leaf has so many documents, and a tree without a split scores all alike.
+    hopeless = {"/hyperparameters/min_data_in_leaf": {"type": "int", "low": 10_000, "high": 20_000}}
+    study = add_study(workshop, dataset_id, trials=9, patience=2, search_space=hopeless, sampler="random")
+    study, trials = finish(workshop, study)
+    assert study.status == "succeeded"
+    assert [trial.status for trial in trials] == ["succeeded"] * 3
+
+
+def test_curves_are_pruned_by_the_median(workshop: Workshop, dataset_id: str) -> None:
+    """A trial whose best value stays below the median of the earlier ones ends within its first fold."""
+    trees = {"num_iterations": 15}
+    # The default and the first five learn, the sixth cannot.
+    study = add_study(
+        workshop, dataset_id, trials=7, pruner="median", sampler="random", hyperparameters=trees
+    )
+    hopeless = {LEAVES: 2, RATE: 1e-6}
+    with workshop.store.begin() as tx:
+        for _ in range(MEDIAN_STARTUP_TRIALS):
+            tx.studies.add_trial(study.id, {LEAVES: 7, RATE: 0.1})
+        tx.studies.add_trial(study.id, hopeless)
+    study, trials = finish(workshop, study)
+    (lost,) = [trial for trial in trials if trial.parameters == hopeless]
+    assert (lost.status, lost.folds) == ("pruned", [])
+    assert lost.curve is not None
+    assert max(step for step, _ in lost.curve) < 15
+    assert trials[0].status == "succeeded"
+
+
+@pytest.mark.parametrize("is_better", [True, False])
+def test_an_alias_moves_on_better_alone(workshop: Workshop, dataset_id: str, is_better: bool) -> None:
+    """The winner of a study that shows nothing stays a version like any other."""
+    default = {"num_leaves": 2, "learning_rate": 1e-6} if is_better else {}
+    study = add_study(workshop, dataset_id, trials=4, alias="champion", hyperparameters=default)
+    study, _ = finish(workshop, study)
+    assert study.conclusion is not None
+    assert (study.conclusion["verdict"] == "better") is is_better, study.conclusion["sentence"]
+    with workshop.store.read() as tx:
+        aliases = tx.models.aliases_of_names(["web"])["web"]
+    if is_better:
+        assert f"web:{aliases['champion']}" == study.conclusion["winner_model"]
+        assert study.conclusion["promoted"] == f"web@champion points at {study.conclusion['winner_model']}"
+    else:
+        assert aliases == {}
 
 
 def _lose(workshop: Workshop, run: JobRun) -> None:

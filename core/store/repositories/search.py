@@ -13,7 +13,7 @@ from core.errors import NotFound
 from core.jobs import JobKind
 from core.store.repositories import ids
 from core.store.repositories.models import Models
-from core.store.tables import Comparison, Dataset, Evaluation, Job, Model, Ranking
+from core.store.tables import Comparison, Dataset, Evaluation, Experiment, Job, Model, Ranking, Study
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class Hit:
     """An object that a search found.
 
     Attributes:
-        kind: `job`, `model`, `dataset`, `evaluation`, `comparison` or `ranking`.
+        kind: `job`, `model`, `dataset`, `evaluation`, `comparison`, `ranking`, `study` or `experiment`.
         id: Its id.
         name: What people call it.
-        detail: The status of a dataset, the kind and status of a job; None for others.
+        detail: The status of a dataset, study or experiment, the kind and status of a job; None for others.
         created_at: When it was made.
     """
 
@@ -59,6 +59,8 @@ class Search:
             *self._rows(Evaluation, ids.EVALUATION, Evaluation.system, text, limit, _of_evaluation),
             *self._rows(Comparison, ids.COMPARISON, Comparison.sentence, text, limit, _of_comparison),
             *self._rows(Ranking, ids.RANKING, Ranking.system, text, limit, _of_ranking),
+            *self._rows(Study, ids.STUDY, Study.name, text, limit, _of_study),
+            *self._rows(Experiment, ids.EXPERIMENT, Experiment.paper, text, limit, _of_experiment),
         ]
 
     def _found_models(self, text: str, limit: int) -> list[Model]:
@@ -116,3 +118,11 @@ def _of_comparison(comparison: Comparison) -> Hit:
 
 def _of_ranking(ranking: Ranking) -> Hit:
     return Hit("ranking", ranking.id, ranking.system, None, ranking.created_at)
+
+
+def _of_study(study: Study) -> Hit:
+    return Hit("study", study.id, study.name, study.status, study.created_at)
+
+
+def _of_experiment(experiment: Experiment) -> Hit:
+    return Hit("experiment", experiment.id, experiment.paper, experiment.status, experiment.created_at)

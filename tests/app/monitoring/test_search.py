@@ -82,6 +82,36 @@ def test_a_few_of_each_kind_are_found(client: TestClient, model: Model) -> None:
     ]
 
 
+def test_studies_and_experiments_are_found(
+    client: TestClient, store: Store, ready_dataset: Callable[[], str]
+) -> None:
+    """By a part of the study's name or of the paper, or by their ids."""
+    body = {
+        "name": "leaves of autumn",
+        "model_name": "web",
+        "dataset_id": ready_dataset(),
+        "test": {"fraction": 0.4},
+        "base": {"loss": {"name": "lambdarank"}},
+        "search_space": {"/hyperparameters/num_leaves": {"type": "int", "low": 4, "high": 64}},
+        "objective": {"metric": "ndcg@10", "validation": {"fraction": 0.5}},
+    }
+    study = client.post("/v1/studies", json=body).json()
+    with store.begin() as tx:
+        experiment = tx.experiments.add(
+            paper="lambdaloss-2018",
+            scale="quick",
+            data="synthetic",
+            folds=[],
+            dry_run=True,
+            datasets=[],
+        )
+    assert ("study", "leaves of autumn") in found(client, "OF AUTUMN")
+    assert found(client, study["id"]) == [("study", "leaves of autumn")]
+    assert found(client, "lambdaloss") == [("experiment", "lambdaloss-2018")]
+    (hit,) = client.get("/v1/search", params={"text": experiment.id}).json()["items"]
+    assert (hit["id"], hit["detail"]) == (experiment.id, "preparing")
+
+
 @pytest.mark.parametrize(
     "asked", [{}, {"text": ""}, {"text": "a" * 201}, {"text": "a\x00"}, {"text": "a", "limit": 0}]
 )

@@ -2,7 +2,17 @@
  * The search dialog: pages, actions and everything that has an id, by keyboard alone.
  * @module
  */
-import { comparisonPage, datasetPage, evaluationPage, jobPage, modelPage, openPage, rankingPage } from "./addresses.js";
+import {
+  comparisonPage,
+  datasetPage,
+  evaluationPage,
+  experimentPage,
+  jobPage,
+  modelPage,
+  openPage,
+  rankingPage,
+  studyPage,
+} from "./addresses.js";
 import { Away, get, Problem } from "./api.js";
 import { h, replace, setAttribute, setText } from "./dom.js";
 import { tablesOfPage } from "../tables/csv.js";
@@ -57,6 +67,8 @@ const KINDS = {
   evaluation: ["Evaluations", ({ id }) => evaluationPage(id)],
   comparison: ["Comparisons", ({ id }) => comparisonPage(id)],
   ranking: ["Rankings", ({ id }) => rankingPage(id)],
+  study: ["Studies", ({ id }) => studyPage(id)],
+  experiment: ["Experiments", ({ id }) => experimentPage(id)],
 };
 
 const list = h("div", { id: "search-results", class: "results", role: "listbox", "aria-label": "Results" });

@@ -1,0 +1,49 @@
+"""When a study asks for no further trial."""
+
+import pytest
+
+from core.studies.budget import Budget, Tally, wanted
+
+BUDGET = Budget(trials=10, seconds=60.0, patience=3)
+
+
+def _wanted(budget: Budget = BUDGET, *, higher_is_better: bool = True, **changed: object) -> int:
+    tally = {"asked": 4, "active": 1, "sampled": 3, "seconds": 10.0, "values": (0.1, 0.2, 0.3)} | changed
+    return wanted(
+        budget,
+        Tally(**tally),  # type: ignore[arg-type]
+        parallel=3,
+        sampler_limit=None,
+        higher_is_better=higher_is_better,
+    )
+
+
+def test_as_many_as_run_at_a_time_are_queued() -> None:
+    """Those that are queued or run already count, and so does the number of trials."""
+    assert _wanted() == 3 - 1
+    assert _wanted(asked=9) == 1
+    assert _wanted(asked=10) == 0
+
+
+def test_none_is_started_after_the_time() -> None:
+    """The bound itself is reached."""
+    assert _wanted(seconds=59.9) == 2
+    assert _wanted(seconds=60.0) == 0
+    assert _wanted(Budget(10), seconds=1e9) == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "stale"),
+    [((), 0), ((0.5,), 0), ((0.5, 0.4, 0.3), 2), ((0.5, None, 0.4, 0.3), 3), ((0.5, 0.5, 0.6), 0)],
+)
+def test_patience_counts_trials_since_the_best(values: tuple[float | None, ...], stale: int) -> None:
+    """A trial without a value is one without a new best; an equal value is no new best."""
+    assert Tally(4, 0, 3, 1.0, values).stale(higher_is_better=True) == stale
+    assert (_wanted(values=values) == 0) == (stale >= 3)
+
+
+def test_patience_follows_the_direction() -> None:
+    """Of an error, the lowest is the best."""
+    falling = (0.5, 0.4, 0.3, 0.2)
+    assert _wanted(values=falling, higher_is_better=True) == 0
+    assert _wanted(values=falling, higher_is_better=False) == 2
