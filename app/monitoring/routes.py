@@ -207,6 +207,6 @@ def search_everything(
     ],
     limit: Annotated[int, Query(ge=1, le=50, description="Items of each kind")] = 5,
 ) -> SearchHits:
-    """Find everything that has an id by the beginning of the id or a part of the name, newest first by kind."""
+    """Find everything by the beginning of its id or a part of its name, the newest of each kind first."""
     with services.store.read() as tx:
         return SearchHits(items=[SearchHit.model_validate(hit) for hit in tx.search.find(text, limit)])

@@ -78,7 +78,7 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
     if request.early_stopping and request.validation is None:
         problems.append(InputProblem("/early_stopping", "needs validation data to watch; set validation"))
     try:
-        parsed = training_spec({**_values(request), "contract": contract.as_json()})
+        parsed = training_spec({**training_values(request), "contract": contract.as_json()})
     except InvalidInput as invalid:
         raise InvalidInput(*problems, *invalid.problems) from invalid
     problems += idle_problems(parsed.loss, "/loss")
@@ -87,7 +87,7 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
     return parsed, contract
 
 
-def _values(request: TrainRequest) -> Json:
+def training_values(request: TrainRequest) -> Json:
     """Return the JSON of a request; beside a network it has the hyperparameters alone that were sent."""
     values: Json = request.model_dump(mode="json")
     if request.scorer is not None and request.scorer.kind != Trees.kind:

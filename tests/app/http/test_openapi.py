@@ -13,6 +13,7 @@ from app.evaluation.schemas import Evaluation
 from app.http.problems import MEDIA_TYPE
 from app.jobs.requests import REQUEST_EXAMPLES, JobRequest
 from app.jobs.schemas import Job
+from app.jobs.submission.training import training_values
 from app.models.alias_schemas import Alias, AliasMove, AliasRequest, Gate, GateRequest
 from app.models.export_schemas import ExportRequest, ParityRequest
 from app.models.inspection_schemas import Inspection, ModelTree
@@ -253,7 +254,7 @@ def test_job_examples_are_valid(name: str) -> None:
     example = REQUEST_EXAMPLES[name]["value"]
     request = TypeAdapter(JobRequest).validate_python(example)
     if example["kind"] == "train":
-        training_spec(request.model_dump(mode="json"))
+        training_spec(training_values(request))
 
 
 @pytest.mark.parametrize(
