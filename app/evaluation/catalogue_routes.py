@@ -1,13 +1,20 @@
-"""Catalogue of the registered losses and metrics."""
+"""Catalogue of the registered losses, scorers and metrics."""
 
 from app.evaluation.metric_schemas import DiagnosticDescription, MetricCatalogue, MetricDescription
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.jobs.contract_schemas import Conventions
-from app.jobs.parameter_schemas import LossCatalogue, LossDescription, describe
+from app.jobs.parameter_schemas import (
+    LossCatalogue,
+    LossDescription,
+    ScorerCatalogue,
+    ScorerDescription,
+    describe,
+)
 from core.diagnostics import DIAGNOSTICS
 from core.losses import LOSSES
 from core.metrics import METRICS, PRESETS, ir_measures_spelling, parse_metric, trec_eval_spelling
+from core.scorers import SCORERS
 
 router = Router(prefix="/v1", tags=["catalogue"], route_class=JsonRoute)
 
@@ -26,6 +33,22 @@ def list_losses() -> LossCatalogue:
                 parameters=describe(loss),
             )
             for name, loss in LOSSES.items()
+        ]
+    )
+
+
+@router.get("/scorers", summary="List scorers", responses={**NOT_MODIFIED, **problems()})
+def list_scorers() -> ScorerCatalogue:
+    """List what a training job may train on any loss: trees, linear scorers and networks."""
+    return ScorerCatalogue(
+        items=[
+            ScorerDescription(
+                kind=kind,
+                summary=scorer.summary,
+                is_network=scorer.is_network,
+                parameters=describe(scorer),
+            )
+            for kind, scorer in SCORERS.items()
         ]
     )
 

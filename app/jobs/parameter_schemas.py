@@ -189,3 +189,22 @@ class LossCatalogue(ResponseModel):
     """All losses that a training job may name."""
 
     items: list[LossDescription]
+
+
+class ScorerDescription(ResponseModel):
+    """A kind of scorer in the catalogue."""
+
+    kind: str = Field(description="As written in requests", examples=["mlp"])
+    summary: str = Field(description="One line", examples=["Feed-forward network"])
+    is_network: bool = Field(
+        description="Whether its hyperparameters stand in `scorer`, and an iteration is an epoch; those of"
+        " trees stand in `hyperparameters`",
+        examples=[True],
+    )
+    parameters: list[ParameterDescription] = Field(description="Its hyperparameters in `scorer`")
+
+
+class ScorerCatalogue(ResponseModel):
+    """All kinds of scorers that a training job may train."""
+
+    items: list[ScorerDescription]

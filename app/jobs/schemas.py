@@ -38,8 +38,16 @@ class Progress(ResponseModel):
     model_config = ConfigDict(from_attributes=True, extra="allow")
 
     phase: str = Field(description="What it is doing", examples=["training"])
-    iteration: int | None = Field(None, description="Steps of the phase done", examples=[120])
+    iteration: int | None = Field(
+        None, description="Steps of the phase done: trees, or epochs of a network", examples=[120]
+    )
     total: int | None = Field(None, description="Steps of the phase in all", examples=[500])
+    batch: int | None = Field(
+        None,
+        description="Batches of the epoch under way that are done; null except in long epochs",
+        examples=[None],
+    )
+    batches: int | None = Field(None, description="Batches of an epoch in all", examples=[None])
     eta_seconds: float | None = Field(None, description="Estimated time to the end", examples=[41.5])
 
 

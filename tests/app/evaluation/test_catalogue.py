@@ -1,4 +1,4 @@
-"""The catalogue of losses and metrics."""
+"""The catalogue of losses, scorers and metrics."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from core.diagnostics import DIAGNOSTICS
 from core.losses import LOSSES, make_loss
 from core.metrics import METRICS, PRESETS, conventions, parse_metric
 from core.parameters import parameters_of
+from core.scorers import SCORERS, make_scorer
 from tests.app.conftest import TestClient
 
 pytestmark = pytest.mark.embedded
@@ -73,3 +74,16 @@ def test_every_diagnostic_is_listed(client: TestClient) -> None:
     listed = client.get("/v1/metrics").json()["diagnostics"]
     assert [found["name"] for found in listed] == list(DIAGNOSTICS)
     assert all(found[part] for found in listed for part in ("title", "summary", "source", "unit"))
+
+
+def test_every_scorer_is_listed_with_its_hyperparameters(client: TestClient) -> None:
+    """What the catalogue gives as defaults builds the scorer; trees have their hyperparameters elsewhere."""
+    items = _items(client, "scorers")
+    assert [item["kind"] for item in items] == list(SCORERS)
+    for item in items:
+        defaults = {parameter["name"]: parameter["default"] for parameter in item["parameters"]}
+        made = make_scorer({"kind": item["kind"], **defaults})
+        assert made == make_scorer({"kind": item["kind"]})
+        assert (item["is_network"], item["summary"]) == (made.is_network, made.summary)
+    (trees,) = [item for item in items if item["kind"] == "trees"]
+    assert (trees["is_network"], trees["parameters"]) == (False, [])

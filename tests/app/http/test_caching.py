@@ -37,6 +37,7 @@ def polled(client: TestClient, store: Store, add_model: Callable[[str], Model]) 
         "/v1/models/web",
         f"/v1/evaluations/{evaluation.id}",
         "/v1/losses",
+        "/v1/scorers",
         "/v1/metrics",
     ]
 

@@ -97,6 +97,7 @@ PATHS = {
     "/v1/experiments/{experiment_id}/cancel": {"post"},
     "/v1/experiments/{experiment_id}/resume": {"post"},
     "/v1/losses": {"get"},
+    "/v1/scorers": {"get"},
     "/v1/metrics": {"get"},
     "/v1/export-formats": {"get"},
     "/v1/keys": {"get", "post"},
@@ -216,7 +217,7 @@ def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -
         for name, operation in operations.items()
         if re.match("(get|list)_", name) and operation["path"].startswith("/v1")
     ]
-    assert len(polled) == 55
+    assert len(polled) == 56
     assert all("304" in operations[name]["responses"] for name in polled)
 
 
