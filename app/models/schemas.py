@@ -86,6 +86,8 @@ class Model(ResponseModel):
                     "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
                     "feature_names": ["bm25", "pagerank"],
                     "loss": {"name": "ndcg-loss2++", "mu": 5.0},
+                    "kind": "trees",
+                    "scorer": None,
                     "hyperparameters": {"learning_rate": 0.05, "num_leaves": 64},
                     "best_iteration": 312,
                     "sha256": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
@@ -131,8 +133,12 @@ class Model(ResponseModel):
     loss: Json | None = Field(
         description="The loss it was trained with, all hyperparameters spelled out; null for an imported one"
     )
+    kind: str = Field(description="What scores: `trees`, `linear`, `mlp` or `sum`")
+    scorer: Json | None = Field(
+        description="What it was trained as, all hyperparameters spelled out; null for trees"
+    )
     hyperparameters: Json | None = Field(description="Boosting hyperparameters; null for an imported one")
-    best_iteration: int = Field(description="Number of trees in use")
+    best_iteration: int = Field(description="Number of trees in use, or the epoch that its weights are of")
     sha256: str = Field(description="Digest of the model text")
     size_bytes: int = Field(description="Length of the model text")
     metrics: dict[str, Any] | None = Field(description="Means on the test dataset, if there was one")
