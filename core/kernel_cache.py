@@ -61,7 +61,7 @@ def warmed_parts(cache: Path) -> Path:
 def _state() -> str:
     digest = hashlib.sha256()
     is_compiled = f"{not numba_config.DISABLE_JIT}"  # type: ignore[attr-defined]
-    for version in (sys.version, numba.__version__, llvmlite.__version__, *_processor(), is_compiled):
+    for version in (sys.version, numba.__version__, llvmlite.__version__, *processor(), is_compiled):
         digest.update(version.encode() + b"\0")
     for source in sorted(_CORE.rglob("*.py")):
         text = source.read_bytes()
@@ -70,7 +70,7 @@ def _state() -> str:
     return digest.hexdigest()[:_DIGEST_LETTERS]
 
 
-def _processor() -> tuple[str, str]:
+def processor() -> tuple[str, str]:
     """Return name and features of the processor that numba compiles for, this machine's unless it is told."""
     name, features = numba_config.CPU_NAME, numba_config.CPU_FEATURES  # type: ignore[attr-defined]
     host = llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten()

@@ -9,8 +9,9 @@ the training data and the same quantiles of a normal distribution; values beyond
 Equal quantiles are one, at the mean of theirs of the normal distribution.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,10 @@ from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 KNOTS = 64
 _SAMPLE = 200_000  # rows that quantiles are taken from, as of LightGBM's bins
+
+
+def _ignored() -> None:
+    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +65,28 @@ class InputTransform:
 
         Features are rounded to float32 first, as training data is.
         """
-        with np.errstate(over="ignore"):  # beyond float32 is not finite, so it counts as missing
-            single = np.ascontiguousarray(features, np.float32)
+        single = as_float32(features)
         found = np.empty((len(single), self.n_inputs))
-        scale(single, self.log1p, self.means, self.deviations, self.knots, self.targets, found)
-        if len(self.indicators):
-            found[:, self.n_features :] = ~np.isfinite(single[:, self.indicators])
+        scale(single, *self.parameters, found.reshape(-1), self.n_inputs)
         return found
 
+    @cached_property
+    def parameters(self) -> tuple[Any, ...]:
+        """Return what the kernels are told of the transform, in their order."""
+        arrays = (self.means, self.deviations, self.knots, self.targets)
+        # Kernels are compiled for arrays that may be written to.
+        return self.log1p, *(np.array(each, np.float64) for each in arrays), np.array(self.indicators)
+
     @classmethod
-    def fit(cls, features: Features, *, kind: str, log1p: bool, missing_indicators: bool) -> "InputTransform":
+    def fit(
+        cls,
+        features: Features,
+        *,
+        kind: str,
+        log1p: bool,
+        missing_indicators: bool,
+        on_block: Callable[[], None] = _ignored,
+    ) -> "InputTransform":
         """Fit a transform to the features of training data.
 
         Args:
@@ -77,10 +94,12 @@ class InputTransform:
             kind: One of `INPUTS`.
             log1p: Whether logarithms are taken first.
             missing_indicators: Whether features that are missing somewhere get an indicator.
+            on_block: Called between blocks of rows; whatever it raises ends the fit.
         """
         n_rows, n_features = features.shape
         sums, squares, counts = (np.zeros(n_features) for _ in range(3))
         for _, block in row_blocks(features):
+            on_block()
             values = _finite(block, log1p=log1p)
             counts += np.isfinite(values).sum(axis=0)
             sums += np.nansum(values, axis=0)
@@ -88,6 +107,7 @@ class InputTransform:
         none: Float64Array = np.empty(0)
         if kind == "standard":
             for _, block in row_blocks(features):
+                on_block()
                 squares += np.nansum((_finite(block, log1p=log1p) - means) ** 2, axis=0)
             deviations = np.sqrt(squares / np.maximum(counts, 1))
             # A feature of one value says nothing; rounding must not make it speak.
@@ -135,6 +155,14 @@ class InputTransform:
             arrays["indicators"],
             description["n_features"],
         )
+
+
+def as_float32(features: FloatArray) -> Float32Array:
+    """Return features in float32, contiguous; what is beyond its range becomes infinite."""
+    if features.dtype == np.float32 and features.flags.c_contiguous:
+        return features
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(features, np.float32)
 
 
 def _signed_log1p(values: Float64Array) -> Float64Array:

@@ -1,7 +1,8 @@
 """Kernels of networks: what a document's score is does not depend on the documents beside it.
 
-Every sum is taken in float64 and in one order: bias first, then the inputs four at a time. The compiler may
-fuse a product with the sum that follows it, on all documents alike.
+Everything is float64. A unit of a hidden layer is one sum: its bias, then each input times its weight, in the
+order of the inputs. The sum of the output unit, and those of a layer norm, are eight partial sums of every
+eighth product, added up in pairs. A product is fused with the sum that follows it where the processor can.
 """
 
 import math
@@ -10,11 +11,52 @@ from typing import Any
 import numpy as np
 
 from core.jit import fused_bare
-from core.types import Float32Array, Float64Array
+from core.scorers.tiles import LANES, NARROW, ROWS, WIDE, add_narrow, add_wide, lane_products
+from core.types import Float32Array, Float64Array, Int64Array
 
-ROWS, INPUTS = 4, 4  # documents and inputs that a step of `affine` takes together
+BLOCK = 64  # documents whose units stay in the cache of a processor
 EPSILON = 1e-5  # added to the variance by `layer_norm`, as PyTorch and ONNX do
 RELU, TANH, SIGMOID = 0, 1, 2
+N_INPUTS, N_UNITS, WIDTH, N_WIDE, WEIGHTS_AT, BIAS_AT, NORM_AT = range(7)  # columns of a layout
+_CHUNK = 256  # inputs whose weights of a tile stay in the second cache
+_LARGEST = 3.4028234663852886e38  # float32; what is beyond it is not finite
+
+
+@fused_bare
+def score(
+    features: Float32Array,
+    log1p: bool,
+    means: Float64Array,
+    deviations: Float64Array,
+    knots: Float64Array,
+    targets: Float64Array,
+    indicators: Int64Array,
+    layout: Int64Array,
+    weights: Float64Array,
+    activation: int,
+    scratch: Float64Array,
+    scores: Float64Array,
+) -> None:
+    """Write the scores, (n_documents,), of features, (n_documents, n_features), a block of them at a time.
+
+    What decides the inputs is that of `core.scorers.inputs.InputTransform`, layout, weights and scratch are
+    those of `core.scorers.packing.PackedNetwork`, and the activation is `RELU`, `TANH` or `SIGMOID`.
+    """
+    stride = up(features.shape[1] + len(indicators), LANES)
+    rows = min(up(features.shape[0], ROWS), BLOCK)
+    units_at = rows * stride
+    others_at = (len(scratch) + units_at) // 2
+    for first in range(0, features.shape[0], BLOCK):
+        block = features[first : first + BLOCK]
+        scale(block, log1p, means, deviations, knots, targets, indicators, scratch, stride)
+        scratch[block.shape[0] * stride : units_at] = 0.0
+        place, width = forward(
+            scratch, 0, stride, units_at, others_at, block.shape[0], layout, weights, activation
+        )
+        last = layout[-1]
+        for row in range(block.shape[0]):
+            products = lane_products(scratch, place + row * width, weights, last[WEIGHTS_AT], last[WIDTH])
+            scores[first + row] = products + weights[last[BIAS_AT]]
 
 
 @fused_bare
@@ -25,23 +67,52 @@ def scale(
     deviations: Float64Array,
     knots: Float64Array,
     targets: Float64Array,
+    indicators: Int64Array,
     inputs: Float64Array,
+    stride: int,
 ) -> None:
-    """Write the scaled features into the first columns of the inputs; see `core.scorers.inputs`."""
+    """Write the inputs of each document, `stride` values behind those before; see `core.scorers.inputs`."""
     n_features = features.shape[1]
     for row in range(features.shape[0]):
-        for column in range(n_features):
-            value: Any = np.float64(features[row, column])
-            if not math.isfinite(value):
-                inputs[row, column] = 0.0
-                continue
-            if log1p:
-                value = math.copysign(math.log1p(abs(value)), value)
-            if len(means):
-                value = (value - means[column]) / deviations[column]
-            elif len(knots):
-                value = interpolated(value, knots[column], targets[column])
-            inputs[row, column] = value
+        # A part of its own: its places are known not to count from the end, so that loops use vectors.
+        line = inputs[row * stride : (row + 1) * stride]
+        if log1p or len(knots):
+            for column in range(n_features):
+                line[column] = scaled(features[row, column], column, log1p, means, deviations, knots, targets)
+        elif len(means):
+            for column in range(n_features):
+                value: Any = np.float64(features[row, column])
+                is_finite = abs(value) <= _LARGEST
+                line[column] = (value - means[column]) / deviations[column] if is_finite else 0.0
+        else:
+            for column in range(n_features):
+                value = np.float64(features[row, column])
+                line[column] = value if abs(value) <= _LARGEST else 0.0
+        for place in range(len(indicators)):
+            is_missing = not abs(features[row, indicators[place]]) <= _LARGEST
+            line[n_features + place] = 1.0 if is_missing else 0.0
+        line[n_features + len(indicators) :] = 0.0
+
+
+@fused_bare
+def scaled(
+    feature: Any,
+    column: int,
+    log1p: bool,
+    means: Float64Array,
+    deviations: Float64Array,
+    knots: Float64Array,
+    targets: Float64Array,
+) -> Any:
+    """Return the input that one feature becomes."""
+    value: Any = np.float64(feature)
+    if not math.isfinite(value):
+        return 0.0
+    if log1p:
+        value = math.copysign(math.log1p(abs(value)), value)
+    if len(means):
+        return (value - means[column]) / deviations[column]
+    return interpolated(value, knots[column], targets[column]) if len(knots) else value
 
 
 @fused_bare
@@ -64,76 +135,109 @@ def interpolated(value: Any, knots: Float64Array, targets: Float64Array) -> Any:
 
 
 @fused_bare
-def affine(inputs: Float64Array, weights: Float64Array, bias: Float64Array, outputs: Float64Array) -> None:
-    """Write `bias + inputs @ weights` of (n, n_inputs) and (n_inputs, n_outputs).
+def forward(
+    units: Float64Array,
+    at: int,
+    stride: int,
+    one_at: int,
+    other_at: int,
+    n_rows: int,
+    layout: Int64Array,
+    weights: Float64Array,
+    activation: int,
+) -> tuple[int, int]:
+    """Compute the hidden layers in turn in two places; return where the last one is, and its width.
 
-    The number of documents is a multiple of `ROWS`, that of inputs of `INPUTS`: what is missing is padded
-    with zeros.
+    Args:
+        units: Holds the inputs, and has room for the widest layer twice.
+        at: Where the inputs begin.
+        stride: From the inputs of one document to those of the next.
+        one_at: Where there is room.
+        other_at: Where there is room.
+        n_rows: Documents; up to the next multiple of `ROWS` is read and written.
+        layout: See `core.scorers.packing.PackedNetwork`.
+        weights: All layers.
+        activation: Of hidden units.
     """
-    n_outputs = weights.shape[1]
-    for row in range(0, inputs.shape[0], ROWS):
-        for j in range(n_outputs):
-            outputs[row, j] = bias[j]
-            outputs[row + 1, j] = bias[j]
-            outputs[row + 2, j] = bias[j]
-            outputs[row + 3, j] = bias[j]
-        for i in range(0, inputs.shape[1], INPUTS):
-            a0, a1, a2, a3 = inputs[row, i], inputs[row, i + 1], inputs[row, i + 2], inputs[row, i + 3]
-            b0, b1, b2, b3 = (
-                inputs[row + 1, i],
-                inputs[row + 1, i + 1],
-                inputs[row + 1, i + 2],
-                inputs[row + 1, i + 3],
-            )
-            c0, c1, c2, c3 = (
-                inputs[row + 2, i],
-                inputs[row + 2, i + 1],
-                inputs[row + 2, i + 2],
-                inputs[row + 2, i + 3],
-            )
-            d0, d1, d2, d3 = (
-                inputs[row + 3, i],
-                inputs[row + 3, i + 1],
-                inputs[row + 3, i + 2],
-                inputs[row + 3, i + 3],
-            )
-            for j in range(n_outputs):
-                w0, w1, w2, w3 = weights[i, j], weights[i + 1, j], weights[i + 2, j], weights[i + 3, j]
-                outputs[row, j] = outputs[row, j] + a0 * w0 + a1 * w1 + a2 * w2 + a3 * w3
-                outputs[row + 1, j] = outputs[row + 1, j] + b0 * w0 + b1 * w1 + b2 * w2 + b3 * w3
-                outputs[row + 2, j] = outputs[row + 2, j] + c0 * w0 + c1 * w1 + c2 * w2 + c3 * w3
-                outputs[row + 3, j] = outputs[row + 3, j] + d0 * w0 + d1 * w1 + d2 * w2 + d3 * w3
+    for place in range(layout.shape[0] - 1):
+        layer = layout[place]
+        width = layer[WIDTH]
+        bias = weights[layer[BIAS_AT] : layer[BIAS_AT] + width]
+        for row in range(up(n_rows, ROWS)):
+            line = units[one_at + row * width : one_at + (row + 1) * width]
+            for unit in range(width):
+                line[unit] = bias[unit]
+        add_products(units, at, stride, n_rows, layer, weights, one_at)
+        if layer[NORM_AT] >= 0:
+            layer_norm(units, one_at, n_rows, layer, weights)
+        activate(units, one_at, n_rows, layer, activation)
+        at, stride = one_at, width
+        one_at, other_at = other_at, one_at
+    return at, stride
 
 
 @fused_bare
-def layer_norm(units: Float64Array, n_units: int, scales: Float64Array, shifts: Float64Array) -> None:
-    """Normalise the first units of each document in place (Ba, Kiros and Hinton, 2016)."""
-    for row in range(units.shape[0]):
-        total = 0.0
-        for j in range(n_units):
-            total += units[row, j]
-        mean = total / n_units
-        squares = 0.0
-        for j in range(n_units):
-            squares += (units[row, j] - mean) * (units[row, j] - mean)
+def add_products(
+    units: Float64Array,
+    at: int,
+    stride: int,
+    n_rows: int,
+    layer: Int64Array,
+    weights: Float64Array,
+    outputs_at: int,
+) -> None:
+    """Add the products of inputs and weights to outputs, a tile at a time; see `core.scorers.tiles`."""
+    n_inputs, width = layer[N_INPUTS], layer[WIDTH]
+    begin_narrow = layer[N_WIDE] * WIDE
+    for first in range(0, n_inputs, _CHUNK):
+        size = min(_CHUNK, n_inputs - first)
+        for unit in range(0, begin_narrow, WIDE):
+            panel = layer[WEIGHTS_AT] + unit * n_inputs + first * WIDE
+            for row in range(0, n_rows, ROWS):
+                inputs_at, place = at + row * stride + first, outputs_at + row * width + unit
+                add_wide(units, inputs_at, stride, weights, panel, size, units, place, width)
+        for unit in range(begin_narrow, width, NARROW):
+            panel = layer[WEIGHTS_AT] + unit * n_inputs + first * NARROW
+            for row in range(0, n_rows, ROWS):
+                inputs_at, place = at + row * stride + first, outputs_at + row * width + unit
+                add_narrow(units, inputs_at, stride, weights, panel, size, units, place, width)
+
+
+@fused_bare
+def layer_norm(units: Float64Array, at: int, n_rows: int, layer: Int64Array, weights: Float64Array) -> None:
+    """Normalise the units of each document in place (Ba, Kiros and Hinton, 2016).
+
+    Behind the scales and shifts in the weights there are a 1 for each unit and zeros up to the width.
+    """
+    n_units, width, norm_at = layer[N_UNITS], layer[WIDTH], layer[NORM_AT]
+    scales, shifts = weights[norm_at : norm_at + width], weights[norm_at + width : norm_at + 2 * width]
+    for row in range(n_rows):
+        begin = at + row * width
+        line = units[begin : begin + n_units]
+        mean = lane_products(units, begin, weights, norm_at + 2 * width, width) / n_units
+        for unit in range(n_units):
+            line[unit] -= mean
+        squares = lane_products(units, begin, units, begin, width)
         factor = 1.0 / math.sqrt(squares / n_units + EPSILON)
-        for j in range(n_units):
-            units[row, j] = (units[row, j] - mean) * factor * scales[j] + shifts[j]
+        for unit in range(n_units):
+            line[unit] = line[unit] * (factor * scales[unit]) + shifts[unit]
 
 
 @fused_bare
-def activate(units: Float64Array, n_units: int, activation: int) -> None:
-    """Apply an activation to the first units of each document in place."""
-    for row in range(units.shape[0]):
+def activate(units: Float64Array, at: int, n_rows: int, layer: Int64Array, activation: int) -> None:
+    """Apply an activation to the units of each document in place."""
+    n_units, width = layer[N_UNITS], layer[WIDTH]
+    for row in range(n_rows):
+        line = units[at + row * width : at + row * width + n_units]
         if activation == RELU:
-            for j in range(n_units):
-                units[row, j] = max(units[row, j], 0.0)
+            for unit in range(n_units):
+                line[unit] = max(line[unit], 0.0)
         elif activation == TANH:
-            for j in range(n_units):
-                units[row, j] = math.tanh(units[row, j])
+            for unit in range(n_units):
+                line[unit] = math.tanh(line[unit])
         else:
-            for j in range(n_units):
-                units[row, j] = sigmoid(units[row, j])
+            for unit in range(n_units):
+                line[unit] = sigmoid(line[unit])
 
 
 @fused_bare
@@ -143,3 +247,9 @@ def sigmoid(value: float) -> float:
         return 1.0 / (1.0 + math.exp(-value))
     power = math.exp(value)
     return power / (1.0 + power)
+
+
+@fused_bare
+def up(number: int, multiple: int) -> int:
+    """Return the next multiple of a number that is not smaller."""
+    return (number + multiple - 1) // multiple * multiple

@@ -3,7 +3,8 @@
 import numpy as np
 
 from core.scorers.inputs import InputTransform
-from core.scorers.network import Layer, Network
+from core.scorers.layer import Layer
+from core.scorers.network import Network
 
 
 def requests() -> None:

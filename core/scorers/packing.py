@@ -1,0 +1,90 @@
+"""The weights of a network in the order in which kernels read them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.kernel_cache import processor
+from core.scorers.kernels import BLOCK, up
+from core.scorers.layer import Layer
+from core.scorers.tiles import LANES, ROWS, WIDE
+from core.types import Float32Array, Float64Array, Int64Array
+
+_CACHE_LINE = 8  # values; a vector that crosses lines is loaded in two steps
+_HAS_WIDE_REGISTERS = "+avx512f" in processor()[1]
+
+
+@dataclass(frozen=True, eq=False)
+class PackedNetwork:
+    """The layers of a network in float64.
+
+    The units of a layer are padded with zeros to a multiple of `LANES`. Weights lie in panels, of `WIDE`
+    units first and of `LANES` then: all weights of the first input to the units of the panel, then those of
+    the next. The output unit's weights are one line.
+
+    Attributes:
+        layout: int64 (n_layers, 7): inputs, units, units with padding, wide panels, and where in `weights`
+            those of the layer, its bias and its norm (-1 without one) begin.
+        weights: float64, all layers in a row.
+    """
+
+    layout: Int64Array
+    weights: Float64Array
+
+    @classmethod
+    def of(cls, layers: Sequence[Layer]) -> "PackedNetwork":
+        """Pack the hidden layers and the output layer."""
+        parts: list[Float64Array] = []
+        lines = [_packed(layer, parts, is_last=layer is layers[-1]) for layer in layers]
+        return cls(np.array(lines, np.int64), _aligned(np.concatenate(parts)))
+
+    def scratch(self, n_documents: int) -> Float64Array:
+        """Return room for the inputs of a block of so many documents, and for the units of two layers."""
+        rows = min(up(n_documents, ROWS), BLOCK)
+        widest = int(self.layout[:-1, 2].max(initial=0))
+        return np.empty(rows * (up(int(self.layout[0, 0]), LANES) + 2 * widest))
+
+
+def _packed(layer: Layer, parts: list[Float64Array], *, is_last: bool) -> list[int]:
+    """Append a layer to the parts; return its line of the layout."""
+    n_inputs, n_units = layer.weights.shape
+    if is_last:
+        width = up(n_inputs, LANES)
+        weights_at = _append(parts, _padded(layer.weights[:, 0], width))
+        return [n_inputs, n_units, width, 0, weights_at, _append(parts, _padded(layer.bias, LANES)), -1]
+    width = up(n_units, LANES)
+    n_wide = width // WIDE if _HAS_WIDE_REGISTERS else 0
+    weights = np.zeros((n_inputs, width))
+    weights[:, :n_units] = layer.weights
+    begin_narrow = n_wide * WIDE
+    panels = [weights[:, unit : unit + WIDE] for unit in range(0, begin_narrow, WIDE)]
+    panels += [weights[:, unit : unit + LANES] for unit in range(begin_narrow, width, LANES)]
+    weights_at = _append(parts, np.concatenate([panel.ravel() for panel in panels]))
+    bias_at, norm_at = _append(parts, _padded(layer.bias, width)), -1
+    if layer.norm_scales is not None and layer.norm_shifts is not None:
+        lines = (layer.norm_scales, layer.norm_shifts, np.ones(n_units))
+        norm_at = _append(parts, np.concatenate([_padded(line, width) for line in lines]))
+    return [n_inputs, n_units, width, n_wide, weights_at, bias_at, norm_at]
+
+
+def _append(parts: list[Float64Array], values: Float64Array) -> int:
+    """Append values on a line of the cache; return where they begin."""
+    begin = sum(map(len, parts))
+    parts.append(_padded(values, up(len(values), _CACHE_LINE)))
+    return begin
+
+
+def _padded(values: Float32Array | Float64Array, size: int) -> Float64Array:
+    padded = np.zeros(size)
+    padded[: len(values)] = values
+    return padded
+
+
+def _aligned(values: Float64Array) -> Float64Array:
+    """Copy values to where a line of the cache begins."""
+    room = np.empty(len(values) + _CACHE_LINE)
+    begin = -(room.ctypes.data // room.itemsize) % _CACHE_LINE
+    aligned: Float64Array = room[begin : begin + len(values)]
+    aligned[:] = values
+    return aligned

@@ -1,0 +1,124 @@
+"""Sums of products in the registers of a processor, which numba's loops cannot express.
+
+A tile adds the products of four documents' inputs and the weights of 32 or 8 units to what its outputs hold.
+Every output is one sum in the order of the inputs, so that neither the size of a tile nor the documents
+beside one decide a bit of it. A processor that multiplies and adds in one instruction rounds once.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils as _cgutils
+from numba.extending import intrinsic
+
+from core.jit import Kernel
+
+cgutils: Any = _cgutils  # has no types
+
+LANES = 8  # float64 of a vector; the widest registers hold them all, others half or a quarter
+ROWS = 4  # documents of a tile
+NARROW, WIDE = LANES, 4 * LANES  # units of a tile; a wide one needs 16 registers of 512 bits
+
+_INDEX, _FLOAT = ir.IntType(64), ir.DoubleType()
+_VECTOR = ir.VectorType(_FLOAT, LANES)
+_LANE = ir.IntType(32)
+_ITEM_BYTES = 8
+
+
+def _tile(n_units: int) -> Kernel:
+    """Return the instruction `(inputs, at, stride, weights, at, n_inputs, outputs, at, stride)`."""
+
+    def typed(
+        _: Any, inputs: Any, i: Any, j: Any, weights: Any, k: Any, n: Any, outputs: Any, o: Any, p: Any
+    ) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, given: Sequence[Any]) -> Any:
+            begin = [_place(context, builder, signature, given, at) for at in (0, 3, 6)]
+            _add_products(builder, begin, given[2], given[5], given[8], n_units)
+            return context.get_dummy_value()
+
+        return types.void(inputs, i, j, weights, k, n, outputs, o, p), generate
+
+    tile: Kernel = intrinsic(typed)
+    return tile
+
+
+def _add_products(
+    builder: Any, begin: Sequence[Any], stride: Any, n_inputs: Any, output_stride: Any, n_units: int
+) -> None:
+    """Hold the outputs of a tile in registers while its inputs pass."""
+    inputs, weights, outputs = begin
+    cells = [(row, unit) for row in range(ROWS) for unit in range(0, n_units, LANES)]
+    places = [_at(builder, outputs, output_stride, row, unit) for row, unit in cells]
+    sums = {cell: cgutils.alloca_once(builder, _VECTOR) for cell in cells}
+    for cell, place in zip(cells, places, strict=True):
+        builder.store(_vector(builder, place), sums[cell])
+    rows = [_at(builder, inputs, stride, row, 0) for row in range(ROWS)]
+    with cgutils.for_range(builder, n_inputs) as loop:
+        line = builder.gep(weights, [builder.mul(loop.index, _INDEX(n_units))])
+        loaded = {
+            unit: _vector(builder, builder.gep(line, [_INDEX(unit)])) for unit in range(0, n_units, LANES)
+        }
+        repeated = [_repeated(builder, builder.load(builder.gep(row, [loop.index]))) for row in rows]
+        for row, unit in cells:
+            total = sums[row, unit]
+            builder.store(_fused(builder, repeated[row], loaded[unit], builder.load(total)), total)
+    for cell, place in zip(cells, places, strict=True):
+        builder.store(builder.load(sums[cell]), _as_vector(builder, place), align=_ITEM_BYTES)
+
+
+def _lane_products(_: Any, one: Any, i: Any, other: Any, j: Any, n: Any) -> Any:
+    """Sum products in eight partial sums, every eighth to one, which are added up in pairs."""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Sequence[Any]) -> Any:
+        left, right = (_place(context, builder, signature, given, at) for at in (0, 2))
+        total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
+        with cgutils.for_range(builder, builder.sdiv(given[4], _INDEX(LANES))) as loop:
+            first = builder.mul(loop.index, _INDEX(LANES))
+            factors = [_vector(builder, builder.gep(each, [first])) for each in (left, right)]
+            builder.store(_fused(builder, factors[0], factors[1], builder.load(total)), total)
+        parts = [builder.extract_element(builder.load(total), _LANE(lane)) for lane in range(LANES)]
+        while len(parts) > 1:
+            half = len(parts) // 2
+            parts = [builder.fadd(parts[lane], parts[lane + half]) for lane in range(half)]
+        return parts[0]
+
+    return types.float64(one, i, other, j, n), generate
+
+
+def _place(context: Any, builder: Any, signature: Any, given: Sequence[Any], at: int) -> Any:
+    """Return the address of an array's item, of an argument and the index behind it."""
+    array = context.make_array(signature.args[at])(context, builder, given[at])
+    return builder.gep(array.data, [given[at + 1]])
+
+
+def _at(builder: Any, begin: Any, stride: Any, row: int, column: int) -> Any:
+    return builder.gep(begin, [builder.add(builder.mul(stride, _INDEX(row)), _INDEX(column))])
+
+
+def _as_vector(builder: Any, place: Any) -> Any:
+    return builder.bitcast(place, _VECTOR.as_pointer())
+
+
+def _vector(builder: Any, place: Any) -> Any:
+    return builder.load(_as_vector(builder, place), align=_ITEM_BYTES)
+
+
+def _repeated(builder: Any, value: Any) -> Any:
+    nothing = ir.Constant(_VECTOR, ir.Undefined)
+    first = builder.insert_element(nothing, value, _LANE(0))
+    return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_LANE, LANES), [0] * LANES))
+
+
+def _fused(builder: Any, one: Any, other: Any, total: Any) -> Any:
+    kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
+    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{LANES}f64")
+    return builder.call(function, [one, other, total])
+
+
+# Arrays are flat, each behind it the index to begin at, then the length of its rows. `lane_products` takes
+# two arrays with their indices and a multiple of `LANES`.
+add_wide: Kernel = _tile(WIDE)
+add_narrow: Kernel = _tile(NARROW)
+lane_products: Kernel = intrinsic(_lane_products)
