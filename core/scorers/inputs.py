@@ -128,6 +128,12 @@ class InputTransform:
             n_features,
         )
 
+    @classmethod
+    def unscaled(cls, n_features: int) -> "InputTransform":
+        """Return the transform that leaves features as they are."""
+        none, no_table = np.empty(0), np.empty((0, 0))
+        return cls("none", False, none, none, no_table, no_table, np.empty(0, np.int64), n_features)
+
     def description(self) -> dict[str, Any]:
         """Return what is not an array, for storage."""
         return {"kind": self.kind, "log1p": self.log1p, "n_features": self.n_features}

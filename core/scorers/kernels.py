@@ -162,11 +162,7 @@ def forward(
     for place in range(layout.shape[0] - 1):
         layer = layout[place]
         width = layer[WIDTH]
-        bias = weights[layer[BIAS_AT] : layer[BIAS_AT] + width]
-        for row in range(up(n_rows, ROWS)):
-            line = units[one_at + row * width : one_at + (row + 1) * width]
-            for unit in range(width):
-                line[unit] = bias[unit]
+        repeat(units, one_at, up(n_rows, ROWS), width, weights, layer[BIAS_AT])
         add_products(units, at, stride, n_rows, layer, weights, one_at)
         if layer[NORM_AT] >= 0:
             layer_norm(units, one_at, n_rows, layer, weights)
@@ -174,6 +170,18 @@ def forward(
         at, stride = one_at, width
         one_at, other_at = other_at, one_at
     return at, stride
+
+
+@fused_bare
+def repeat(
+    units: Float64Array, at: int, n_rows: int, width: int, values: Float64Array, values_at: int
+) -> None:
+    """Write the same values into each row."""
+    same = values[values_at : values_at + width]
+    for row in range(n_rows):
+        line = units[at + row * width : at + (row + 1) * width]
+        for unit in range(width):
+            line[unit] = same[unit]
 
 
 @fused_bare

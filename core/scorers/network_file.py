@@ -7,7 +7,7 @@ Nothing in the file is executed or unpickled, and everything that decides a scor
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,11 @@ from core.scorers.network import Network
 from core.scorers.parameters import ACTIVATIONS, INPUTS
 
 FORMAT = 1
+KIND = "network"
 METADATA_KEY = "rankery"
 _MOST_HEADER_BYTES = 100_000_000  # as safetensors itself allows
+_MOST_LAYERS = 1_000
+_MAX_WORDS = 300
 _NORMS = ("norm_scales", "norm_shifts")
 
 
@@ -79,7 +82,7 @@ def write_network(network: Network) -> bytes:
             if (array := getattr(layer, name)) is not None:
                 tensors[f"layers.{place}.{name}"] = array
     description = {
-        "kind": "network",
+        "kind": KIND,
         "feature_names": list(network.feature_names),
         "inputs": network.inputs.description(),
         "activation": network.activation,
@@ -95,26 +98,44 @@ def read_network(content: bytes) -> Network:
         ModelError: It is damaged, or no network.
     """
     description, tensors = described(content), tensors_of(content)
+    if description.get("kind") != KIND:
+        raise ModelError("the file is no network")
     names = description.get("feature_names")
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         raise ModelError("the network does not name its features")
     inputs = _inputs(description.get("inputs"), tensors, len(names))
     activation, n_layers = description.get("activation"), description.get("layers")
-    if activation not in ACTIVATIONS or not isinstance(n_layers, int) or not 1 <= n_layers <= 1_000:
+    if activation not in ACTIVATIONS or type(n_layers) is not int or not 1 <= n_layers <= _MOST_LAYERS:
         raise ModelError("the network's layers are not described")
     layers, n_inputs = [], inputs.n_inputs
     for place in range(n_layers):
-        layers.append(_layer(tensors, place, n_inputs))
+        layers.append(_layer(tensors, place, n_inputs, is_last=place == n_layers - 1))
         n_inputs = layers[-1].weights.shape[1]
     if n_inputs != 1:
         raise ModelError("the network does not give one score a document")
+    _check_all_are_used(tensors, inputs, layers)
     return Network(tuple(names), inputs, tuple(layers), activation)
+
+
+def _check_all_are_used(
+    tensors: Mapping[str, NDArray[Any]], inputs: InputTransform, layers: Sequence[Layer]
+) -> None:
+    used = {f"inputs.{name}" for name in inputs.arrays()}
+    for place, layer in enumerate(layers):
+        used |= {f"layers.{place}.{name}" for name, array in vars(layer).items() if array is not None}
+    if unknown := sorted(tensors.keys() - used):
+        raise ModelError(f"the network has tensors that have no meaning: {', '.join(unknown)[:_MAX_WORDS]}")
 
 
 def _inputs(description: Any, tensors: Mapping[str, NDArray[Any]], n_features: int) -> InputTransform:
     if not isinstance(description, dict) or description.get("kind") not in INPUTS:
         raise ModelError("the network's inputs are not described")
-    if description.get("n_features") != n_features or not isinstance(description.get("log1p"), bool):
+    n_described = description.get("n_features")
+    if (
+        type(n_described) is not int
+        or n_described != n_features
+        or not isinstance(description.get("log1p"), bool)
+    ):
         raise ModelError("the network's inputs are not those of its features")
     shapes_by_kind: dict[str, dict[str, tuple[int, ...]]] = {
         "standard": {"means": (n_features,), "deviations": (n_features,)},
@@ -132,17 +153,19 @@ def _inputs(description: Any, tensors: Mapping[str, NDArray[Any]], n_features: i
         raise ModelError("the network's indicators are missing")
     if len(indicators) and not (indicators.min() >= 0 and indicators.max() < n_features):
         raise ModelError("the network has indicators of features that there are not")
+    if (np.diff(indicators) <= 0).any():
+        raise ModelError("the network has an indicator twice, or not in the order of the features")
     return InputTransform.restored(description, {**arrays, "indicators": indicators})
 
 
-def _layer(tensors: Mapping[str, NDArray[Any]], place: int, n_inputs: int) -> Layer:
+def _layer(tensors: Mapping[str, NDArray[Any]], place: int, n_inputs: int, *, is_last: bool) -> Layer:
     weights = tensors.get(f"layers.{place}.weights")
     if weights is None or weights.ndim != 2:
         raise ModelError(f"layer {place} of the network has no weights")
     n_units = weights.shape[1]
     weights = _tensor(tensors, f"layers.{place}.weights", np.float32, (n_inputs, n_units))
     bias = _tensor(tensors, f"layers.{place}.bias", np.float32, (n_units,))
-    if f"layers.{place}.{_NORMS[0]}" not in tensors:
+    if is_last or f"layers.{place}.{_NORMS[0]}" not in tensors:
         return Layer(weights, bias)
     norms = (_tensor(tensors, f"layers.{place}.{name}", np.float32, (n_units,)) for name in _NORMS)
     return Layer(weights, bias, *norms)

@@ -2,18 +2,21 @@
 
 import numpy as np
 
+from core.scorers.gradients import IntegratedGradients
 from core.scorers.inputs import InputTransform
 from core.scorers.layer import Layer
 from core.scorers.network import Network
 
 
 def requests() -> None:
-    """Score a document with a network of each kind of input and activation."""
+    """Score a document and explain it; kinds of inputs and activations share the kernels."""
     features = np.zeros((1, 1), np.float32)
     inputs = InputTransform.fit(features, kind="standard", log1p=False, missing_indicators=False)
     one = np.ones(1, np.float32)
     layers = (Layer(np.ones((1, 1), np.float32), one, one, one), Layer(np.ones((1, 1), np.float32), one))
     network = Network(("feature",), inputs, layers)
     network.score(features)
+    IntegratedGradients(network).of(features)
     features.flags.writeable = False
     network.score(features)
+    IntegratedGradients(network).of(features)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from core.scorers import InputTransform, Layer, Network
 from core.types import Float32Array, Float64Array, FloatArray
@@ -14,9 +15,8 @@ EPSILON = 1e-5
 def random_features(n_documents: int, n_features: int, seed: int = 0, missing: float = 0.05) -> Float32Array:
     """Draw features on scales of their own, some of which are missing or infinite."""
     random = np.random.default_rng(seed)
-    features = (
-        random.normal(size=(n_documents, n_features)) * 10.0 ** random.integers(-2, 3, n_features)
-    ).astype(np.float32)
+    scales = 10.0 ** (np.arange(n_features) % 5 - 2)
+    features = (random.normal(size=(n_documents, n_features)) * scales).astype(np.float32)
     features[random.random(features.shape) < missing] = np.nan
     features[random.random(features.shape) < missing / 4] = np.inf
     features[random.random(features.shape) < missing / 4] = -np.inf
@@ -79,7 +79,7 @@ def plain_score_of_inputs(network: Network, inputs: Float64Array) -> Float64Arra
     functions: dict[str, Callable[[Float64Array], Float64Array]] = {
         "relu": lambda x: np.maximum(x, 0),
         "tanh": np.tanh,
-        "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+        "sigmoid": special.expit,
     }
     units = inputs
     for place, layer in enumerate(network.layers):

@@ -1,0 +1,197 @@
+"""Why a network gives a document its score: integrated gradients.
+
+Sundararajan, Taly and Yan, "Axiomatic attribution for deep networks" (2017), equation 1: input `i`
+contributes `x_i ∫ ∂F(α x) / ∂x_i dα`, α from 0 to 1. The baseline is the document whose inputs are all 0: the
+centre of the scaled values of each feature, which is also what a missing value becomes.
+
+The integral is taken by Lobatto's rule of four points on parts of the way. The change of the score on a part
+is known, and so is the rule's error: the worst parts are halved until all errors together are at most
+`TOLERANCE` of all changes, or `MOST_POINTS` are evaluated. A linear scorer is explained exactly.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from core.scorers.gradient_kernels import evaluate
+from core.scorers.inputs import InputTransform
+from core.scorers.kernels import BLOCK, NORM_AT, WIDTH, add_products, up
+from core.scorers.layer import Layer
+from core.scorers.network import ACTIVATION_CODES, Network
+from core.scorers.packing import PackedNetwork
+from core.scorers.tiles import ROWS
+from core.types import Float64Array, FloatArray, Int64Array
+
+TOLERANCE = 1e-4
+MOST_POINTS = 64 * BLOCK
+_NODES = np.array([0.0, 0.5 - 0.5 / np.sqrt(5.0), 0.5 + 0.5 / np.sqrt(5.0), 1.0])
+_SHARES = np.array([1.0, 5.0, 5.0, 1.0]) / 12.0
+_PARTS = BLOCK // len(_NODES)  # that are evaluated together
+# Measured, in steps of 5 ns: what a point takes, each of its units, and how many weights take one.
+_STEPS_A_POINT, _STEPS_A_UNIT, _WEIGHTS_A_STEP = 200, 4, 64
+
+
+class IntegratedGradients:
+    """Explains the scores of a network.
+
+    Attributes:
+        steps: What one explanation may take, in steps of about 5 ns.
+        base: The score of the baseline.
+
+    Args:
+        network: The network.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self.steps = explanation_steps(network)
+        n_inputs = network.inputs.n_inputs
+        of_inputs = replace(network, feature_names=("",) * n_inputs, inputs=InputTransform.unscaled(n_inputs))
+        self.base = float(of_inputs.score(np.zeros((1, n_inputs)))[0])
+
+    def of(self, features: FloatArray) -> tuple[Float64Array, Float64Array]:
+        """Explain documents.
+
+        Args:
+            features: (n_documents, n_features) in the network's feature order; NaN where missing.
+
+        Returns:
+            (n_documents,) the score of the baseline, the same for all; and (n_documents, n_features) what
+            each feature adds, the indicator of its missing values included. Together they add up to the
+            score, within `TOLERANCE` of how far the score moves on the way to it.
+        """
+        inputs = self._network.inputs(features)
+        added = inputs * self.mean_gradients(inputs)
+        n_features = self._network.n_features
+        contributions = added[:, :n_features].copy()
+        contributions[:, self._network.inputs.indicators] += added[:, n_features:]
+        return np.full(len(inputs), self.base), contributions
+
+    def mean_gradients(self, inputs: Float64Array) -> Float64Array:
+        """Return the mean gradient by the inputs on the way from 0 to them, both (n_documents, n_inputs)."""
+        first = self._network.layers[0]
+        if len(self._network.layers) == 1:
+            return np.broadcast_to(first.weights[:, 0].astype(np.float64), inputs.shape)
+        slopes = _products(inputs, self._network.packed, 0)
+        means = np.empty_like(slopes)
+        for slope, mean in zip(slopes, means, strict=True):
+            mean[:] = Way(self._network, self._back, slope).mean_gradient()
+        # By the chain rule: a sum of the first layer changes with an input by the weight.
+        return _products(means[:, : first.weights.shape[1]], self._back, 0)[:, : inputs.shape[1]]
+
+    @cached_property
+    def _back(self) -> PackedNetwork:
+        return packed_back(self._network)
+
+
+def explanation_steps(network: Network) -> int:
+    """Return what the explanation of one score may take, in steps of about 5 ns."""
+    first, *others = network.layers
+    steps = 1 + first.weights.size // _WEIGHTS_A_STEP
+    if not others:
+        return steps
+    n_weights = sum(layer.weights.size for layer in others[:-1])
+    n_units = sum(len(layer.weights) for layer in others)
+    each = _STEPS_A_POINT + _STEPS_A_UNIT * n_units + n_weights // _WEIGHTS_A_STEP
+    return steps + MOST_POINTS * each
+
+
+def packed_back(network: Network) -> PackedNetwork:
+    """Pack the transposed weights of the hidden layers, by which gradients go back."""
+    layers = [Layer(each.weights.T, np.zeros(len(each.weights), np.float32)) for each in network.layers[:-1]]
+    return PackedNetwork.of((*layers, network.layers[-1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """The straight way from inputs of 0 to those of one document.
+
+    Attributes:
+        network: The network.
+        back: See `packed_back`.
+        slopes: (width,) by how much the sums of the first layer change on it.
+    """
+
+    network: Network
+    back: PackedNetwork
+    slopes: Float64Array
+
+    def mean_gradient(self) -> Float64Array:
+        """Return the mean gradient by the first layer's sums, (width,)."""
+        begins = np.arange(_PARTS) / _PARTS
+        ends = begins + 1.0 / _PARTS
+        sums, changes, errors = self._integrals(begins, ends)
+        for _ in range(MOST_POINTS // BLOCK - 1):
+            if errors.sum() <= TOLERANCE * np.abs(changes).sum():
+                break
+            worst = np.argpartition(errors, -_PARTS // 2)[-_PARTS // 2 :]
+            middles = 0.5 * (begins[worst] + ends[worst])
+            halves = np.concatenate([begins[worst], middles]), np.concatenate([middles, ends[worst]])
+            found = (*halves, *self._integrals(*halves))
+            begins, ends, sums, changes, errors = (
+                np.concatenate([np.delete(old, worst, axis=0), new])
+                for old, new in zip((begins, ends, sums, changes, errors), found, strict=True)
+            )
+        mean: Float64Array = sums.sum(axis=0)
+        return mean
+
+    def _integrals(
+        self, begins: Float64Array, ends: Float64Array
+    ) -> tuple[Float64Array, Float64Array, Float64Array]:
+        """Integrate the gradients on parts of the way; return them, the score's changes and the errors."""
+        lengths = (ends - begins)[:, np.newaxis]
+        scores, gradients = self.evaluated((begins[:, np.newaxis] + lengths * _NODES).ravel())
+        gradients = gradients.reshape(len(begins), len(_NODES), -1)
+        integrals = np.einsum("ij,ijk->ik", lengths * _SHARES, gradients)
+        changes = scores[len(_NODES) - 1 :: len(_NODES)] - scores[:: len(_NODES)]
+        return integrals, changes, np.abs(np.einsum("ik,k->i", integrals, self.slopes) - changes)
+
+    def evaluated(self, points: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Return scores, (BLOCK,), and gradients by the first layer's sums, (BLOCK, width).
+
+        Args:
+            points: (BLOCK,) of the way, from 0 to 1.
+        """
+        packed = self.network.packed
+        places, size = _places(packed.layout)
+        scores, gradients = np.empty(BLOCK), np.empty((BLOCK, len(self.slopes)))
+        evaluate(
+            self.slopes,
+            points,
+            packed.layout,
+            packed.weights,
+            self.back.layout,
+            self.back.weights,
+            ACTIVATION_CODES[self.network.activation],
+            places,
+            np.empty(size),
+            scores,
+            gradients,
+        )
+        return scores, gradients
+
+
+def _products(rows: Float64Array, packed: PackedNetwork, layer: int) -> Float64Array:
+    """Return the products of rows, (n_rows, n_inputs), and a layer's weights, (n_rows, width)."""
+    n_rows, stride = rows.shape
+    line = packed.layout[layer]
+    width, begin = int(line[WIDTH]), up(n_rows, ROWS) * stride
+    scratch = np.zeros(begin + up(n_rows, ROWS) * width)
+    scratch[: rows.size] = rows.ravel()
+    add_products(scratch, 0, stride, n_rows, line, packed.weights, begin)
+    return scratch[begin : begin + n_rows * width].reshape(n_rows, width)
+
+
+def _places(layout: Int64Array) -> tuple[Int64Array, int]:
+    """Lay the scratch of `evaluate` out; return the places, and how many values there are."""
+    places = np.zeros((len(layout), 3), np.int64)
+    end = 0
+    for line, place in zip(layout[:-1], places, strict=False):
+        units = BLOCK * int(line[WIDTH])
+        normed = units if line[NORM_AT] >= 0 else 0
+        place[:] = end, end + units, end + units + normed
+        end += units + normed + BLOCK
+    widest = BLOCK * int(layout[:-1, WIDTH].max())
+    places[-1, :2] = end, end + widest
+    return places, end + 2 * widest

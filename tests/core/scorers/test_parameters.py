@@ -1,0 +1,66 @@
+"""Kinds of scorers and their hyperparameters."""
+
+from typing import Any
+
+import pytest
+
+from core.errors import InvalidInput
+from core.scorers import SCORERS, Linear, Mlp, Trees, make_scorer, scorer_values
+
+
+def test_trees_are_the_default() -> None:
+    """A training without a scorer is as it was."""
+    assert make_scorer(None) == make_scorer({"kind": "trees"}) == Trees()
+    assert not Trees.is_network
+    assert list(SCORERS) == ["trees", "linear", "mlp"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {
+            "kind": "linear",
+            "optimizer": "sgd",
+            "learning_rate": 0.1,
+            "decay_on_rise": 0.8,
+            "restart_epochs": 50,
+        },
+        {"kind": "mlp", "hidden": [10], "activation": "tanh", "dropout": 0.25, "layer_norm": True},
+        {"kind": "mlp", "inputs": "rank-gauss", "log1p": True, "missing_indicators": True},
+    ],
+)
+def test_values_are_read_back(values: dict[str, Any]) -> None:
+    """All hyperparameters spelled out give the same scorer."""
+    scorer = make_scorer(values)
+    assert make_scorer(scorer_values(scorer)) == scorer
+    assert scorer_values(scorer).items() >= values.items()
+
+
+def test_layers() -> None:
+    """A linear scorer has none; a network's are wholes."""
+    assert Linear().hidden_layers == ()
+    assert Mlp(hidden=(7, 3)).hidden_layers == (7, 3)
+
+
+@pytest.mark.parametrize(
+    ("values", "pointer"),
+    [
+        ({}, "/kind"),
+        ({"kind": "forest"}, "/kind"),
+        ({"kind": ["mlp"]}, "/kind"),
+        ({"kind": "mlp", "hidden": []}, "/hidden"),
+        ({"kind": "mlp", "hidden": [0]}, "/hidden"),
+        ({"kind": "mlp", "hidden": [4] * 17}, "/hidden"),
+        ({"kind": "mlp", "activation": "gelu"}, "/activation"),
+        ({"kind": "mlp", "dropout": 1.0}, "/dropout"),
+        ({"kind": "linear", "hidden": [3]}, "/hidden"),
+        ({"kind": "linear", "learning_rate": 0}, "/learning_rate"),
+        ({"kind": "linear", "optimizer": "lamb"}, "/optimizer"),
+        ({"kind": "linear", "inputs": "minmax"}, "/inputs"),
+    ],
+)
+def test_what_is_wrong_is_pointed_at(values: dict[str, Any], pointer: str) -> None:
+    """A name that is unknown, and a value out of bounds."""
+    with pytest.raises(InvalidInput) as refused:
+        make_scorer(values)
+    assert {problem.pointer.split("/")[1] for problem in refused.value.problems} == {pointer[1:]}
