@@ -30,6 +30,7 @@ from core.losses.plan import (
     MRR_TARGET,
     PairwisePlan,
 )
+from core.losses.smooth_pairs import LongQueries, is_smooth
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # e^-600 is far from the smallest normal float64 (e^-708), so r and 1 − r keep full precision.
@@ -404,6 +405,7 @@ class PairwiseObjective:
 
     def __init__(self, plan: PairwisePlan) -> None:
         self.plan = plan
+        self._long = LongQueries(plan) if is_smooth(plan) else None
         n_documents = int(plan.query_boundaries[-1])
         gradient, hessian = (np.zeros(n_documents, np.float32) for _ in range(2))
         none = np.empty(0)
@@ -412,20 +414,33 @@ class PairwiseObjective:
 
     def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
         """Return gradient and hessian in reused float32 buffers."""
-        _pairwise_terms(self.plan, checked_scores(scores), iteration, self._output)
+        self._fill(checked_scores(scores), iteration, self._output)
         return self._output.gradient, self._output.hessian
 
     def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
         """Return the same gradient and hessian, and the loss of each query to 1e-8, in reused buffers."""
-        _pairwise_terms(self.plan, checked_scores(scores), iteration, self._output_with_value)
+        self._fill(checked_scores(scores), iteration, self._output_with_value)
         return (
             self._output_with_value.gradient,
             self._output_with_value.hessian,
             self._output_with_value.value,
         )
 
+    def _fill(self, scores: Float64Array, iteration: int, output: Output) -> None:
+        """Write the terms; of long queries in a time that grows with their documents, where that is less."""
+        chosen = self._long.worthwhile(scores) if self._long else np.empty(0, np.int64)
+        plan = self.plan
+        if len(chosen):
+            # A query of a single label is passed over.
+            level_counts = plan.level_counts.copy()
+            level_counts[chosen] = 1
+            plan = plan._replace(level_counts=level_counts)
+        _pairwise_terms(plan, scores, iteration, output)
+        if self._long and len(chosen):
+            self._long.fill(chosen, scores, output.gradient, output.hessian, output.value)
+
     def terms(self, scores: FloatArray, iteration: int) -> Terms:
-        """Return value, gradient and hessian in float64."""
+        """Return value, gradient and hessian in float64, pair by pair."""
         n_queries, n_documents = len(self.plan.query_boundaries) - 1, len(scores)
         terms = Terms(np.zeros(n_queries), np.zeros(n_documents), np.zeros(n_documents))
         none = np.empty(0, np.float32)

@@ -6,6 +6,7 @@ from core.losses import LOSSES, make_loss
 from core.losses.layout import lay_out, make_scratch
 from core.losses.pairwise import PairwiseObjective, visit_pairs
 from core.losses.plan import PairwisePlan
+from core.losses.smooth_pairs import LongQueries
 
 _SCORES = np.array([0.3, 0.2, 0.1])
 _LABELS = np.array([0.0, 2.0, 1.0], np.float32)
@@ -25,6 +26,14 @@ def pairs() -> None:
 def pairwise() -> None:
     """Call each pairwise loss on a tiny query."""
     _call_losses(pairwise=True)
+
+
+def long_queries() -> None:
+    """Sum the pairs of a tiny query as those of a long one are, without and with its loss."""
+    plan = _plan()
+    gradient, hessian = (np.empty(len(_LABELS), np.float32) for _ in range(2))
+    for value in (np.empty(0), np.empty(1)):
+        LongQueries(plan).fill(np.zeros(1, np.int64), _SCORES, gradient, hessian, value)
 
 
 def others() -> None:

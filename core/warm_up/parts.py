@@ -55,6 +55,7 @@ PARTS = (
     Part("metrics", "ranked"),
     Part("doctor", "examination"),
     Part("losses", "others"),
+    Part("losses", "long_queries"),
     Part("metrics", "others", after=("metrics.ranked",)),
     Part("metrics", "binary", after=("metrics.ranked",)),
     Part("scoring", "datasets", after=("scoring.requests",)),
