@@ -27,6 +27,7 @@ _REFERENCE = "#/components/schemas/"
 _FOR_DOCUMENTATION = ("title", "examples", "example")
 _UNIONS = {
     "Loss": ("TrainRequest", "loss"),
+    "Scorer": ("TrainRequest", "scorer"),
     "Contract": ("TrainRequest", "contract"),
     "Validation": ("TrainRequest", "validation"),
     "HoldOut": ("TrainRequest", "test"),
@@ -106,7 +107,7 @@ def _bundle(document: Document, kind: str) -> Document:
         left |= set(_references(schemas[name])) - wanted
     if kind == "requests":
         schemas = _named_unions(schemas)
-        wanted |= set(_UNIONS) | {"LossName"}
+        wanted |= set(_UNIONS) | {"LossName", "ScorerKind"}
     else:
         schemas = _inlined_names(schemas)
         wanted = {name for name in wanted if "enum" not in schemas[name]}
@@ -143,9 +144,18 @@ def _named_unions(schemas: Document) -> Document:
                 if value.get("oneOf", value.get("anyOf")) == union.get("oneOf", union.get("anyOf")):
                     described = {key: value[key] for key in value.keys() & {"description"}}
                     schema["properties"][field] = {"$ref": _REFERENCE + name, **described}
-    losses = [one["$ref"].removeprefix(_REFERENCE) for one in unions["Loss"]["oneOf"]]
-    names = [schemas[loss]["properties"]["name"]["const"] for loss in losses]
-    return schemas | unions | {"LossName": {"type": "string", "enum": names}}
+    scorers = next(one for one in unions["Scorer"]["anyOf"] if "oneOf" in one)
+    names = {
+        "LossName": _constants(schemas, unions["Loss"], "name"),
+        "ScorerKind": _constants(schemas, scorers, "kind"),
+    }
+    return schemas | unions | names
+
+
+def _constants(schemas: Document, union: Document, field: str) -> Document:
+    """Return the schema of the texts that tell the members of a union apart."""
+    members = [schemas[one["$ref"].removeprefix(_REFERENCE)] for one in union["oneOf"]]
+    return {"type": "string", "enum": [member["properties"][field]["const"] for member in members]}
 
 
 def _roots(document: Document, kind: str) -> Iterator[str]:

@@ -46,12 +46,15 @@ def list_models(
     """
     found = list(islice(session.client.models(name, tag=tag), limit))
     shown = table(
-        "model", "aliases", "loss", "trees", "test", "age", right=("trees", "age"), wrap=("aliases", "test")
+        *("model", "aliases", "kind", "loss", "iterations", "test", "age"),
+        right=("iterations", "age"),
+        wrap=("aliases", "test"),
     )
     for model in found:
         shown.add_row(
             f"{model.name}:{model.version}",
             ", ".join(model.aliases),
+            model.kind,
             model.loss["name"] if model.loss else model.source,
             plain(model.best_iteration),
             _means(dict(islice((model.metrics or {}).items(), 1))),
@@ -203,8 +206,10 @@ def _properties(model: "Model") -> Iterator[tuple[str, Any]]:
     yield "tags", ", ".join(f"{name}: {value}" for name, value in model.tags.items()) or None
     yield "source", model.source
     yield "loss", model.loss and _settings({"": model.loss["name"], **model.loss, "name": None}).lstrip()
+    yield "kind", model.kind
+    yield "scorer", model.scorer and _settings({**model.scorer, "kind": None})
     yield "hyperparameters", model.hyperparameters and _settings(model.hyperparameters)
-    yield "trees", model.best_iteration
+    yield "epochs" if model.kind in ("linear", "mlp") else "trees", model.best_iteration
     yield "features", len(model.feature_names)
     yield "test metrics", model.metrics and _means(model.metrics)
     yield "cannot be explained", model.explanation and model.explanation.problem

@@ -19,6 +19,11 @@ LOSSES = (
     "w-listmle",
     "xe-ndcg",
 )
+SCORERS = (
+    "trees",
+    "linear",
+    "mlp",
+)
 METRICS = (
     "ndcg",
     "dcg",

@@ -16,6 +16,7 @@ from rankery.cli.names import LOSSES
 from rankery.cli.options import file_option
 from rankery.cli.printing import say
 from rankery.cli.references import refuse_idle_columns
+from rankery.cli.scorer_options import EpochsOption, HiddenOption, ScorerChoice, ScorerOption
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import NotUnderstood, settings
 from rankery.cli.texts import grid as values_of_grid
@@ -61,13 +62,16 @@ def train(
     loss_option: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the loss: mu=5, truncation_level=8.")
     ] = None,
+    scorer: ScorerOption = None,
+    hidden: HiddenOption = None,
+    epochs: EpochsOption = None,
     set: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
             help="LightGBM's hyperparameters: num_leaves=63, learning_rate=0.05,"
-            " 'monotone_constraints={\"bm25\": 1}'.",
+            " 'monotone_constraints={\"bm25\": 1}'; or the scorer's: scorer.dropout=0.1.",
         ),
     ] = None,
     auto: Annotated[
@@ -75,7 +79,7 @@ def train(
         typer.Option(
             "--auto/--no-auto",
             help="Choose leaves, documents in a leaf, learning rate and iterations by the size of the data,"
-            " where --set and --grid do not; LightGBM's defaults otherwise.",
+            " where --set and --grid do not; LightGBM's defaults otherwise. Of trees alone.",
             show_default="--auto",
         ),
     ] = None,
@@ -141,8 +145,8 @@ def train(
         typer.Option(
             metavar="NAME=VALUE,VALUE",
             help="A training for each value, and for each combination of several: num_leaves=31,63;"
-            " loss=lambdarank,ndcg-loss2++; loss.mu=1,5; seed=1,2,3. A list is in brackets:"
-            " loss.gain=[0,1,3],[0,1,7].",
+            " loss=lambdarank,ndcg-loss2++; loss.mu=1,5; scorer.dropout=0,0.1; seed=1,2,3. A list is in"
+            " brackets: loss.gain=[0,1,3],[0,1,7].",
         ),
     ] = None,
     repeats: Annotated[
@@ -181,11 +185,16 @@ def train(
     Example: `rankery train train.txt --validation vali.txt --early-stopping 30 --grid num_leaves=31,63`
 
     Example: `rankery train train.txt --test test.txt --repeats 5`
+
+    Example: `rankery train train.txt --scorer mlp --hidden 128,64 --epochs 50 --set scorer.dropout=0.1`
     """
     options = (
         data,
         loss,
         loss_option,
+        scorer,
+        hidden,
+        epochs,
         set,
         auto,
         use_feature,
@@ -211,11 +220,13 @@ def train(
         held_out = None if cross_validation else validation or _HELD_OUT
         sources = Sources(data, held_out, test, columns_of(columns))
         refuse_idle_columns(sources.columns, data, validation, test)
+        choice = ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))
         asked = {
             "kind": "train",
             "model_name": name or model_name_of(data),
             "loss": {"name": loss or _LOSS, **settings(loss_option, "--loss-option")},
-            "hyperparameters": {} if auto is False else {"auto": True},
+            "scorer": choice.scorer,
+            "hyperparameters": _sizes(auto, choice) | choice.hyperparameters,
             "validation": cross_validation,
             "init_model": init_model,
             "features": _features(use_feature, leave_out_feature),
@@ -224,7 +235,6 @@ def train(
             "early_stopping": _early_stopping(early_stopping, metric, validation),
             "seed": seed,
         }
-        asked["hyperparameters"] |= settings(set, "--set")
     else:
         raise WrongUsage("give DATA, a judged file or a dataset, or --from-json")
     values = values_of_grid(grid, "--grid")
@@ -242,6 +252,14 @@ def train(
         again = {"count": repeats, "by": repeat_by.value}
     jobs = _submitted(session, bodies, sources, again)
     _run(session, jobs, list(values), watch=watch, repeated=again is not None)
+
+
+def _sizes(auto: bool | None, choice: ScorerChoice) -> dict[str, Any]:
+    if choice.scorer is None:
+        return {} if auto is False else {"auto": True}
+    if auto:
+        raise WrongUsage("--auto chooses sizes of trees; a network has defaults")
+    return {}
 
 
 def _folds(folds: int | None, column: str | None, validation: str | None) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rankery.client import Dataset, Evaluation, Job, Model
 
 _GONE = 404
+_BY_EPOCHS = frozenset({"linear", "mlp"})
 _DATA = ("train", "validation", "test")
 
 
@@ -48,7 +49,20 @@ class Trained:
         """Return the settings that a grid varies, by name."""
         spec = self.job.spec
         loss = {f"loss.{name}": value for name, value in spec["loss"].items() if name != "name"}
-        return {"loss": spec["loss"]["name"], "seed": spec.get("seed"), **loss, **spec["hyperparameters"]}
+        scorer = spec.get("scorer") or {}
+        prefixed = {f"scorer.{name}": value for name, value in scorer.items()}
+        own = spec["hyperparameters"] | scorer
+        chosen = {
+            "loss": spec["loss"]["name"],
+            "scorer": scorer.get("kind", "trees"),
+            "seed": spec.get("seed"),
+        }
+        return {**own, **chosen, **loss, **prefixed}
+
+    @property
+    def iterations(self) -> str:
+        """What the iterations of its model are: `trees` or `epochs`."""
+        return iterations_of(self.job)
 
     def values(self, data: str) -> Mapping[str, float | None]:
         """Return the means on the validation or test data, at the best iteration."""
@@ -60,6 +74,11 @@ class Trained:
         """Return the training as JSON values."""
         best = {} if self.is_best is None else {"best": self.is_best}
         return {"job": self.job, "model": self.model, "evaluation": self.evaluation, **best}
+
+
+def iterations_of(job: "Job") -> str:
+    """Return what the iterations of a training are: `trees`, or `epochs` of a linear scorer or a network."""
+    return "epochs" if (job.spec.get("scorer") or {}).get("kind") in _BY_EPOCHS else "trees"
 
 
 def show_submitted(session: ServiceConnection, jobs: "Sequence[Job]") -> None:
@@ -137,10 +156,10 @@ def _pictures(
         if job.started_at is None or job.finished_at is None
         else (f" in {(job.finished_at - job.started_at).total_seconds():.0f} s")
     )
-    trees = "" if model is None else plain(model.best_iteration)
-    yield f"[bold]{plain(trained.reference)}[/bold]: {trees} trees{seconds}"
+    iterations = "" if model is None else plain(model.best_iteration)
+    yield f"[bold]{plain(trained.reference)}[/bold]: {iterations} {trained.iterations}{seconds}"
     if (job.result or {}).get("cross_validation"):
-        yield _folds((job.result or {})["cross_validation"])
+        yield _folds((job.result or {})["cross_validation"], trained.iterations)
     yield from [_latest(job)] if trained.evaluation is None else evaluation_tables(trained.evaluation)
     yield from _next(session, trained, examined)
 
@@ -221,21 +240,21 @@ def _latest(job: "Job") -> RenderableType:
     return titled("mean over queries, at the best iteration", shown)
 
 
-def _folds(found: Mapping[str, Any]) -> RenderableType:
+def _folds(found: Mapping[str, Any], iterations: str) -> RenderableType:
     """Show the folds of a cross-validation, with the means over all queries and over the folds."""
     folds, pooled, over_folds = (
         found["cross_validation"]["folds"],
         found["metrics"],
         found["cross_validation"]["over_folds"],
     )
-    right = ("queries", "trees", *pooled)
+    right = ("queries", iterations, *pooled)
     shown = table("fold", *right, right=right)
     for fold in folds:
         values = (number(fold["metrics"][name]) for name in pooled)
         shown.add_row(plain(fold["fold"]), f"{fold['queries']:,}", plain(fold["best_iteration"]), *values)
-    trees = plain(found["cross_validation"]["best_iteration"])
+    median = plain(found["cross_validation"]["best_iteration"])
     shown.add_row(
-        "all queries", f"{found['queries']:,}", trees, *map(_interval, pooled.values()), style="bold"
+        "all queries", f"{found['queries']:,}", median, *map(_interval, pooled.values()), style="bold"
     )
     shown.add_row("mean over folds", "", "", *(_interval(over_folds.get(name)) for name in pooled))
     return titled("cross-validation: each query by a model that has not seen it; 95% intervals", shown)
@@ -256,7 +275,8 @@ def _side_by_side(trained: Sequence[Trained], varied: Sequence[str]) -> Renderab
         for metric in dict.fromkeys(name for one in trained for name in one.values(data))
     ]
     headings = [f"{data} {metric}" for data, metric in judged]
-    shown = table("model", *varied, "trees", *headings, right=("trees", *headings))
+    iterations = " or ".join(sorted({one.iterations for one in trained}, reverse=True))
+    shown = table("model", *varied, iterations, *headings, right=(iterations, *headings))
     for one in trained:
         settings = [plain(one.settings().get(name, "")) for name in varied]
         if one.model is None:

@@ -12,11 +12,13 @@ from typing import Any
 
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.references import data_of
+from rankery.cli.scorer_options import TREES, part_of
 from rankery.cli.texts import NotUnderstood
 
 NONE = "none"
 _LOSS = "loss"
 _SEED = "seed"
+_SCORER = "scorer"
 _FIRST_LETTERS = re.compile(r"^[^a-z0-9]+|[^a-z0-9._-]+")
 
 
@@ -106,8 +108,9 @@ def points(spec: Mapping[str, Any], grid: Mapping[str, list[Any]]) -> Iterator[d
 
     Args:
         spec: The job.
-        grid: Values by hyperparameter; `loss` for losses by name, `loss.mu` for an option of the loss, `seed`
-            for the seed of the job.
+        grid: Values by hyperparameter of what is trained; `loss` for losses by name, `loss.mu` for an option
+            of the loss, `scorer` for kinds of scorers, `scorer.dropout` for an option of one, `seed` for the
+            seed of the job.
 
     Example:
         >>> [job["hyperparameters"] for job in points({"hyperparameters": {}}, {"num_leaves": [31, 63]})]
@@ -118,12 +121,16 @@ def points(spec: Mapping[str, Any], grid: Mapping[str, list[Any]]) -> Iterator[d
         for name, value in zip(grid, values, strict=True):
             if name == _LOSS:
                 job["loss"] = {**job["loss"], "name": value}
-            elif name.startswith(f"{_LOSS}."):
-                job["loss"] = {**job["loss"], name.removeprefix(f"{_LOSS}."): value}
             elif name == _SEED:
                 job["seed"] = value
+            elif name == _SCORER:
+                is_trees = value == TREES
+                job["scorer"] = None if is_trees else {"kind": value}
+                job["hyperparameters"] = job.get("hyperparameters", {}) if is_trees else {}
             else:
-                job["hyperparameters"] = {**job.get("hyperparameters", {}), name: value}
+                is_network = (job.get("scorer") or {}).get("kind", TREES) != TREES
+                part, field = part_of(name, is_network=is_network)
+                job[part] = {**(job.get(part) or {}), field: value}
         if grid:
             varied = {
                 name: value if isinstance(value, str) else json.dumps(value)

@@ -11,8 +11,16 @@ from rankery.cli.completion import completed, of_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.names import LOSSES
 from rankery.cli.printing import number, plain, say, table
+from rankery.cli.scorer_options import (
+    TREES,
+    EpochsOption,
+    HiddenOption,
+    ScorerChoice,
+    ScorerOption,
+    part_of,
+)
 from rankery.cli.service_options import on_service
-from rankery.cli.texts import NotUnderstood, settings
+from rankery.cli.texts import NotUnderstood, grid, settings
 from rankery.cli.train import NobodyWaits
 from rankery.cli.trainings import Sources, check_losses, model_name_of
 
@@ -24,12 +32,17 @@ _LOSS = "lambdarank"
 _BEST = 5
 _LOG = ":log"
 # What decides most on the corpora of the benchmarks; the bounds hold for 50 to 30,000 queries.
-_SPACE = {
-    "num_leaves": "4..64:log",
-    "learning_rate": "0.02..0.3:log",
-    "min_data_in_leaf": "5..200:log",
-    "feature_fraction": "0.5..1.0",
-    "lambda_l2": "0.001..100:log",
+_OF_WEIGHTS = {"learning_rate": "0.0001..0.1:log", "weight_decay": "0.00001..0.1:log"}
+_SPACES = {
+    "trees": {
+        "num_leaves": "4..64:log",
+        "learning_rate": "0.02..0.3:log",
+        "min_data_in_leaf": "5..200:log",
+        "feature_fraction": "0.5..1.0",
+        "lambda_l2": "0.001..100:log",
+    },
+    "linear": _OF_WEIGHTS,
+    "mlp": {"hidden": "[32],[64,32],[128,64],[256,128]", **_OF_WEIGHTS, "dropout": "0.0..0.5"},
 }
 
 
@@ -48,7 +61,8 @@ def tune(
         typer.Option(
             metavar="NAME=LOW..HIGH",
             help="What to search: num_leaves=4..64:log, max_depth=3,5,8, loss=lambdarank,ndcg-loss2++,"
-            " loss.sigma=0.5..2. Leaves, learning rate and regularisation when left out.",
+            " loss.sigma=0.5..2, scorer.hidden=[64],[128,64]. When left out: leaves, learning rate and"
+            " regularisation of trees; layers, learning rate, dropout and decay of networks.",
         ),
     ] = None,
     trials: Annotated[int, typer.Option(min=1, help="Trials at most, the default among them.")] = 50,
@@ -62,6 +76,9 @@ def tune(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Hyperparameters of the default and of all trials."),
     ] = None,
+    scorer: ScorerOption = None,
+    hidden: HiddenOption = None,
+    epochs: EpochsOption = None,
     folds: Annotated[int, typer.Option(min=2, max=100, help="Folds of each trial.")] = 5,
     test: Annotated[
         str,
@@ -106,16 +123,20 @@ def tune(
     Example: `rankery tune train.txt --trials 50 --space num_leaves=4..64:log --space max_depth=3,5,8`
     """
     asked_loss = {"name": loss, **settings(loss_option, "--loss-option")}
+    choice = ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))
+    usual = _SPACES[TREES if choice.scorer is None else choice.scorer["kind"]]
     body = {
         "name": f"tune {name or model_name_of(data)}",
         "model_name": name or model_name_of(data),
         "base": {
             "loss": asked_loss,
-            "hyperparameters": settings(set, "--set"),
+            **({} if choice.scorer is None else {"scorer": choice.scorer}),
+            "hyperparameters": choice.hyperparameters,
             "early_stopping_rounds": early_stopping,
         },
         "search_space": dict(
-            searched(text) for text in space or [f"{key}={value}" for key, value in _SPACE.items()]
+            searched(text, is_network=choice.scorer is not None)
+            for text in space or [f"{key}={value}" for key, value in usual.items()]
         ),
         "objective": {"metric": metric, "validation": {"folds": folds}},
         "sampler": sampler,
@@ -187,16 +208,21 @@ def _text(value: Any) -> str:
     return "" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
-def searched(text: str) -> tuple[str, dict[str, Any]]:
-    """Return the pointer and the parameter that a text such as `num_leaves=4..64:log` means."""
+def searched(text: str, *, is_network: bool = False) -> tuple[str, dict[str, Any]]:
+    """Return the pointer and the parameter that a text such as `num_leaves=4..64:log` means.
+
+    Args:
+        text: As on the command line.
+        is_network: Whether a name without a part is a hyperparameter of a network.
+    """
     name, equals, values = text.partition("=")
     if not equals or not name or not values:
         raise NotUnderstood(f"--space takes NAME=LOW..HIGH or NAME=VALUE,VALUE, not {text!r}")
-    pointer = _pointer(name)
+    pointer = _pointer(name, is_network)
     is_log = values.endswith(_LOG)
     least, dots, most = values.removesuffix(_LOG).partition("..")
     if not dots:
-        choices = [_value(value) for value in values.split(",")]
+        choices = grid([text], "--space")[name]
         if pointer == "/loss":
             return pointer, {"type": "choice", "choices": [{"name": choice} for choice in choices]}
         return pointer, {"type": "choice", "choices": choices}
@@ -207,12 +233,13 @@ def searched(text: str) -> tuple[str, dict[str, Any]]:
     return pointer, {"type": kind, "low": low, "high": high, "log": is_log}
 
 
-def _pointer(name: str) -> str:
+def _pointer(name: str, is_network: bool) -> str:
     if name.startswith("/"):
         return name
     if name == "loss":
         return "/loss"
-    return f"/loss/{name.removeprefix('loss.')}" if name.startswith("loss.") else f"/hyperparameters/{name}"
+    part, field = part_of(name, is_network=is_network)
+    return f"/{part}/{field}"
 
 
 def _value(text: str) -> int | float | str:

@@ -19,6 +19,8 @@ from rankery.client.schemas.requests import (
     Hyperparameters,
     Loss,
     LossName,
+    Scorer,
+    ScorerKind,
     Validation,
 )
 from rankery.client.synchronous.client import Client
@@ -72,6 +74,8 @@ __all__ = [
     "Query",
     "RankedQueries",
     "Ranking",
+    "Scorer",
+    "ScorerKind",
     "Study",
     "Validation",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from rankery.client.references import HasId, id_of
-from rankery.client.schemas.requests import EarlyStoppingRequest, HoldOut, Loss, Validation
+from rankery.client.schemas.requests import EarlyStoppingRequest, HoldOut, Loss, Scorer, Validation
 from rankery.errors import InvalidArgument
 
 
@@ -63,6 +63,13 @@ def spelled_loss(loss: "str | Loss") -> dict[str, Any]:
     return {"name": loss} if isinstance(loss, str) else dict(loss)
 
 
+def spelled_scorer(scorer: "str | Scorer | None") -> dict[str, Any] | None:
+    """Return a scorer with its hyperparameters; a kind stands for its defaults."""
+    if scorer is None:
+        return None
+    return {"kind": scorer} if isinstance(scorer, str) else dict(scorer)
+
+
 def spelled_hold_out(held: "str | HasId | float | Validation | HoldOut | None") -> dict[str, Any] | None:
     """Return what is held out: a dataset, or a share of the queries where it is a number."""
     if held is None:
@@ -97,12 +104,13 @@ def spelled_test(test: "str | HasId | float | HoldOut | None") -> dict[str, Any]
     return {"test_dataset_id": held["dataset_id"]} if "dataset_id" in held else {"test": held}
 
 
-def spelled_space(space: "Mapping[str, Any]") -> dict[str, Any]:
+def spelled_space(space: "Mapping[str, Any]", *, is_network: bool = False) -> dict[str, Any]:
     """Return a search space with pointers and parameters spelled out.
 
     Args:
         space: By pointer, or by the name of a hyperparameter: `(low, high)`, `(low, high, "log")`, a list of
             choices, or a parameter as the API has it.
+        is_network: Whether names are those of a network's hyperparameters.
 
     Raises:
         InvalidArgument: A parameter is none of these.
@@ -112,9 +120,14 @@ def spelled_space(space: "Mapping[str, Any]") -> dict[str, Any]:
         {'/hyperparameters/num_leaves': {'type': 'int', 'low': 4, 'high': 64, 'log': True}}
     """
     return {
-        name if name.startswith("/") else f"/hyperparameters/{name}": _spelled_parameter(name, parameter)
-        for name, parameter in space.items()
+        _pointer(name, is_network): _spelled_parameter(name, parameter) for name, parameter in space.items()
     }
+
+
+def _pointer(name: str, is_network: bool) -> str:
+    if name.startswith("/"):
+        return name
+    return f"/scorer/{name}" if is_network else f"/hyperparameters/{name}"
 
 
 def _spelled_parameter(name: str, parameter: Any) -> dict[str, Any]:

@@ -131,6 +131,12 @@ def test_phases_are_those_of_the_last_attempt() -> None:
     assert job_of(**RUNNING).phases == []
 
 
+def test_a_long_epoch_counts_its_batches() -> None:
+    """Of a network, what is done of an epoch is told beside the epochs."""
+    progress = {"phase": "training", "iteration": 3, "total": 50, "batch": 1_200, "batches": 8_000}
+    assert job_of(status="running", progress=progress).steps == "training 3 of 50, batch 1,200 of 8,000"
+
+
 def test_a_phase_that_counts_a_share_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
     """Percent of reading and binning are no iterations."""
     progress = {"phase": "binning", "iteration": 37, "total": 100, "eta_seconds": 4.0}

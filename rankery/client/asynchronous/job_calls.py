@@ -5,7 +5,13 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any, Literal
 
-from rankery.client.arguments import spelled_early_stopping, spelled_loss, spelled_test, spelled_validation
+from rankery.client.arguments import (
+    spelled_early_stopping,
+    spelled_loss,
+    spelled_scorer,
+    spelled_test,
+    spelled_validation,
+)
 from rankery.client.asynchronous.calls import AsyncCalls
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.pages import AsyncPages
@@ -28,6 +34,8 @@ from rankery.client.schemas.requests import (
     PartialDependenceRequest,
     RankingSystem,
     RepeatsRequest,
+    Scorer,
+    ScorerKind,
     Validation,
 )
 
@@ -46,6 +54,7 @@ class AsyncJobCalls(AsyncCalls):
         validation: str | HasId | float | Validation | None = None,
         folds: int | str | None = None,
         test: str | HasId | float | HoldOut | None = None,
+        scorer: ScorerKind | Scorer | None = None,
         hyperparameters: Hyperparameters | Literal["auto"] | None = None,
         metrics: Sequence[str] | None = None,
         early_stopping: int | EarlyStoppingRequest | None = None,
@@ -73,6 +82,8 @@ class AsyncJobCalls(AsyncCalls):
             folds: Instead, cross-validate by so many folds, or by those that a column of the queries names;
                 the model is then trained on all of them.
             test: What the model is measured on at the end, in the same ways.
+            scorer: What is trained, by its kind or with its hyperparameters: "linear", or
+                `{"kind": "mlp", "hidden": [128, 64], "epochs": 50}`; trees when left out.
             hyperparameters: How trees are grown, under LightGBM's names: `{"num_leaves": 64}`; "auto" chooses
                 them by the size of the dataset, and so does `{"auto": True}` what is not given beside it.
             metrics: Spellings such as `ndcg@10`; `ndcg@5` and `ndcg@10` when left out.
@@ -109,6 +120,7 @@ class AsyncJobCalls(AsyncCalls):
             "loss": spelled_loss(loss),
             "validation": spelled_validation(validation, folds),
             **spelled_test(test),
+            "scorer": spelled_scorer(scorer),
             "hyperparameters": hyperparameters,
             "metrics": metrics,
             "early_stopping": spelled_early_stopping(early_stopping, metrics),

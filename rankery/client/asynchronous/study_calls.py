@@ -3,13 +3,27 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rankery.client.arguments import spelled_loss, spelled_space, spelled_test, spelled_validation
+from rankery.client.arguments import (
+    spelled_loss,
+    spelled_scorer,
+    spelled_space,
+    spelled_test,
+    spelled_validation,
+)
 from rankery.client.asynchronous.calls import AsyncCalls
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.study import AsyncStudy
 from rankery.client.reading import given
 from rankery.client.references import HasId, id_of
-from rankery.client.schemas.requests import HoldOut, Hyperparameters, Loss, LossName, Validation
+from rankery.client.schemas.requests import (
+    HoldOut,
+    Hyperparameters,
+    Loss,
+    LossName,
+    Scorer,
+    ScorerKind,
+    Validation,
+)
 
 
 class AsyncStudyCalls(AsyncCalls):
@@ -23,6 +37,7 @@ class AsyncStudyCalls(AsyncCalls):
         loss: LossName | Loss = "lambdarank",
         *,
         test: str | HasId | float | HoldOut = 0.2,
+        scorer: ScorerKind | Scorer | None = None,
         hyperparameters: Hyperparameters | None = None,
         metric: str | None = None,
         folds: int | str | None = None,
@@ -49,6 +64,7 @@ class AsyncStudyCalls(AsyncCalls):
                 `(0.01, 0.3, "log")`, a list of choices, or a parameter as the API has it.
             loss: The loss of the default.
             test: Held-out queries that no trial sees: a share of them, a dataset, or a dictionary.
+            scorer: What is trained, as in `train`; names of the search space are then its hyperparameters.
             hyperparameters: Those of the default.
             metric: The objective; `ndcg@10` when left out.
             folds: Cross-validate by so many folds, or by a column of the queries; 5 when left out.
@@ -77,8 +93,11 @@ class AsyncStudyCalls(AsyncCalls):
             ```
         """
         held_out = None if validation is None and folds is None else spelled_validation(validation, folds)
+        asked_scorer = spelled_scorer(scorer)
+        is_network = asked_scorer is not None and asked_scorer["kind"] != "trees"
         base = {
             "loss": spelled_loss(loss),
+            "scorer": asked_scorer,
             "hyperparameters": hyperparameters,
             "early_stopping_rounds": early_stopping,
             "label_map": label_map,
@@ -89,7 +108,7 @@ class AsyncStudyCalls(AsyncCalls):
             "dataset_id": id_of(dataset),
             **spelled_test(test),
             "base": given(base),
-            "search_space": spelled_space(search_space),
+            "search_space": spelled_space(search_space, is_network=is_network),
             "objective": given({"metric": metric, "validation": held_out}),
             "sampler": sampler,
             "pruner": pruner,

@@ -32,7 +32,10 @@ def count(value: Any) -> str:
 
 
 def steps(job: answers.Job) -> str:
-    """Return the phase that a job is in, with its count or share: "training 120 of 500", "binning 37%"."""
+    """Return the phase that a job is in, with its count or share: "training 120 of 500", "binning 37%".
+
+    Within a long epoch of a network: "training 3 of 50, batch 12 of 80".
+    """
     progress = job.progress
     if progress is None:
         return ""
@@ -41,7 +44,8 @@ def steps(job: answers.Job) -> str:
     done = progress.iteration or 0
     if counts_share(job):
         return f"{progress.phase} {done / progress.total:.0%}"
-    return f"{progress.phase} {done:,} of {progress.total:,}"
+    batches = f", batch {progress.batch or 0:,} of {progress.batches:,}" if progress.batches else ""
+    return f"{progress.phase} {done:,} of {progress.total:,}{batches}"
 
 
 def counts_share(job: answers.Job) -> bool:

@@ -4,6 +4,8 @@ from rankery.client.display.card import Card, CardTable, Shown
 from rankery.client.display.texts import count, loss, moment, number, size
 from rankery.client.schemas import answers
 
+_BY_EPOCHS = frozenset({"linear", "mlp"})
+
 
 class ModelView(Shown, answers.Model):
     """A version of a model, as last fetched from the service."""
@@ -19,8 +21,9 @@ class ModelView(Shown, answers.Model):
             "model": self.reference,
             "id": self.id,
             "aliases": ", ".join(self.aliases),
+            "kind": self.kind,
             "loss": str((self.loss or {}).get("name", "")),
-            "trees": count(self.best_iteration),
+            "iterations": count(self.best_iteration),
             "created": moment(self.created_at),
         }
 
@@ -32,8 +35,9 @@ class ModelView(Shown, answers.Model):
             "description": self.description or "",
             "tags": ", ".join(f"{name}={value}" for name, value in self.tags.items()),
             "source": self.source,
+            "kind": self.kind,
             "loss": loss(self.loss),
-            "trees": count(self.best_iteration),
+            "epochs" if self.kind in _BY_EPOCHS else "trees": count(self.best_iteration),
             "features": count(len(self.feature_names)),
             "size": size(self.size_bytes),
             "created": moment(self.created_at),

@@ -1,0 +1,97 @@
+"""Options that choose what is trained: trees, a linear scorer or a network."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from rankery.cli.completion import completed
+from rankery.cli.endings import WrongUsage
+from rankery.cli.names import SCORERS
+from rankery.cli.texts import NotUnderstood
+
+TREES = "trees"
+_MLP = "mlp"
+_PREFIX = "scorer."
+
+ScorerOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What is trained: trees, linear (a weighted sum of the features) or mlp (a network).",
+        autocompletion=completed(SCORERS),
+        show_default=TREES,
+    ),
+]
+HiddenOption = Annotated[
+    str | None, typer.Option(metavar="UNITS,UNITS", help="Units of a network's hidden layers; implies mlp.")
+]
+EpochsOption = Annotated[
+    int | None, typer.Option(min=1, help="Epochs of a network or a linear scorer at most.")
+]
+
+
+@dataclass(frozen=True)
+class ScorerChoice:
+    """What is trained, and where its hyperparameters stand in a request.
+
+    Attributes:
+        scorer: The `scorer` of a request, None for trees.
+        hyperparameters: The `hyperparameters` of a request, those of trees.
+    """
+
+    scorer: dict[str, Any] | None
+    hyperparameters: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls, kind: str | None, hidden: str | None, epochs: int | None, settings: Mapping[str, Any]
+    ) -> "ScorerChoice":
+        """Read the options of a command.
+
+        Args:
+            kind: `--scorer`.
+            hidden: `--hidden`, "128,64".
+            epochs: `--epochs`.
+            settings: `--set`; names with or without `scorer.` are the network's where one is trained.
+
+        Raises:
+            WrongUsage: An option of networks comes with trees.
+            NotUnderstood: There is no such kind, or the units are no whole numbers.
+        """
+        kind = kind or (_MLP if hidden is not None else TREES)
+        if kind not in SCORERS:
+            raise NotUnderstood(f"--scorer is one of {', '.join(SCORERS)}, not {kind}")
+        if kind == TREES:
+            given = {"--hidden": hidden, "--epochs": epochs}
+            idle = [name for name, value in given.items() if value is not None]
+            idle += [f"--set {name}" for name in settings if name.startswith(_PREFIX)]
+            if idle:
+                raise WrongUsage(f"{idle[0]} is for --scorer linear or mlp; trees are trained")
+            return cls(None, dict(settings))
+        scorer: dict[str, Any] = {"kind": kind}
+        if hidden is not None:
+            scorer["hidden"] = _units(hidden)
+        if epochs is not None:
+            scorer["epochs"] = epochs
+        return cls(scorer | {name.removeprefix(_PREFIX): value for name, value in settings.items()}, {})
+
+
+def part_of(name: str, *, is_network: bool) -> tuple[str, str]:
+    """Return the part of a request that a name belongs to, and its name there.
+
+    Example:
+        >>> part_of("scorer.dropout", is_network=True), part_of("num_leaves", is_network=False)
+        (('scorer', 'dropout'), ('hyperparameters', 'num_leaves'))
+    """
+    part, dot, field = name.partition(".")
+    if dot and part in ("loss", "scorer"):
+        return part, field
+    return ("scorer" if is_network else "hyperparameters"), name
+
+
+def _units(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise NotUnderstood(f"--hidden takes whole numbers with commas, 128,64, not {text!r}") from None

@@ -1,0 +1,145 @@
+"""Networks on the command line: options of trainings and studies, and what is printed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from core.scorers import SCORERS
+from rankery.cli import names
+from rankery.cli.endings import WrongUsage
+from rankery.cli.scorer_options import ScorerChoice
+from rankery.cli.texts import NotUnderstood, grid
+from rankery.cli.trainings import points
+from rankery.cli.tune import searched
+from rankery.client import Client, ScorerKind
+from rankery.client.arguments import spelled_space
+from rankery.embedded.stack import EmbeddedStack
+from tests.rankery.cli.commands import JUDGED, Done, run
+
+NET = ("--scorer", "mlp", "--hidden", "8,4", "--epochs", "3", "--metric", "ndcg@5")
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+    """The service of a data folder."""
+    with EmbeddedStack(tmp_path_factory.mktemp("rankery-data")) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A judged file."""
+    path = tmp_path_factory.mktemp("files") / "train.txt"
+    path.write_text(JUDGED)
+    return path
+
+
+def rankery(stack: EmbeddedStack, *arguments: str | Path) -> Done:
+    """Run a command on the shared service."""
+    return run(*arguments, "--data-dir", stack.data_dir, NO_COLOR="1")
+
+
+def test_the_kinds_are_those_of_the_service() -> None:
+    """Completion and types offer the kinds that the service trains."""
+    assert set(names.SCORERS) == set(get_args(ScorerKind)) == set(SCORERS)
+
+
+@pytest.mark.parametrize(
+    ("options", "scorer", "hyperparameters"),
+    [
+        ((None, None, None, {"num_leaves": 7}), None, {"num_leaves": 7}),
+        (("linear", None, 9, {}), {"kind": "linear", "epochs": 9}, {}),
+        ((None, "16,8", None, {}), {"kind": "mlp", "hidden": [16, 8]}, {}),
+        (("mlp", None, None, {"scorer.dropout": 0.1}), {"kind": "mlp", "dropout": 0.1}, {}),
+        (("mlp", None, None, {"learning_rate": 0.1}), {"kind": "mlp", "learning_rate": 0.1}, {}),
+    ],
+)
+def test_options_choose_the_scorer(
+    options: tuple[Any, ...], scorer: dict[str, Any] | None, hyperparameters: dict[str, Any]
+) -> None:
+    """Units alone mean a network; what is set belongs to what is trained."""
+    assert ScorerChoice.of(*options) == ScorerChoice(scorer, hyperparameters)
+
+
+@pytest.mark.parametrize(
+    "idle", [("trees", "8", None, {}), (None, None, 5, {}), (None, None, None, {"scorer.x": 1})]
+)
+def test_trees_have_no_options_of_networks(idle: tuple[Any, ...]) -> None:
+    """What could only be ignored is refused, and named."""
+    with pytest.raises(WrongUsage, match="trees are trained"):
+        ScorerChoice.of(*idle)
+
+
+@pytest.mark.parametrize("options", [("forest", None, None, {}), ("mlp", "wide", None, {})])
+def test_mistakes_are_named(options: tuple[Any, ...]) -> None:
+    """A kind that there is not, and units that are no numbers, are refused before anything is uploaded."""
+    with pytest.raises(NotUnderstood, match=r"--scorer|--hidden"):
+        ScorerChoice.of(*options)
+
+
+def test_a_grid_varies_the_scorer_and_its_options() -> None:
+    """Names without a part are the network's where one is trained; a kind starts from its defaults."""
+    net: dict[str, Any] = {"loss": {"name": "mse"}, "scorer": {"kind": "mlp"}, "hyperparameters": {}}
+    values = grid(["hidden=[64],[128,64]", "scorer.dropout=0.1"], "--grid")
+    assert [job["scorer"] for job in points(net, values)] == [
+        {"kind": "mlp", "hidden": [64], "dropout": 0.1},
+        {"kind": "mlp", "hidden": [128, 64], "dropout": 0.1},
+    ]
+    trees: dict[str, Any] = {"loss": {"name": "mse"}, "hyperparameters": {"auto": True}}
+    kinds = points(trees, grid(["scorer=trees,linear"], "--grid"))
+    assert [(job["scorer"], job["hyperparameters"]) for job in kinds] == [
+        (None, {"auto": True}),
+        ({"kind": "linear"}, {}),
+    ]
+
+
+def test_a_search_goes_over_the_scorer() -> None:
+    """Layers in brackets are choices; names of a network's search lead to the scorer, in the client too."""
+    layers = {"type": "choice", "choices": [[64], [128, 64]]}
+    assert searched("scorer.hidden=[64],[128,64]") == ("/scorer/hidden", layers)
+    assert searched("hidden=[64],[128,64]", is_network=True) == ("/scorer/hidden", layers)
+    found = spelled_space({"dropout": (0.0, 0.5), "/loss/sigma": (1, 2)}, is_network=True)
+    assert list(found) == ["/scorer/dropout", "/loss/sigma"]
+
+
+def test_a_network_is_trained_and_shown(stack: EmbeddedStack, data: Path) -> None:
+    """The job has what was typed; epochs, kind and settings are printed."""
+    done = rankery(stack, "train", data, "--name", "net", *NET, "--set", "scorer.dropout=0.1")
+    assert done.code == 0, done.errors
+    assert "net:1: " in done.output
+    assert " epochs in " in done.output
+    with Client(stack.url) as client:
+        job = next(iter(client.jobs(kind="train")))
+        again = client.train(
+            "net", job.spec["dataset_id"], "mse", scorer={"kind": "mlp", "hidden": [4], "epochs": 2}
+        ).wait()
+        card = client.model("net:1").card().facts
+        straight = client.train("line", job.spec["dataset_id"], "mse", scorer="linear", validation=0.2).wait()
+    chosen = {"kind": "mlp", "hidden": [8, 4], "epochs": 3, "dropout": 0.1}
+    assert chosen.items() <= job.spec["scorer"].items()
+    assert job.spec["hyperparameters"] == {}
+    assert (card["kind"], "epochs" in card, "trees" in card) == ("mlp", True, False)
+    assert again.spec["scorer"]["hidden"] == [4]
+    assert straight.spec["scorer"]["kind"] == "linear"
+
+    shown = rankery(stack, "models", "show", "net:1").output.splitlines()
+    properties = dict(line.split(maxsplit=1) for line in shown if len(line.split()) > 1)
+    assert properties["kind"] == "mlp"
+    assert properties["scorer"].startswith("epochs 3, ")
+    assert "hidden [8, 4]" in " ".join(shown)
+    assert "epochs" in properties
+    listed = rankery(stack, "models", "list").output
+    assert [row[1] for row in map(str.split, listed.splitlines()) if row[:1] == ["line:1"]] == ["linear"]
+
+
+def test_trees_and_networks_stand_in_one_grid(stack: EmbeddedStack, data: Path) -> None:
+    """The kinds are tags and columns of the grid, and iterations are trees or epochs."""
+    short = ("--metric", "ndcg@5", "--name", "both")
+    done = rankery(stack, "train", data, *short, "--grid", "scorer=trees,linear")
+    assert done.code == 0, done.errors
+    assert "trees or epochs" in done.output
+    rows = [line.split() for line in done.output.splitlines()]
+    made = [row[1] for row in rows if row[:1] in (["both:1"], ["both:2"]) and row[1] != "is"]
+    assert made == ["trees", "linear"]
