@@ -169,6 +169,12 @@ class TrainRequest(QueuedRequest):
     init_model: ModelReference | None = Field(
         None, description="A model whose trees come first; training goes on from its scores"
     )
+    labels_from: Annotated[str, Field(max_length=210, pattern=r"^model:[^\x00-\x1f\x7f]+$")] | None = Field(
+        None,
+        description="A model whose scores replace the labels of the training queries, `model:` and its"
+        " reference; queries that are validated and tested keep their judgments",
+        examples=["model:web@champion"],
+    )
     loss: LossRequest
     scorer: ScorerRequest | None = Field(
         None, description="What is trained, with its hyperparameters unless it is trees; trees when null"
@@ -431,6 +437,19 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "validation": {"fraction": 0.2},
             "loss": {"name": "lambdarank"},
             "hyperparameters": {"auto": True, "learning_rate": 0.02},
+        },
+    },
+    "train-distilled": {
+        "summary": "Train a small linear scorer on the scores of a large model",
+        "value": {
+            "kind": "train",
+            "model_name": "first-stage",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "validation": {"fraction": 0.2},
+            "features": {"use": ["bm25", "pagerank"]},
+            "labels_from": "model:web@champion",
+            "loss": {"name": "listnet", "target": "softmax"},
+            "scorer": {"kind": "linear", "epochs": 50},
         },
     },
     "train-network": {

@@ -45,12 +45,21 @@ class LineageModel(ResponseModel):
     trees: int = Field(description="How many trees it has", examples=[120])
 
 
+class LineageTeacher(ResponseModel):
+    """The model whose scores a training took for labels."""
+
+    id: str
+    model: str = Field(description="Its reference", examples=["web:2"])
+    sha256: str = Field(description="Checksum of its file")
+
+
 class Lineage(ResponseModel):
     """The lineage of a model: everything that determines its bytes."""
 
     job_id: str
     datasets: dict[str, LineageDataset] = Field(description="By role: train, validation, test")
     init_model: LineageModel | None = Field(None, description="The model that it went on from, if any")
+    teacher: LineageTeacher | None = Field(None, description="The model whose scores were the labels, if any")
     spec: Json = Field(description="What the job was asked for, all defaults and references spelled out")
     seed: int | None
     rankery: str | None = Field(description="Version of the service")

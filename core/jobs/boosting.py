@@ -36,6 +36,7 @@ class BoostingJob(SubmittedJob):
         label_map: Labels to replace, as they were asked for.
         features: The features that the model has, or None for all of the training data.
         init_model: Model whose trees come first, `web:3`, or None.
+        labels_from: Model whose scores replace the training labels, `model:web:3`, or None.
         training: Everything else that decides the model.
         automatic: Which hyperparameters were chosen by the size of the dataset, or None.
         bootstrap: Whether it learns from as many training queries drawn with replacement.
@@ -50,6 +51,7 @@ class BoostingJob(SubmittedJob):
     label_map: Mapping[str, float]
     features: "FeatureChoice | None" = None
     init_model: str | None = None
+    labels_from: str | None = None
     training: "TrainingSpec"
     automatic: "AutomaticChoice | None" = None
     bootstrap: bool = False
@@ -102,6 +104,7 @@ class BoostingJob(SubmittedJob):
             "label_map": dict(stored.get("label_map") or {}),
             "features": _features(stored),
             "init_model": stored.get("init_model"),
+            "labels_from": stored.get("labels_from"),
             "training": training_spec(stored, stored=True),
             "automatic": AutomaticChoice.from_json(stored.get("automatic")),
             "bootstrap": bool(stored.get("bootstrap")),
@@ -113,7 +116,11 @@ class BoostingJob(SubmittedJob):
 
         spec = self.training
         # Without them the JSON is that of releases that did not have them.
-        later = {"automatic": self.automatic and self.automatic.as_json(), "bootstrap": self.bootstrap}
+        later = {
+            "automatic": self.automatic and self.automatic.as_json(),
+            "bootstrap": self.bootstrap,
+            "labels_from": self.labels_from,
+        }
         return super()._shared_json() | {
             "validation": self.validation and asdict(self.validation),
             "test": self.test and asdict(self.test),

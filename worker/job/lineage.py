@@ -8,6 +8,7 @@ from typing import Any
 from core.jobs.boosting import BoostingJob
 from core.jobs.import_model import ImportModelJob
 from core.store import Transaction
+from core.training.distillation import teacher_reference
 from worker.job.run import JobRun, Values
 
 _LIBRARIES = ("lightgbm", "numba", "numpy")
@@ -25,8 +26,8 @@ def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob)
         spec: Its specification.
 
     Returns:
-        `{"job_id", "datasets": {"train": {"id", "digest", "sha256"}, …}, "init_model", "spec", "seed",
-        "rankery", "libraries": {"lightgbm", …}, "machine"}`.
+        `{"job_id", "datasets": {"train": {"id", "digest", "sha256"}, …}, "init_model", "teacher", "spec",
+        "seed", "rankery", "libraries": {"lightgbm", …}, "machine"}`.
     """
     datasets = {role: tx.datasets.get(dataset_id) for role, dataset_id in spec.dataset_ids.items()}
     return {
@@ -35,6 +36,7 @@ def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob)
             role: {"id": row.id, "digest": row.digest, "sha256": row.sha256} for role, row in datasets.items()
         },
         "init_model": _base_of(tx, spec),
+        "teacher": _teacher_of(tx, spec),
         "spec": {name: value for name, value in run.spec.items() if name not in _ASIDE},
         "seed": spec.training.seed if isinstance(spec, BoostingJob) else None,
         "rankery": _version_of("rankery"),
@@ -58,6 +60,13 @@ def _base_of(tx: Transaction, spec: BoostingJob | ImportModelJob) -> Values | No
     return {"id": base.id, "model": base.reference, "sha256": base.sha256, "trees": base.best_iteration}
 
 
+def _teacher_of(tx: Transaction, spec: BoostingJob | ImportModelJob) -> Values | None:
+    if not isinstance(spec, BoostingJob) or spec.labels_from is None:
+        return None
+    teacher = tx.models.resolve(teacher_reference(spec.labels_from))
+    return {"id": teacher.id, "model": teacher.reference, "sha256": teacher.sha256}
+
+
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Values]:
     """List the differences of two lineages, as `{"what", "then", "now"}`, without the specification.
 
@@ -76,6 +85,8 @@ def _deciding(lineage: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield f"{role} dataset digest", dataset["digest"]
     if base := lineage.get("init_model"):
         yield "model that it went on from", base["sha256"]
+    if teacher := lineage.get("teacher"):
+        yield "model that gave the labels", teacher["sha256"]
     yield "rankery", lineage["rankery"]
     yield from lineage["libraries"].items()
     yield "machine", lineage["machine"]

@@ -13,6 +13,7 @@ from core.data.hold_out import HoldOut
 from core.data.labels import LabelRange, label_map, map_labels
 from core.doctor import compare
 from core.doctor.columns import measure_columns
+from core.doctor.report import Finding
 from core.errors import InvalidInput, ModelError
 from core.jobs.boosting import BoostingJob, HeldOutDataset
 from core.jobs.measures import Measures
@@ -24,6 +25,7 @@ from core.training import Checkpoint, KeptBins
 from core.training.labels import check_labels
 from core.training.memory import memory_need
 from worker.job.datasets import NamedDataset, load_dataset
+from worker.job.distillation import taught
 from worker.job.run import JobRun, Values
 from worker.job.systems import ALLOW_ABSENT
 
@@ -96,6 +98,7 @@ class TrainingData:
         base: The model that the training goes on from, if any.
         folds: The fold of each query to learn from, where each fold is held out once; there is no
             `validation` then.
+        teacher_findings: What to know of the model that gave the training labels, where one did.
     """
 
     training: NamedDataset
@@ -103,6 +106,7 @@ class TrainingData:
     test: NamedDataset | None
     base: BaseModel | None = None
     folds: FoldAssignment | None = None
+    teacher_findings: tuple[Finding, ...] = ()
 
     @classmethod
     def load(cls, run: JobRun, job: BoostingJob) -> "TrainingData":
@@ -115,7 +119,8 @@ class TrainingData:
                 cannot be held out, or loss or metrics cannot use the labels.
         """
         spec = job.training
-        training = _chosen(load_dataset(run.store, run.caches, job.dataset_id), job)
+        whole = load_dataset(run.store, run.caches, job.dataset_id)
+        training = _chosen(whole, job)
         training, test = _apart(training, "test", job.test, spec.seed)
         if test is None and (test_id := job.dataset_ids.get("test")):
             test = load_dataset(run.store, run.caches, test_id)
@@ -126,6 +131,9 @@ class TrainingData:
             validation, folds = None, _assigned(training, job.validation, spec.seed)
         else:
             training, validation = _apart(training, "validation", job.validation, spec.seed)
+        teacher_findings: tuple[Finding, ...] = ()
+        if job.labels_from is not None:
+            training, teacher_findings = taught(run, job, _kept(whole, job), training)
         if job.bootstrap:
             training = training.bootstrapped(spec.seed)
         training = training.with_categories(spec.categorical_feature)
@@ -133,15 +141,18 @@ class TrainingData:
         if base is not None:
             training = _fitted_to(base, training, str(job.init_model))
 
-        def judged(part: NamedDataset, loss: Loss | None) -> NamedDataset:
-            return part.judged(judged_for(job.measures, part.dataset, loss))
+        def judged(part: NamedDataset, loss: Loss | None, measures: Measures = job.measures) -> NamedDataset:
+            return part.judged(judged_for(measures, part.dataset, loss))
 
+        # Labels of a teacher are none of those that the map replaces.
+        given = replace(job.measures, label_map={}) if job.labels_from is not None else job.measures
         return cls(
-            judged(training, spec.loss),
+            judged(training, spec.loss, given),
             judged(validation, None) if validation else None,
             judged(test, None) if test else None,
             base,
             folds,
+            teacher_findings,
         )
 
     def require_features(self) -> None:
@@ -178,6 +189,7 @@ class TrainingData:
             self.test.fitted(*fit) if self.test else None,
             self.base,
             self.folds,
+            self.teacher_findings,
         )
 
     def fold(self, number: int) -> "TrainingData":
@@ -224,9 +236,12 @@ class TrainingData:
             if part is not None
         }
         return [
-            {**finding.as_json(), "role": role}
-            for role, dataset in others.items()
-            for finding in compare(self.training.dataset, dataset, role, threads=threads)
+            *({**finding.as_json(), "role": "train"} for finding in self.teacher_findings),
+            *(
+                {**finding.as_json(), "role": role}
+                for role, dataset in others.items()
+                for finding in compare(self.training.dataset, dataset, role, threads=threads)
+            ),
         ]
 
 
@@ -282,6 +297,14 @@ def _assigned(training: NamedDataset, folds: Folds, seed: int) -> FoldAssignment
         return folds.assign(training.dataset, seed)
     except InvalidInput as invalid:
         raise invalid.below("/validation") from invalid
+
+
+def _kept(whole: NamedDataset, job: BoostingJob) -> NamedDataset:
+    """Return the queries of a job's dataset that it trains on, with all features."""
+    kept, _ = _apart(whole, "test", job.test, job.training.seed)
+    if job.validation is None or isinstance(job.validation, HeldOutDataset | RandomFolds | FoldColumn):
+        return kept
+    return _apart(kept, "validation", job.validation, job.training.seed)[0]
 
 
 def _apart(

@@ -23,6 +23,7 @@ from core.scorers import Trees
 from core.store import Dataset, Transaction
 from core.training import TrainingSpec, training_spec
 from core.training.automatic import AutomaticChoice, DatasetSize
+from core.training.distillation import PREFIX, teacher_reference
 from core.training.spec import scorer_json
 
 
@@ -43,7 +44,9 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
         )
     _check_parts(request, datasets[0])
     for dataset in datasets:
-        loss = parsed.loss if dataset is datasets[0] else None
+        loss = parsed.loss if dataset is datasets[0] and request.labels_from is None else None
+        if dataset is datasets[0] and request.labels_from is not None and not _holds_out(request):
+            continue  # its labels are replaced, and documents need not be judged
         check_dataset_labels(dataset, request.label_map, loss, parsed.followed_metrics, contract)
     automatic = None if parsed.scorer.is_network else _automatic(request, datasets[0])
     # The metric that stops early is followed even where the request does not list it.
@@ -56,8 +59,19 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
         "contract": contract.as_json(),
         # A version of a name stays what it is, an alias moves.
         "init_model": request.init_model and tx.models.resolve(request.init_model).reference,
+        "labels_from": request.labels_from and _teacher(tx, request.labels_from),
     }
     return TrainJob.from_json(spec)
+
+
+def _holds_out(request: TrainRequest) -> bool:
+    """Return whether queries of the training dataset are measured by its own labels."""
+    is_part = request.validation is not None and not isinstance(request.validation, HeldOutDataset)
+    return request.test is not None or is_part
+
+
+def _teacher(tx: Transaction, labels_from: str) -> str:
+    return PREFIX + tx.models.resolve(teacher_reference(labels_from)).reference
 
 
 def _scorer(parsed: TrainingSpec, automatic: AutomaticChoice | None) -> Json:
@@ -73,6 +87,7 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
         *label_map_problems(request.label_map),
         *_feature_problems(request),
         *_network_problems(request),
+        *_teacher_problems(request),
     ]
     contract = contract_of(request.contract, problems)
     if request.early_stopping and request.validation is None:
@@ -150,6 +165,15 @@ def _network_problems(request: TrainRequest) -> Iterable[InputProblem]:
     if request.init_model is not None:
         yield InputProblem(
             "/init_model", "is a model whose trees come first; a network starts from new weights"
+        )
+
+
+def _teacher_problems(request: TrainRequest) -> Iterable[InputProblem]:
+    if request.labels_from is not None and isinstance(request.validation, RandomFolds | FoldColumn):
+        yield InputProblem(
+            "/validation",
+            "folds are trained on and validated in turn, and a teacher's labels would measure them; hold a"
+            " part or another dataset out",
         )
 
 

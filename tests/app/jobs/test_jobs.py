@@ -228,6 +228,21 @@ def test_the_model_to_go_on_from_is_resolved_at_submission(
     assert (missing.status_code, missing.json()["detail"]) == (404, "there is no model 'base:9'")
 
 
+def test_a_teacher_is_resolved_at_submission(
+    client: TestClient, train_request: dict[str, Any], add_model: Callable[[str], Model]
+) -> None:
+    """A name stands for its latest version then; folds would be measured by the teacher's labels."""
+    add_model("base")
+    created = client.post("/v1/jobs", json=train_request | {"labels_from": "model:base"}).json()
+    add_model("base")
+    assert created["spec"]["labels_from"] == "model:base:1"
+    missing = client.post("/v1/jobs", json=train_request | {"labels_from": "model:base:9"})
+    assert (missing.status_code, missing.json()["detail"]) == (404, "there is no model 'base:9'")
+    folds = {"labels_from": "model:base", "validation": {"folds": 2}, "test_dataset_id": None}
+    refused = client.post("/v1/jobs", json=train_request | folds)
+    assert [error["pointer"] for error in refused.json()["errors"]] == ["/validation"]
+
+
 def test_jobs_are_listed_by_status_and_kind(client: TestClient, train_request: dict[str, Any]) -> None:
     """Filters combine."""
     train = _submit(client, train_request)["id"]

@@ -1,0 +1,87 @@
+"""Trainings on the scores of another model."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.data import RankingDataset, synthetic_dataset
+from core.training.distillation import labels_of_scores
+from tests.worker.workshop import Workshop
+from worker.job.systems import load_model
+
+STUDENT: dict[str, Any] = {"model_name": "small", "labels_from": "model:web:1", "loss": {"name": "mse"}}
+LINEAR = {"kind": "linear", "epochs": 60, "learning_rate": 0.05}
+
+
+@pytest.fixture
+def dataset() -> RankingDataset:
+    """Judged queries with few features."""
+    return synthetic_dataset(60, seed=1, documents_per_query=8, n_features=4)
+
+
+@pytest.fixture
+def dataset_id(workshop: Workshop, dataset: RankingDataset) -> str:
+    """The id of the dataset, which the teacher is trained on."""
+    found = workshop.add(dataset, "judged")
+    workshop.trained(found)
+    return found
+
+
+def test_labels_are_the_teachers_scores(workshop: Workshop, dataset: RankingDataset, dataset_id: str) -> None:
+    """A student trained on the teacher's labels as if they were judged is the same, to the byte."""
+    taught = workshop.trained(dataset_id, **STUDENT)
+    with workshop.store.read() as tx:
+        teacher_id = tx.models.resolve("web:1").id
+        lineage = tx.models.get(taught["model_id"]).lineage
+    scores = load_model(workshop.store, teacher_id).scorer.score(dataset.features)
+    labels = labels_of_scores(scores, dataset.query_boundaries, dataset.labels)
+    by_hand = workshop.add(dataset.with_labels(labels), "by hand")
+    expected = workshop.trained(by_hand, **{**STUDENT, "labels_from": None})
+    assert workshop.model_text(taught) == workshop.model_text(expected)
+    assert lineage is not None
+    assert (lineage["teacher"]["id"], lineage["teacher"]["model"]) == (teacher_id, "web:1")
+
+
+def test_documents_need_no_judgments(workshop: Workshop, dataset: RankingDataset, dataset_id: str) -> None:
+    """Unjudged queries teach as well; what validates is judged."""
+    unjudged = dataset.with_labels(np.full(dataset.n_documents, np.nan, np.float32))
+    unjudged_id = workshop.add(unjudged, "unjudged")
+    student = {**STUDENT, "scorer": LINEAR, "hyperparameters": {}}
+    job = workshop.train(unjudged_id, **student, validation={"dataset_id": dataset_id})
+    assert job.status == "succeeded", job.problem
+    assert job.metrics is not None
+    assert job.metrics["validation"]["ndcg@5"] > 0.5
+    refused = workshop.train(unjudged_id, **student, validation={"fraction": 0.2})
+    assert refused.problem is not None
+    assert refused.problem["errors"][0]["pointer"] == "/label_map"
+
+
+def test_the_teacher_sees_features_that_the_student_does_not_have(
+    workshop: Workshop, dataset: RankingDataset, dataset_id: str
+) -> None:
+    """A small model in front learns from what a large one knows."""
+    chosen = {"features": {"use": list(dataset.feature_names[:2])}, "test": {"fraction": 0.2}}
+    result = workshop.trained(dataset_id, **STUDENT, **chosen, validation={"fraction": 0.2})
+    with workshop.store.read() as tx:
+        assert tx.models.get(result["model_id"]).feature_names == list(dataset.feature_names[:2])
+
+
+def test_a_teacher_of_other_features_is_refused(workshop: Workshop, dataset_id: str) -> None:
+    """It would score documents without what it looks at."""
+    other = workshop.add(synthetic_dataset(20, seed=2, documents_per_query=5, n_features=1), "narrow")
+    problem = workshop.train(other, **STUDENT).problem
+    assert problem is not None
+    assert "web:1" in problem["detail"]
+
+
+def test_distillation_is_reproduced(workshop: Workshop, dataset_id: str) -> None:
+    """The teacher belongs to what decides the bytes."""
+    result = workshop.trained(dataset_id, **STUDENT)
+    with workshop.store.read() as tx:
+        model = tx.models.get(result["model_id"])
+    assert model.lineage is not None
+    asked = {**model.lineage["spec"], "kind": "reproduce", "model_id": model.id, "system": model.reference}
+    again = workshop.run(**asked)
+    assert again.result is not None, again.problem
+    assert again.result["equal"]
