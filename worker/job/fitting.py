@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import lightgbm
@@ -116,7 +117,13 @@ def _fit_network(
         threads=run.threads,
         resume=cast("NetworkCheckpoint | None", resume),
         on_batch=_batches(run, watch),
+        check=partial(_check, run, watch),
     )
+
+
+def _check(run: JobRun, watch: TrainingWatch) -> None:
+    with watch.kept_on_stopping():
+        run.check()
 
 
 def _binning(run: JobRun) -> OnProgress:
@@ -133,7 +140,7 @@ def _binning(run: JobRun) -> OnProgress:
 
 
 def _batches(run: JobRun, watch: TrainingWatch) -> Callable[[int, int], None]:
-    """Return what reports the batches of an epoch, and lets the job be interrupted between them."""
+    """Return what reports the batches of long epochs."""
     begun = False
     reported_at = time.monotonic()
 
@@ -142,8 +149,6 @@ def _batches(run: JobRun, watch: TrainingWatch) -> Callable[[int, int], None]:
         if not begun:
             begun = True
             run.phase(watch.phase, afresh=True)
-        with watch.kept_on_stopping():
-            run.check()
         if time.monotonic() - reported_at >= _BATCH_SECONDS:
             reported_at = time.monotonic()
             watch.on_batch(done, total)

@@ -1,7 +1,8 @@
 """Batches of whole queries."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +17,12 @@ from core.types import Float32Array, Int64Array
 # Purposes of random choices; those of trees are the numbers below 100, see `core.training.sampling`.
 _QUERIES, _ORDER = 100, 101
 _ROWS = 8  # batches are filled up to a multiple of so many documents, so that few shapes are compiled
+_BLOCK_CELLS = 2**22  # features that are scaled together, 32 MiB in float64
+OnBlock = Callable[[], None]
+
+
+def _ignored() -> None:
+    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +63,13 @@ class Batches:
 
     @classmethod
     def of(
-        cls, dataset: RankingDataset, loss: Loss, transform: InputTransform, most_documents: int, seed: int
+        cls,
+        dataset: RankingDataset,
+        loss: Loss,
+        transform: InputTransform,
+        most_documents: int,
+        seed: int,
+        on_block: OnBlock = _ignored,
     ) -> "Batches":
         """Draw batches of about equal size.
 
@@ -66,6 +79,7 @@ class Batches:
             transform: What becomes of the features.
             most_documents: Documents of a batch at most, where no query alone has more.
             seed: Of the training.
+            on_block: Called between blocks of documents; whatever it raises ends the training.
         """
         lengths = np.diff(dataset.query_boundaries)
         drawn = np.argsort(
@@ -86,7 +100,8 @@ class Batches:
             documents.append(rows)
             first += len(rows)
         order = np.concatenate(documents)
-        return cls(tuple(batches), inputs_of(dataset.features, transform, order), order, seed)
+        inputs = inputs_of(dataset.features, transform, order, on_block)
+        return cls(tuple(batches), inputs, order, seed)
 
     def of_epoch(self, epoch: int) -> Iterator[Batch]:
         """Yield all batches in the order of an epoch, counted from 1."""
@@ -96,27 +111,40 @@ class Batches:
 
     def padded_size(self, batch: Batch) -> int:
         """Return the number of rows that a batch is filled up to: of all usual batches the same."""
-        usual = max((b.n_documents for b in self.batches if b.n_queries > 1), default=0)
-        if batch.n_documents <= usual:
-            return _up(usual, _ROWS)
+        if batch.n_documents <= self._usual_size:
+            return self._usual_size
         return max(_ROWS, 1 << (batch.n_documents - 1).bit_length())
 
+    @cached_property
+    def _usual_size(self) -> int:
+        """The rows of each batch of several queries; larger queries have powers of two: few are compiled."""
+        largest = max((batch.n_documents for batch in self.batches if batch.n_queries > 1), default=0)
+        return _up(largest, _ROWS)
 
-def inputs_of(features: Features, transform: InputTransform, order: Int64Array | None = None) -> Float32Array:
+
+def inputs_of(
+    features: Features,
+    transform: InputTransform,
+    order: Int64Array | None = None,
+    on_block: OnBlock = _ignored,
+) -> Float32Array:
     """Return the inputs of documents as float32, (n_documents, n_inputs).
 
     Args:
         features: (n_documents, n_features).
         transform: What becomes of them.
         order: Rows of the features in the order wanted; as they are where left out.
+        on_block: Called between blocks of documents; whatever it raises ends the training.
     """
     inputs = new_matrix(features.shape[0], transform.n_inputs)
     if order is None:
         for rows, block in row_blocks(features):
+            on_block()
             inputs[rows] = transform(block)
         return inputs
-    step = max(1, 2**22 // max(features.shape[1], 1))
+    step = max(1, _BLOCK_CELLS // max(features.shape[1], 1))
     for first in range(0, len(order), step):
+        on_block()
         taken = order[first : first + step]
         inputs[first : first + len(taken)] = transform(features[taken])
     return inputs

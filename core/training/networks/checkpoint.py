@@ -5,6 +5,7 @@ import json
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from core.training.checkpoint import CheckpointError, without_times
 from core.training.report import IterationReport
 
 _FORMAT = 1
+_LIBRARIES = ("jax", "jaxlib", "optax")  # other versions may compute otherwise
 Weights = list[dict[str, NDArray[Any]]]
 
 
@@ -22,7 +24,6 @@ class NetworkCheckpoint:
     """The state of a training after an epoch.
 
     Attributes:
-        version: Of JAX, whose other versions may compute otherwise.
         weights: Of each layer.
         optimizer: Arrays of the optimiser's state.
         best_weights: Of the best epoch, empty where that is the last one.
@@ -34,7 +35,6 @@ class NetworkCheckpoint:
         history: One report an epoch.
     """
 
-    version: str
     weights: Weights
     optimizer: Sequence[NDArray[Any]]
     best_weights: Weights
@@ -54,7 +54,7 @@ class NetworkCheckpoint:
         """Return the checkpoint as the content of a file: a NumPy archive without pickled objects."""
         state = {
             "format": _FORMAT,
-            "jax": self.version,
+            "libraries": _versions(),
             "best_iteration": self.best_iteration,
             "best_value": self.best_value if self.best_iteration else None,
             "learning_rate": self.learning_rate,
@@ -79,16 +79,15 @@ class NetworkCheckpoint:
         """Read what `to_bytes` returned.
 
         Raises:
-            CheckpointError: It cannot be understood, or was written by another version.
+            CheckpointError: It cannot be understood, or was written by another version of Rankery or JAX.
         """
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             state: dict[str, Any] = json.loads(arrays["state"].tobytes())
-            if state["format"] != _FORMAT:
+            if (state["format"], state["libraries"]) != (_FORMAT, _versions()):
                 raise CheckpointError("the checkpoint was written by another version")
             return cls(
-                state["jax"],
                 _layers(arrays, "weights", state["layers"]),
                 [arrays[f"optimizer/{place}"] for place in range(state["optimizer"])],
                 _layers(arrays, "best", state["layers"]) if state["has_best"] else [],
@@ -101,6 +100,10 @@ class NetworkCheckpoint:
             )
         except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
             raise CheckpointError("the checkpoint is damaged") from error
+
+
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in _LIBRARIES}
 
 
 def _layers(arrays: dict[str, NDArray[Any]], name: str, count: int) -> Weights:

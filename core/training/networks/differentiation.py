@@ -1,20 +1,16 @@
-"""The scorer in JAX: scores, their derivatives by the weights, and the steps that optimisers take.
-
-XLA runs on one thread, so that its sums do not depend on the number of processors. Work is spread over
-threads here instead, by parts of a batch that are the same for any number of threads.
-"""
+"""The scorer in JAX: scores, their derivatives by the weights, and the steps that optimisers take."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-# Read when JAX first computes something. Others' flags stay.
-_ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_ONE_THREAD}".strip()
+# XLA cuts sums over documents by its number of threads. It has so many on every machine, so that the same
+# weights come out on any number of processors. Read when JAX first computes something.
+_XLA_THREADS = 4
+os.environ["PJRT_NPROC"] = str(_XLA_THREADS)
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
@@ -25,9 +21,6 @@ from core.scorers.kernels import EPSILON  # noqa: E402
 from core.types import Float32Array, Float64Array  # noqa: E402
 
 Parameters = list[dict[str, Any]]
-VERSION = jax.__version__
-_PARTS = 4  # of a batch; each is computed by one thread
-_LEAST_WORK = 2**24  # products of a part that are worth a thread
 
 _ACTIVATIONS: Mapping[str, Callable[[Any], Any]] = {
     "relu": jax.nn.relu,
@@ -71,25 +64,21 @@ class Differentiation:
         scorer: Its hyperparameters.
         parameters: Its weights in the beginning.
         seed: Decides which units are left out.
-        threads: Threads to use; results do not depend on them.
     """
 
-    def __init__(self, scorer: NetworkScorer, parameters: Parameters, seed: int, threads: int) -> None:
+    def __init__(self, scorer: NetworkScorer, parameters: Parameters, seed: int) -> None:
         self._optimizer = _optimizer(scorer)
         self.restart(parameters)
         activation, dropout = "relu", 0.0
         if isinstance(scorer, Mlp):
             activation, dropout = scorer.activation, scorer.dropout
         self._key = jax.random.key(seed) if dropout else None
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        self._products = sum(int(layer["weights"].size) for layer in parameters)
         self._score = jax.jit(partial(scores_of, activation=activation))
 
         def pull_back(parameters: Parameters, inputs: Any, key: Any) -> Any:
             return jax.vjp(lambda weights: scores_of(weights, inputs, activation, dropout, key), parameters)
 
         self._pull_back = jax.jit(pull_back)
-        self._gradient = jax.jit(lambda pulled, gradient: pulled(gradient)[0])
         self._step = jax.jit(self._stepped)
 
     def restart(self, parameters: Parameters) -> None:
@@ -113,8 +102,8 @@ class Differentiation:
 
     def score(self, inputs: Float32Array, size: int) -> Float64Array:
         """Return the scores, float64 (n_documents,), computed on `size` rows, so many as are compiled for."""
-        parts = self._map(lambda part: self._score(self._parameters, part), self._parts(inputs, size))
-        return np.concatenate([np.asarray(part, np.float64) for part in parts])[: len(inputs)]
+        scores = self._score(self._parameters, _filled(inputs, size))
+        return np.asarray(scores, np.float64)[: len(inputs)]
 
     def step(
         self,
@@ -133,49 +122,30 @@ class Differentiation:
             learning_rate: Size of the step.
             number: Of the step, which decides the units that are left out.
         """
-        parts = self._parts(inputs, size)
-        keys = [
-            None if self._key is None else jax.random.fold_in(jax.random.fold_in(self._key, number), place)
-            for place in range(len(parts))
-        ]
-        pulled = self._map(
-            lambda part: self._pull_back(self._parameters, *part), list(zip(parts, keys, strict=True))
-        )
-        scores = np.concatenate([np.asarray(found, np.float64) for found, _ in pulled])
-        gradient = np.zeros(size, scores.dtype if parts[0].dtype == np.float64 else np.float32)
-        value, gradient[: len(inputs)] = loss(scores[: len(inputs)])
-        pairs = zip((back for _, back in pulled), np.split(gradient, len(parts)), strict=True)
-        gradients = self._map(lambda pair: self._gradient(*pair), list(pairs))
+        key = None if self._key is None else jax.random.fold_in(self._key, number)
+        found, pulled = self._pull_back(self._parameters, _filled(inputs, size), key)
+        gradient = np.zeros(size, found.dtype)
+        value, gradient[: len(inputs)] = loss(np.asarray(found, np.float64)[: len(inputs)])
         self._parameters, self._optimizer_state = self._step(
-            self._parameters, self._optimizer_state, tuple(gradients), learning_rate
+            self._parameters, self._optimizer_state, pulled, gradient, learning_rate
         )
         return value
 
-    def _stepped(self, parameters: Parameters, state: Any, gradients: Any, learning_rate: Any) -> Any:
-        total = gradients[0]
-        for other in gradients[1:]:
-            total = jax.tree.map(jnp.add, total, other)
-        updates, state = self._optimizer.update(total, state, parameters)
+    def _stepped(
+        self, parameters: Parameters, state: Any, pulled: Any, gradient: Any, learning_rate: Any
+    ) -> Any:
+        updates, state = self._optimizer.update(pulled(gradient)[0], state, parameters)
         moved = jax.tree.map(lambda weight, update: weight - learning_rate * update, parameters, updates)
         return moved, state
 
-    def _parts(self, inputs: Float32Array, size: int) -> list[Float32Array]:
-        """Fill inputs up with zeros and cut them into equal parts, as many as their size asks for."""
-        count = _PARTS if size * self._products >= _PARTS * _LEAST_WORK and size % _PARTS == 0 else 1
-        if len(inputs) < size:
-            filled = np.zeros((size, inputs.shape[1]), inputs.dtype)
-            filled[: len(inputs)] = inputs
-            inputs = filled
-        return np.split(inputs, count)
 
-    def _map(self, function: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
-        if self._pool is None or len(parts) == 1:
-            return [_awaited(function(part)) for part in parts]
-        return list(self._pool.map(lambda part: _awaited(function(part)), parts))
-
-
-def _awaited(result: Any) -> Any:
-    return jax.block_until_ready(result)  # type: ignore[no-untyped-call]
+def _filled(inputs: Float32Array, size: int) -> Float32Array:
+    """Return inputs with rows of zeros up to a size that is compiled."""
+    if len(inputs) == size:
+        return inputs
+    filled = np.zeros((size, inputs.shape[1]), inputs.dtype)
+    filled[: len(inputs)] = inputs
+    return filled
 
 
 def as_arrays(state: tuple[Parameters, Any]) -> tuple[Parameters, list[Any]]:
@@ -197,7 +167,7 @@ def _optimizer(scorer: NetworkScorer) -> optax.GradientTransformation:
         steps.append(optax.trace(decay=scorer.momentum))
     if scorer.weight_decay:
         steps.append(optax.add_decayed_weights(scorer.weight_decay, mask=_are_weights))
-    return optax.chain(*steps)
+    return optax.chain(*steps) if steps else optax.identity()
 
 
 def _are_weights(parameters: Parameters) -> Any:

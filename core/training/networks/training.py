@@ -1,9 +1,8 @@
 """The epochs of a network: batches of whole queries, whose loss says where their scores should go."""
 
-import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -11,15 +10,18 @@ from core.data import RankingDataset
 from core.diagnostics import diagnose
 from core.errors import InvalidInput
 from core.jit import use_threads
+from core.losses import Objective
 from core.metrics import parse_metric
 from core.names import first_names
 from core.scorers import InputTransform, Layer, Mlp, Network, NetworkScorer, write_network
 from core.training.measure import Measure
 from core.training.networks.batches import Batch, Batches, inputs_of
 from core.training.networks.checkpoint import NetworkCheckpoint, Weights
-from core.training.networks.differentiation import VERSION, Differentiation, as_arrays
+from core.training.networks.differentiation import Differentiation, as_arrays
+from core.training.networks.initialization import drawn_weights, varying_inputs
+from core.training.networks.schedule import Schedule
 from core.training.report import IterationReport
-from core.training.sampling import derived_seed, uniform_numbers
+from core.training.sampling import derived_seed
 from core.training.spec import TrainingSpec
 from core.training.stopwatch import DIAGNOSTICS, METRICS, NETWORK, OBJECTIVE, Stopwatch
 from core.types import Float32Array, Float64Array
@@ -27,9 +29,14 @@ from core.types import Float32Array, Float64Array
 Snapshot = Callable[[], NetworkCheckpoint]
 OnEpoch = Callable[[IterationReport, Snapshot], None]
 OnBatch = Callable[[int, int], None]
-_WEIGHTS, _DROPOUT = 102, 103  # purposes of random choices, see `core.training.networks.batches`
-_NOTHING_DONE = NetworkCheckpoint(VERSION, [], [], [], 0, -np.inf, 0.0, (), 0, [])
+Check = Callable[[], None]
+_DROPOUT = 103  # purpose of random choices, see `core.training.networks.batches`
+_NOTHING_DONE = NetworkCheckpoint([], [], [], 0, -np.inf, 0.0, (), 0, [])
 _SCORED_ROWS = 4_096  # validation documents that are scored together
+
+
+def _unchecked() -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -63,12 +70,14 @@ def train_network(
     threads: int = 1,
     resume: NetworkCheckpoint | None = None,
     on_batch: OnBatch | None = None,
+    check: Check = _unchecked,
 ) -> TrainedNetwork:
     """Train a linear scorer or a network with any loss.
 
     Each step takes the loss's gradient by the scores of a batch, d loss / d score, divided by the number of
     queries, and carries it through the network to the weights. The same specification and data give the same
-    bytes on one machine and version of JAX, on any number of threads and however often it was interrupted.
+    bytes on one type of machine and version of JAX, on any number of threads and processors, and however
+    often it was interrupted.
 
     Args:
         spec: What to do; its scorer is a `NetworkScorer`.
@@ -76,10 +85,10 @@ def train_network(
         validation_dataset: Data that picks the best epoch; the last one is kept without it.
         on_iteration: Called after each epoch with what is known and with what takes a checkpoint; whatever it
             raises ends the training.
-        threads: Threads for the network and the loss.
+        threads: Threads for the loss and the metrics; the network has those of XLA.
         resume: A checkpoint of the same specification and data to go on from.
-        on_batch: Called before each step with the batches of the epoch that are done, and those in all;
-            whatever it raises ends the training.
+        on_batch: Called before each step with the batches of the epoch that are done, and those in all.
+        check: Called between batches and between blocks of documents; whatever it raises ends the training.
 
     Raises:
         InvalidInput: When early stopping has no validation data, a feature is a category, the datasets'
@@ -89,7 +98,7 @@ def train_network(
         raise TypeError("the scorer is no network")
     _check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)
-    training = _NetworkTraining(spec, spec.scorer, train_dataset, validation_dataset, threads, resume)
+    training = _NetworkTraining(spec, spec.scorer, train_dataset, validation_dataset, resume, check)
     return training.run(on_iteration, on_batch)
 
 
@@ -102,63 +111,63 @@ class _NetworkTraining:
         scorer: NetworkScorer,
         dataset: RankingDataset,
         validation: RankingDataset | None,
-        threads: int,
         resume: NetworkCheckpoint | None,
+        check: Check,
     ) -> None:
         self._spec, self._scorer, self._dataset = spec, scorer, dataset
         self._stopwatch = Stopwatch()
+        self._check = check
         self._transform = InputTransform.fit(
             dataset.features,
             kind=scorer.inputs,
             log1p=scorer.log1p,
             missing_indicators=scorer.missing_indicators,
+            on_block=check,
         )
-        self._batches = Batches.of(dataset, spec.loss, self._transform, scorer.batch_documents, spec.seed)
-        self._validation = None if validation is None else inputs_of(validation.features, self._transform)
+        self._batches = Batches.of(
+            dataset, spec.loss, self._transform, scorer.batch_documents, spec.seed, check
+        )
+        self._validation = (
+            None if validation is None else inputs_of(validation.features, self._transform, on_block=check)
+        )
         self._measures = {"train": Measure(spec, dataset)}
         if validation is not None:
             self._measures["validation"] = Measure(spec, validation)
-        self._whole = spec.loss.prepare(
-            dataset.labels, dataset.query_boundaries, dataset.query_weights, dataset.document_weights
-        )
         self._prefers_higher = parse_metric(spec.selection_metric).higher_is_better
-        self._varies = self._varying_inputs()
-        self._restarts = resume.restarts if resume else 0
-        self._network = Differentiation(
-            scorer, self._drawn_weights(), derived_seed(spec.seed, _DROPOUT, 0), threads
-        )
-        self._learning_rate = scorer.learning_rate
-        self._costs: list[float] = []
-        self._history: list[IterationReport] = []
-        self._best_iteration, self._best_value = 0, -np.inf
-        self._best_weights: Weights = []
+        self._varies = varying_inputs(self._batches.inputs)
+        began = resume or replace(_NOTHING_DONE, learning_rate=scorer.learning_rate)
+        self._schedule = Schedule(scorer, began.learning_rate, began.costs, began.restarts)
+        self._history = list(began.history)
+        self._best_iteration, self._best_value = began.best_iteration, began.best_value
+        self._best_weights = began.best_weights
+        self._network = Differentiation(scorer, self._drawn_weights(), derived_seed(spec.seed, _DROPOUT, 0))
         if resume is not None:
             self._network.restore(resume.weights, resume.optimizer)
-            self._learning_rate = resume.learning_rate
-            self._costs, self._history = list(resume.costs), list(resume.history)
-            self._best_iteration, self._best_value = resume.best_iteration, resume.best_value
-            self._best_weights = resume.best_weights
 
     def run(self, on_iteration: OnEpoch | None, on_batch: OnBatch | None) -> TrainedNetwork:
-        for epoch in range(len(self._history) + 1, self._scorer.epochs + 1):
-            if self._is_stalled():
-                break
-            loss = self._learn(epoch, on_batch)
-            report = self._report(epoch, loss)
-            self._history.append(report)
-            self._schedule(loss, report)
-            if on_iteration is not None:
-                on_iteration(report, self._snapshot())
+        self._run_epochs(on_iteration, on_batch)
         best = self._best_iteration or len(self._history)
         weights = self._best_weights or self._network.weights()
         return TrainedNetwork(
             write_network(self._as_network(weights)), best, self._dataset.feature_names, self._history
         )
 
+    def _run_epochs(self, on_iteration: OnEpoch | None, on_batch: OnBatch | None) -> None:
+        for epoch in range(len(self._history) + 1, self._scorer.epochs + 1):
+            if self._is_stalled():
+                break
+            loss = self._learn(epoch, on_batch)
+            report = self._report(epoch, loss)
+            self._history.append(report)
+            self._restarted(loss, report)
+            if on_iteration is not None:
+                on_iteration(report, self._snapshot())
+
     def _learn(self, epoch: int, on_batch: OnBatch | None) -> float:
         """Take a step on each batch; return the mean loss of the queries before the steps on them."""
         total, count = 0.0, len(self._batches.batches)
         for place, batch in enumerate(self._batches.of_epoch(epoch)):
+            self._check()
             if on_batch is not None:
                 on_batch(place, count)
             step = (epoch - 1) * count + place
@@ -167,7 +176,7 @@ class _NetworkTraining:
                     self._batches.inputs[batch.rows],
                     self._batches.padded_size(batch),
                     partial(self._loss, batch, epoch, step),
-                    self._learning_rate,
+                    self._schedule.learning_rate,
                     step,
                 )
         return total / self._dataset.n_queries
@@ -201,20 +210,17 @@ class _NetworkTraining:
     def _scores(self, epoch: int) -> dict[str, Float64Array]:
         """Return the present scores of the documents by dataset."""
         with self._stopwatch.timing(NETWORK):
-            found = np.empty(self._dataset.n_documents)
+            scores = {"train": np.empty(self._dataset.n_documents)}
             for batch in self._batches.batches:
-                rows = self._batches.documents[batch.rows]
-                size = self._batches.padded_size(batch)
-                found[rows] = self._network.score(self._batches.inputs[batch.rows], size)
-            scores = {"train": found}
+                self._check()
+                inputs, size = self._batches.inputs[batch.rows], self._batches.padded_size(batch)
+                scores["train"][self._batches.documents[batch.rows]] = self._network.score(inputs, size)
             if self._validation is not None:
-                blocks = range(0, len(self._validation), _SCORED_ROWS)
-                scores["validation"] = np.concatenate(
-                    [
-                        self._network.score(self._validation[first : first + _SCORED_ROWS], _SCORED_ROWS)
-                        for first in blocks
-                    ]
-                )
+                scores["validation"] = np.empty(len(self._validation))
+                for first in range(0, len(self._validation), _SCORED_ROWS):
+                    self._check()
+                    rows = slice(first, first + _SCORED_ROWS)
+                    scores["validation"][rows] = self._network.score(self._validation[rows], _SCORED_ROWS)
         for each in scores.values():
             self._require_finite(each, epoch)
         return scores
@@ -223,8 +229,8 @@ class _NetworkTraining:
         if not np.isfinite(scores).all():
             raise InvalidInput.at(
                 "/scorer/learning_rate",
-                f"{self._learning_rate:g} is too high: in epoch {epoch} the weights grew until scores were"
-                " not finite. Lower it, or set gradient_clip",
+                f"{self._schedule.learning_rate:g} is too high: in epoch {epoch} the weights grew until"
+                " scores were not finite. Lower it, or set gradient_clip",
             )
 
     def _diagnose(self, scores: Float64Array, epoch: int) -> Mapping[str, float | None]:
@@ -243,6 +249,14 @@ class _NetworkTraining:
                 gradient=gradient,
             )
 
+    @cached_property
+    def _whole(self) -> Objective:
+        """The loss on all documents at once, for diagnostics alone."""
+        dataset = self._dataset
+        return self._spec.loss.prepare(
+            dataset.labels, dataset.query_boundaries, dataset.query_weights, dataset.document_weights
+        )
+
     def _select(self, epoch: int, values: Mapping[str, Mapping[str, float | None]]) -> None:
         """Note whether the epoch is the best so far; the last one is where nothing is validated."""
         if "validation" not in self._measures:
@@ -256,20 +270,13 @@ class _NetworkTraining:
             self._best_iteration, self._best_value = epoch, value
             self._best_weights = self._network.weights()
 
-    def _schedule(self, loss: float, report: IterationReport) -> None:
-        """Lower the learning rate after a rise of the training cost, and restart where it stays high."""
-        cost = self._cost(loss, report)
-        if cost is None:
-            return
-        if self._costs and cost > self._costs[-1]:
-            self._learning_rate *= self._scorer.decay_on_rise
-        self._costs.append(cost)
-        patience = self._scorer.restart_epochs
-        if patience is not None and len(self._costs) - 1 - int(np.argmin(self._costs)) >= patience:
-            self._restarts += 1
-            self._costs.clear()
-            self._learning_rate = self._scorer.learning_rate
+    def _restarted(self, loss: float, report: IterationReport) -> None:
+        """Let the schedule follow the training cost; begin with new weights where it stays high."""
+        if self._schedule.ended(self._cost(loss, report)):
             self._network.restart(self._drawn_weights())
+
+    def _drawn_weights(self) -> Weights:
+        return drawn_weights(self._scorer, self._varies, self._spec.seed, self._schedule.restarts)
 
     def _cost(self, loss: float, report: IterationReport) -> float | None:
         """Return the training cost that the schedule follows, None where the metric was not measured."""
@@ -290,9 +297,9 @@ class _NetworkTraining:
             best_weights=self._best_weights,
             best_iteration=self._best_iteration,
             best_value=self._best_value,
-            learning_rate=self._learning_rate,
-            costs=tuple(self._costs),
-            restarts=self._restarts,
+            learning_rate=self._schedule.learning_rate,
+            costs=tuple(self._schedule.costs),
+            restarts=self._schedule.restarts,
             history=list(self._history),
         )
 
@@ -301,45 +308,6 @@ class _NetworkTraining:
             return replace(kept, weights=weights, optimizer=optimizer)
 
         return take
-
-    def _drawn_weights(self) -> Weights:
-        """Draw weights uniformly from ±√(6 / n_inputs) (He et al., 2015), or ±√(6 / (n_inputs + n_outputs)).
-
-        The first is for layers before `relu`, the second for all others (Glorot and Bengio, 2010). Weights of
-        inputs that do not vary are 0 and stay so: other values than in training then change no score.
-        """
-        is_relu = isinstance(self._scorer, Mlp) and self._scorer.activation == "relu"
-        has_norms = isinstance(self._scorer, Mlp) and self._scorer.layer_norm
-        sizes = (self._transform.n_inputs, *self._scorer.hidden_layers, 1)
-        weights: Weights = []
-        for place, (n_inputs, n_outputs) in enumerate(itertools.pairwise(sizes)):
-            is_last = place == len(sizes) - 2
-            bound = np.sqrt(6.0 / (n_inputs if is_relu and not is_last else n_inputs + n_outputs))
-            key = np.uint64(derived_seed(self._spec.seed, _WEIGHTS, self._restarts * 1_000 + place))
-            drawn = uniform_numbers(key, n_inputs * n_outputs).reshape(n_inputs, n_outputs)
-            layer = {
-                "weights": (bound * (2.0 * drawn - 1.0)).astype(np.float32),
-                "bias": np.zeros(n_outputs, np.float32),
-            }
-            if place == 0:
-                layer["weights"][~self._varies] = 0.0
-            if has_norms and not is_last:
-                layer |= {
-                    "norm_scales": np.ones(n_outputs, np.float32),
-                    "norm_shifts": np.zeros(n_outputs, np.float32),
-                }
-            weights.append(layer)
-        return weights
-
-    def _varying_inputs(self) -> np.ndarray:
-        """Return whether each input varies over the training documents, bool (n_inputs,)."""
-        inputs = self._batches.inputs
-        low, high = (np.full(inputs.shape[1], sign * np.inf, np.float32) for sign in (1, -1))
-        for first in range(0, len(inputs), _SCORED_ROWS):
-            block = inputs[first : first + _SCORED_ROWS]
-            np.minimum(low, block.min(axis=0), out=low)
-            np.maximum(high, block.max(axis=0), out=high)
-        return high > low
 
     def _as_network(self, weights: Weights) -> Network:
         activation = self._scorer.activation if isinstance(self._scorer, Mlp) else "relu"

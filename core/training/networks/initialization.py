@@ -1,0 +1,65 @@
+"""Weights that a training of a network begins with."""
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.scorers import Mlp, NetworkScorer
+from core.training.networks.checkpoint import Weights
+from core.training.sampling import derived_seed, uniform_numbers
+from core.types import Float32Array
+
+_WEIGHTS = 102  # purpose of random choices, see `core.training.networks.batches`
+_BLOCK_ROWS = 4_096
+
+
+def drawn_weights(scorer: NetworkScorer, varies: NDArray[np.bool_], seed: int, restarts: int) -> Weights:
+    """Draw weights uniformly from ±√(6 / n_inputs) (He et al., 2015), or ±√(6 / (n_inputs + n_outputs)).
+
+    The first is for layers before `relu`, the second for all others (Glorot and Bengio, 2010). Weights of
+    inputs that do not vary are 0 and stay so: other values than in training then change no score.
+
+    Args:
+        scorer: What is trained.
+        varies: bool (n_inputs,) whether an input varies over the training documents.
+        seed: Of the training.
+        restarts: How often weights were drawn before.
+
+    Returns:
+        Of each layer float32 `weights` (n_inputs, n_outputs) and `bias`, with `norm_scales` and
+        `norm_shifts` where hidden layers are normalised.
+    """
+    is_relu = isinstance(scorer, Mlp) and scorer.activation == "relu"
+    has_norms = isinstance(scorer, Mlp) and scorer.layer_norm
+    sizes = (len(varies), *scorer.hidden_layers, 1)
+    weights: Weights = []
+    for place, (n_inputs, n_outputs) in enumerate(itertools.pairwise(sizes)):
+        is_last = place == len(sizes) - 2
+        bound = np.sqrt(6.0 / (n_inputs if is_relu and not is_last else n_inputs + n_outputs))
+        key = np.uint64(derived_seed(seed, _WEIGHTS, restarts * 1_000 + place))
+        drawn = uniform_numbers(key, n_inputs * n_outputs).reshape(n_inputs, n_outputs)
+        layer = {
+            "weights": (bound * (2.0 * drawn - 1.0)).astype(np.float32),
+            "bias": np.zeros(n_outputs, np.float32),
+        }
+        if place == 0:
+            layer["weights"][~varies] = 0.0
+        if has_norms and not is_last:
+            layer |= {
+                "norm_scales": np.ones(n_outputs, np.float32),
+                "norm_shifts": np.zeros(n_outputs, np.float32),
+            }
+        weights.append(layer)
+    return weights
+
+
+def varying_inputs(inputs: Float32Array) -> NDArray[np.bool_]:
+    """Return whether each input varies over the documents, bool (n_inputs,)."""
+    low, high = (np.full(inputs.shape[1], sign * np.inf, np.float32) for sign in (1, -1))
+    for first in range(0, len(inputs), _BLOCK_ROWS):
+        block = inputs[first : first + _BLOCK_ROWS]
+        np.minimum(low, block.min(axis=0), out=low)
+        np.maximum(high, block.max(axis=0), out=high)
+    varies: NDArray[np.bool_] = high > low
+    return varies

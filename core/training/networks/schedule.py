@@ -1,0 +1,52 @@
+"""The learning rate over the epochs, as the 2006 paper lowers it and starts again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.scorers import NetworkScorer
+
+
+@dataclass
+class Schedule:
+    """Learning rate and restarts of a training, decided by its training cost.
+
+    Burges, Ragno and Le (2006), section 5: the learning rate is multiplied by 0.8 when the cost rises, and
+    the net restarts with new weights after 50 epochs in which the cost was not lower.
+
+    Attributes:
+        scorer: What is asked for.
+        learning_rate: Of the next epoch.
+        costs: Training cost of each epoch since the weights were drawn.
+        restarts: How often they were drawn anew.
+
+    Example:
+        >>> from core.scorers import Linear
+        >>> schedule = Schedule(Linear(decay_on_rise=0.8), learning_rate=1.0)
+        >>> [schedule.ended(cost) for cost in (3.0, 2.0, 2.5)], schedule.learning_rate
+        ([False, False, False], 0.8)
+    """
+
+    scorer: NetworkScorer
+    learning_rate: float
+    costs: Sequence[float] = ()
+    restarts: int = 0
+
+    def ended(self, cost: float | None) -> bool:
+        """Note the training cost of an epoch, None where it was not measured.
+
+        Returns:
+            Whether the next epoch begins with new weights.
+        """
+        if cost is None:
+            return False
+        if self.costs and cost > self.costs[-1]:
+            self.learning_rate *= self.scorer.decay_on_rise
+        self.costs = (*self.costs, cost)
+        patience = self.scorer.restart_epochs
+        if patience is None or len(self.costs) - 1 - int(np.argmin(self.costs)) < patience:
+            return False
+        self.learning_rate, self.costs = self.scorer.learning_rate, ()
+        self.restarts += 1
+        return True

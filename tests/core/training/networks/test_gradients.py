@@ -1,0 +1,142 @@
+"""The gradient of each loss by the weights of a network, against differences of its value."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from core.losses import LOSSES, make_loss
+from core.losses.base import Objective
+from core.scorers import Linear, Mlp, NetworkScorer
+from core.training.networks.differentiation import Differentiation
+
+NETS: dict[str, NetworkScorer] = {
+    "linear": Linear(optimizer="sgd"),
+    "tanh": Mlp(hidden=(5, 4), activation="tanh", optimizer="sgd"),
+    "sigmoid": Mlp(hidden=(6,), activation="sigmoid", optimizer="sgd"),
+    "norm": Mlp(hidden=(6, 5), activation="tanh", layer_norm=True, optimizer="sgd"),
+    "relu": Mlp(hidden=(7,), activation="relu", optimizer="sgd"),
+}
+PAIRWISE = [name for name in LOSSES if "truncation_level" in LOSSES[name].__dataclass_fields__]
+CASES: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in LOSSES),
+    *((name, {"sigma": 2.0, "truncation_level": 3}) for name in PAIRWISE),
+    *((name, {"normalization": "lightgbm"}) for name in PAIRWISE),
+    *((name, {"gain": "linear"}) for name in ("lambdarank", "ndcg-loss2", "w-ranknet", "w-listmle")),
+    *(("lambdarank", {"target": target}) for target in ("map", "mrr", "err", "rbp")),
+    ("ndcg-loss2++", {"mu": 0.5, "discount": "reciprocal"}),
+    ("ranknet", {"truncation_level": 2, "pair_selection": "all-random", "seed": 3}),
+    *(("listnet", {"target": target}) for target in ("softmax", "gain-softmax")),
+    *((name, {"ties": "input"}) for name in ("listmle", "w-listmle")),
+]
+BOUNDARIES = np.array([0, 6, 13, 21])
+N_INPUTS, N_DOCUMENTS = 4, 21
+STEP = 1e-5
+Parameters = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _double_precision() -> Iterator[None]:
+    """Compute in float64: differences of float32 have three digits."""
+    with jax.enable_x64(True):
+        yield
+
+
+def parameters_of(scorer: NetworkScorer, generator: np.random.Generator) -> Parameters:
+    """Draw weights with which no two documents have nearly the same score."""
+    sizes = (N_INPUTS, *scorer.hidden_layers, 1)
+    found: Parameters = []
+    for n_inputs, n_outputs in itertools.pairwise(sizes):
+        layer = {
+            "weights": generator.normal(size=(n_inputs, n_outputs)),
+            "bias": generator.normal(size=n_outputs),
+        }
+        is_hidden = len(found) < len(scorer.hidden_layers)
+        if is_hidden and isinstance(scorer, Mlp) and scorer.layer_norm:
+            layer["norm_scales"] = 1.0 + 0.3 * generator.normal(size=n_outputs)
+            layer["norm_shifts"] = generator.normal(size=n_outputs)
+        found.append(layer)
+    return found
+
+
+def by_step(scorer: NetworkScorer, parameters: Parameters, inputs: Any, objective: Objective) -> Parameters:
+    """Return the gradient that a step of plain descent of size 1 takes off the weights."""
+    network = Differentiation(scorer, parameters, seed=1)
+
+    def loss(scores: Any) -> Any:
+        terms = objective.terms(scores, 0)
+        return float(terms.value.sum()), terms.gradient
+
+    network.step(inputs, 24, loss, 1.0, 0)
+    after = network.weights()
+    return [
+        {name: parameters[place][name] - layer[name] for name in layer} for place, layer in enumerate(after)
+    ]
+
+
+def differences(value: Callable[[Parameters], float], parameters: Parameters) -> Parameters:
+    """Return fourth-order central differences of a value by each weight."""
+
+    def moved(place: int, name: str, index: Any, by: float) -> float:
+        changed = [{key: array.copy() for key, array in layer.items()} for layer in parameters]
+        changed[place][name][index] += by
+        return value(changed)
+
+    found = [{name: np.zeros_like(array) for name, array in layer.items()} for layer in parameters]
+    for place, layer in enumerate(parameters):
+        for name, array in layer.items():
+            for index in np.ndindex(array.shape):
+                near, far = (
+                    moved(place, name, index, k * STEP) - moved(place, name, index, -k * STEP) for k in (1, 2)
+                )
+                found[place][name][index] = (8 * near - far) / (12 * STEP)
+    return found
+
+
+def frozen_value(objective: Objective, scores: Any) -> Callable[[Any], float]:
+    """Return the loss near the scores.
+
+    Ranks, and with them weights of pairs and normalisations by scores, are those at the scores: the loss is
+    integrated along the line to other scores, which for a gradient of frozen ranks is the mean of the
+    gradients at both ends, times the way.
+    """
+    there = objective.terms(scores, 0).gradient
+
+    def value(others: Any) -> float:
+        gradient = objective.terms(others, 0).gradient
+        return float(((there + gradient) / 2 * (others - scores)).sum())
+
+    return value
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "options"), CASES, ids=lambda case: str(case))
+def test_steps_follow_the_differences_of_the_loss(name: str, options: dict[str, Any]) -> None:
+    """The gradient by each weight and bias is that of the loss by finite differences, to 1e-6."""
+    generator = np.random.default_rng(len(name))
+    inputs = generator.normal(size=(N_DOCUMENTS, N_INPUTS))
+    labels = generator.integers(0, 4, N_DOCUMENTS).astype(float)
+    objective = make_loss(name, **options).prepare(labels, BOUNDARIES)
+    for scorer in NETS.values():
+        parameters = parameters_of(scorer, generator)
+        network = Differentiation(scorer, parameters, seed=1)
+
+        def scores(changed: Parameters, network: Differentiation = network) -> Any:
+            network.restart(changed)
+            return network.score(inputs, 24)
+
+        at_start = scores(parameters)
+        value = (
+            frozen_value(objective, at_start)
+            if options.get("normalization")
+            else lambda others: float(objective.terms(others, 0).value.sum())
+        )
+        expected = differences(lambda changed: value(scores(changed)), parameters)  # noqa: B023
+        found = by_step(scorer, parameters, inputs, objective)
+        largest = max(np.abs(array).max() for layer in expected for array in layer.values())
+        for ours, theirs in zip(found, expected, strict=True):
+            for key, array in ours.items():
+                np.testing.assert_allclose(array, theirs[key], rtol=1e-6, atol=1e-7 * largest, err_msg=key)
