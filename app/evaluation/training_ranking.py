@@ -152,7 +152,7 @@ def _sentence(tested: int, trainings: int, queries: int | None) -> str:
     return (
         f"Paired t-test against the best over {queries:,} validation queries, adjusted for {tested - 1:,}"
         f" {'comparison' if tested == 2 else 'comparisons'} (Holm), at p < 0.05. The same queries chose the"
-        " best one and its number of trees, so its lead is optimistic."
+        " best one and its number of iterations, so its lead is optimistic."
     ) + (f" {left:,}{rest}" if left else "")
 
 

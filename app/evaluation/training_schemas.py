@@ -51,7 +51,7 @@ class TrainingRanking(ResponseModel):
         description="What was tested, and how",
         examples=[
             "Paired t-test against the best over 412 validation queries, adjusted for 59 comparisons (Holm),"
-            " at p < 0.05. The same queries chose the best one and its number of trees, so its lead is"
+            " at p < 0.05. The same queries chose the best one and its number of iterations, so its lead is"
             " optimistic."
         ],
     )

@@ -130,6 +130,7 @@ declare global {
     model_id?: string;
     model_name?: string;
     loss?: LossParameters;
+    scorer?: { [name: string]: Json | undefined; kind: string } | null;
     contract?: Contract;
     metrics?: string[];
     limits?: { seconds: number | null; memory_bytes: number | null };

@@ -99,12 +99,13 @@ export function baseAxis({ line }) {
  * Return the horizontal axis of curves by iteration.
  *
  * @param {ReturnType<typeof theme>} colours
+ * @param {string} [word] what an iteration is called
  * @returns {Partial<import("plotly.js").LayoutAxis>}
  */
-export function iterationAxis(colours) {
+export function iterationAxis(colours, word = "iteration") {
   return {
     ...baseAxis(colours),
-    title: { text: "iteration", standoff: 8 },
+    title: { text: word, standoff: 8 },
     rangemode: "tozero",
     tickformat: ",d",
     showgrid: false,

@@ -52,9 +52,9 @@ export function valuesOf(control) {
     type === "several"
       ? ticked(control)
       : typed(control)
-          .split(",")
+          .split(type === "layers" ? ";" : ",")
           .map((text) => text.trim());
-  return [...new Set(texts.filter(Boolean).map((text) => read(text, of || type)))];
+  return [...new Set(texts.filter(Boolean))].map((text) => read(text, of || type));
 }
 
 /** @param {HTMLElement} control */
@@ -78,6 +78,13 @@ function read(text, type, unit) {
       .filter(Boolean)
       .map(numberOrText);
   if (text === "") return undefined;
+  // Commas part the layers of a network, semicolons several networks of a grid.
+  if (type === "layers")
+    return text
+      .split(";")[0]
+      .split(/[\s,]+/)
+      .filter(Boolean)
+      .map(numberOrText);
   // A name may hold spaces; commas part the names.
   if (type === "names")
     return text

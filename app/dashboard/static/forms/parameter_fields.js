@@ -14,7 +14,7 @@ const TYPES = {
   integer: "integer",
   boolean: "boolean",
   text: "text",
-  list: "numbers",
+  list: "layers",
   "text or list": "text",
 };
 export const OWN = "own numbers";
@@ -90,7 +90,7 @@ function select(pointer, type, parameter, choices, ...more) {
 
 /** @param {string} pointer @param {string} type @param {string} placeholder @param {string | number} [value] */
 function input(pointer, type, placeholder, value = "") {
-  const number = type === "number" || type === "integer";
+  const number = type === "number" || type === "integer" || type === "layers";
   return h("input", {
     type: "text",
     autocomplete: "off",

@@ -29,8 +29,8 @@ const FAINT = 0.18;
 /**
  * The learning curves of several trainings in one figure, one metric at a time: validation where there is one.
  *
- * @typedef {{id: string, name: string, title: string, slot: number, history: History}} Line
- *   title: the whole name; slot: which colour it has
+ * @typedef {{id: string, name: string, title: string, slot: number, word: string, history: History}} Line
+ *   title: the whole name; slot: which colour it has; word: what its iterations are called
  * @param {{metric: string | null, smoothing: number}} start
  * @param {{chosen: (name: string) => void, smoothed: (share: number) => void}} told
  */
@@ -124,7 +124,7 @@ export function comparedCurves(start, { chosen, smoothed }) {
     const colours = theme();
     const found = lines.map((line) => traces(line, name, Number(slider.value), colours));
     drawnTraces = found.flatMap((some, index) => some.map(() => lines[index].id));
-    await plotly.react(plot, found.flat(), layout(axisTitle(lines, name), colours), CONFIG);
+    await plotly.react(plot, found.flat(), layout(axisTitle(lines, name), iterationWords(lines), colours), CONFIG);
     setAttribute(plot, "aria-label", summary(lines, name));
     setAttribute(plot, "data-lines", lines.length);
   }
@@ -234,15 +234,25 @@ function traces({ name: title, slot, history }, name, share, colours) {
   return at >= 0 ? [line, best] : [line];
 }
 
-/** @param {string} title @param {ReturnType<typeof theme>} colours @returns {import("../figures/plotly.js").Layout} */
-function layout(title, colours) {
+/** Return "iteration", "epoch" or, where there are trees and networks, "iteration or epoch". @param {Line[]} lines */
+export function iterationWords(lines) {
+  return [...new Set(lines.map(({ word }) => word))].sort().reverse().join(" or ");
+}
+
+/**
+ * @param {string} title
+ * @param {string} word of an iteration
+ * @param {ReturnType<typeof theme>} colours
+ * @returns {import("../figures/plotly.js").Layout}
+ */
+function layout(title, word, colours) {
   const axis = baseAxis(colours);
   return {
     ...baseLayout(colours, HEIGHT),
     uirevision: title,
     hovermode: "closest",
     showlegend: false,
-    xaxis: iterationAxis(colours),
+    xaxis: iterationAxis(colours, word),
     yaxis: { ...axis, title: { text: title, standoff: 10 }, nticks: 6, tickformat: ".3~f" },
   };
 }

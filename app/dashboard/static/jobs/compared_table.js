@@ -13,41 +13,58 @@ import { LOSS } from "./labels.js";
 import { flatten, plainName, shown } from "./specification.js";
 
 // How a job waits and what it may take change nothing of what comes out.
-const NO_MATTER = /^(kind|model_name|priority|tags\b.*|limits\b.*)$/;
+const NO_MATTER = /^(kind|model_name|priority|automatic\b.*|tags\b.*|limits\b.*)$/;
 
 /** @typedef {import("./labels.js").Job} Job */
 /** @typedef {Schemas["TrainingRanking"]} Ranking */
 /** @typedef {Schemas["RankedTraining"]} Ranked */
+const SCORER = "scorer kind";
+
+/** @typedef {{losses: Schemas["LossDescription"][], scorers: Schemas["ScorerDescription"][], schemas: SchemasByName}} Catalogue */
 /** @typedef {{name: string, values: Map<string, unknown>}} Setting values by the job's id, undefined in jobs that know no such setting */
 
 /**
- * The settings that are not the same in all. What belongs to a loss counts where it is not at that loss's default.
+ * The settings that are not the same in all. What belongs to a loss or to a kind of scorer counts where it is not at
+ * its default.
+ *
  * @param {import("./labels.js").Job[]} jobs
- * @param {import("../forms/parameter_fields.js").Loss[]} losses
+ * @param {Catalogue} catalogue
  * @returns {Setting[]}
  */
-export function differingSettings(jobs, losses) {
-  const specs = jobs.map(({ id, spec }) => ({ id, spec: new Map(flatten(spec)) }));
+export function differingSettings(jobs, catalogue) {
+  const specs = jobs.map(({ id, spec }) => ({ id, spec: new Map([scorerOf(spec), ...flatten(spec)]) }));
   const names = new Set(specs.flatMap(({ spec }) => [...spec.keys()]));
   /** @param {string} name */
   const differs = (name) => {
     const values = specs.map(({ spec }) => JSON.stringify(spec.get(name)));
-    return new Set(values).size > 1 && specs.some(({ spec }) => spec.has(name) && !isDefault(spec, name, losses));
+    return new Set(values).size > 1 && specs.some(({ spec }) => spec.has(name) && !isDefault(spec, name, catalogue));
   };
   return [...names]
     .filter((name) => !NO_MATTER.test(name) && differs(name))
     .map((name) => ({ name, values: new Map(specs.map(({ id, spec }) => [id, spec.get(name)])) }));
 }
 
+/** Return the kind of scorer as a setting, also of trees, whose specifications name none. @param {Job["spec"]} spec @returns {[string, unknown]} */
+function scorerOf({ scorer }) {
+  return [SCORER, scorer?.kind ?? "trees"];
+}
+
 /**
  * @param {Map<string, unknown>} spec
  * @param {string} name
- * @param {import("../forms/parameter_fields.js").Loss[]} losses
+ * @param {Catalogue} catalogue
  */
-function isDefault(spec, name, losses) {
-  const parameters = losses.find((loss) => loss.name === spec.get("loss name"))?.parameters || [];
-  const parameter = parameters.find((each) => `loss ${each.name}` === name);
-  return parameter !== undefined && JSON.stringify(parameter.default) === JSON.stringify(spec.get(name));
+function isDefault(spec, name, { losses, scorers, schemas }) {
+  const value = JSON.stringify(spec.get(name));
+  const [part, field] = name.split(" ");
+  if (field === undefined) return JSON.stringify(schemas.Hyperparameters.properties?.[name]?.default) === value;
+  const owners = {
+    loss: losses.find((loss) => loss.name === spec.get("loss name")),
+    scorer: scorers.find(({ kind }) => kind === spec.get(SCORER)),
+  };
+  const owner = part === "loss" || part === "scorer" ? owners[part] : undefined;
+  const parameter = owner?.parameters.find((each) => each.name === field);
+  return parameter !== undefined && JSON.stringify(parameter.default) === value;
 }
 
 /**
@@ -59,13 +76,15 @@ function isDefault(spec, name, losses) {
  */
 export function names(jobs, differing) {
   const alike = new Set(jobs.map(({ spec }) => spec.model_name)).size < jobs.length;
+  const kinds = differing.find(({ name }) => name === SCORER)?.values ?? new Map();
+  const byKind = new Set(kinds.values()).size === jobs.length;
   /** @param {Job} job */
   const words = (job) => {
     const base = job.spec.model_name ?? "";
     const apart = differing
       .map(({ values }) => values.get(job.id))
       .filter((value) => ["string", "number"].includes(typeof value));
-    const few = apart.slice(0, 3).join(", ");
+    const few = apart.slice(0, byKind ? 1 : 3).join(", ");
     return alike && few ? `${base}: ${few}` : base;
   };
   /** @type {Map<string, number>} */

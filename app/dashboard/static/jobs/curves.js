@@ -3,7 +3,7 @@
  * @module
  */
 import { baseAxis, baseLayout, iterationAxis, loadPlotly, onThemeChange, theme } from "../figures/plotly.js";
-import { LOSS } from "./labels.js";
+import { iterationWord, LOSS } from "./labels.js";
 import { conditionalReader } from "../page/api.js";
 import { findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { lossValue, metric } from "../page/format.js";
@@ -153,12 +153,13 @@ export function learningCurve() {
   /** @param {import("./labels.js").Job} job @param {History} history */
   async function draw(job, history) {
     const names = metricsOf(history);
+    const word = iterationWord(job);
     if (names.length === 0) {
       setText(
         note,
         job.status === "running" || job.status === "queued"
-          ? "Waiting for the first iteration."
-          : "No iteration was recorded.",
+          ? `Waiting for the first ${word}.`
+          : `No ${word} was recorded.`,
       );
       return;
     }
@@ -171,10 +172,10 @@ export function learningCurve() {
       note.hidden = true;
       plot.hidden = false;
       const colours = theme();
-      await plotly.react(plot, traces(history, name, colours), layout(history, name, colours), CONFIG);
+      await plotly.react(plot, traces(history, name, word, colours), layout(history, name, word, colours), CONFIG);
       // Whoever chose another metric meanwhile has its description already.
       if (turn !== drawn) return;
-      setAttribute(plot, "aria-label", summary(history, name));
+      setAttribute(plot, "aria-label", summary(history, name, word));
       setAttribute(plot, "data-points", history.iterations.length);
     } catch {
       note.hidden = false;
@@ -224,10 +225,11 @@ function metricsOf(history) {
 /**
  * @param {History} history
  * @param {string} name
+ * @param {string} word of an iteration
  * @param {ReturnType<typeof theme>} colours
  * @returns {import("../figures/plotly.js").Trace[]}
  */
-function traces(history, name, colours) {
+function traces(history, name, word, colours) {
   /**
    * @param {string} part
    * @param {string} label
@@ -255,7 +257,7 @@ function traces(history, name, colours) {
     found.push({
       x: [best.iteration],
       y: [best.value],
-      name: `best, iteration ${best.iteration}`,
+      name: `best, ${word} ${best.iteration}`,
       mode: "markers",
       marker: { color: colours.best, size: 10, line: { color: colours.surface, width: 2 } },
       hoverinfo: "skip",
@@ -275,17 +277,18 @@ function bestPoint(history, name) {
 /**
  * @param {History} history
  * @param {string} name
+ * @param {string} word of an iteration
  * @param {ReturnType<typeof theme>} colours
  * @returns {import("../figures/plotly.js").Layout}
  */
-function layout(history, name, colours) {
+function layout(history, name, word, colours) {
   const best = bestPoint(history, name);
   const axis = baseAxis(colours);
   return {
     ...baseLayout(colours, 280),
     uirevision: name,
     hovermode: "x unified",
-    xaxis: iterationAxis(colours),
+    xaxis: iterationAxis(colours, word),
     yaxis: {
       ...axis,
       nticks: 6,
@@ -308,13 +311,13 @@ function layout(history, name, colours) {
   };
 }
 
-/** @param {History} history @param {string} name */
-function summary(history, name) {
+/** @param {History} history @param {string} name @param {string} word of an iteration */
+function summary(history, name, word) {
   const words = name === LOSS ? lossValue : metric;
   const ends = ["train", "validation"]
     .filter((part) => history.curves[part]?.[name])
     .map((part) => `${part} ${words(history.curves[part][name].at(-1))}`);
   const best = bestPoint(history, name);
   const end = `Learning curve of ${name} over ${history.iterations.length} measurements: ${ends.join(", ")}`;
-  return best ? `${end}; best at iteration ${best.iteration} with ${words(best.value)}.` : `${end}.`;
+  return best ? `${end}; best at ${word} ${best.iteration} with ${words(best.value)}.` : `${end}.`;
 }

@@ -6,7 +6,7 @@ import { intervalWords } from "../figures/whiskers.js";
 import { diagnosticsCurve } from "../evaluation/diagnostics.js";
 import { historyReader, learningCurve } from "./curves.js";
 import { foldsTable } from "./folds.js";
-import { foundWords, isActive, LOSS, problemHint, trains } from "./labels.js";
+import { foundWords, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, Problem } from "../page/api.js";
 import { h, problemBox, replace, setAttribute, svg } from "../page/dom.js";
 import { count, counted, lossValue, metric, milliseconds } from "../page/format.js";
@@ -15,6 +15,7 @@ import { count, counted, lossValue, metric, milliseconds } from "../page/format.
 /** @type {Record<string, string>} */
 const TIME_PARTS = {
   tree: "LightGBM's work on the tree",
+  network: "The network's scores, gradients and steps",
   objective: "The loss and its gradient",
   metrics: "Measuring on training and validation data",
   diagnostics: "The diagnostics that the job asked for",
@@ -22,15 +23,18 @@ const TIME_PARTS = {
 const GAP = 0.25;
 const LEAST = 0.6;
 
-/** @returns {{node: HTMLElement, update: (history: import("./curves.js").History) => void}} hidden while no times are known */
-function iterationTimes() {
+/**
+ * @param {string} word of an iteration
+ * @returns {{node: HTMLElement, update: (history: import("./curves.js").History) => void}} hidden while no times are known
+ */
+function iterationTimes(word) {
   const bar = svg("svg", { class: "stacked-bar", role: "img" });
   const legend = h("ul", { class: "legend" });
   const note = h("p", { class: "hint" });
   const node = h(
     "section",
-    { class: "iteration-times", "aria-label": "Time of an iteration", hidden: true },
-    h("div", { class: "iteration-times-head" }, h("h3", {}, "Time of an iteration"), note),
+    { class: "iteration-times", "aria-label": `Time of an ${word}`, hidden: true },
+    h("div", { class: "iteration-times-head" }, h("h3", {}, `Time of an ${word}`), note),
     bar,
     legend,
   );
@@ -44,7 +48,7 @@ function iterationTimes() {
     const parts = medians(history.milliseconds);
     node.hidden = parts.length === 0;
     if (node.hidden) return;
-    setAttribute(bar, "aria-label", `${parts.map(words).join(", ")} an iteration, medians.`);
+    setAttribute(bar, "aria-label", `${parts.map(words).join(", ")} an ${word}, medians.`);
     replace(bar, ...segments(parts));
     replace(
       legend,
@@ -199,7 +203,7 @@ function interval(summary) {
 function partsWords(job) {
   return job.result?.cross_validation
     ? "Train of the model on all folds; validation over all queries, each by a model that has not seen it."
-    : "Train and validation at the best iteration.";
+    : `Train and validation at the best ${iterationWord(job)}.`;
 }
 
 /** @param {import("./labels.js").Job} job @param {Evaluation["metrics"]} intervals @param {string[]} names */
@@ -219,7 +223,7 @@ function footnote(job, intervals, names) {
 function trainingLoss(job) {
   const value = job.metrics?.train?.[LOSS];
   if (typeof value !== "number") return null;
-  const when = job.status === "succeeded" ? "at the best iteration" : "at the last measurement";
+  const when = job.status === "succeeded" ? `at the best ${iterationWord(job)}` : "at the last measurement";
   return h("p", { class: "hint" }, `Training loss ${when}: `, h("span", { class: "training-loss" }, lossValue(value)));
 }
 
@@ -233,7 +237,7 @@ function trainingLoss(job) {
 export function jobDetail(first) {
   const problem = h("div", { class: "job-problem" });
   const curve = trains(first) ? learningCurve() : null;
-  const times = trains(first) ? iterationTimes() : null;
+  const times = trains(first) ? iterationTimes(iterationWord(first)) : null;
   const diagnostics = first.kind === "train" && first.spec?.diagnostics ? diagnosticsCurve() : null;
   const folds = trains(first) ? foldsTable() : null;
   const table = trains(first) || first.kind === "evaluate" ? metricsTable() : null;

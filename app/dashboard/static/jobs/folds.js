@@ -3,7 +3,7 @@
  * @module
  */
 import { foldsOf } from "./curves.js";
-import { LOSS } from "./labels.js";
+import { iterationWord, LOSS } from "./labels.js";
 import { intervalWords } from "../figures/whiskers.js";
 import { rankingPage } from "../page/addresses.js";
 import { h, replace } from "../page/dom.js";
@@ -26,7 +26,7 @@ export function foldsTable() {
     if (state === shown) return;
     shown = state;
     node.hidden = folds.length === 0;
-    replace(body, ...content(folds, found));
+    replace(body, ...content(folds, found, iterationWord(job) === "epoch" ? "Epochs" : "Trees"));
   }
   return { node, update };
 }
@@ -41,8 +41,13 @@ function measuredSoFar({ metrics }) {
   return foldsOf(metrics || {}).map((name) => ({ name, metrics: metrics?.[name] || {} }));
 }
 
-/** @param {Fold[]} folds @param {CrossValidation | null} found @returns {(Node | null)[]} */
-function content(folds, found) {
+/**
+ * @param {Fold[]} folds
+ * @param {CrossValidation | null} found
+ * @param {string} word heading of the best iterations
+ * @returns {(Node | null)[]}
+ */
+function content(folds, found, word) {
   const names = [...new Set(folds.flatMap(({ metrics }) => Object.keys(metrics)))].filter((name) => name !== LOSS);
   /** @param {string} words @param {number} index */
   const head = (words, index) => h("th", { scope: "col", class: index && "number" }, words);
@@ -53,12 +58,12 @@ function content(folds, found) {
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, ...["Fold", "Queries", "Trees", ...names].map(head))),
+        h("thead", {}, h("tr", {}, ...["Fold", "Queries", word, ...names].map(head))),
         h("tbody", {}, ...folds.map((measured) => row(measured, names))),
         found && h("tfoot", {}, ...together(found, names)),
       ),
     ),
-    h("p", { class: "hint" }, ...notes(found)),
+    h("p", { class: "hint" }, ...notes(found, word.toLowerCase())),
   ];
 }
 
@@ -103,13 +108,13 @@ function number(...words) {
   return h("td", { class: "number" }, ...words);
 }
 
-/** @param {CrossValidation | null} found @returns {Child[]} */
-function notes(found) {
+/** @param {CrossValidation | null} found @param {string} word of several iterations @returns {Child[]} */
+function notes(found, word) {
   if (!found) return ["Latest values; each fold is measured by a model that has not seen it."];
   const ranking = found.cross_validation.ranking_id;
   return [
     "Each query is measured by a model that has not seen it; 95% intervals over queries (bootstrap) and over folds (Student's t).",
-    " The fold also chose its number of trees, so the values are slightly optimistic. The model has the median of the trees.",
+    ` The fold also chose its number of ${word}, so the values are slightly optimistic. The model has the median of the ${word}.`,
     ranking && " ",
     ranking && h("a", { href: rankingPage(ranking) }, "Ranking by folds"),
   ];

@@ -12,9 +12,19 @@ export function isActive(job) {
   return job.status === "queued" || job.status === "running";
 }
 
-/** Check whether a job grows trees. @param {Job} job */
+/** Check whether a job trains a model. @param {Job} job */
 export function trains(job) {
   return job.kind === "train" || job.kind === "reproduce";
+}
+
+/** Return what an iteration of a training is called. @param {{spec?: Job["spec"]}} job */
+export function iterationWord({ spec }) {
+  return isNetwork(spec?.scorer?.kind) ? "epoch" : "iteration";
+}
+
+/** Check whether a kind of scorer is trained by epochs. @param {string | null | undefined} kind */
+export function isNetwork(kind) {
+  return kind === "linear" || kind === "mlp";
 }
 
 /**
@@ -104,11 +114,12 @@ export function isCounting(job) {
   );
 }
 
-/** "37%" or "120 of 500". @param {Job} job @param {Schemas["Progress"]} progress */
-function stepsWords({ kind }, { phase, iteration, total }) {
-  return kind === "ingest" || SHARED.has(phase)
-    ? percent(iteration ?? 0, total ?? 0)
-    : `${count(iteration)} of ${count(total)}`;
+/** "37%", "120 of 500" or "3 of 50 epochs, then 12 of 80 batches". @param {Job} job @param {Schemas["Progress"]} progress */
+function stepsWords(job, { phase, iteration, total, batch, batches }) {
+  if (job.kind === "ingest" || SHARED.has(phase)) return percent(iteration ?? 0, total ?? 0);
+  const steps = `${count(iteration)} of ${count(total)}`;
+  if (iterationWord(job) !== "epoch") return steps;
+  return batches ? `${steps} epochs, then ${count(batch)} of ${count(batches)} batches` : `${steps} epochs`;
 }
 
 /** "training · 120 of 500 · 14 s left". @param {Job} job */
@@ -124,8 +135,9 @@ export function progressWords(job) {
 }
 
 /** @param {Job} job */
-function waitingWords({ attempt, attempts, resumable_from: from }) {
-  if (from) return `waiting to go on from iteration ${count(from)}`;
+function waitingWords(job) {
+  const { attempt, attempts, resumable_from: from } = job;
+  if (from) return `waiting to go on from ${iterationWord(job)} ${count(from)}`;
   return attempt > 0 || attempts?.length ? "waiting to start again" : "waiting for a worker";
 }
 
@@ -135,7 +147,7 @@ export function outcomeWords(job) {
   const [iteration, total] = [job.progress?.iteration ?? 0, job.progress?.total ?? 0];
   if (trains(job) && total > 1) {
     const early = job.status === "succeeded" && iteration < total;
-    words.push(`${early ? "stopped early at " : ""}${count(iteration)} of ${count(total)} iterations`);
+    words.push(`${early ? "stopped early at " : ""}${count(iteration)} of ${count(total)} ${iterationWord(job)}s`);
   }
   if (job.started_at && job.finished_at) {
     const started = job.attempts?.[0]?.started_at || job.started_at;
@@ -155,9 +167,9 @@ const HINTS = {
     "A worker falls silent when its process or machine is stopped, or when the system kills it for want of memory. " +
     "Its log at these moments says which. With a memory limit a job that needs too much fails by itself, and harms no worker.",
   "Time limit":
-    "All attempts count together. Fewer iterations, leaves or queries take less time; or submit it again with a higher limit.",
+    "All attempts count together. Fewer iterations, leaves, units or queries take less time; or submit it again with a higher limit.",
   "Memory limit":
-    "Fewer bins, leaves or features, or a part of the queries, take less memory; or submit it again with a higher limit.",
+    "Fewer bins, leaves, units or features, or a part of the queries, take less memory; or submit it again with a higher limit.",
 };
 
 /** @param {Job} job @returns {string | null} */

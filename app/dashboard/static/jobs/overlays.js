@@ -17,7 +17,7 @@ import { get } from "../page/api.js";
 import { helpLink } from "../page/content.js";
 import { h, replace, setAttribute, setText } from "../page/dom.js";
 import { lossValue, milliseconds, percent } from "../page/format.js";
-import { chip } from "./compared_curves.js";
+import { chip, iterationWords } from "./compared_curves.js";
 
 /** @typedef {import("./compared_curves.js").Line} Line */
 /** @typedef {import("./curves.js").History} History */
@@ -109,7 +109,7 @@ export function overlay(title, { help, find }) {
     await plotly.react(
       plot,
       measured.map((line) => trace(line, quantity, colours)),
-      layout(quantity, colours),
+      layout(quantity, iterationWords(measured), colours),
       CONFIG,
     );
     setAttribute(plot, "aria-label", summary(measured, quantity));
@@ -140,14 +140,19 @@ function trace({ name, slot, history }, quantity, colours) {
   };
 }
 
-/** @param {Quantity} quantity @param {Colours} colours @returns {import("../figures/plotly.js").Layout} */
-function layout({ name, axis, ticks }, colours) {
+/**
+ * @param {Quantity} quantity
+ * @param {string} word of an iteration
+ * @param {Colours} colours
+ * @returns {import("../figures/plotly.js").Layout}
+ */
+function layout({ name, axis, ticks }, word, colours) {
   return {
     ...baseLayout(colours, HEIGHT),
     uirevision: name,
     hovermode: "x unified",
     showlegend: false,
-    xaxis: iterationAxis(colours),
+    xaxis: iterationAxis(colours, word),
     yaxis: {
       ...baseAxis(colours),
       nticks: 6,
@@ -197,6 +202,7 @@ export async function diagnosticsOf(lines) {
 const TIME_WORDS = {
   objective: "The loss and its gradient.",
   tree: "The rest of LightGBM's work on a tree.",
+  network: "The network's scores, gradients and steps.",
   metrics: "Measuring on training and validation data.",
   diagnostics: "The diagnostics that the job asked for.",
 };
@@ -208,7 +214,7 @@ export function timesOf(lines) {
     name,
     label: name,
     axis: "milliseconds",
-    words: `${TIME_WORDS[name]} Wall time of an iteration; trainings that ran beside others took longer.`,
+    words: `${TIME_WORDS[name]} Wall time of an ${iterationWords(lines)}; trainings that ran beside others took longer.`,
     ticks: ",.3~f",
     shown: (value) => (value === undefined ? "–" : milliseconds(value)),
     values: ({ milliseconds: times, iterations }) => times[name] ?? iterations.map(() => null),

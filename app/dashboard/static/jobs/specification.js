@@ -73,7 +73,7 @@ function shrinker(schemas) {
    * @returns {Schema}
    */
   function alternative(value, schema) {
-    const { discriminator } = schema;
+    const { discriminator } = schema.discriminator ? schema : (schema.anyOf?.find((each) => each.discriminator) ?? {});
     if (discriminator) {
       return resolve({ $ref: discriminator.mapping[String(value[discriminator.propertyName])] }) ?? {};
     }
@@ -178,7 +178,7 @@ function facts(entries, job) {
 export function plainName(name) {
   return name
     .replace(/dataset_id$/, "dataset")
-    .replace(/ name$/, "")
+    .replace(/ (name|kind)$/, "")
     .replaceAll("_", " ");
 }
 
@@ -231,7 +231,11 @@ export function flatten(value, prefix = "") {
  */
 async function readDefaults(spec) {
   if (!spec.loss) return new Map();
-  const [{ schemas }, { items }] = await Promise.all([get("/v1/job-schemas"), get("/v1/losses")]);
+  const [{ schemas }, { items }, { items: scorers }] = await Promise.all([
+    get("/v1/job-schemas"),
+    get("/v1/losses"),
+    get("/v1/scorers"),
+  ]);
   const { Hyperparameters: boosting, TrainRequest: training } = schemas;
   const fields = { ...boosting.properties, ...training.properties };
   const loss = items.find(({ name }) => name === spec.loss?.name);
@@ -239,6 +243,8 @@ async function readDefaults(spec) {
   const defaults = new Map();
   for (const [name, field] of Object.entries(fields)) if ("default" in field) defaults.set(name, field.default);
   for (const { name, default: value } of loss?.parameters ?? []) defaults.set(`loss ${name}`, value);
+  const scorer = scorers.find(({ kind }) => kind === spec.scorer?.kind);
+  for (const { name, default: value } of scorer?.parameters ?? []) defaults.set(`scorer ${name}`, value);
   return defaults;
 }
 

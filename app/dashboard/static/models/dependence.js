@@ -239,7 +239,7 @@ export function dependencePanel(node, wanted, told) {
     replace(picker, ...names.map((name) => h("option", { value: name }, name)));
     controls.hidden = !names.length;
     if (names.length) draw();
-    else fold("Its trees ask for no feature: there is nothing to follow.");
+    else fold("The model uses no feature: there is nothing to follow.");
   }
 
   /** @param {string} sentence */

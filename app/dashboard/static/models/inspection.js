@@ -11,6 +11,7 @@ import { onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { followJob, unfinished } from "../jobs/actions.js";
 import { isActive } from "../jobs/labels.js";
 import { dependencePanel } from "./dependence.js";
+import { isTrees } from "./network.js";
 import { treePanel } from "./trees.js";
 import { datasetPage, keep, kept, modelApi } from "../page/addresses.js";
 import { creator, get, Problem } from "../page/api.js";
@@ -33,16 +34,17 @@ const WORDS = {
  * Show the importance of features, by gain, splits or permutation, the most important first and the rest folded.
  *
  * @param {HTMLElement} node
- * @param {{features: Schemas["FeatureImportance"][]}} importance
+ * @param {{features: Schemas["FeatureImportance"][]} | null} importance by gain and splits; null where there are no trees
  * @param {{by: string | null, choose: (inspection: string) => void, told: (changed: Record<string, string>) => void}} options
  *   by: what is shown first; choose: asks for another inspection; told: hears what is looked at
  * @returns {{show: (inspection: Inspection, inspections: Entry[], atOnce: boolean) => void}}
  */
-function importancePanel(node, { features }, { by, choose, told }) {
+function importancePanel(node, importance, { by, choose, told }) {
+  const features = importance?.features ?? [];
   const tabs = metricTabs(KINDS, pick, "Importance by");
   const picker = h("div", { class: "inspection-choice" });
   const body = h("div", { class: "importance" });
-  let current = by && KINDS.includes(by) ? by : "gain";
+  let current = importance ? (by && KINDS.includes(by) ? by : "gain") : "permutation";
   /** @type {Inspection | null} */
   let inspection = null;
   let all = false;
@@ -86,15 +88,15 @@ function importancePanel(node, { features }, { by, choose, told }) {
           "Not measured yet. Inspect the model on a dataset below: each feature is shuffled in turn, and what the metric loses is what it is worth.",
         ),
       ];
-    const { importance, metric: spelling, baseline, repeats, within } = inspection;
+    const { importance: all, metric: spelling, baseline, repeats, within } = inspection;
     const inTheTrees = new Set(features.filter(({ split }) => split > 0).map(({ feature }) => feature));
-    const used = importance.filter(({ feature }) => inTheTrees.has(feature));
+    const used = importance ? all.filter(({ feature }) => inTheTrees.has(feature)) : all;
     const rows = shown(used).map((each) => ({ name: name(each.feature), interval: each, main: (each.lower ?? 0) > 0 }));
     const order = within === "query" ? "within each query" : "over the whole dataset";
     const words = [
       `What ${spelling}, ${metric(baseline.mean)} as it is, loses when a feature is shuffled ${order}: means of ${counted(repeats, "shuffle")}, with 95% intervals over ${counted(baseline.queries, "query", "queries")}.`,
       "Where features tell the same, neither seems important.",
-      unusedWords(importance.length - used.length),
+      unusedWords(all.length - used.length),
     ];
     if (!used.length) return [h("p", { class: "hint" }, "Its trees ask for no feature: nothing is lost by shuffling.")];
     return [
@@ -127,7 +129,7 @@ function importancePanel(node, { features }, { by, choose, told }) {
     );
   }
 
-  node.firstElementChild?.append(tabs.node);
+  if (importance) node.firstElementChild?.append(tabs.node);
   node.append(picker, body);
   draw();
   return {
@@ -243,13 +245,13 @@ export async function insideView(model, view) {
   const remember = (changed) => keep({ view: "inside", ...changed });
   const waiting = h("div", { class: "skeleton chart" });
   view.prepend(waiting);
-  /** @type {Schemas["ModelImportance"]} */
+  /** @type {Schemas["ModelImportance"] | null} */
   let importance;
   /** @type {Entry[]} */
   let items;
   try {
     [importance, { items }] = await Promise.all([
-      get(modelApi(model.id, "/importance")),
+      isTrees(model) ? get(modelApi(model.id, "/importance")) : null,
       get(modelApi(model.id, "/inspections")),
     ]);
     waiting.remove();
@@ -263,7 +265,8 @@ export async function insideView(model, view) {
     told: remember,
   });
   const dependence = dependencePanel(elementById("dependence"), kept("feature"), remember);
-  treePanel(elementById("trees"), model.id, importance.trees, kept("tree"), remember);
+  elementById("trees").hidden = importance === null;
+  if (importance) treePanel(elementById("trees"), model.id, importance.trees, kept("tree"), remember);
   inspectionForm(model, (id) => show(id, true));
   const asked = kept("inspection");
   if (items.length) show(items.find(({ id }) => id === asked)?.id ?? items[0].id, false);

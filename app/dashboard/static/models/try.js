@@ -5,6 +5,7 @@
 import { grade } from "../figures/marks.js";
 import { chooseDataset, offerReady } from "../forms/choices.js";
 import { onSubmit } from "../forms/forms.js";
+import { isTrees } from "./network.js";
 import { contributions, question, readCandidates, scored } from "./scored.js";
 import { datasetApi, keep, kept, modelApi, serviceUrl } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
@@ -251,6 +252,26 @@ function moved(from, to) {
 const MOST = 20;
 const TELLING = 6;
 
+/**
+ * Return the features that documents are shown by: those that trees gain most by, or that the latest inspection of
+ * another model found most important.
+ *
+ * @param {Schemas["Model"]} model
+ * @returns {Promise<{features: string[], words: string}>}
+ */
+async function tellingFeatures(model) {
+  if (isTrees(model)) {
+    const { features } = await get(modelApi(model.id, "/importance"));
+    const used = features.filter(({ split }) => split > 0).map(({ feature }) => feature);
+    return { features: used.slice(0, TELLING), words: "the features that the trees gain most by" };
+  }
+  const { items } = await get(modelApi(model.id, "/inspections?limit=1"));
+  if (!items.length) return { features: model.feature_names.slice(0, TELLING), words: "its first features" };
+  const { importance } = await get(`/v1/inspections/${encodeURIComponent(items[0].id)}`);
+  const features = importance.slice(0, TELLING).map(({ feature }) => feature);
+  return { features, words: "the features that its latest inspection found most important" };
+}
+
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
 export async function tryView(model) {
   const reference = `${model.name}:${model.version}`;
@@ -265,14 +286,10 @@ export async function tryView(model) {
   });
   const known = h("datalist", { id: "try-queries" });
   const words = h("p", { class: "hint", role: "status" });
-  const [{ features }, datasets] = await Promise.all([
-    get(modelApi(model.id, "/importance")),
+  const [{ features: telling, words: tellingWords }, datasets] = await Promise.all([
+    tellingFeatures(model),
     offerReady([dataset], kept("dataset") ?? model.dataset_id),
   ]);
-  const telling = features
-    .filter(({ split }) => split > 0)
-    .slice(0, TELLING)
-    .map(({ feature }) => feature);
   const table = candidateTable(telling);
   const text = candidateText(model, (candidates) => {
     turn += 1; // documents still on their way would replace these
@@ -362,7 +379,7 @@ export async function tryView(model) {
   const hint = h(
     "p",
     { class: "hint" },
-    `Change what a document is like and rank again: ${telling.length < TELLING ? "these are the features" : `these ${TELLING} features`} the trees gain most by; all others stay as they are in the data.`,
+    `Change what a document is like and rank again. Shown are ${tellingWords}; all others stay as they are in the data.`,
   );
   if (datasets.length) {
     chooseDataset([dataset], kept("dataset") ?? model.dataset_id);

@@ -3,6 +3,7 @@
  * @module
  */
 import { datasetName } from "../datasets/dataset.js";
+import { kindName } from "./network.js";
 import { compareWith, modelPage } from "../page/addresses.js";
 import { findAll, h, setAttribute, setText } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
@@ -76,7 +77,7 @@ const PAGE = 20;
  *   tick: a box to choose a version by; current: the id of the version whose page this is
  */
 export function versionTable(name, { tick, current }) {
-  const heads = ["Version", "Aliases", "Metrics", "Loss", "Trained on", "Iterations", "Made"];
+  const heads = ["Version", "Aliases", "Metrics", "Kind", "Loss", "Trained on", "Iterations", "Made"];
 
   /** @param {Schemas["Model"]} model */
   function row(model) {
@@ -99,6 +100,7 @@ export function versionTable(name, { tick, current }) {
       h("th", { scope: "row" }, h("span", { class: "check" }, tick(model), link)),
       h("td", {}, ...aliases.map((alias) => h("span", { class: "tag" }, `@${alias}`)), tagList(tags)),
       h("td", {}, metricWords(model.metrics)),
+      h("td", {}, kindName(model.kind)),
       h("td", {}, loss?.name || source),
       h("td", {}, dataset ? datasetName(dataset) : "–"),
       h("td", { class: "number" }, count(iterations)),

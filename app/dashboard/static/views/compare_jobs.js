@@ -7,7 +7,7 @@ import { MOST_COMPARED } from "../jobs/actions.js";
 import { comparedCurves } from "../jobs/compared_curves.js";
 import { comparedTable, differingSettings, names, withoutPrefix } from "../jobs/compared_table.js";
 import { historiesReader } from "../jobs/curves.js";
-import { isActive } from "../jobs/labels.js";
+import { isActive, iterationWord } from "../jobs/labels.js";
 import { diagnosticsOf, overlay, timesOf } from "../jobs/overlays.js";
 import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
@@ -29,7 +29,7 @@ const readHistories = historiesReader();
 const create = creator();
 const seen = new URLSearchParams(location.hash.slice(1));
 const sort = seen.get("sort");
-const catalogue = Promise.all([get("/v1/losses"), get("/v1/metrics")]);
+const catalogue = Promise.all([get("/v1/losses"), get("/v1/scorers"), get("/v1/job-schemas")]);
 let wanted = seen.get("metric");
 const curves = comparedCurves(
   { metric: wanted, smoothing: Number(seen.get("smoothing") ?? 0) },
@@ -85,15 +85,22 @@ async function refresh() {
 
 /** @param {Ranking} ranking @param {Job[]} drawn @param {Map<string, History>} histories */
 async function show(ranking, drawn, histories) {
-  const [losses] = await catalogue;
+  const [{ items: losses }, { items: scorers }, { schemas }] = await catalogue;
   const jobs = ranking.items.map(({ job }) => job);
-  const settings = differingSettings(jobs, losses.items);
+  const settings = differingSettings(jobs, { losses, scorers, schemas });
   const whole = names(jobs, settings);
   const called = withoutPrefix(whole);
   giveSlots(drawn);
-  const lines = drawn.flatMap(({ id }) => {
+  const lines = drawn.flatMap((job) => {
+    const { id } = job;
     const history = histories.get(id);
-    const line = { id, name: called.get(id) ?? id, title: whole.get(id) ?? id, slot: slots.get(id) ?? 0 };
+    const line = {
+      id,
+      name: called.get(id) ?? id,
+      title: whole.get(id) ?? id,
+      slot: slots.get(id) ?? 0,
+      word: iterationWord(job),
+    };
     return history ? [{ ...line, history }] : [];
   });
   curves.update(lines, jobs.length, ranking.metric);

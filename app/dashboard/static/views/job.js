@@ -7,7 +7,17 @@ import { findingsPanel } from "../datasets/findings.js";
 import { bar, progressBar } from "../figures/marks.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
-import { foundWords, isActive, isRefusal, limitWords, marks, resultLink, statusWord, trains } from "../jobs/labels.js";
+import {
+  foundWords,
+  isActive,
+  isRefusal,
+  iterationWord,
+  limitWords,
+  marks,
+  resultLink,
+  statusWord,
+  trains,
+} from "../jobs/labels.js";
 import { asCode, isSubmitted, specification } from "../jobs/specification.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
@@ -59,7 +69,8 @@ function attemptsPanel() {
 }
 
 /** "Its worker was lost twice. The last attempt went on from iteration 120." @param {Job} job */
-function historyWords({ attempts = [], kind, status }) {
+function historyWords(job) {
+  const { attempts = [], kind, status } = job;
   /** @param {string} ending */
   const times = (ending) => attempts.filter((attempt) => attempt.ending === ending).length;
   const lost = times("lost");
@@ -71,7 +82,9 @@ function historyWords({ attempts = [], kind, status }) {
   const sentences = events.length > 0 ? [`${events.join(", and ")}.`] : [];
   const from = attempts.at(-1)?.resumed_from;
   if (from)
-    sentences.push(`The last attempt went on from iteration ${count(from)}, so that nothing before it was lost.`);
+    sentences.push(
+      `The last attempt went on from ${iterationWord(job)} ${count(from)}, so that nothing before it was lost.`,
+    );
   else if (attempts.length > 1 && kind === "train")
     sentences.push("The last attempt began anew: there was no checkpoint yet.");
   if (status === "queued") sentences.push("It waits for the next worker.");
@@ -93,8 +106,9 @@ function often(times) {
 function attemptRow(
   { worker, started_at: started, ended_at: ended, ending, detail, resumed_from: from },
   number,
-  { kind },
+  { kind, spec },
 ) {
+  const word = iterationWord({ spec });
   const problem = ending === "failed" || ending === "lost";
   // The problem of a job that has failed stands at the top of its page.
   const said = ending !== "failed" && !detail?.includes(worker) ? detail : null;
@@ -111,7 +125,7 @@ function attemptRow(
         ATTEMPT_ENDINGS[ending ?? ""] || ending || "running",
       ),
     ),
-    kind === "train" && h("td", {}, from ? `iteration ${count(from)}` : "the beginning"),
+    kind === "train" && h("td", {}, from ? `${word} ${count(from)}` : "the beginning"),
     h("td", {}, ended ? lasted(started, ended) : "–"),
     h("td", {}, timeElement(started)),
     h(
@@ -259,13 +273,17 @@ function eventsOf(job) {
   ];
   for (const { number, worker, started_at: started, ended_at: ended, ending, detail, resumed_from: from } of attempts) {
     const again = number > 1 ? `attempt ${number}` : "started";
-    events.push([started, from ? `${again}, going on from iteration ${count(from)}` : again, `on ${worker}`]);
+    events.push([
+      started,
+      from ? `${again}, going on from ${iterationWord(job)} ${count(from)}` : again,
+      `on ${worker}`,
+    ]);
     if (ended) events.push([ended, LOGGED_ENDINGS[ending ?? ""] || ending || "ended", detail]);
   }
   if (finished && !attempts.at(-1)?.ended_at)
     events.push([finished, status === "cancelled" ? "was cancelled before it began" : status]);
   if (job.resumable_from && isActive(job))
-    events.push([null, `has a checkpoint at iteration ${count(job.resumable_from)}`]);
+    events.push([null, `has a checkpoint at ${iterationWord(job)} ${count(job.resumable_from)}`]);
   if (status === "running" && progress) events.push([null, `is at ${progress.phase}`]);
   if (isActive(job) && asked) events.push([null, "is being cancelled"]);
   return events;

@@ -5,7 +5,8 @@
 import { progressBar } from "../figures/marks.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
-import { isActive, marks, statusWord, trains } from "../jobs/labels.js";
+import { isActive, iterationWord, marks, statusWord, trains } from "../jobs/labels.js";
+import { kindName } from "../models/network.js";
 import { compareJobs, datasetPage, jobPage, modelPage } from "../page/addresses.js";
 import { conditionalReader, messageOf, Problem, request } from "../page/api.js";
 import { announce, elementById, emptyState, h, setAttribute } from "../page/dom.js";
@@ -20,7 +21,7 @@ const MOST_CANCELLED = 200;
 /** Fields that rows need whichever columns are shown. */
 const FIELDS = [
   ...["kind", "kind_label", "title", "status", "progress", "priority", "attempt", "resumable_from", "cancel_requested"],
-  ...["created_at", "started_at", "finished_at"],
+  ...["created_at", "started_at", "finished_at", "spec.scorer"],
 ];
 
 /** @type {import("../tables/list.js").ListColumn[]} */
@@ -67,6 +68,13 @@ const COLUMNS = [
       started && finished && duration((Date.parse(finished) - Date.parse(started)) / 1000),
   },
   { key: "loss", label: "Loss", fields: ["spec.loss"], cell: ({ spec }) => spec?.loss?.name },
+  {
+    key: "scorer",
+    label: "Scorer",
+    optional: true,
+    fields: ["spec.scorer"],
+    cell: (job) => (trains(job) ? kindName(job.spec?.scorer?.kind ?? "trees") : null),
+  },
   { key: "dataset", label: "Datasets", fields: ["dataset_names"], cell: datasets },
   {
     key: "started",
@@ -108,7 +116,7 @@ function progress(job) {
   }
   if (job.problem) return h("span", { class: "name", title: job.problem.detail }, job.problem.title);
   const iterations = trains(job) && job.progress?.iteration;
-  return iterations ? h("span", { class: "hint" }, counted(iterations, "iteration")) : null;
+  return iterations ? h("span", { class: "hint" }, counted(iterations, iterationWord(job))) : null;
 }
 
 /** @param {Job} job */

@@ -6,7 +6,8 @@ import { datasetName } from "../datasets/dataset.js";
 import { tileList } from "../figures/marks.js";
 import { onSubmit } from "../forms/forms.js";
 import { followJob, unfinished } from "../jobs/actions.js";
-import { foundWords } from "../jobs/labels.js";
+import { foundWords, isNetwork } from "../jobs/labels.js";
+import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
 import { modelTicks, tagList, versionTable } from "../models/versions.js";
 import { compareWith, datasetPage, kept, modelApi, modelPage, subject } from "../page/addresses.js";
 import { creator, get, Problem, request } from "../page/api.js";
@@ -66,11 +67,23 @@ function modelHead(model) {
       h("code", {}, id),
     ),
     tileList([
-      ["Trees", count(model.best_iteration)],
+      ...madeOf(model),
       ["Features", count(model.feature_names.length)],
       ["Size", size(model.size_bytes)],
       ...tested,
     ]),
+  ];
+}
+
+/** Return tiles of the trees, or of the network and its training. @param {Model} model @returns {import("../figures/marks.js").Tile[]} */
+function madeOf(model) {
+  const { kind, best_iteration: iteration } = model;
+  if (isTrees(model)) return [["Trees", count(iteration)]];
+  if (!isNetwork(kind)) return [["Kind", kindName(kind)]];
+  return [
+    ["Kind", kindName(kind)],
+    ["Parameters", parameterCount(model)],
+    ["Epochs", count(iteration)],
   ];
 }
 
@@ -283,11 +296,11 @@ function answer(job) {
 
 /** @param {Model} model */
 async function aboutView(model) {
-  return [saidPanel(model), settings(model), lineagePanel(model)];
+  return [saidPanel(model), isNetwork(model.kind) && networkPanel(model), settings(model), lineagePanel(model)];
 }
 
 /** @param {Model} model */
-function settings({ loss, hyperparameters }) {
+function settings({ loss, scorer, hyperparameters }) {
   if (!loss) return null;
   /** @param {[name: string, value: Json]} fact */
   const fact = ([name, value]) =>
@@ -299,7 +312,7 @@ function settings({ loss, hyperparameters }) {
     { class: "panel" },
     h("h2", {}, `Loss: ${loss.name}`),
     facts(loss),
-    h("details", { class: "more" }, h("summary", {}, "Hyperparameters"), facts(hyperparameters)),
+    h("details", { class: "more" }, h("summary", {}, "Hyperparameters"), facts(scorer ?? hyperparameters)),
   );
 }
 

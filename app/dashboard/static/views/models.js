@@ -6,6 +6,7 @@ import { datasetPage } from "../page/addresses.js";
 import { followDialogs, onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, sentWatcher, upload } from "../forms/upload.js";
 import { followJob, unfinished } from "../jobs/actions.js";
+import { kindName } from "../models/network.js";
 import { tagList } from "../models/versions.js";
 import { compareWith, modelPage, openPage } from "../page/addresses.js";
 import { Problem, request } from "../page/api.js";
@@ -34,6 +35,7 @@ const COLUMNS = [
     fields: ["loss.name", "source"],
     cell: ({ loss, source }) => loss?.name || source,
   },
+  { key: "kind", label: "Kind", fields: ["kind"], cell: ({ kind }) => kindName(kind) },
   {
     key: "dataset",
     label: "Trained on",
@@ -43,7 +45,7 @@ const COLUMNS = [
   },
   {
     key: "trees",
-    label: "Trees",
+    label: "Iterations",
     sort: "trees",
     number: true,
     fields: ["best_iteration"],

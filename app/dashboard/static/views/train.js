@@ -6,6 +6,7 @@ import { chooseDataset, offerContracts, offerLabelMap, offerUnchosen } from "../
 import { followChoices, onSubmit, showError } from "../forms/forms.js";
 import { gridOf, MOST, offerLosses, OWN } from "../forms/parameter_fields.js";
 import { fillFields } from "../forms/schema_fields.js";
+import { offerScorers, TREES } from "../forms/scorer_fields.js";
 import { requestOf } from "../jobs/specification.js";
 import { compareJobs, jobPage, openPage } from "../page/addresses.js";
 import { creator, get, Problem } from "../page/api.js";
@@ -112,12 +113,13 @@ function fillForm(form, request) {
 }
 
 /**
- * Choose the ways to hold out, whether to stop early, and no sizes: an earlier job has its own.
+ * Choose what is trained, the ways to hold out, whether to stop early, and no sizes: an earlier job has its own.
  *
  * @param {HTMLFormElement} form
  * @param {Request} request
  */
-function chooseWays(form, { validation, test, test_dataset_id: dataset, early_stopping: early }) {
+function chooseWays(form, { scorer, validation, test, test_dataset_id: dataset, early_stopping: early }) {
+  tick(form, "scorer", scorer && typeof scorer === "object" && "kind" in scorer ? String(scorer.kind) : TREES);
   tick(form, "sizes", "defaults");
   tick(form, "validation", wayOf(validation));
   tick(form, "test", dataset ? "dataset" : wayOf(test));
@@ -327,9 +329,10 @@ form.removeAttribute("aria-busy");
 showGrid();
 
 async function prepare() {
-  const [{ schemas }, { items }, earlier] = await Promise.all([
+  const [{ schemas }, { items }, { items: scorers }, earlier] = await Promise.all([
     get("/v1/job-schemas"),
     get("/v1/losses"),
+    get("/v1/scorers"),
     readEarlier(),
   ]);
   fillFields(form, schemas);
@@ -338,6 +341,7 @@ async function prepare() {
   showSizes(form);
   await Promise.all([offerDatasets(form, earlier?.spec.dataset_id || asked.get("dataset")), offerMetrics()]);
   offerLosses(items);
+  offerScorers(form, scorers);
   if (earlier) fillForm(form, await requestOf(earlier));
 }
 

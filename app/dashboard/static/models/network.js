@@ -1,0 +1,106 @@
+/**
+ * What a linear scorer or a network is made of: layers as a picture and a sentence, inputs and parameters.
+ * @module
+ */
+import { h, svg } from "../page/dom.js";
+import { count, counted } from "../page/format.js";
+
+/** @typedef {Schemas["Model"]} Model */
+
+/** @type {Record<string, string>} */
+const KINDS = { trees: "trees", linear: "linear scorer", mlp: "network", sum: "sum of models" };
+/** @type {Record<string, string>} */
+const INPUTS = {
+  standard: "scaled to mean 0 and deviation 1",
+  "rank-gauss": "scaled by rank to a normal distribution",
+  none: "as they are",
+};
+
+/** Check whether a model is trees, which have views that other kinds lack. @param {{kind: string}} model */
+export function isTrees({ kind }) {
+  return kind === "trees";
+}
+
+/** Return what a kind of scorer is called. @param {string} kind */
+export function kindName(kind) {
+  return KINDS[kind] ?? kind;
+}
+
+/** Return the units of the hidden layers. @param {Model} model @returns {number[]} */
+function hiddenOf({ scorer }) {
+  const hidden = scorer?.hidden;
+  return Array.isArray(hidden) ? hidden.map(Number) : [];
+}
+
+/** Return "136 features → 128 → 64 → score, relu". @param {Model} model */
+function layerWords(model) {
+  const { scorer, feature_names: features } = model;
+  const hidden = hiddenOf(model);
+  const steps = [counted(features.length, "feature"), ...hidden.map(count), "score"].join(" → ");
+  const norm = scorer?.layer_norm ? " with layer norms" : "";
+  return hidden.length ? `${steps}, ${scorer?.activation}${norm}` : steps;
+}
+
+/** Return the number of weights, biases and norms, "at least" where indicators of missing values join the features. @param {Model} model */
+export function parameterCount(model) {
+  const { scorer, feature_names: features } = model;
+  const hidden = hiddenOf(model);
+  const norms = scorer?.layer_norm ? 2 * hidden.reduce((sum, units) => sum + units, 0) : 0;
+  const sizes = [features.length, ...hidden, 1];
+  const weights = sizes.slice(1).reduce((sum, units, place) => sum + units * (sizes[place] + 1), 0);
+  return `${scorer?.missing_indicators ? "at least " : ""}${count(weights + norms)}`;
+}
+
+/** Return how the inputs are made of features. @param {Model} model */
+function inputWords({ scorer }) {
+  return [
+    INPUTS[String(scorer?.inputs)] ?? String(scorer?.inputs),
+    scorer?.log1p && "after logarithms",
+    scorer?.missing_indicators ? "indicators of missing values beside them" : "missing values in the middle",
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+/** @param {Model} model a linear scorer or a network */
+export function networkPanel(model) {
+  /** @param {string} name @param {string} words */
+  const fact = (name, words) => h("div", {}, h("dt", {}, name), h("dd", {}, words));
+  return h(
+    "section",
+    { class: "panel", "aria-labelledby": "network-title" },
+    h("h2", { id: "network-title" }, hiddenOf(model).length ? "Layers" : "Weights"),
+    picture([model.feature_names.length, ...hiddenOf(model), 1]),
+    h("p", { class: "layer-words" }, layerWords(model)),
+    h("dl", { class: "facts" }, fact("inputs", inputWords(model)), fact("parameters", parameterCount(model))),
+  );
+}
+
+const WIDTH = 320;
+const HEIGHT = 96;
+const BAR = 14;
+
+/** Draw each layer as a bar, the taller the more units it has, and bands between them. @param {number[]} sizes */
+function picture(sizes) {
+  const most = Math.log2(Math.max(...sizes) + 1);
+  const bars = sizes.map((units, place) => {
+    const height = Math.max(8, (HEIGHT * Math.log2(units + 1)) / most);
+    return { x: (place * (WIDTH - BAR)) / (sizes.length - 1), top: (HEIGHT - height) / 2, height };
+  });
+  const bands = bars.slice(1).map((right, place) => {
+    const left = bars[place];
+    const corners = [
+      [left.x + BAR, left.top],
+      [right.x, right.top],
+      [right.x, right.top + right.height],
+      [left.x + BAR, left.top + left.height],
+    ];
+    return svg("polygon", { points: corners.map((corner) => corner.join(",")).join(" ") });
+  });
+  return svg(
+    "svg",
+    { class: "layers", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" },
+    ...bands,
+    ...bars.map(({ x, top, height }) => svg("rect", { x, y: top, width: BAR, height, rx: 3 })),
+  );
+}

@@ -1,0 +1,239 @@
+"""Linear scorers and networks beside trees: the form, the pages of jobs and models, and the comparison."""
+
+import re
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.actions import fill_training, start_training
+from tests.browser.prepared import Prepared
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+EPOCHS = 12
+HIDDEN = [16, 8]
+LOOKS: list[tuple[Literal["light", "dark"], int]] = [
+    (scheme, width) for scheme in ("light", "dark") for width in (1440, 390)
+]
+
+
+@pytest.fixture(scope="module")
+def trained() -> dict[str, str]:
+    """Remember the trainings of this module by the kind of their scorer."""
+    return {}
+
+
+@pytest.fixture
+def jobs(visit: Visit, prepared: Prepared, trained: dict[str, str]) -> dict[str, str]:
+    """Train a network through the form, and trees on the same data, and return the jobs by kind."""
+    if not trained:
+        prepared.dataset("learnt from.csv", 1)
+        prepared.test_data()
+        page = fill_network(visit)
+        _photograph(visit, "form")
+        assert visit.barriers() == []
+        trained["mlp"] = start_training(page)
+        expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+        page = fill_training(
+            visit, dataset="learnt from.csv", model="beside-net", iterations=30, test="measured.csv"
+        )
+        trained["trees"] = start_training(page)
+        expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+    return trained
+
+
+def fill_network(visit: Visit) -> Page:
+    """Fill in the form for a network without submitting it."""
+    page = fill_training(
+        visit, dataset="learnt from.csv", model="beside-net", iterations=EPOCHS, test="measured.csv"
+    )
+    page.get_by_label("a network").check()
+    page.get_by_label("Units of the hidden layers").fill(", ".join(map(str, HIDDEN)))
+    page.get_by_label("Dropout").fill("0.1")
+    page.get_by_label("Epochs at most").fill(str(EPOCHS))
+    page.locator("#scorer-parameters").get_by_label("Learning rate").fill("0.01")
+    page.get_by_label("Documents per batch").fill("512")
+    return page
+
+
+def test_the_form_has_the_fields_of_the_chosen_scorer(visit: Visit, prepared: Prepared) -> None:
+    """Trees have the fields of boosting, networks those of their kind; the others are not to be seen."""
+    prepared.dataset("learnt from.csv", 1)
+    page = visit.open("/train")
+    page.locator("#train:not([aria-busy])").wait_for()
+    leaves = page.get_by_label("Leaves per tree")
+    expect(leaves).to_be_visible()
+    expect(page.locator("#scorer-parameters .field")).to_have_count(0)
+
+    page.get_by_label("a linear scorer").check()
+    for label in ("Leaves per tree", "Go on from", "Categorical feature"):
+        expect(page.get_by_label(label)).to_be_hidden()
+    expect(page.get_by_label("Epochs at most")).to_be_visible()
+    expect(page.get_by_label("Units of the hidden layers")).to_have_count(0)
+
+    page.get_by_label("a network").check()
+    expect(page.get_by_label("Units of the hidden layers")).to_have_attribute(
+        "placeholder", "64, 32 (default)"
+    )
+    page.locator("#scorer-more summary").click()
+    expect(page.get_by_label("Decay on a rise")).to_be_visible()
+
+    page.get_by_label("trees", exact=True).check()
+    expect(leaves).to_be_visible()
+    expect(page.get_by_label("Go on from")).to_be_visible()
+    expect(page.get_by_label("Epochs at most")).to_have_count(0)
+
+
+def test_a_network_is_watched_and_tested(visit: Visit, jobs: dict[str, str]) -> None:
+    """The job has the scorer as typed, and its page counts epochs and shows the time of the network."""
+    spec = visit.page.request.get(f"{visit.url}/v1/jobs/{jobs['mlp']}").json()["spec"]
+    chosen = {"kind": "mlp", "hidden": HIDDEN, "dropout": 0.1, "epochs": EPOCHS, "batch_documents": 512}
+    assert chosen.items() <= spec["scorer"].items()
+    assert spec["hyperparameters"] == {}
+
+    page = visit.open(f"/jobs/{jobs['mlp']}")
+    expect(page.locator(".plot")).to_have_attribute("aria-label", re.compile("best at epoch"))
+    expect(page.locator(".iteration-times h3")).to_have_text("Time of an epoch")
+    expect(page.locator(".iteration-times .legend")).to_contain_text("network")
+    expect(page.locator("#job")).to_contain_text(f"{EPOCHS} of {EPOCHS} epochs")
+    expect(page.locator("#job .facts").first).to_contain_text("16, 8")
+    _photograph(visit, "job")
+    assert visit.barriers() == []
+
+
+def test_trees_and_a_network_are_compared(visit: Visit, jobs: dict[str, str]) -> None:
+    """The page of trainings names the scorers and their settings; the comparison ends in a verdict."""
+    page = visit.open(f"/jobs/compare?job={jobs['trees']}&job={jobs['mlp']}")
+    heads = page.locator(".compared thead")
+    expect(heads).to_contain_text("scorer hidden")
+    columns = [each.strip() for each in heads.locator("th").all_inner_texts()]
+    assert "scorer" in columns
+    assert "boosting" not in columns, "what trees have at its default says nothing"
+    rows = page.locator(".compared tbody tr")
+    expect(rows.filter(has_text="trees")).to_have_count(1)
+    expect(rows.filter(has_text="mlp")).to_contain_text("16, 8")
+    page.locator(".plot .main-svg").first.wait_for()
+    _photograph(visit, "trainings")
+    assert visit.barriers() == []
+
+    page.get_by_role("link", name="Compare query by query").click()
+    page.locator("#compare-form:not([aria-busy])").wait_for()
+    page.get_by_role("button", name=re.compile("^Compare")).last.click()
+    page.wait_for_url(re.compile("/comparisons/"))
+    sentence = page.get_by_role("region", name="What was found").locator(".sentence")
+    expect(sentence).to_contain_text(re.compile("better|worse|no evidence"))
+    expect(sentence).to_contain_text("beside-net:")
+    _photograph(visit, "verdict")
+    assert visit.barriers() == []
+
+
+def test_the_page_of_a_network_shows_its_layers(visit: Visit, jobs: dict[str, str]) -> None:
+    """Kind, parameters, epochs and layers; nothing of trees, whose views make no sense here."""
+    page = visit.open(f"/models/{_model(visit, jobs['mlp'])}")
+    tiles = page.locator("#model .tiles")
+    parameters = 6 * 16 + 16 + 16 * 8 + 8 + 8 + 1
+    expect(tiles).to_contain_text(re.compile(rf"Kind\s*network\s*Parameters\s*{parameters}\s*Epochs"))
+    expect(tiles).not_to_contain_text("Trees")
+    layers = page.get_by_role("region", name="Layers")
+    expect(layers).to_contain_text("6 features → 16 → 8 → score, relu")
+    expect(layers).to_contain_text("scaled to mean 0 and deviation 1, missing values in the middle")
+    _photograph(visit, "model")
+    assert visit.barriers() == []
+    page.get_by_role("link", name="Versions").click()
+    expect(page.locator("#versions tbody tr").filter(has_text="network")).not_to_have_count(0)
+
+
+def test_a_network_is_inspected_instead_of_its_trees(
+    visit: Visit, jobs: dict[str, str], prepared: Prepared
+) -> None:
+    """Permutation importance and partial dependence stand where those of trees have gains and trees."""
+    model = _model(visit, jobs["mlp"])
+    page = visit.open(f"/models/{model}#view=inside")
+    expect(page.locator("#importance .nothing")).to_be_visible()
+    expect(page.locator("#trees")).to_be_hidden()
+    expect(page.get_by_role("button", name="gain")).to_have_count(0)
+    prepared.inspection(model)
+    page.reload()
+    expect(page.locator("#importance")).to_contain_text("f6")
+    page.locator("#dependence .plot .main-svg").first.wait_for()
+    _photograph(visit, "inspection")
+    assert visit.barriers() == []
+
+
+def test_lists_name_the_kinds(visit: Visit, jobs: dict[str, str]) -> None:
+    """The lists of models and of jobs tell networks from trees."""
+    model = _model(visit, jobs["mlp"])
+    page = visit.open("/models?name=beside-net")
+    row = page.locator("tbody tr").filter(has=page.get_by_role("link", name=model, exact=True))
+    expect(row.locator('[data-column="kind"]')).to_have_text("network")
+    page = visit.open("/jobs?kind=train")
+    job = page.locator(f'[data-job="{jobs["mlp"]}"]')
+    expect(job.locator('[data-column="progress"]')).to_have_text(f"{EPOCHS} epochs")
+
+
+def test_the_form_begins_from_a_network(visit: Visit, jobs: dict[str, str]) -> None:
+    """An earlier network is changed and sent again, as a grid over its layers and its learning rate."""
+    page = visit.open(f"/train?from={jobs['mlp']}")
+    page.locator("#train:not([aria-busy])").wait_for()
+    expect(page.get_by_label("a network")).to_be_checked()
+    layers = page.get_by_label("Units of the hidden layers")
+    expect(layers).to_have_value("16, 8")
+    expect(page.get_by_label("Dropout")).to_have_value("0.1")
+    expect(page.get_by_label("Epochs at most")).to_have_value(str(EPOCHS))
+
+    page.get_by_label("Epochs at most").fill("2")
+    layers.fill("16, 8; 4")
+    page.locator("#scorer-parameters").get_by_label("Learning rate").fill("0.01, 0.003")
+    expect(page.locator("#grid")).to_contain_text(
+        "4 trainings will be submitted: 2 of hidden × 2 of learning rate"
+    )
+    page.get_by_role("button", name="Start 4 trainings").click()
+    page.wait_for_url(re.compile("/jobs/compare"))
+    ids = re.findall(r"job_\w+", page.url)
+    specs = [page.request.get(f"{visit.url}/v1/jobs/{each}").json()["spec"] for each in ids]
+    assert [(each["scorer"]["hidden"], each["scorer"]["learning_rate"]) for each in specs] == [
+        ([16, 8], 0.01),
+        ([16, 8], 0.003),
+        ([4], 0.01),
+        ([4], 0.003),
+    ]
+    assert {each["scorer"]["dropout"] for each in specs} == {0.1}
+    for each in ids:
+        page.request.post(f"{visit.url}/v1/jobs/{each}/cancel")
+
+
+def test_a_refusal_is_shown_at_the_field_of_the_network(visit: Visit, prepared: Prepared) -> None:
+    """A share of dropout above its bound is explained at its field."""
+    visit.refusals_expected = True
+    prepared.dataset("learnt from.csv", 1)
+    prepared.test_data()
+    page = fill_network(visit)
+    page.get_by_label("Dropout").fill("1.5")
+    page.get_by_role("button", name="Start training").click()
+    expect(page.get_by_label("Dropout")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("Dropout")).to_be_focused()
+
+
+def _model(visit: Visit, job_id: str) -> str:
+    """Return the reference of the model that a job made."""
+    get = visit.page.request.get
+    model_id = get(f"{visit.url}/v1/jobs/{job_id}").json()["result"]["model_id"]
+    model = get(f"{visit.url}/v1/models/{model_id}").json()
+    return f"{model['name']}:{model['version']}"
+
+
+def _photograph(visit: Visit, name: str) -> None:
+    """Keep a picture in each colour scheme, of a desk and of a phone; nothing may scroll sideways."""
+    page = visit.page
+    size = page.viewport_size
+    for scheme, width in LOOKS:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+        page.wait_for_timeout(800)  # charts follow both a moment later
+        visit.photograph(f"network-{name}-{scheme}-{width}")
+    page.emulate_media(color_scheme="light")
+    assert size is not None
+    page.set_viewport_size(size)
