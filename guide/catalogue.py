@@ -4,7 +4,7 @@ from dataclasses import fields
 from html import escape
 from typing import Any
 
-from core.export import FORMATS
+from core.export import FORMATS, TREE_FORMATS
 from core.losses import LOSSES
 from core.losses.options import NdcgWeightedLoss, PairwiseLoss
 from core.metrics import METRICS, PRESETS, ir_measures_spelling, trec_eval_spelling
@@ -59,13 +59,30 @@ def contracts() -> str:
     return head + "| --- " * (len(PRESETS) + 1) + "|\n" + "".join(rows)
 
 
-def formats() -> str:
-    """List the formats of exports, with what each cannot express."""
+def formats(scorers: str = "trees") -> str:
+    """List the formats of `trees` or of `networks`, with what each cannot express."""
+    if scorers == "networks":
+        return _network_formats()
     rows = [
         f"| `{name}` | {cell(target.summary)} | {cell(target.reader)} | {cell('; '.join(target.limits))} |\n"
-        for name, target in FORMATS.items()
+        for name, target in TREE_FORMATS.items()
     ]
     return "| format | description | read by | limits |\n| --- | --- | --- | --- |\n" + "".join(rows)
+
+
+def _network_formats() -> str:
+    kinds = {kind: FORMATS[kind] for kind in ("linear", "mlp")}
+    rows: dict[tuple[str, str, str, str], list[str]] = {}
+    for kind, targets in kinds.items():
+        for name, target in targets.items():
+            limits = "; ".join(target.limits)
+            rows.setdefault((name, target.summary, target.reader, limits), []).append(f"`{kind}`")
+    lines = [
+        f"| `{name}` | {', '.join(of)} | {cell(summary)} | {cell(reader)} | {cell(limits)} |\n"
+        for (name, summary, reader, limits), of in rows.items()
+    ]
+    head = "| format | scorer | description | read by | limits |\n| --- | --- | --- | --- | --- |\n"
+    return head + "".join(lines)
 
 
 def _table(listed: tuple[Parameter, ...] | list[Parameter]) -> str:

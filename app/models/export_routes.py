@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Body, Query
 from fastapi.concurrency import run_in_threadpool
@@ -63,6 +63,10 @@ _ARCHIVE: dict[int | str, dict[str, Any]] = {
     }
 }
 _WITHOUT_DATA, _WITH_DATA = (404, 422, 501), (404, 409, 422, 501)
+KindOfScorer = Annotated[
+    Literal["trees", "linear", "mlp"],
+    Query(description="Kind of the models, as a training's `scorer` has it"),
+]
 Asked = Annotated[ExportQuery, Query()]
 AskedWithData = Annotated[ParityQuery, Query()]
 Named = Annotated[ExportRequest, Body(openapi_examples=_EXAMPLES)]
@@ -108,7 +112,7 @@ async def get_export_parity(
     """Compare an export with its model in the engine's arithmetic.
 
     What was written is read back and evaluated over documents, the first queries of up to 10,000, and over
-    the neighbours of every threshold.
+    the neighbours of every threshold; of linear scorers and networks, over made-up edge cases.
     """
     return await _parity(services, expensive, ref, asked)
 
@@ -155,8 +159,8 @@ async def export_named_parity(
 @formats_router.get(
     "/export-formats", summary="List export formats", responses={**NOT_MODIFIED, **problems()}
 )
-def list_export_formats() -> ExportFormatCatalogue:
-    """List the formats that models are exported in, what reads them, and what they cannot express."""
+def list_export_formats(scorer: KindOfScorer = "trees") -> ExportFormatCatalogue:
+    """List the formats of a kind of models, what reads them, and what they cannot express."""
     return ExportFormatCatalogue(
         items=[
             ExportFormat(
@@ -168,7 +172,7 @@ def list_export_formats() -> ExportFormatCatalogue:
                 options=[option for option in OPTIONS if option in target.options],
                 limits=list(target.limits),
             )
-            for name, target in FORMATS.items()
+            for name, target in FORMATS[scorer].items()
         ]
     )
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from app.http.schemas import Id, RequestModel, ResponseModel
-from core.export import FORMATS, ExportOptions
+from core.export import FORMAT_NAMES, ExportOptions
 from core.export.options import MAX_NAME, NAME, OPTIONS, VERSION
 
 _FeatureNames = Annotated[
@@ -27,9 +27,10 @@ class ExportQuery(RequestModel):
     format: str = Field(
         "lightgbm",
         max_length=100,
-        description="One of `GET /v1/export-formats`, which lists the options that each takes",
+        description="One of `GET /v1/export-formats?scorer=…` for the model's kind, which lists the options"
+        " that each takes",
         examples=["solr"],
-        json_schema_extra={"enum": list(FORMATS)},
+        json_schema_extra={"enum": list(FORMAT_NAMES)},
     )
     target_version: str | None = Field(
         None,
@@ -126,23 +127,29 @@ class DataParity(ResponseModel):
 
     queries: int = Field(description="Queries", examples=[82])
     documents: int = Field(description="Documents that were scored", examples=[9937])
-    leaves: int = Field(description="Leaves looked up: documents times trees", examples=[4_968_500])
+    leaves: int = Field(
+        description="Leaves looked up: documents times trees; 0 of networks", examples=[4_968_500]
+    )
     differing_leaves: int = Field(description="Leaves that are not LightGBM's", examples=[0])
-    differing_documents: int = Field(description="Documents with such a leaf", examples=[0])
+    differing_documents: int = Field(
+        description="Documents with such a leaf; of networks, those whose score is farther from the model's"
+        " than rounding explains",
+        examples=[0],
+    )
     largest_score_difference: float = Field(
-        description="Between the engine's and LightGBM's score, `score_shift` added", examples=[1.4e-6]
+        description="Between the engine's and the model's score, `score_shift` added", examples=[1.4e-6]
     )
     adjacent_pairs: int = Field(
-        description="Neighbours in LightGBM's rankings whose scores differ", examples=[9800]
+        description="Neighbours in the model's rankings whose scores differ", examples=[9800]
     )
     swapped_pairs: int = Field(
         description="Of them, those that the engine ranks the other way round", examples=[0]
     )
     tied_pairs: int = Field(description="Of them, those that the engine cannot tell apart", examples=[1])
     ndcg_at_10: float | None = Field(
-        description="LightGBM's NDCG@10, null where no query has a relevant document", examples=[0.4512]
+        description="The model's NDCG@10, null where no query has a relevant document", examples=[0.4512]
     )
-    ndcg_at_10_difference: float | None = Field(description="The engine's less LightGBM's", examples=[0.0])
+    ndcg_at_10_difference: float | None = Field(description="The engine's less the model's", examples=[0.0])
     largest_ndcg_at_10_difference: float | None = Field(description="Of a single query", examples=[0.0])
 
 
@@ -160,7 +167,7 @@ class Difference(ResponseModel):
 class NeighbourParity(ResponseModel):
     """Parity of an export at every split, over the neighbours of its threshold."""
 
-    splits: int = Field(description="Splits of the model", examples=[31_500])
+    splits: int = Field(description="Splits of the model; 0 of networks", examples=[31_500])
     decisions: int = Field(
         description="Decisions compared: at each split the threshold, the values right below and above,"
         " zeros, the smallest and the largest numbers, infinities, and a missing value",
@@ -182,6 +189,25 @@ class SlackResidue(ResponseModel):
     )
 
 
+class EdgeParity(ResponseModel):
+    """Parity of an export of a linear scorer or a network over made-up documents.
+
+    They have missing features, zeros, the smallest, the largest and infinite values, as far as the engine
+    makes a promise about them.
+    """
+
+    documents: int = Field(description="Documents", examples=[512])
+    differing_documents: int = Field(
+        description="Those whose score is farther from the model's than rounding explains", examples=[0]
+    )
+    largest_score_difference: float = Field(
+        description="Between the engine's and the model's score", examples=[3.6e-15]
+    )
+    largest_relative_difference: float = Field(
+        description="The same as a share of the model's score, of 1 where that is less", examples=[8.9e-16]
+    )
+
+
 class EngineParity(ResponseModel):
     """An export in the arithmetic of an engine."""
 
@@ -193,6 +219,9 @@ class EngineParity(ResponseModel):
     data: DataParity | None = Field(description="Over documents; null where there were none")
     neighbours: NeighbourParity = Field(description="Over the neighbours of every threshold")
     slack_residue: SlackResidue | None = Field(description="Of Solr")
+    edge_cases: EdgeParity | None = Field(
+        None, description="Over made-up documents, of linear scorers and networks; null of trees"
+    )
 
 
 class ExportParity(ResponseModel):
@@ -205,10 +234,15 @@ class ExportParity(ResponseModel):
     )
     format: str = Field(examples=["solr"])
     options: dict[str, Any] = Field(description="As given", examples=[{"score_shift": True}])
-    exact: bool = Field(
-        description="No decision differs, neither over data nor over neighbours", examples=[True]
+    scorer: str = Field(
+        "trees", description="Kind of the model: `trees`, `linear` or `mlp`", examples=["trees"]
     )
-    trees: int = Field(description="Trees of the export", examples=[500])
+    exact: bool = Field(
+        description="Of trees: no decision differs, neither over data nor over neighbours. Of linear scorers"
+        " and networks: rounding explains all differences of scores, over data and edge cases",
+        examples=[True],
+    )
+    trees: int = Field(description="Trees of the export; 0 of networks", examples=[500])
     score_shift: float = Field(description="Added to all scores", examples=[0.0])
     engines: list[EngineParity] = Field(description="One for each arithmetic that the format meets")
     notes: list[str] = Field(description="What to know of this export", examples=[[]])

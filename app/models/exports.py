@@ -10,7 +10,7 @@ from core.data import RankingDataset
 from core.data.fitting import AbsentFeatures, fit_features
 from core.errors import DatasetError, FeaturesAbsent, NotFound, WrongState
 from core.export import Export, ParityReport, archive, export_model, golden_vectors, parity
-from core.scoring.model_text import ModelText
+from core.scorers import ScoringModel, categories_by_name
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key
 
@@ -88,7 +88,9 @@ def made_archive(asked: ParityQuery, model: Model, store: Store) -> ExportedFile
 
 def made_parity(asked: ParityQuery, model: Model, store: Store) -> bytes:
     """Return the proof as JSON, which all who wait for it get; raises as `proven`."""
-    return ExportParity.model_validate(proven(store, model, asked).view()).model_dump_json().encode()
+    report = ExportParity.model_validate(proven(store, model, asked).view())
+    # As parity.json in archives has it, which is without what concerns other kinds of models.
+    return report.model_dump_json(exclude_unset=True).encode()
 
 
 def exported(store: Store, model: Model, asked: ExportQuery) -> Export:
@@ -119,7 +121,7 @@ def proven(store: Store, model: Model, asked: ParityQuery) -> Proof:
         FeaturesAbsent: It lacks most of those of the model.
     """
     export = exported(store, model, asked)
-    dataset_id, dataset = _documents(store, model, export.source.text, asked.dataset_id)
+    dataset_id, dataset = _documents(store, model, export.source.model, asked.dataset_id)
     report = parity(export, dataset)
     if dataset is None:
         report = replace(report, notes=(*report.notes, _NO_DATA))
@@ -132,23 +134,23 @@ def proven(store: Store, model: Model, asked: ParityQuery) -> Proof:
 
 
 def _documents(
-    store: Store, model: Model, text: ModelText, dataset_id: str | None
+    store: Store, model: Model, scorer: ScoringModel, dataset_id: str | None
 ) -> tuple[str | None, RankingDataset | None]:
     """Read the documents to compare: those requested, else the first ones of the model's datasets."""
     if dataset_id is not None:
-        return dataset_id, _read(store, model, text, dataset_id)
+        return dataset_id, _read(store, model, scorer, dataset_id)
     with store.read() as tx:
         tested_on = tx.jobs.get(model.job_id).spec.get("test_dataset_id")
     for own in filter(None, (tested_on, model.dataset_id)):
         try:
-            return own, _read(store, model, text, own)
+            return own, _read(store, model, scorer, own)
         except (NotFound, WrongState, DatasetError, FeaturesAbsent):
             continue
     return None, None
 
 
-def _read(store: Store, model: Model, text: ModelText, dataset_id: str) -> RankingDataset:
+def _read(store: Store, model: Model, scorer: ScoringModel, dataset_id: str) -> RankingDataset:
     limit = max(1, min(MAX_DOCUMENTS, _MAX_CELLS // len(model.feature_names)))
     dataset, names = DatasetFiles(store, dataset_id).first_queries(limit), tuple(model.feature_names)
     AbsentFeatures.of(dataset, names).refuse_most("/dataset_id", f"dataset {dataset_id}", model.reference)
-    return fit_features(dataset, names, text.categories_by_name(names))
+    return fit_features(dataset, names, categories_by_name(scorer, names))

@@ -1,17 +1,22 @@
 """Exports: a stored model in the form other engines read, with the proof that they say the same of it."""
 
 from core.export.archive import archive
-from core.export.formats import FORMATS, Export, export_model
+from core.export.export import Export
+from core.export.formats import FORMAT_NAMES, FORMATS, export_model
 from core.export.golden import golden_vectors
 from core.export.options import ExportOptions
 from core.export.parity import parity
 from core.export.parity_report import ParityReport
+from core.export.tree_export import TREE_FORMATS, TreeExport
 
 __all__ = [
     "FORMATS",
+    "FORMAT_NAMES",
+    "TREE_FORMATS",
     "Export",
     "ExportOptions",
     "ParityReport",
+    "TreeExport",
     "archive",
     "export_model",
     "golden_vectors",

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from core.export.formats import Export
-from core.export.parity_report import ParityReport
+from core.export.export import Export
+from core.export.parity_report import EngineParity, NetworkEngineParity, NetworkParityReport, ParityReport
 
 _MADE = (1980, 1, 1, 0, 0, 0)  # the same export has the same bytes
 
@@ -42,22 +42,45 @@ def readme(export: Export, report: ParityReport) -> str:
     target, source = export.target, export.source
     shift = f"All scores are raised by {source.shift!r}.\n" if source.shift is not None else ""
     verdicts = "".join(
-        f"- {engine.engine} ({engine.arithmetic}): {engine.neighbours.differing_decisions:,} of"
-        f" {engine.neighbours.decisions:,} decisions around thresholds differ from LightGBM's"
-        + (
-            f", and {engine.data.differing_leaves:,} of {engine.data.leaves:,} leaves of"
-            f" {engine.data.documents:,} documents"
-            if engine.data
-            else ""
-        )
-        + ".\n"
-        for engine in report.engines
+        f"- {engine.engine} ({engine.arithmetic}): {_verdict(engine)}.\n" for engine in report.engines
     )
+    own = "`lightgbm`, LightGBM's own."
+    if isinstance(report, NetworkParityReport):
+        own = "`rankery`, the model's own."
     notes = "".join(f"- {note}\n" for note in report.notes)
     return (
         f"# {source.name} for {target.reader}\n\n{target.summary}: `{target.filename}`.\n{shift}\n"
         f"## Loading it\n\n{target.instructions(source)}\n"
         f"## Proof\n\n`parity.json` tells what was compared, and how:\n\n{verdicts}{notes}\n"
         "`golden.jsonl` has a document a line: `features`, the `score` that the engine must give it, and\n"
-        "`lightgbm`, LightGBM's own.\n"
+        f"{own}\n"
+    )
+
+
+def _verdict(engine: EngineParity) -> str:
+    if isinstance(engine, NetworkEngineParity):
+        return _of_scores(engine)
+    neighbours, data = engine.neighbours, engine.data
+    verdict = (
+        f"{neighbours.differing_decisions:,} of {neighbours.decisions:,} decisions around thresholds"
+        " differ from LightGBM's"
+    )
+    if data is None:
+        return verdict
+    return (
+        f"{verdict}, and {data.differing_leaves:,} of {data.leaves:,} leaves of {data.documents:,} documents"
+    )
+
+
+def _of_scores(engine: NetworkEngineParity) -> str:
+    edges, data = engine.edge_cases, engine.data
+    verdict = (
+        f"the scores of {edges.differing_documents:,} of {edges.documents:,} edge cases differ"
+        " from the model's by more than rounding explains"
+    )
+    if data is None:
+        return verdict
+    return (
+        f"{verdict}, and those of {data.differing_documents:,} of {data.documents:,} documents, whose largest"
+        f" difference is {data.largest_score_difference:.2g}"
     )

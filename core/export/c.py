@@ -4,8 +4,8 @@ import re
 import string
 
 from core.export.source_code import SourceCode, rows_of
-from core.export.target import Source
 from core.export.thresholds import ZERO
+from core.export.tree_target import TreeSource
 
 _PLAIN = frozenset(f"{string.ascii_letters}{string.digits} _.,:;()-+*/@".encode())
 _CODE = """\
@@ -93,19 +93,19 @@ class C(SourceCode):
     reader = "any C compiler"
     summary = "C99 source without dependencies, exact in float64"
 
-    def write(self, source: Source) -> bytes:
+    def write(self, source: TreeSource) -> bytes:
         """Write the file."""
         return _CODE.format(
             name=source.name,
-            prefix=_prefix(source),
+            prefix=prefix_of(source.name),
             n_features=len(source.features),
-            features="\n".join(f"    {_literal(name)}," for name in source.features),
+            features="\n".join(f"    {literal(name)}," for name in source.features),
             zero=ZERO,
             nodes=rows_of(source.nodes, "INFINITY", "    {%d, %s, %d, %d},"),
             roots="\n".join(f"    {root}," for root in source.nodes.roots.tolist()),
         ).encode()
 
-    def instructions(self, source: Source) -> str:
+    def instructions(self, source: TreeSource) -> str:
         """Show the compiler, and the golden vectors by ctypes."""
         return f"""\
 ```sh
@@ -117,21 +117,22 @@ import ctypes
 import json
 
 library = ctypes.CDLL("./model.so")
-library.{_prefix(source)}_score.restype = ctypes.c_double
+library.{prefix_of(source.name)}_score.restype = ctypes.c_double
 for line in open("golden.jsonl", encoding="utf-8"):
     golden = json.loads(line)
     row = [float("nan") if value is None else value for value in golden["features"].values()]
-    score = library.{_prefix(source)}_score((ctypes.c_double * len(row))(*row))
+    score = library.{prefix_of(source.name)}_score((ctypes.c_double * len(row))(*row))
     assert score == golden["score"], golden["id"]
 ```
 """
 
 
-def _prefix(source: Source) -> str:
-    name = re.sub("[^a-z0-9]+", "_", source.name.lower()).strip("_")
-    return name if name[:1].isalpha() else f"model_{name}"
+def prefix_of(name: str) -> str:
+    """Return a model's name as the names of functions may begin."""
+    prefix = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")
+    return prefix if prefix[:1].isalpha() else f"model_{prefix}"
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
     """Write a string literal in ASCII; what is not plain stands as its bytes of UTF-8, in octal."""
     return '"' + "".join(chr(byte) if byte in _PLAIN else f"\\{byte:03o}" for byte in text.encode()) + '"'

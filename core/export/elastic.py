@@ -8,11 +8,11 @@ import numpy as np
 from core.errors import InvalidInput
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
-from core.export.target import NUMERIC_LIMITS, Arithmetic, Source, Target
+from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget
 from core.scoring.descent import MissingGo
 
 
-class Elastic(Target):
+class Elastic(TreeTarget):
     """A body for `PUT _ml/trained_models/{id}`, whose `lte` in float64 is LightGBM's own comparison."""
 
     name = "elastic-learning-to-rank"
@@ -29,7 +29,7 @@ class Elastic(Target):
         engine = "Elasticsearch's own inference"
         return (Arithmetic(engine, single=False, single_sum=False, doubles=True, finite=True),)
 
-    def check(self, source: Source) -> None:
+    def check(self, source: TreeSource) -> None:
         """Refuse versions without learning to rank, and what is not to be expressed."""
         if source.options.before(8, 12):
             raise InvalidInput.at(
@@ -38,7 +38,7 @@ class Elastic(Target):
             )
         super().check(source)
 
-    def write(self, source: Source) -> bytes:
+    def write(self, source: TreeSource) -> bytes:
         """Write the trained model."""
         wanted, nan_left = source.numeric
         self.refuse(source, np.flatnonzero(np.isneginf(wanted)), "has thresholds below all numbers")
@@ -83,7 +83,7 @@ class Elastic(Target):
             body["input"] = {"field_names": names}
         return json.dumps(body, separators=(",", ":")).encode() + b"\n"
 
-    def read(self, content: bytes, source: Source) -> Nodes:
+    def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Read the trees."""
         ensemble = json.loads(content)["definition"]["trained_model"]["ensemble"]
         structures = [model["tree"]["tree_structure"] for model in ensemble["trained_models"]]
@@ -99,7 +99,7 @@ class Elastic(Target):
 
         return Nodes.walked(((structure, 0) for structure in structures), ask)
 
-    def instructions(self, source: Source) -> str:
+    def instructions(self, source: TreeSource) -> str:
         """Show the requests."""
         return f"""\
 The feature extractors in `{self.filename}` take each feature from a numeric field of its name, and find

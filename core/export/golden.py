@@ -6,10 +6,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from core.data import RankingDataset
-from core.export.formats import Export
+from core.export.export import Export
+from core.export.networks import NetworkExport
+from core.export.networks.golden import network_golden_vectors
 from core.export.parity import scores_of
-from core.export.target import unplain
 from core.export.thresholds import floor32
+from core.export.tree_export import TreeExport
+from core.export.tree_target import unplain
 from core.scoring import Forest
 from core.types import Float32Array, Float64Array
 
@@ -21,12 +24,20 @@ def golden_vectors(export: Export, dataset: RankingDataset | None = None) -> Ite
     """Write golden vectors as lines of JSON.
 
     Each has the `features` of a document by the engine's names, null where missing; `score`, which the engine
-    must give it; and `lightgbm`, LightGBM's own score of it.
+    must give it; and the model's own score of it, as `lightgbm` of a forest, as `rankery` of a network.
 
     Args:
         export: The export.
         dataset: Judged documents in the model's order of features; without, rows are made up.
     """
+    if isinstance(export, NetworkExport):
+        return network_golden_vectors(export, dataset)
+    if isinstance(export, TreeExport):
+        return _tree_golden_vectors(export, dataset)
+    raise TypeError(type(export))
+
+
+def _tree_golden_vectors(export: TreeExport, dataset: RankingDataset | None) -> Iterator[str]:
     random = np.random.default_rng(0)
     kinds = _rows(export, dataset, random)
     rows = np.concatenate(list(kinds.values()))
@@ -42,7 +53,7 @@ def golden_vectors(export: Export, dataset: RankingDataset | None = None) -> Ite
 
 
 def _rows(
-    export: Export, dataset: RankingDataset | None, random: np.random.Generator
+    export: TreeExport, dataset: RankingDataset | None, random: np.random.Generator
 ) -> dict[str, Float32Array]:
     source = export.source
     n_features = len(source.features)
@@ -65,7 +76,7 @@ def _rows(
     return kinds
 
 
-def _at_thresholds(export: Export, base: Float32Array, random: np.random.Generator) -> Float32Array:
+def _at_thresholds(export: TreeExport, base: Float32Array, random: np.random.Generator) -> Float32Array:
     """Put a threshold, or the value right below or above it, into each feature that is asked for."""
     nodes = export.source.nodes
     splits = nodes.splits[np.argsort(nodes.features[nodes.splits], kind="stable")]
@@ -82,7 +93,7 @@ def _at_thresholds(export: Export, base: Float32Array, random: np.random.Generat
     return rows
 
 
-def _engine_scores(export: Export, rows: Float32Array) -> Float64Array:
+def _engine_scores(export: TreeExport, rows: Float32Array) -> Float64Array:
     if unplain(export.source.text):
         return Forest(export.source.text).score(rows)
     arithmetic = export.target.arithmetics(export.source.options)[0]

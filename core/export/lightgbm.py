@@ -2,11 +2,11 @@
 
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
-from core.export.target import Arithmetic, Source, Target
+from core.export.tree_target import Arithmetic, TreeSource, TreeTarget
 from core.scoring.model_text import ModelText
 
 
-class LightGbm(Target):
+class LightGbm(TreeTarget):
     """The model as it is stored."""
 
     name = "lightgbm"
@@ -22,18 +22,18 @@ class LightGbm(Target):
         """Return LightGBM's own."""
         return (Arithmetic("LightGBM", single=False, zeros=True, single_sum=False, doubles=True),)
 
-    def check(self, source: Source) -> None:
+    def check(self, source: TreeSource) -> None:
         """Refuse nothing."""
 
-    def write(self, source: Source) -> bytes:
+    def write(self, source: TreeSource) -> bytes:
         """Give the text away."""
         return source.content
 
-    def read(self, content: bytes, source: Source) -> Nodes:
+    def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Read it again."""
         return Nodes.of(ModelText.read(content))
 
-    def notes(self, source: Source, content: bytes) -> list[str]:
+    def notes(self, source: TreeSource, content: bytes) -> list[str]:
         """Say how categories are given."""
         names = [source.features[column] for column in source.text.categories]
         if not names:
@@ -44,7 +44,7 @@ class LightGbm(Target):
             " themselves, in columns of type category."
         ]
 
-    def instructions(self, source: Source) -> str:
+    def instructions(self, source: TreeSource) -> str:
         """Show it in Python."""
         return f"""\
 ```python

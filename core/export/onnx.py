@@ -7,15 +7,15 @@ import numpy as np
 from core.errors import ExtraMissing, ModelError
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
-from core.export.target import NUMERIC_LIMITS, Arithmetic, Source, Target
 from core.export.thresholds import floor32
+from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget
 from core.scoring.descent import MissingGo
 
 _OPERATORS = "ai.onnx.ml"
 _OPSET, _IR = 3, 8  # what runtimes of 2022 read already
 
 
-class Onnx(Target):
+class Onnx(TreeTarget):
     """A graph of one operator."""
 
     name = "onnx"
@@ -31,7 +31,7 @@ class Onnx(Target):
         """Return ONNX Runtime's; it may add leaves up in another order."""
         return (Arithmetic("ONNX Runtime"),)
 
-    def write(self, source: Source) -> bytes:
+    def write(self, source: TreeSource) -> bytes:
         """Write the graph."""
         onnx = _onnx()
 
@@ -84,7 +84,7 @@ class Onnx(Target):
         onnx.checker.check_model(model)
         return bytes(model.SerializeToString(deterministic=True))
 
-    def read(self, content: bytes, source: Source) -> Nodes:
+    def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Read the trees."""
         onnx = _onnx()
         (operator,) = onnx.load_model_from_string(content).graph.node
@@ -110,7 +110,7 @@ class Onnx(Target):
             roots,
         )
 
-    def instructions(self, source: Source) -> str:
+    def instructions(self, source: TreeSource) -> str:
         """Show it in Python."""
         return f"""\
 The columns of the input are the names under `features` in `golden.jsonl`, in that order; the model's metadata

@@ -4,31 +4,45 @@ What is evaluated is what was written: the numbers are read back from the file.
 """
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import numpy as np
 
 from core.data import RankingDataset
-from core.export.formats import Export
-from core.export.ndcg import ndcg_at_10
+from core.export.export import Export
+from core.export.networks import NetworkExport
+from core.export.networks.parity import network_parity
 from core.export.nodes import Nodes
 from core.export.parity_kernel import walk
 from core.export.parity_neighbours import compare_neighbours
 from core.export.parity_report import DataParity, EngineParity, ParityReport, SlackResidue
-from core.export.target import Arithmetic, Source, unplain
+from core.export.ranking import compare_rankings
 from core.export.thresholds import floor32
-from core.types import Float64Array, FloatArray, Int64Array
+from core.export.tree_export import TreeExport
+from core.export.tree_target import Arithmetic, TreeSource, unplain
+from core.types import Float64Array, FloatArray
 
 
 def parity(export: Export, dataset: RankingDataset | None = None) -> ParityReport:
-    """Compare an export with its model over documents, and over the neighbours of every threshold.
+    """Compare an export with its model: a forest over documents and the neighbours of every threshold.
+
+    A linear scorer or a network is compared over documents and edge cases.
 
     Args:
         export: The export.
         dataset: Judged documents in the model's order of features, or None for none.
 
     Raises:
-        ModelError: The trees of the export are not those of the model.
+        ModelError: What was written cannot be read, or its trees are not those of the model.
     """
+    if isinstance(export, NetworkExport):
+        return network_parity(export, dataset)
+    if isinstance(export, TreeExport):
+        return _tree_parity(export, dataset)
+    raise TypeError(type(export))
+
+
+def _tree_parity(export: TreeExport, dataset: RankingDataset | None) -> ParityReport:
     source, target = export.source, export.target
     arithmetics = target.arithmetics(source.options)
     notes = target.notes(source, export.content)
@@ -63,7 +77,7 @@ def parity(export: Export, dataset: RankingDataset | None = None) -> ParityRepor
     return ParityReport(target.name, exact, trees, source.shift or 0.0, tuple(found), tuple(notes))
 
 
-def _notes(source: Source, arithmetics: tuple[Arithmetic, ...]) -> Iterator[str]:
+def _notes(source: TreeSource, arithmetics: tuple[Arithmetic, ...]) -> Iterator[str]:
     n_infinite = np.count_nonzero(np.isinf(source.nodes.thresholds))
     if n_infinite and any(arithmetic.finite for arithmetic in arithmetics):
         yield (
@@ -89,39 +103,15 @@ def scores_of(
 
 
 def _over(dataset: RankingDataset, nodes: Nodes, loaded: Nodes, arithmetic: Arithmetic) -> DataParity:
-    boundaries = dataset.query_boundaries
     scores, engine_scores, (leaves, documents) = scores_of(dataset.matrix, nodes, loaded, arithmetic)
-    adjacent, swapped, tied = _adjacent_pairs(scores, engine_scores, boundaries)
-    ndcg, engine_ndcg = (
-        ndcg_at_10(ranked_by, dataset.labels, boundaries) for ranked_by in (scores, engine_scores)
-    )
-    differences = engine_ndcg - ndcg
     return DataParity(
         dataset.n_queries,
         dataset.n_documents,
         dataset.n_documents * len(nodes.roots),
         leaves,
         documents,
-        float(np.abs(engine_scores - scores).max(initial=0.0)),
-        adjacent,
-        swapped,
-        tied,
-        float(ndcg.mean()) if len(ndcg) else None,
-        float(differences.mean()) if len(ndcg) else None,
-        float(np.abs(differences).max()) if len(ndcg) else None,
+        **asdict(compare_rankings(dataset, scores, engine_scores)),
     )
-
-
-def _adjacent_pairs(
-    scores: Float64Array, engine_scores: Float64Array, boundaries: Int64Array
-) -> tuple[int, int, int]:
-    """Count the neighbours in LightGBM's rankings, those that are swapped, and those that become equal."""
-    queries = np.repeat(np.arange(len(boundaries) - 1), np.diff(boundaries))
-    order = np.lexsort((-scores, queries))
-    upper, lower = order[:-1], order[1:]
-    apart = (queries[upper] == queries[lower]) & (scores[upper] > scores[lower])
-    gaps = (engine_scores[upper] - engine_scores[lower])[apart]
-    return int(np.count_nonzero(apart)), int(np.count_nonzero(gaps < 0)), int(np.count_nonzero(gaps == 0))
 
 
 def _residue(wanted: Float64Array, loaded: Nodes) -> SlackResidue:

@@ -5,15 +5,15 @@ import numpy as np
 from core.export.nodes import Nodes
 from core.export.parity_kernel import decide
 from core.export.parity_report import Difference, NeighbourParity
-from core.export.target import Arithmetic, Missing, Source
 from core.export.thresholds import LARGEST, ZERO, floor32
+from core.export.tree_target import Arithmetic, Missing, TreeSource
 from core.types import Float64Array
 
 _EXAMPLES = 10
 _SPLITS_AT_A_TIME = 65_536  # about 20 MB of values
 
 
-def compare_neighbours(source: Source, loaded: Nodes, arithmetic: Arithmetic) -> NeighbourParity:
+def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic) -> NeighbourParity:
     """Compare the decisions of an engine with LightGBM's at every split.
 
     Args:
@@ -77,7 +77,7 @@ def _around(centre: np.ndarray, kind: type[np.floating]) -> list[np.ndarray]:
         return [centre, np.nextafter(centre, kind(-np.inf)), above, np.nextafter(above, kind(np.inf))]
 
 
-def _difference(source: Source, loaded: Nodes, node: int, value: float, *, goes_left: bool) -> Difference:
+def _difference(source: TreeSource, loaded: Nodes, node: int, value: float, *, goes_left: bool) -> Difference:
     nodes = source.nodes
     return Difference(
         int(np.searchsorted(nodes.roots, node, side="right")) - 1,

@@ -10,9 +10,10 @@ class DataParity:
     Attributes:
         queries: How many queries they are of.
         documents: How many were scored.
-        leaves: Leaves looked up: documents times trees.
+        leaves: Leaves looked up: documents times trees; none of a network.
         differing_leaves: How many of them are other leaves than LightGBM's.
-        differing_documents: Documents with such a leaf.
+        differing_documents: Documents with such a leaf; of a network, those whose score is farther from the
+            model's than rounding explains.
         largest_score_difference: Between the engine's and LightGBM's score, `score_shift` added.
         adjacent_pairs: Neighbours in LightGBM's rankings whose scores differ.
         swapped_pairs: How many of them the engine ranks the other way round.
@@ -112,13 +113,42 @@ class EngineParity:
 
 
 @dataclass(frozen=True)
+class EdgeParity:
+    """Over made-up documents of a network: missing features, zeros, smallest, largest and infinite values.
+
+    Attributes:
+        documents: How many.
+        differing_documents: Those whose score is farther from the model's than rounding explains.
+        largest_score_difference: Between the engine's and the model's score.
+        largest_relative_difference: The same as a share of the model's score, of 1 where that is less.
+    """
+
+    documents: int
+    differing_documents: int
+    largest_score_difference: float
+    largest_relative_difference: float
+
+
+@dataclass(frozen=True)
+class NetworkEngineParity(EngineParity):
+    """An export of a linear scorer or a network, as one engine evaluates it.
+
+    Attributes:
+        edge_cases: Over made-up documents.
+    """
+
+    edge_cases: EdgeParity
+
+
+@dataclass(frozen=True)
 class ParityReport:
     """An export held against its model.
 
     Attributes:
         format: The format.
-        exact: Whether no decision differs, neither over data nor over neighbours.
-        trees: How many trees the export has.
+        exact: Whether no decision differs, neither over data nor over neighbours; of a network, whether
+            rounding explains all differences of scores.
+        trees: How many trees the export has; none of a network.
         score_shift: What was added to all scores; 0 where nothing was.
         engines: In the arithmetic of each engine that reads the format.
         notes: What a user should know.
@@ -130,3 +160,16 @@ class ParityReport:
     score_shift: float
     engines: tuple[EngineParity, ...]
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NetworkParityReport(ParityReport):
+    """An export of a linear scorer or a network held against its model: it has no trees and no splits.
+
+    Attributes:
+        engines: As each engine that reads the format evaluates it.
+        scorer: `linear` or `mlp`.
+    """
+
+    engines: tuple[NetworkEngineParity, ...]
+    scorer: str

@@ -1,8 +1,8 @@
 """A Python module without dependencies."""
 
 from core.export.source_code import SourceCode, rows_of
-from core.export.target import Source
 from core.export.thresholds import ZERO
+from core.export.tree_target import TreeSource
 
 _CODE = '''\
 """The model {name}, exported by Rankery: documents' features in, scores out, to the bit as LightGBM's.
@@ -68,7 +68,7 @@ class Python(SourceCode):
     reader = "Python"
     summary = "Python module without dependencies, exact in float64"
 
-    def write(self, source: Source) -> bytes:
+    def write(self, source: TreeSource) -> bytes:
         """Write the module."""
         return _CODE.format(
             name=source.name,
@@ -79,7 +79,7 @@ class Python(SourceCode):
             roots="\n".join(f"    {root}," for root in source.nodes.roots.tolist()),
         ).encode()
 
-    def instructions(self, source: Source) -> str:
+    def instructions(self, source: TreeSource) -> str:
         """Show it in Python."""
         return """\
 ```python

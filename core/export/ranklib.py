@@ -12,14 +12,14 @@ from core.export.nested import nested
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
 from core.export.solr import java_float
-from core.export.target import NUMERIC_LIMITS, Arithmetic, Missing, Source, Target
 from core.export.thresholds import floor32
+from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
 from core.scoring.descent import MissingGo
 
 _TOKEN = re.compile(r"<(tree|feature|threshold|output)[^>]*>([^<]*)")
 
 
-class RankLib(Target):
+class RankLib(TreeTarget):
     """An ensemble of regression trees."""
 
     name = "ranklib"
@@ -37,7 +37,7 @@ class RankLib(Target):
         """Return RankLib's, in which nothing is missing."""
         return (Arithmetic("RankLib", missing=Missing.ZERO),)
 
-    def write(self, source: Source) -> bytes:
+    def write(self, source: TreeSource) -> bytes:
         """Write the ensemble."""
         nodes = source.nodes
         wanted, _ = source.numeric
@@ -59,7 +59,7 @@ class RankLib(Target):
         head = f"## LambdaMART\n## No. of trees = {len(trees)}\n"
         return f"{head}\n<ensemble>\n{written}</ensemble>\n".encode()
 
-    def read(self, content: bytes, source: Source) -> Nodes:
+    def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Read the trees."""
         found = _TOKEN.findall(content.decode())
         # They stand in the order in which nodes are asked for.
@@ -74,7 +74,7 @@ class RankLib(Target):
 
         return Nodes.walked([None for tag, _ in found if tag == "tree"], ask)
 
-    def instructions(self, source: Source) -> str:
+    def instructions(self, source: TreeSource) -> str:
         """Show RankLib and the plugins."""
         return f"""\
 Feature 1 is the first of the names under `features` in `golden.jsonl`, feature 2 the second, and so on: the

@@ -12,15 +12,16 @@ import numpy as np
 from core.export.nested import float32_text, nested
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
-from core.export.target import NUMERIC_LIMITS, Arithmetic, Missing, Source, Target
+from core.export.target import Source
 from core.export.thresholds import before_slack
+from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
 from core.scoring.descent import MissingGo
 
 ZOOKEEPER_BYTES = 1_000_000  # jute.maxbuffer is 0xfffff, of which Solr's managed resource needs some itself
 _CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 
 
-class Solr(Target):
+class Solr(TreeTarget):
     """A model for Solr's model store."""
 
     name = "solr"
@@ -44,7 +45,7 @@ class Solr(Target):
             return (Arithmetic("Solr before 9.2", slack=True, missing=Missing.ZERO),)
         return (Arithmetic("Solr 9.2 and later", slack=True),)
 
-    def write(self, source: Source) -> bytes:
+    def write(self, source: TreeSource) -> bytes:
         """Write the model as the model store takes it."""
         wanted, nan_left = source.numeric
         nodes, legacy = source.nodes, _legacy(source.options)
@@ -70,7 +71,7 @@ class Solr(Target):
         written = ",".join(f'{{"weight":"1","root":{tree}}}' for tree in trees)
         return f'{json.dumps(head)[:-1]}, "params": {{{nulls}"trees":[{written}]}}}}\n'.encode()
 
-    def read(self, content: bytes, source: Source) -> Nodes:
+    def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Read the trees."""
         places = {name: place for place, name in enumerate(source.features)}
 
@@ -84,53 +85,74 @@ class Solr(Target):
         trees = json.loads(content)["params"]["trees"]
         return Nodes.walked((tree["root"] for tree in trees), ask)
 
-    def companions(self, source: Source, content: bytes) -> Mapping[str, bytes]:
+    def companions(self, source: TreeSource, content: bytes) -> Mapping[str, bytes]:
         """Return features to start from, and the wrapper of a model that is too large for ZooKeeper."""
-        default = {} if _legacy(source.options) else {"defaultValue": "NaN"}
-        features = [
-            {
-                "store": source.feature_set,
-                "name": name,
-                "class": "org.apache.solr.ltr.feature.FieldValueFeature",
-                "params": {"field": name, **default},
-            }
-            for name in source.features
-        ]
-        files = {"features.json": _json(features)}
-        if _too_large(content):
-            files["wrapper.json"] = _json(
-                {
-                    "class": "org.apache.solr.ltr.model.DefaultWrapperModel",
-                    "name": source.name,
-                    "store": source.feature_set,
-                    "params": {"resource": f"{source.name}.json"},
-                }
-            )
-        return files
+        default = None if _legacy(source.options) else "NaN"
+        return companion_files(source, content, [default] * len(source.features))
 
-    def notes(self, source: Source, content: bytes) -> list[str]:
+    def notes(self, source: TreeSource, content: bytes) -> list[str]:
         """Warn of a model that ZooKeeper will not take."""
-        if not _too_large(content):
-            return []
-        return [
-            f"The model has {len(content):,} bytes, more than ZooKeeper's 1 MB: upload wrapper.json, a"
-            " DefaultWrapperModel, and give model.json to the collection as a resource."
-        ]
+        return zookeeper_notes(content)
 
-    def instructions(self, source: Source) -> str:
+    def instructions(self, source: TreeSource) -> str:
         """Show the two requests."""
         missing = "" if _legacy(source.options) else ' Keep `"defaultValue": "NaN"`: missing is then missing.'
-        return f"""\
+        return store_instructions(source, self.filename, missing)
+
+
+def companion_files(source: Source, content: bytes, defaults: list[str | None]) -> dict[str, bytes]:
+    """Return features to start from, and the wrapper of a model that is too large for ZooKeeper.
+
+    Args:
+        source: The model.
+        content: The file for the model store.
+        defaults: What each feature is where a document has none, None for what Solr takes.
+    """
+    features = [
+        {
+            "store": source.feature_set,
+            "name": name,
+            "class": "org.apache.solr.ltr.feature.FieldValueFeature",
+            "params": {"field": name, **({} if default is None else {"defaultValue": default})},
+        }
+        for name, default in zip(source.features, defaults, strict=True)
+    ]
+    files = {"features.json": _json(features)}
+    if _too_large(content):
+        files["wrapper.json"] = _json(
+            {
+                "class": "org.apache.solr.ltr.model.DefaultWrapperModel",
+                "name": source.name,
+                "store": source.feature_set,
+                "params": {"resource": f"{source.name}.json"},
+            }
+        )
+    return files
+
+
+def zookeeper_notes(content: bytes) -> list[str]:
+    """Warn of a model that ZooKeeper will not take."""
+    if not _too_large(content):
+        return []
+    return [
+        f"The model has {len(content):,} bytes, more than ZooKeeper's 1 MB: upload wrapper.json, a"
+        " DefaultWrapperModel, and give model.json to the collection as a resource."
+    ]
+
+
+def store_instructions(source: Source, filename: str, missing: str) -> str:
+    """Show the two requests that store features and model, and one that ranks by it."""
+    return f"""\
 `features.json` is to be started from: it takes each feature from a field of its name.{missing}
 
 ```sh
 SOLR=http://localhost:8983/solr/collection
 curl -X PUT $SOLR/schema/feature-store -H 'Content-Type: application/json' --data-binary @features.json
-curl -X PUT $SOLR/schema/model-store -H 'Content-Type: application/json' --data-binary @{self.filename}
+curl -X PUT $SOLR/schema/model-store -H 'Content-Type: application/json' --data-binary @{filename}
 curl "$SOLR/query?q=*:*&rq=%7B!ltr%20model={source.name}%20reRankDocs=100%7D&fl=id,score"
 ```
 
-Where there is a `wrapper.json`, the model is too large for ZooKeeper: copy `{self.filename}` as
+Where there is a `wrapper.json`, the model is too large for ZooKeeper: copy `{filename}` as
 `{source.name}.json` to a folder that solrconfig.xml names in a `<lib>` directive on each node, and PUT
 `wrapper.json` in its stead.
 

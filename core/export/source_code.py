@@ -6,14 +6,14 @@ import numpy as np
 
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
-from core.export.target import NUMERIC_LIMITS, Arithmetic, Source, Target, require_plain
+from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget, require_plain
 
 _ROW = re.compile(r"^ +[{(](-?\d+), ([^ ,]+), (\d), (\d+)[})],$", re.MULTILINE)
 _ROOT = re.compile(r"^ +(\d+),$", re.MULTILINE)
 
 
-class SourceCode(Target):
-    """Source code with the trees as a table, a node a line."""
+class SourceCode(TreeTarget):
+    """TreeSource code with the trees as a table, a node a line."""
 
     media_type = "text/plain; charset=utf-8"
     options = frozenset({"model_name", "feature_names"})
@@ -24,11 +24,11 @@ class SourceCode(Target):
         """Return LightGBM's own."""
         return (Arithmetic(self.reader, single=False, zeros=True, single_sum=False, doubles=True),)
 
-    def check(self, source: Source) -> None:
+    def check(self, source: TreeSource) -> None:
         """Refuse only what is no sum of leaves: all that LightGBM decides at a split is written down."""
         require_plain(source.text, self.name)
 
-    def read(self, content: bytes, source: Source) -> Nodes:
+    def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Read the tables."""
         text = content.decode()
         rows = _ROW.findall(text)

@@ -1,137 +1,47 @@
-"""What a format is: how a model is written for an engine, read back, and decided upon there."""
+"""What a format is: how a model is written for an engine, and what users are told about the file."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
-from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
-import numpy as np
-
-from core.errors import ModelError
-from core.export.nodes import Nodes
 from core.export.options import ExportOptions
-from core.export.thresholds import LARGEST, SLACK, numeric, parted_zeros
-from core.scoring.descent import MissingGo
-from core.scoring.model_text import ModelText
-from core.scoring.tree import CATEGORICAL
-from core.types import Float64Array, Int64Array
-
-# What a sum of constant leaves below splits `x <= t` cannot express.
-NUMERIC_LIMITS = (
-    "categorical splits, linear trees and averages (boosting=rf)",
-    "zero_as_missing where zeros go elsewhere than values around 0",
-)
-MAX_DEPTH = 300  # engines' JSON readers take 1,000 objects and arrays within each other at most
-_EXAMPLES = 3
+from core.scorers import ScoringModel
 
 
-class Missing(Enum):
-    """What an engine does at a split where a document lacks the feature."""
-
-    AS_WRITTEN = "go where the split says"
-    ZERO = "count as 0"
-    RIGHT = "go right at every split"
-
-
-@dataclass(frozen=True)
-class Arithmetic:
-    """How an engine decides and adds up.
-
-    Attributes:
-        engine: Whose arithmetic it is, and from which version to which.
-        single: Whether features, thresholds and leaves are float32, or float64.
-        strict: Whether `x < threshold` goes left, or `x <= threshold`.
-        slack: Whether 1e-6 is added to thresholds.
-        missing: What is done where a feature is missing.
-        zeros: Whether values no farther from 0 than 1e-35 are taken for 0, as LightGBM does.
-        single_sum: Whether leaves are added up in float32, or in float64.
-        doubles: Whether every float64 value is promised to go where LightGBM sends it, or every float32 one,
-            as all training data is.
-        finite: Whether the promise leaves infinite values out.
-    """
-
-    engine: str
-    single: bool = True
-    strict: bool = False
-    slack: bool = False
-    missing: Missing = Missing.AS_WRITTEN
-    zeros: bool = False
-    single_sum: bool = True
-    doubles: bool = False
-    finite: bool = False
-
-    @property
-    def words(self) -> str:
-        """Say it in a line."""
-        threshold = "threshold + 1e-6" if self.slack else "threshold"
-        decided, added = ("float32" if single else "float64" for single in (self.single, self.single_sum))
-        return (
-            f"{'finite ' if self.finite else ''}x {'<' if self.strict else '<='} {threshold} in {decided};"
-            f" missing features {self.missing.value}; leaves added in {added}"
-        )
-
-    def loaded(self, written: Nodes) -> Nodes:
-        """Return the numbers that the engine holds once it has read what was written."""
-        thresholds, values, ways = written.thresholds, written.values, written.ways
-        if self.single:
-            with np.errstate(over="ignore", under="ignore"):
-                thresholds, values = thresholds.astype(np.float32), values.astype(np.float32)
-                if self.slack:
-                    thresholds = thresholds + SLACK
-        if self.missing is not Missing.AS_WRITTEN:
-            way = MissingGo.NOWHERE if self.missing is Missing.ZERO else MissingGo.RIGHT_IF_NAN
-            ways = np.full_like(ways, way)
-        return written._replace(
-            thresholds=thresholds.astype(np.float64), values=values.astype(np.float64), ways=ways
-        )
-
-
-@dataclass(frozen=True)
-class Source:
+@dataclass(frozen=True, kw_only=True)
+class Source(ABC):
     """A model on its way out.
 
     Attributes:
-        text: What LightGBM's text holds.
-        content: LightGBM's text.
+        content: The stored file.
         name: What the engine is to call the model.
         features: What the engine is to call the features, in the model's order.
         options: What the user says.
-        shift: By how much scores are raised, by a last tree; None where they are not.
+        shift: What is added to all scores; None where nothing is.
     """
 
-    text: ModelText
     content: bytes
     name: str
     features: tuple[str, ...]
     options: ExportOptions
     shift: float | None = None
 
-    @cached_property
-    def nodes(self) -> Nodes:
-        """The trees, and behind them the one that raises the scores."""
-        nodes = Nodes.of(self.text)
-        return nodes if self.shift is None else nodes.with_leaf(self.shift)
+    @property
+    @abstractmethod
+    def model(self) -> ScoringModel:
+        """Return what scores documents."""
 
     @property
     def feature_set(self) -> str:
         """The feature set or store in the engine."""
         return self.options.feature_set or "rankery"
 
-    @cached_property
-    def numeric(self) -> tuple[Float64Array, Int64Array]:
-        """Thresholds of `x <= t` of all nodes, and 1 where NaN goes left."""
-        return numeric(self.nodes.thresholds, self.nodes.ways)
 
-    def words_of(self, node: int) -> str:
-        """Say which split a node is."""
-        tree = int(np.searchsorted(self.nodes.roots, node, side="right")) - 1
-        threshold = float(self.nodes.thresholds[node])
-        return f"{self.features[self.nodes.features[node]]!r} <= {threshold!r} in tree {tree}"
+S = TypeVar("S", bound=Source)
 
 
-class Target(ABC):
+class Target(ABC, Generic[S]):
     """A format, one a file.
 
     Attributes:
@@ -142,8 +52,6 @@ class Target(ABC):
         summary: One line.
         options: The options of `ExportOptions` that it takes.
         limits: What it cannot express, in words.
-        nests: Whether nodes stand within each other, which bounds the depth of trees.
-        way_out: What to do about missing values that go elsewhere.
     """
 
     name: ClassVar[str]
@@ -153,15 +61,17 @@ class Target(ABC):
     summary: ClassVar[str]
     options: ClassVar[frozenset[str]]
     limits: ClassVar[tuple[str, ...]]
-    nests: ClassVar[bool] = True
-    way_out: ClassVar[str] = "Choose a format that has missing values."
 
     @abstractmethod
-    def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
-        """Return how the engines that read the file decide; the first one's scores are the golden ones."""
+    def check(self, source: S) -> None:
+        """Refuse a model that the format would not say the same of.
+
+        Raises:
+            ModelError: It would not.
+        """
 
     @abstractmethod
-    def write(self, source: Source) -> bytes:
+    def write(self, source: S) -> bytes:
         """Write the file.
 
         Raises:
@@ -169,86 +79,13 @@ class Target(ABC):
         """
 
     @abstractmethod
-    def read(self, content: bytes, source: Source) -> Nodes:
-        """Read the numbers back from the file, as the engine reads them."""
-
-    @abstractmethod
-    def instructions(self, source: Source) -> str:
+    def instructions(self, source: S) -> str:
         """Say in Markdown how the file gets into the engine, and how to replay the golden vectors there."""
 
-    def companions(self, source: Source, content: bytes) -> Mapping[str, bytes]:
+    def companions(self, source: S, content: bytes) -> Mapping[str, bytes]:
         """Return what an archive holds beside the file, by file name."""
         return {}
 
-    def notes(self, source: Source, content: bytes) -> list[str]:
+    def notes(self, source: S, content: bytes) -> list[str]:
         """Say what a user should know of this export."""
         return []
-
-    def check(self, source: Source) -> None:
-        """Refuse a model that the format would not say the same of.
-
-        Raises:
-            ModelError: It would not.
-        """
-        require_plain(source.text, self.name)
-        if self.nests and (deepest := int(source.nodes.depths().max(initial=0))) > MAX_DEPTH:
-            raise ModelError(
-                f"a tree of the model is {deepest} splits deep; {self.name} takes {MAX_DEPTH}. Train with"
-                f" max_depth, or choose a format that does not nest: c, python, onnx"
-            )
-        arithmetics = self.arithmetics(source.options)
-        if any(arithmetic.single for arithmetic in arithmetics):
-            largest = np.maximum.reduceat(np.abs(source.nodes.values), source.nodes.roots).sum()
-            if largest > LARGEST:
-                raise ModelError(f"scores up to {largest:g} are beyond the float32 of {self.reader}")
-        splits = source.nodes.splits
-        parted = splits[parted_zeros(source.nodes.thresholds[splits], source.nodes.ways[splits])]
-        self.refuse(source, parted, "sends zeros where its threshold does not; train without zero_as_missing")
-        if not source.options.never_missing:
-            for arithmetic in arithmetics:
-                self._check_missing(source, splits, arithmetic)
-
-    def _check_missing(self, source: Source, splits: Int64Array, arithmetic: Arithmetic) -> None:
-        if arithmetic.missing is Missing.AS_WRITTEN:
-            return
-        thresholds, nan_left = (column[splits] for column in source.numeric)
-        there = thresholds >= 0.0 if arithmetic.missing is Missing.ZERO else np.zeros(len(splits), bool)
-        self.refuse(
-            source,
-            splits[there != (nan_left == 1)],
-            f"sends missing values elsewhere than {arithmetic.engine}, where they {arithmetic.missing.value}."
-            f" {self.way_out} Or say never_missing where every document has every feature",
-        )
-
-    def refuse(self, source: Source, nodes: Int64Array, words: str) -> None:
-        """Refuse a model for some of its splits, if there are any.
-
-        Raises:
-            ModelError: There are.
-        """
-        if not len(nodes):
-            return
-        examples = "; ".join(map(source.words_of, nodes[:_EXAMPLES].tolist()))
-        raise ModelError(
-            f"{self.name} cannot express {len(nodes)} of the {len(source.nodes.splits)} splits"
-            f" ({examples}): the model {words}"
-        )
-
-
-def unplain(text: ModelText) -> str | None:
-    """Say what a model has beyond sums of constant leaves below numerical splits; None where nothing."""
-    if any((tree.decisions & CATEGORICAL).any() for tree in text.trees):
-        return "categorical splits"
-    if any(tree.linear is not None for tree in text.trees):
-        return "linear trees"
-    return "an average of its trees (boosting=rf)" if text.averages else None
-
-
-def require_plain(text: ModelText, format: str) -> None:
-    """Refuse a model that only LightGBM itself can express.
-
-    Raises:
-        ModelError: It is one.
-    """
-    if found := unplain(text):
-        raise ModelError(f"the model has {found}, which {format} cannot express; only lightgbm can")

@@ -6,6 +6,7 @@ an `objective`, which models of an objective of one's own do not have, and `pand
 
 import json
 import re
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -13,8 +14,8 @@ from core.errors import InputProblem, InvalidInput
 from core.export.nested import nested
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
-from core.export.target import NUMERIC_LIMITS, Arithmetic, Source, Target
 from core.export.thresholds import LARGEST, ceiling32
+from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget
 from core.scoring.descent import MissingGo
 from core.types import Float64Array
 
@@ -27,7 +28,7 @@ _RANK_FEATURE = re.compile(rf"{_NAME}(\([^()\"\\]*(\([^()\"\\]*\)[^()\"\\]*)*\))
 _FUNCTION = re.compile(_NAME)
 
 
-class Vespa(Target):
+class Vespa(TreeTarget):
     """A file for `lightgbm("model.json")` in a rank profile."""
 
     name = "vespa"
@@ -48,9 +49,9 @@ class Vespa(Target):
             Arithmetic("Vespa's containers (Java)", strict=True, single=False, single_sum=False, finite=True),
         )
 
-    def write(self, source: Source) -> bytes:
+    def write(self, source: TreeSource) -> bytes:
         """Write what `dump_model` would, as far as Vespa reads it."""
-        _check_names(source.features)
+        check_names(source.features)
         wanted, nan_left = source.numeric
         thresholds = strict_thresholds(wanted)
         nodes = source.nodes
@@ -84,7 +85,7 @@ class Vespa(Target):
         )
         return f'{json.dumps(head)[:-1]}, "tree_info": [{infos}]}}\n'.encode()
 
-    def read(self, content: bytes, source: Source) -> Nodes:
+    def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Read the trees."""
 
         def ask(node: dict[str, object]) -> float | tuple[Split, dict[str, object], dict[str, object]]:
@@ -97,21 +98,17 @@ class Vespa(Target):
         document = json.loads(content)
         return Nodes.walked((tree["tree_structure"] for tree in document["tree_info"]), ask)
 
-    def instructions(self, source: Source) -> str:
+    def instructions(self, source: TreeSource) -> str:
         """Show the rank profile."""
-        used = sorted({source.features[feature] for feature in source.nodes.features if feature >= 0})
-        functions = "".join(
-            f"\n    function {name}() {{\n        expression: attribute({name})\n    }}"
-            for name in used
-            if _FUNCTION.fullmatch(name)
-        )
+        used = {source.features[feature] for feature in source.nodes.features if feature >= 0}
+        functions = functions_of(used)
         return f"""\
 Put `{self.filename}` into the application package as `models/{source.name}.json` and rank by it. The
 functions give the features whose names are not rank features already; write your own expressions. What a
 document lacks must be NaN there, as an attribute without a value is.
 
 ```
-rank-profile {re.sub("[^A-Za-z0-9_]", "_", source.name)} {{{functions}
+rank-profile {profile_name(source.name)} {{{functions}
     first-phase {{
         expression: lightgbm("{source.name}.json")
     }}
@@ -134,7 +131,26 @@ def strict_thresholds(wanted: Float64Array) -> Float64Array:
     return np.where(wanted >= LARGEST, BEYOND_FLOAT32, ceiling32(wanted).astype(np.float64))
 
 
-def _check_names(names: tuple[str, ...]) -> None:
+def profile_name(name: str) -> str:
+    """Return a model's name as a rank profile may have it."""
+    return re.sub("[^A-Za-z0-9_]", "_", name)
+
+
+def functions_of(names: Iterable[str]) -> str:
+    """Write the functions of a rank profile that give the features which are not rank features already."""
+    return "".join(
+        f"\n    function {name}() {{\n        expression: attribute({name})\n    }}"
+        for name in sorted(names)
+        if _FUNCTION.fullmatch(name)
+    )
+
+
+def check_names(names: tuple[str, ...]) -> None:
+    """Refuse names of features that Vespa would not take for features.
+
+    Raises:
+        InvalidInput: At `/feature_names`.
+    """
     problems = [
         InputProblem(
             "/feature_names",

@@ -13,12 +13,13 @@ import numpy as np
 from core.export.nested import float32_text, nested
 from core.export.nodes import Nodes, Split
 from core.export.options import ExportOptions
-from core.export.target import NUMERIC_LIMITS, Arithmetic, Missing, Source, Target
+from core.export.target import Source
+from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, Missing, TreeSource, TreeTarget
 from core.export.vespa import strict_thresholds
 from core.scoring.descent import MissingGo
 
 
-class XgboostJson(Target):
+class XgboostJson(TreeTarget):
     """What both plugins have in common."""
 
     filename = "model.json"
@@ -27,7 +28,7 @@ class XgboostJson(Target):
         {"target_version", "model_name", "feature_set", "feature_names", "score_shift", "never_missing"}
     )
 
-    def write(self, source: Source) -> bytes:
+    def write(self, source: TreeSource) -> bytes:
         """Write the body of `_createmodel`."""
         wanted, nan_left = source.numeric
         thresholds = strict_thresholds(wanted)
@@ -56,7 +57,7 @@ class XgboostJson(Target):
         body = {"name": source.name, "model": {"type": "model/xgboost+json", "definition": definition}}
         return json.dumps({"model": body}).encode() + b"\n"
 
-    def read(self, content: bytes, source: Source) -> Nodes:
+    def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Read the trees."""
         places = {name: place for place, name in enumerate(source.features)}
 
@@ -70,23 +71,30 @@ class XgboostJson(Target):
 
         return Nodes.walked(json.loads(json.loads(content)["model"]["model"]["definition"]), ask)
 
-    def instructions(self, source: Source) -> str:
+    def instructions(self, source: TreeSource) -> str:
         """Show the request."""
-        return f"""\
+        return plugin_instructions(source, self.filename) + (
+            "leave out those that are `null`, and compare the score of each document with `score`; both are"
+            " sums of\nfloat32. Lucene takes no score below 0 where it is asked for one alone:"
+            " `score_shift=true` raises them all.\n"
+        )
+
+
+def plugin_instructions(source: Source, filename: str) -> str:
+    """Show the requests that store a model and rescore by it, up to the replay of golden vectors."""
+    return f"""\
 The feature set `{source.feature_set}` must have these features: see `features` in any line of `golden.jsonl`.
 
 ```sh
 SEARCH=http://localhost:9200
 curl -X POST $SEARCH/_ltr/_featureset/{source.feature_set}/_createmodel -H 'Content-Type: application/json' \\
-  --data-binary @{self.filename}
+  --data-binary @{filename}
 curl -X POST $SEARCH/index/_search -H 'Content-Type: application/json' -d '{{"query": {{"match_all": {{}}}},
   "rescore": {{"window_size": 100, "query": {{"query_weight": 0, "rescore_query":
     {{"sltr": {{"model": "{source.name}", "params": {{}}}}}}}}}}}}'
 ```
 
 To replay `golden.jsonl`, index each line's `features` as fields that the feature set's queries score by,
-leave out those that are `null`, and compare the score of each document with `score`; both are sums of
-float32. Lucene takes no score below 0 where it is asked for one alone: `score_shift=true` raises them all.
 """
 
 

@@ -82,16 +82,19 @@ def export(
         ),
     ] = None,
     list_formats: Annotated[bool, typer.Option("--list", help="List the formats and their options.")] = False,
+    scorer: Annotated[
+        str, typer.Option(help="Kind of model that --list is about: trees, linear or mlp.")
+    ] = "trees",
 ) -> None:
     """Write a model as another engine reads it, and say whether it decides the same there.
 
     What was written is read back and evaluated in the engine's own arithmetic, over documents and right
-    beside every threshold.
+    beside every threshold; linear scorers and networks over made-up edge cases.
 
     Example: `rankery export web@champion --format solr --score-shift -o web.json`
     """
     if list_formats:
-        _show_formats(session)
+        _show_formats(session, scorer)
         return
     if model is None or format is None or output is None:
         raise WrongUsage("give MODEL, --format and --output; --list tells the formats")
@@ -113,8 +116,10 @@ def export(
     session.show(document, *_proof(parity))
 
 
-def _show_formats(session: ServiceConnection) -> None:
-    formats = session.client.request("GET", "/v1/export-formats").json()["items"]
+def _show_formats(session: ServiceConnection, scorer: str) -> None:
+    formats = session.client.request("GET", "/v1/export-formats", parameters={"scorer": scorer}).json()[
+        "items"
+    ]
     shown = Table.grid(padding=(0, 2, 1, 0))
     shown.add_column(style="bold", no_wrap=True)
     shown.add_column(overflow="fold")
@@ -126,7 +131,11 @@ def _show_formats(session: ServiceConnection) -> None:
 
 
 def _proof(parity: "ExportParity") -> Iterator[RenderableType]:
-    verdict = "Every decision is LightGBM's." if parity.exact else "Some decisions are not LightGBM's."
+    if parity.scorer != "trees":
+        exact, inexact = "Every score is the model's, up to rounding.", "Some scores are not the model's."
+    else:
+        exact, inexact = "Every decision is LightGBM's.", "Some decisions are not LightGBM's."
+    verdict = exact if parity.exact else inexact
     yield f"[bold]{verdict}[/bold]"
     for engine in parity.engines:
         yield ""
@@ -140,9 +149,16 @@ def _compared(engine: "EngineParity") -> Iterator[tuple[str, Any]]:
     if engine.data is not None:
         data = engine.data
         yield "documents", f"{data.documents:,} of {data.queries:,} queries"
-        yield "other leaves", f"{data.differing_leaves:,} of {data.leaves:,}"
+        if engine.edge_cases is None:
+            yield "other leaves", f"{data.differing_leaves:,} of {data.leaves:,}"
+        else:
+            yield "other scores", f"{data.differing_documents:,} of {data.documents:,} beyond rounding"
         yield "swapped neighbours", f"{data.swapped_pairs:,} of {data.adjacent_pairs:,}"
         yield "largest difference", f"{data.largest_score_difference:.2g}"
+    if engine.edge_cases is not None:
+        edges = engine.edge_cases
+        yield "edge cases", f"{edges.differing_documents:,} of {edges.documents:,} beyond rounding"
+        return
     beside = engine.neighbours
     yield "other decisions", f"{beside.differing_decisions:,} of {beside.decisions:,} beside thresholds"
 

@@ -66,4 +66,7 @@ EXPORT_FORMATS = (
     "onnx",
     "c",
     "python",
+    "elasticsearch-linear",
+    "opensearch-linear",
+    "safetensors",
 )

@@ -13,7 +13,7 @@ import pytest
 from app.models.exports import MAX_DOCUMENTS
 from core.data import RankingDataset, write_parquet
 from core.data.query_index import write_query_index
-from core.export import FORMATS
+from core.export import TREE_FORMATS
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key, queries_key
 from tests.app.conftest import FEATURE_NAMES, TestClient
@@ -67,7 +67,7 @@ def test_the_file_is_the_one_that_the_engine_reads(
     assert plain.headers["content-disposition"] == 'attachment; filename="web-1-model.txt"'
     operation = client.get("/openapi.json").json()["paths"]["/v1/models/{ref}/export"]["get"]
     documented = operation["responses"]["200"]["content"]
-    for name, target in FORMATS.items():
+    for name, target in TREE_FORMATS.items():
         if name != "vespa":
             response = client.get(f"/v1/models/web/export?format={name}")
             assert response.status_code == 200, response.text
@@ -247,7 +247,7 @@ def test_a_model_that_cannot_be_expressed_is_refused(
 def test_formats_are_listed(client: TestClient) -> None:
     """With the options that each takes."""
     items = client.get("/v1/export-formats").json()["items"]
-    assert [item["name"] for item in items] == list(FORMATS)
+    assert [item["name"] for item in items] == list(TREE_FORMATS)
     for item in items:
-        assert set(item["options"]) == FORMATS[item["name"]].options
-        assert item["limits"] == list(FORMATS[item["name"]].limits)
+        assert set(item["options"]) == TREE_FORMATS[item["name"]].options
+        assert item["limits"] == list(TREE_FORMATS[item["name"]].limits)

@@ -13,7 +13,7 @@ import lightgbm
 import numpy as np
 import pytest
 
-from core.export import FORMATS, Export, ExportOptions, archive, export_model, golden_vectors, parity
+from core.export import TREE_FORMATS, Export, ExportOptions, archive, export_model, golden_vectors, parity
 from core.export.solr import ZOOKEEPER_BYTES
 from core.scoring.model_text import ModelText
 from tests.core.export.models import trained
@@ -45,7 +45,7 @@ def matrix(golden: list[dict[str, Any]]) -> Any:
     return np.array([list(vector["features"].values()) for vector in golden], np.float64)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", TREE_FORMATS)
 def test_an_archive_holds_the_file_and_its_proof(format: str) -> None:
     """With the same bytes each time."""
     export, packed = made(format)
@@ -62,7 +62,7 @@ def test_an_archive_holds_the_file_and_its_proof(format: str) -> None:
 
 
 @pytest.mark.parametrize("with_data", [True, False])
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", TREE_FORMATS)
 def test_golden_vectors_are_the_engines_scores_and_lightgbms(format: str, with_data: bool) -> None:
     """As engines of our own find them, to the bit: rows of data, with missing values, and at thresholds."""
     options = {"never_missing": True} if format == "ranklib" else {}
@@ -103,7 +103,7 @@ def test_the_readme_replays_the_golden_vectors(format: str, tmp_path: Path) -> N
     assert subprocess.run(replay, cwd=tmp_path, check=False, capture_output=True).returncode != 0
 
 
-@pytest.mark.parametrize("format", sorted(set(FORMATS) - {"lightgbm", "onnx", "c", "python"}))
+@pytest.mark.parametrize("format", sorted(set(TREE_FORMATS) - {"lightgbm", "onnx", "c", "python"}))
 def test_the_readme_names_what_the_engine_needs(format: str) -> None:
     """The model by its name, and the address where it is sent to."""
     _, packed = made(format, model_name="Best.One")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.export import FORMATS, Export, ExportOptions, export_model
+from core.export import TREE_FORMATS, Export, ExportOptions, export_model
 from core.export.nodes import Nodes
 from core.scoring.model_text import ModelText
 from core.types import Float64Array
@@ -89,7 +89,7 @@ def check(model_text: str, format: str, seed: int) -> None:
         assert score(rows) == expected(model_text, rows, leaf, total)
 
 
-INTERPRETED = [name for name in FORMATS if name not in ("lightgbm", "onnx", "c")]
+INTERPRETED = [name for name in TREE_FORMATS if name not in ("lightgbm", "onnx", "c")]
 VARIANTS = {
     "complete data": {},
     "missing values": {"missing": True},

@@ -6,7 +6,7 @@ import pytest
 
 from core.data import synthetic_dataset
 from core.errors import InvalidInput, ModelError
-from core.export import FORMATS, export_model
+from core.export import TREE_FORMATS, export_model
 from core.scoring import Forest
 from core.training import train, training_spec
 
@@ -26,6 +26,6 @@ def test_unknown_formats_and_broken_models_are_refused() -> None:
     """The error says what is known."""
     with pytest.raises(InvalidInput, match="known are lightgbm, vespa, solr"):
         export_model("tree", "pmml")
-    for name in FORMATS:
+    for name in TREE_FORMATS:
         with pytest.raises(ModelError):
             export_model(b"tree\xff", name)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.data import RankingDataset, read_dataset, synthetic_dataset
 from core.data.fitting import fit_features
 from core.errors import ModelError
-from core.export import FORMATS, Export, ExportOptions, export_model, parity
+from core.export import TREE_FORMATS, Export, ExportOptions, export_model, parity
 from core.export.ndcg import ndcg_at_10
 from core.export.parity import scores_of
 from core.metrics import parse_metric
@@ -50,7 +50,7 @@ def tampered(export: Export, change: Callable[[dict[str, Any]], None]) -> Export
 
 
 @pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", TREE_FORMATS)
 def test_no_decision_differs(format: str, missing: bool) -> None:
     """Neither over documents nor over neighbours of thresholds; only Solr's residue is left, and counted."""
     options = ExportOptions(never_missing=missing and format == "ranklib")
@@ -226,7 +226,7 @@ def test_of_categories_only_the_bytes_are_compared() -> None:
     assert report.exact
     assert report.engines == ()
     assert "categorical splits" in report.notes[0]
-    for name in FORMATS:
+    for name in TREE_FORMATS:
         if name != "lightgbm":
             with pytest.raises(ModelError, match="categorical splits"):
                 export_model(text, name, NAMES)
@@ -239,7 +239,7 @@ def test_no_decision_differs_on_real_data(shared_data: Path) -> None:
     test = fit_features(test, training.feature_names)
     values = {"loss": {"name": "lambdarank"}, "hyperparameters": {"num_iterations": 30, "num_leaves": 31}}
     text = train(training_spec(values), training).model_text
-    for name in FORMATS:
+    for name in TREE_FORMATS:
         report = parity(export_model(text, name, training.feature_names), test)
         for engine in report.engines:
             assert engine.data is not None

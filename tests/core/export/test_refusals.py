@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from core.errors import InvalidInput, ModelError
-from core.export import FORMATS, ExportOptions, export_model, parity
-from core.export.target import MAX_DEPTH
+from core.export import TREE_FORMATS, ExportOptions, export_model, parity
+from core.export.tree_target import MAX_DEPTH
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
 from tests.core.export.models import trained
@@ -35,7 +35,7 @@ def chain(n_splits: int, leaf: float = 1.0) -> str:
     return ModelText(NAMES, (tree,)).write()
 
 
-@pytest.mark.parametrize("format", sorted(set(FORMATS) - {*ALL_AS_LIGHTGBM}))
+@pytest.mark.parametrize("format", sorted(set(TREE_FORMATS) - {*ALL_AS_LIGHTGBM}))
 def test_zeros_that_go_astray_are_refused(format: str) -> None:
     """A split that sends zeros elsewhere than values around 0 is told by its feature and threshold."""
     text = trained(zero_as_missing=True, missing=True)
@@ -109,7 +109,7 @@ def test_elasticsearch_before_8_15_wants_input_fields() -> None:
         )
 
 
-@pytest.mark.parametrize("format", sorted(set(FORMATS) - {"lightgbm"}))
+@pytest.mark.parametrize("format", sorted(set(TREE_FORMATS) - {"lightgbm"}))
 @pytest.mark.parametrize(("kind", "words"), [("linear", "linear trees"), ("averages", "boosting=rf")])
 def test_models_that_are_no_sums_of_leaves_are_refused(format: str, kind: str, words: str) -> None:
     """Linear leaves and averages; only LightGBM reads its own."""
@@ -121,11 +121,11 @@ def test_models_that_are_no_sums_of_leaves_are_refused(format: str, kind: str, w
     assert export_model(text, "lightgbm", NAMES).content.decode() == text
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", TREE_FORMATS)
 def test_deep_trees_are_written_where_nothing_nests(format: str) -> None:
     """Readers of JSON within JSON give up; the same at its bound is fine."""
     assert parity(export_model(chain(MAX_DEPTH), format, NAMES)).engines
-    if FORMATS[format].nests:
+    if TREE_FORMATS[format].nests:
         with pytest.raises(ModelError, match="301 splits deep"):
             export_model(chain(MAX_DEPTH + 1), format, NAMES)
     else:

@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 
 from core import data, jobs
-from core.export import FORMATS
+from core.export import FORMAT_NAMES
 from core.losses import LOSSES
 from core.metrics import METRICS, PRESETS
 from rankery.cli import names
@@ -57,7 +57,7 @@ def test_the_names_that_are_completed_are_those_that_there_are() -> None:
     assert tuple(LOSSES) == names.LOSSES
     assert tuple(METRICS) == names.METRICS
     assert tuple(PRESETS) == names.PRESETS
-    assert tuple(FORMATS) == names.EXPORT_FORMATS
+    assert FORMAT_NAMES == names.EXPORT_FORMATS
     assert get_args(DataFormat) == data.FORMATS
     assert get_args(JobKind) == tuple(kind.value for kind in jobs.JobKind)
     assert get_args(JobStatus) == tuple(status.value for status in jobs.JobStatus)
@@ -89,6 +89,6 @@ def test_bash_completes(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [
         "datasets",
         "ndcg-loss2 ndcg-loss2++",
-        "elasticsearch-xgboost elastic-learning-to-rank",
+        "elasticsearch-xgboost elastic-learning-to-rank elasticsearch-linear",
         "",
     ]

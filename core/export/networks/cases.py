@@ -1,0 +1,83 @@
+"""Made-up documents of linear scorers and networks, at the ends of what features may be."""
+
+import numpy as np
+
+from core.export.networks.target import Engine, NetworkSource, centres_of
+from core.export.thresholds import LARGEST
+from core.types import Float32Array
+
+_DEVIATIONS = (1.0, 8.0, 1000.0)  # from the mean
+_SHARE_CHANGED, _SHARE_MISSING = 0.5, 0.3
+
+
+def synthetic(source: NetworkSource, n_rows: int, random: np.random.Generator) -> Float32Array:
+    """Draw documents around the means of the model's inputs.
+
+    Args:
+        source: The model.
+        n_rows: How many.
+        random: What draws them.
+    """
+    inputs = source.network.inputs
+    drawn = random.normal(size=(n_rows, inputs.n_features))
+    if inputs.kind == "rank-gauss":
+        levels = random.integers(inputs.knots.shape[1], size=drawn.shape)
+        drawn = np.take_along_axis(inputs.knots.T, levels, axis=0)
+    elif inputs.kind == "standard":
+        drawn = inputs.means + inputs.deviations * drawn
+    return _as_features(drawn, log1p=inputs.log1p)
+
+
+def edge_cases(
+    source: NetworkSource, engine: Engine, base: Float32Array, random: np.random.Generator
+) -> Float32Array:
+    """Put extreme values into features of documents.
+
+    A value is the centre of a feature, some deviations or a knot away from it, 0, next to 0, or the largest
+    there is; with an engine of float32, which would overflow, a thousand deviations are the most.
+
+    Args:
+        source: The model.
+        engine: What the documents are for.
+        base: (n, n_features) float32 documents.
+        random: What chooses values.
+    """
+    values = _values(source, engine)
+    chosen = np.take_along_axis(values, random.integers(len(values), size=base.shape), axis=0)
+    changed = random.random(base.shape) < _SHARE_CHANGED
+    return np.where(changed, chosen, base)
+
+
+def with_missing(rows: Float32Array, random: np.random.Generator) -> Float32Array:
+    """Take features away, and all of them from the last document."""
+    missing = random.random(rows.shape) < _SHARE_MISSING
+    missing[-1:] = True
+    return np.where(missing, np.float32(np.nan), rows)
+
+
+def _values(source: NetworkSource, engine: Engine) -> Float32Array:
+    """Return (n_values, n_features) extreme values of each feature."""
+    inputs = source.network.inputs
+    deviations = inputs.deviations if inputs.kind == "standard" else np.ones(inputs.n_features)
+    centres = centres_of(source.network)
+    around = [centres, *(centres + sign * step * deviations for step in _DEVIATIONS for sign in (1.0, -1.0))]
+    values = _as_features(np.array(around), log1p=inputs.log1p)
+    smallest = np.finfo(np.float32).smallest_subnormal
+    constants = [np.float32(0.0), np.float32(-0.0), smallest, -smallest, np.float32(1e-10)]
+    if not engine.single:
+        constants += [LARGEST, -LARGEST]
+    if not engine.finite:
+        constants += [np.float32(np.inf), np.float32(-np.inf)]
+    rows = [values, np.repeat(np.array(constants, np.float32)[:, np.newaxis], inputs.n_features, axis=1)]
+    if inputs.kind == "rank-gauss":
+        knots = _as_features(inputs.knots.T, log1p=inputs.log1p)
+        rows += [knots, np.nextafter(knots, np.float32(-1.0)), np.nextafter(knots, np.float32(1.0))]
+    return np.concatenate(rows)
+
+
+def _as_features(values: np.ndarray, *, log1p: bool) -> Float32Array:
+    """Return scaled-back values as float32 features, none of them infinite."""
+    if log1p:
+        values = np.copysign(np.expm1(np.minimum(np.abs(values), 80.0)), values)
+    found: Float32Array = np.clip(values, -float(LARGEST), float(LARGEST)).astype(np.float32)
+    return found

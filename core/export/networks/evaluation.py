@@ -1,0 +1,94 @@
+"""Evaluate what was read back from an export by numpy, apart from the service's own scoring."""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.export.networks.kernels import add_products
+from core.scorers import InputTransform, Layer, Network
+from core.scorers.kernels import EPSILON
+from core.types import Float32Array, Float64Array
+
+Units = npt.NDArray[np.floating[Any]]
+_ROWS = 1024  # documents at a time, so that their units stay in a cache
+
+
+def _sigmoid(values: Float64Array) -> Float64Array:
+    powers = np.exp(-np.abs(values))
+    return np.asarray(np.where(values >= 0.0, 1.0, powers) / (1.0 + powers))
+
+
+_ACTIVATIONS: Mapping[str, Callable[[Float64Array], Float64Array]] = MappingProxyType(
+    {"relu": lambda values: np.maximum(values, 0.0), "tanh": np.tanh, "sigmoid": _sigmoid}
+)
+
+
+def in_blocks(
+    score: Callable[[Float32Array], Float64Array], rows: Float32Array, size: int = _ROWS
+) -> Float64Array:
+    """Score documents a block at a time.
+
+    Args:
+        score: Returns (n,) scores of (n, n_features) documents.
+        rows: (n_documents, n_features) float32.
+        size: Documents of a block.
+    """
+    parts = [score(block) for block in _blocks(rows, size)]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def score_in_doubles(network: Network, rows: Float32Array) -> Float64Array:
+    """Score documents by a network in float64, as its exports in C and Python do."""
+
+    def score(block: Float32Array) -> Float64Array:
+        return forward(inputs_of(network.inputs, block), network.layers, network.activation)
+
+    return in_blocks(score, rows)
+
+
+def inputs_of(transform: InputTransform, rows: Float32Array) -> Float64Array:
+    """Return the inputs, (n_documents, n_inputs), of documents."""
+    missing = ~np.isfinite(rows)
+    values = np.where(missing, np.float32(0.0), rows).astype(np.float64)
+    if transform.log1p:
+        values = np.copysign(np.log1p(np.abs(values)), values)
+    if transform.kind == "standard":
+        values = (values - transform.means) / transform.deviations
+    elif transform.kind == "rank-gauss":
+        for column, (knots, targets) in enumerate(zip(transform.knots, transform.targets, strict=True)):
+            distinct = np.append(True, np.diff(knots) > 0.0)
+            values[:, column] = np.interp(values[:, column], knots[distinct], targets[distinct])
+    values[missing] = 0.0
+    return np.concatenate([values, missing[:, transform.indicators]], axis=1)
+
+
+def forward(inputs: Units, layers: tuple[Layer, ...], activation: str) -> Float64Array:
+    """Return the scores, (n_documents,), of inputs.
+
+    Sums are of the kind of the inputs. An activation is taken in float64 and rounded, as Java does.
+    """
+    units, kind = np.ascontiguousarray(inputs), inputs.dtype
+    for place, layer in enumerate(layers):
+        totals = np.tile(layer.bias.astype(kind), (len(units), 1))
+        with np.errstate(over="ignore", invalid="ignore"):
+            add_products(units, np.ascontiguousarray(layer.weights, kind), totals)
+        units = totals
+        if place < len(layers) - 1:
+            if layer.norm_scales is not None and layer.norm_shifts is not None:
+                units = _normalised(units, layer.norm_scales, layer.norm_shifts)
+            units = _ACTIVATIONS[activation](units.astype(np.float64)).astype(kind)
+    return units[:, 0].astype(np.float64)
+
+
+def _normalised(units: Units, scales: Float32Array, shifts: Float32Array) -> Units:
+    centred = units - units.mean(axis=1, keepdims=True)
+    factors = 1.0 / np.sqrt((centred * centred).mean(axis=1, keepdims=True) + EPSILON)
+    return np.asarray(centred * factors * scales.astype(np.float64) + shifts.astype(np.float64))
+
+
+def _blocks(rows: Float32Array, size: int) -> Iterator[Float32Array]:
+    for first in range(0, len(rows), size):
+        yield rows[first : first + size]

@@ -1,0 +1,102 @@
+"""Holding an export of a linear scorer or a network against its model.
+
+Nothing is decided at thresholds here: what is compared are scores, of documents and of edge cases, and a
+score differs where rounding does not explain its distance from the model's.
+"""
+
+from dataclasses import asdict
+
+import numpy as np
+
+from core.data import RankingDataset
+from core.export.networks.cases import edge_cases, synthetic, with_missing
+from core.export.networks.rounding import DOUBLE, SINGLE, rounding
+from core.export.networks.target import Engine, NetworkExport
+from core.export.parity_report import (
+    DataParity,
+    EdgeParity,
+    NeighbourParity,
+    NetworkEngineParity,
+    NetworkParityReport,
+)
+from core.export.ranking import compare_rankings
+from core.types import Float32Array, Float64Array
+
+_EDGE_CASES = 512
+_NO_SPLITS = NeighbourParity(0, 0, 0, 0, ())
+
+
+def network_parity(export: NetworkExport, dataset: RankingDataset | None = None) -> NetworkParityReport:
+    """Compare an export with its model over documents and over edge cases.
+
+    Args:
+        export: The export.
+        dataset: Judged documents in the model's order of features, or None for none.
+
+    Raises:
+        ModelError: What was written cannot be read.
+    """
+    source, target = export.source, export.target
+    found = tuple(
+        NetworkEngineParity(
+            engine.name,
+            engine.arithmetic,
+            None if dataset is None else _over(dataset, export, engine),
+            _NO_SPLITS,
+            None,
+            _over_edges(export, engine),
+        )
+        for engine in export.engines
+    )
+    exact = not any(
+        engine.edge_cases.differing_documents or (engine.data is not None and engine.data.differing_documents)
+        for engine in found
+    )
+    notes = tuple(target.notes(source, export.content))
+    kind = source.network.kind
+    return NetworkParityReport(target.name, exact, 0, source.shift or 0.0, found, notes, kind)
+
+
+def allowed(export: NetworkExport, engine: Engine, rows: Float32Array) -> Float32Array:
+    """Return documents without what the engine makes no promise about."""
+    if engine.finite:
+        rows = np.where(np.isinf(rows), np.float32(0.0), rows)
+    if export.source.options.never_missing:
+        rows = np.where(np.isfinite(rows), rows, np.float32(0.0))
+    return np.ascontiguousarray(rows, np.float32)
+
+
+def _over(dataset: RankingDataset, export: NetworkExport, engine: Engine) -> DataParity:
+    scores, engine_scores, differing = _scored(export, engine, dataset.matrix)
+    return DataParity(
+        dataset.n_queries,
+        dataset.n_documents,
+        0,
+        0,
+        differing,
+        **asdict(compare_rankings(dataset, scores, engine_scores)),
+    )
+
+
+def _over_edges(export: NetworkExport, engine: Engine) -> EdgeParity:
+    random = np.random.default_rng(0)
+    base = synthetic(export.source, _EDGE_CASES, random)
+    rows = edge_cases(export.source, engine, base, random)
+    rows[::2] = with_missing(rows[::2], random)
+    scores, engine_scores, differing = _scored(export, engine, rows)
+    distances = np.abs(engine_scores - scores)
+    relative = distances / np.maximum(1.0, np.abs(scores))
+    return EdgeParity(len(rows), differing, float(distances.max()), float(relative.max()))
+
+
+def _scored(
+    export: NetworkExport, engine: Engine, rows: Float32Array
+) -> tuple[Float64Array, Float64Array, int]:
+    """Score documents by the model and by the engine; returns both, and how many differ."""
+    rows = allowed(export, engine, rows)
+    scores = export.source.network.score(rows) + (export.source.shift or 0.0)
+    engine_scores = engine.score(rows)
+    explained = rounding(export.source.network, rows, SINGLE if engine.single else DOUBLE)
+    # What is not a number is not explained either.
+    differing = ~(np.abs(engine_scores - scores) <= explained)
+    return scores, engine_scores, int(np.count_nonzero(differing))

@@ -1,0 +1,96 @@
+"""By how much two engines may differ that compute the same network with other roundings.
+
+A difference beyond it is none of rounding: weights, inputs or activations are not those of the model. The
+bound follows each error through the layers to first order (Higham, 2002, chapter 3), and doubles it.
+"""
+
+import numpy as np
+
+from core.export.networks.evaluation import inputs_of
+from core.scorers import InputTransform, Layer, Network
+from core.scorers.kernels import EPSILON
+from core.types import Float32Array, Float64Array
+
+DOUBLE, SINGLE = 2.0**-53, 2.0**-24  # relative error of one operation
+_SMALLEST = {DOUBLE: 1e-300, SINGLE: 1e-35}  # of what underflows
+_SAFETY = 2.0
+_ROWS = 1024
+
+
+def rounding(network: Network, rows: Float32Array, unit: float) -> Float64Array:
+    """Return the largest difference of each document's score that rounding explains.
+
+    Args:
+        network: The model.
+        rows: (n_documents, n_features) float32, NaN where missing.
+        unit: Relative error of an operation of the engine, `DOUBLE` or `SINGLE`.
+    """
+    found = np.empty(len(rows))
+    for first in range(0, len(rows), _ROWS):
+        block = rows[first : first + _ROWS]
+        found[first : first + _ROWS] = _of_block(network, block, unit + DOUBLE)
+    return _SAFETY * found + _SMALLEST[unit]
+
+
+def _of_block(network: Network, rows: Float32Array, unit: float) -> Float64Array:
+    units = inputs_of(network.inputs, rows)
+    errors = _of_inputs(network.inputs, rows, units, unit)
+    for place, layer in enumerate(network.layers):
+        weights = np.abs(layer.weights.astype(np.float64))
+        sums = (np.abs(units) + errors) @ weights + np.abs(layer.bias.astype(np.float64))
+        errors = errors @ weights + (len(weights) + 3) * unit * sums
+        units = units @ layer.weights.astype(np.float64) + layer.bias
+        if place < len(network.layers) - 1:
+            if layer.norm_scales is not None:
+                units, errors = _of_norm(layer, units, errors, unit)
+            units = _activated(units, network.activation)
+            errors = errors + 4.0 * unit * np.abs(units)  # no activation is steeper than 1
+    return errors[:, 0]
+
+
+def _of_inputs(
+    transform: InputTransform, rows: Float32Array, inputs: Float64Array, unit: float
+) -> Float64Array:
+    missing = ~np.isfinite(rows)
+    values = np.abs(np.where(missing, np.float32(0.0), rows).astype(np.float64))
+    values = np.log1p(values) if transform.log1p else values
+    errors = np.zeros(inputs.shape)
+    own = errors[:, : transform.n_features]
+    if transform.kind == "standard":
+        # What is missing may be written as the mean, rounded.
+        centres = np.abs(transform.means)
+        own[:] = 4.0 * unit * ((np.where(missing, centres, values) + centres) / transform.deviations)
+        own += 4.0 * unit * np.abs(inputs[:, : transform.n_features])
+    elif transform.kind == "rank-gauss":
+        widths = np.diff(transform.knots)
+        slopes = np.diff(transform.targets) / np.where(widths > 0.0, widths, np.inf)
+        own[:] = 4.0 * transform.knots.shape[1] * unit * np.abs(transform.targets).max(axis=1)
+        if transform.log1p:
+            own += 4.0 * unit * values * slopes.max(axis=1)
+    elif transform.log1p:
+        own[:] = 4.0 * unit * values
+    return errors
+
+
+def _of_norm(
+    layer: Layer, units: Float64Array, errors: Float64Array, unit: float
+) -> tuple[Float64Array, Float64Array]:
+    """Follow errors through a layer norm: those of the unit, of the mean and of the variance."""
+    n_units = units.shape[1]
+    centred = units - units.mean(axis=1, keepdims=True)
+    factors = 1.0 / np.sqrt((centred * centred).mean(axis=1, keepdims=True) + EPSILON)
+    largest = errors + errors.mean(axis=1, keepdims=True)
+    largest = largest + (n_units + 3) * unit * (np.abs(units) + np.abs(units).mean(axis=1, keepdims=True))
+    normal = centred * factors
+    spread = np.sqrt((largest * largest).mean(axis=1, keepdims=True))
+    scales = np.abs(np.asarray(layer.norm_scales, np.float64))
+    found = factors * largest + np.abs(normal) * (factors * spread + (n_units + 6) * unit)
+    shifted = normal * np.asarray(layer.norm_scales, np.float64) + np.asarray(layer.norm_shifts, np.float64)
+    return shifted, found * scales + 2.0 * unit * (np.abs(normal) * scales + np.abs(shifted))
+
+
+def _activated(units: Float64Array, activation: str) -> Float64Array:
+    if activation == "relu":
+        return np.maximum(units, 0.0)
+    # Between -1 and 1: the bound needs no more.
+    return np.asarray(np.tanh(units) if activation == "tanh" else 0.5 + 0.5 * np.tanh(0.5 * units))

@@ -1,0 +1,179 @@
+"""What a format of linear scorers and networks is: how one is written, read back and evaluated."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from core.errors import ModelError
+from core.export.export import Export
+from core.export.target import Source, Target
+from core.scorers import Network
+from core.types import Float32Array, Float64Array
+
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkSource(Source):
+    """A linear scorer or a network on its way out.
+
+    Attributes:
+        network: The model.
+    """
+
+    network: Network
+
+    @property
+    def model(self) -> Network:
+        """Return the network."""
+        return self.network
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What reads a file, as far as it can be computed here.
+
+    Attributes:
+        name: Whose arithmetic it is.
+        arithmetic: What it is, in words.
+        single: Whether sums are float32, or float64.
+        finite: Whether infinite values, which count as missing in the model, are left out of the promise.
+        score: Returns the scores, (n_documents,), of float32 documents, by the numbers in the file.
+    """
+
+    name: str
+    arithmetic: str
+    single: bool
+    finite: bool
+    score: Callable[[Float32Array], Float64Array]
+
+
+class NetworkTarget(Target[NetworkSource]):
+    """A format of linear scorers or networks.
+
+    Attributes:
+        cannot: What the format cannot express, of `FEATURES_OF_NETWORKS`.
+        way_out: What to do with a model that it cannot express.
+    """
+
+    cannot: ClassVar[frozenset[str]] = frozenset()
+    way_out: ClassVar[str] = "Export it as onnx, c or python."
+
+    def check(self, source: NetworkSource) -> None:
+        """Refuse a model that the format cannot express.
+
+        Raises:
+            ModelError: It is one.
+        """
+        if found := [words for name, words in parts_of(source.network) if name in self.cannot]:
+            raise ModelError(f"{self.name} cannot express {' and '.join(found)} of the model. {self.way_out}")
+
+    @abstractmethod
+    def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
+        """Read the file and return what evaluates it; the first one's scores are the golden ones."""
+
+    def shift_of(self, source: NetworkSource) -> float | None:
+        """Return what the format adds to all scores, None for nothing."""
+        return None
+
+
+@dataclass(frozen=True)
+class NetworkExport(Export):
+    """A linear scorer or a network in the form that another program reads."""
+
+    target: NetworkTarget
+    source: NetworkSource
+
+    @cached_property
+    def engines(self) -> tuple[Engine, ...]:
+        """Read back what was written."""
+        return self.target.engines(self.content, self.source)
+
+
+def export_network(target: Target[Any], source: NetworkSource) -> NetworkExport:
+    """Write a linear scorer or a network.
+
+    Raises:
+        ModelError: The format cannot express it.
+    """
+    if not isinstance(target, NetworkTarget):
+        raise TypeError(target)
+    target.check(source)
+    source = replace(source, shift=target.shift_of(source))
+    return NetworkExport(target, source, target.write(source))
+
+
+def parts_of(network: Network) -> Iterable[tuple[str, str]]:
+    """Yield the parts of a network that not every format expresses, by name and in words."""
+    if network.inputs.log1p:
+        yield "log1p", "the logarithms (log1p)"
+    if network.inputs.kind == "rank-gauss":
+        yield "rank-gauss", "the rank-gauss inputs"
+    if len(network.inputs.indicators):
+        yield "indicators", "the missing-value indicators"
+    if any(layer.norm_scales is not None for layer in network.layers):
+        yield "layer-norm", "the layer norm"
+
+
+LIMITS = {
+    "log1p": "log1p",
+    "rank-gauss": "rank-gauss inputs",
+    "indicators": "missing-value indicators",
+    "layer-norm": "layer norm",
+}
+
+
+def limits_of(cannot: frozenset[str]) -> tuple[str, ...]:
+    """Name what a format cannot express, in the order of `LIMITS`."""
+    named = [words for name, words in LIMITS.items() if name in cannot]
+    return (", ".join(named),) if named else ()
+
+
+def centres_of(network: Network) -> Float64Array:
+    """Return the raw value, (n_features,), that scales to 0, where a missing feature stands.
+
+    Of inputs that are `standard` or `none`, without logarithms.
+    """
+    return network.inputs.means if network.inputs.kind == "standard" else np.zeros(network.n_features)
+
+
+def require_missing_as_zero(source: NetworkSource, reader: str) -> None:
+    """Refuse a model that sends missing features elsewhere than an engine that takes 0 for them.
+
+    Raises:
+        ModelError: A feature that decides scores has a mean other than 0, and may be missing.
+    """
+    if source.options.never_missing:
+        return
+    used = np.array(source.network.used_features, np.int64)
+    centres = centres_of(source.network)
+    astray = used[centres[used] != 0.0]
+    if not len(astray):
+        return
+    examples = ", ".join(
+        f"{source.features[column]!r} at {centres[column]:.6g}" for column in astray[:_EXAMPLES].tolist()
+    )
+    raise ModelError(
+        f"the model takes a missing feature for its mean, {reader} for 0: {len(astray)} of"
+        f" {source.network.n_features} features differ ({examples}). Let the features' queries return these"
+        " means where a document has no value, and say never_missing; or say it where every document has"
+        " every feature"
+    )
+
+
+def require_float32(source: NetworkSource, reader: str) -> None:
+    """Refuse means and deviations that an engine of float32 cannot hold.
+
+    Raises:
+        ModelError: There are some.
+    """
+    inputs = source.network.inputs
+    with np.errstate(over="ignore", under="ignore"):
+        held = inputs.means.astype(np.float32), inputs.deviations.astype(np.float32)
+    small = held[1] < np.finfo(np.float32).tiny
+    if not np.isfinite(held).all() or small.any():
+        raise ModelError(f"means or deviations of the model are beyond the float32 of {reader}")

@@ -1,0 +1,211 @@
+"""What a format of forests is: how the engine decides at splits, and which splits it cannot express."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from core.errors import ModelError
+from core.export.nodes import Nodes
+from core.export.options import ExportOptions
+from core.export.target import Source, Target
+from core.export.thresholds import LARGEST, SLACK, numeric, parted_zeros
+from core.scorers import TreeModel
+from core.scoring.descent import MissingGo
+from core.scoring.model_text import ModelText
+from core.scoring.tree import CATEGORICAL
+from core.types import Float64Array, Int64Array
+
+# What a sum of constant leaves below splits `x <= t` cannot express.
+NUMERIC_LIMITS = (
+    "categorical splits, linear trees and averages (boosting=rf)",
+    "zero_as_missing where zeros go elsewhere than values around 0",
+)
+MAX_DEPTH = 300  # engines' JSON readers take 1,000 objects and arrays within each other at most
+_EXAMPLES = 3
+
+
+class Missing(Enum):
+    """What an engine does at a split where a document lacks the feature."""
+
+    AS_WRITTEN = "go where the split says"
+    ZERO = "count as 0"
+    RIGHT = "go right at every split"
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """How an engine decides and adds up.
+
+    Attributes:
+        engine: Whose arithmetic it is, and from which version to which.
+        single: Whether features, thresholds and leaves are float32, or float64.
+        strict: Whether `x < threshold` goes left, or `x <= threshold`.
+        slack: Whether 1e-6 is added to thresholds.
+        missing: What is done where a feature is missing.
+        zeros: Whether values no farther from 0 than 1e-35 are taken for 0, as LightGBM does.
+        single_sum: Whether leaves are added up in float32, or in float64.
+        doubles: Whether every float64 value is promised to go where LightGBM sends it, or every float32 one,
+            as all training data is.
+        finite: Whether the promise leaves infinite values out.
+    """
+
+    engine: str
+    single: bool = True
+    strict: bool = False
+    slack: bool = False
+    missing: Missing = Missing.AS_WRITTEN
+    zeros: bool = False
+    single_sum: bool = True
+    doubles: bool = False
+    finite: bool = False
+
+    @property
+    def words(self) -> str:
+        """Say it in a line."""
+        threshold = "threshold + 1e-6" if self.slack else "threshold"
+        decided, added = ("float32" if single else "float64" for single in (self.single, self.single_sum))
+        return (
+            f"{'finite ' if self.finite else ''}x {'<' if self.strict else '<='} {threshold} in {decided};"
+            f" missing features {self.missing.value}; leaves added in {added}"
+        )
+
+    def loaded(self, written: Nodes) -> Nodes:
+        """Return the numbers that the engine holds once it has read what was written."""
+        thresholds, values, ways = written.thresholds, written.values, written.ways
+        if self.single:
+            with np.errstate(over="ignore", under="ignore"):
+                thresholds, values = thresholds.astype(np.float32), values.astype(np.float32)
+                if self.slack:
+                    thresholds = thresholds + SLACK
+        if self.missing is not Missing.AS_WRITTEN:
+            way = MissingGo.NOWHERE if self.missing is Missing.ZERO else MissingGo.RIGHT_IF_NAN
+            ways = np.full_like(ways, way)
+        return written._replace(
+            thresholds=thresholds.astype(np.float64), values=values.astype(np.float64), ways=ways
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeSource(Source):
+    """A forest on its way out.
+
+    Attributes:
+        text: What LightGBM's text holds.
+    """
+
+    text: ModelText
+
+    @property
+    def model(self) -> TreeModel:
+        """Return the forest."""
+        return TreeModel(self.text)
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """The trees, and behind them the one that raises the scores."""
+        nodes = Nodes.of(self.text)
+        return nodes if self.shift is None else nodes.with_leaf(self.shift)
+
+    @cached_property
+    def numeric(self) -> tuple[Float64Array, Int64Array]:
+        """Thresholds of `x <= t` of all nodes, and 1 where NaN goes left."""
+        return numeric(self.nodes.thresholds, self.nodes.ways)
+
+    def words_of(self, node: int) -> str:
+        """Say which split a node is."""
+        tree = int(np.searchsorted(self.nodes.roots, node, side="right")) - 1
+        threshold = float(self.nodes.thresholds[node])
+        return f"{self.features[self.nodes.features[node]]!r} <= {threshold!r} in tree {tree}"
+
+
+class TreeTarget(Target[TreeSource]):
+    """A format of forests.
+
+    Attributes:
+        nests: Whether nodes stand within each other, which bounds the depth of trees.
+        way_out: What to do about missing values that go elsewhere.
+    """
+
+    nests: ClassVar[bool] = True
+    way_out: ClassVar[str] = "Choose a format that has missing values."
+
+    @abstractmethod
+    def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
+        """Return how the engines that read the file decide; the first one's scores are the golden ones."""
+
+    @abstractmethod
+    def read(self, content: bytes, source: TreeSource) -> Nodes:
+        """Read the numbers back from the file, as the engine reads them."""
+
+    def check(self, source: TreeSource) -> None:
+        """Refuse a model that the format would not say the same of.
+
+        Raises:
+            ModelError: It would not.
+        """
+        require_plain(source.text, self.name)
+        if self.nests and (deepest := int(source.nodes.depths().max(initial=0))) > MAX_DEPTH:
+            raise ModelError(
+                f"a tree of the model is {deepest} splits deep; {self.name} takes {MAX_DEPTH}. Train with"
+                f" max_depth, or choose a format that does not nest: c, python, onnx"
+            )
+        arithmetics = self.arithmetics(source.options)
+        if any(arithmetic.single for arithmetic in arithmetics):
+            largest = np.maximum.reduceat(np.abs(source.nodes.values), source.nodes.roots).sum()
+            if largest > LARGEST:
+                raise ModelError(f"scores up to {largest:g} are beyond the float32 of {self.reader}")
+        splits = source.nodes.splits
+        parted = splits[parted_zeros(source.nodes.thresholds[splits], source.nodes.ways[splits])]
+        self.refuse(source, parted, "sends zeros where its threshold does not; train without zero_as_missing")
+        if not source.options.never_missing:
+            for arithmetic in arithmetics:
+                self._check_missing(source, splits, arithmetic)
+
+    def _check_missing(self, source: TreeSource, splits: Int64Array, arithmetic: Arithmetic) -> None:
+        if arithmetic.missing is Missing.AS_WRITTEN:
+            return
+        thresholds, nan_left = (column[splits] for column in source.numeric)
+        there = thresholds >= 0.0 if arithmetic.missing is Missing.ZERO else np.zeros(len(splits), bool)
+        self.refuse(
+            source,
+            splits[there != (nan_left == 1)],
+            f"sends missing values elsewhere than {arithmetic.engine}, where they {arithmetic.missing.value}."
+            f" {self.way_out} Or say never_missing where every document has every feature",
+        )
+
+    def refuse(self, source: TreeSource, nodes: Int64Array, words: str) -> None:
+        """Refuse a model for some of its splits, if there are any.
+
+        Raises:
+            ModelError: There are.
+        """
+        if not len(nodes):
+            return
+        examples = "; ".join(map(source.words_of, nodes[:_EXAMPLES].tolist()))
+        raise ModelError(
+            f"{self.name} cannot express {len(nodes)} of the {len(source.nodes.splits)} splits"
+            f" ({examples}): the model {words}"
+        )
+
+
+def unplain(text: ModelText) -> str | None:
+    """Say what a model has beyond sums of constant leaves below numerical splits; None where nothing."""
+    if any((tree.decisions & CATEGORICAL).any() for tree in text.trees):
+        return "categorical splits"
+    if any(tree.linear is not None for tree in text.trees):
+        return "linear trees"
+    return "an average of its trees (boosting=rf)" if text.averages else None
+
+
+def require_plain(text: ModelText, format: str) -> None:
+    """Refuse a model that only LightGBM itself can express.
+
+    Raises:
+        ModelError: It is one.
+    """
+    if found := unplain(text):
+        raise ModelError(f"the model has {found}, which {format} cannot express; only lightgbm can")
