@@ -23,6 +23,8 @@ _TYPES: dict[Any, tuple[Any, str]] = {
 }
 TextOrNumbers = str | tuple[float, ...]
 WholeNumbers = tuple[int, ...]
+Numbers = tuple[float, ...]
+Names = tuple[str, ...]
 WholeByName = dict[str, int]
 NumberByName = dict[str, float]
 GroupsOfNames = tuple[tuple[str, ...], ...]
@@ -176,7 +178,7 @@ def _fit(declared: Parameter, value: Any) -> Any:
         return tuple(tuple(group) if isinstance(group, list | tuple) else group for group in value)
     if declared.type == NumberByName and isinstance(value, Mapping):
         return {name: _fit(_NUMBER, number) for name, number in value.items()}
-    if declared.type == WholeNumbers and isinstance(value, list | tuple):
+    if declared.type in (WholeNumbers, Names) and isinstance(value, list | tuple):
         return tuple(value)
     if isinstance(value, list):
         return tuple(float(number) for number in value)
@@ -190,8 +192,8 @@ def _fault(declared: Parameter, value: Any) -> str | None:
         return _unfit_mapping(declared, value)
     if declared.type == GroupsOfNames:
         return _unfit_groups(value)
-    if declared.type == WholeNumbers:
-        return _unfit_whole_numbers(declared, value)
+    if declared.type in _LISTS:
+        return _unfit_list(declared, value)
     return _wrong_type(declared, value) or _out_of_bounds(declared, value)
 
 
@@ -215,10 +217,11 @@ def _unfit_numbers(value: Any) -> str | None:
     return None
 
 
-def _unfit_whole_numbers(declared: Parameter, value: Any) -> str | None:
+def _unfit_list(declared: Parameter, value: Any) -> str | None:
+    kind, words = _LISTS[declared.type]
     if not isinstance(value, list | tuple) or not value:
-        return "must be a list of whole numbers"
-    entry = dataclasses.replace(declared, type=int, optional=False)
+        return f"must be a list of {words}"
+    entry = dataclasses.replace(declared, type=kind, optional=False)
     faults = ((place, _fault(entry, number)) for place, number in enumerate(value))
     return next((f"entry {place} {fault}" for place, fault in faults if fault), None)
 
@@ -249,5 +252,10 @@ def _out_of_bounds(declared: Parameter, value: Any) -> str | None:
     return None
 
 
+_LISTS: Mapping[Any, tuple[type, str]] = {
+    WholeNumbers: (int, "whole numbers"),
+    Numbers: (float, "numbers"),
+    Names: (str, "names"),
+}
 _BY_NAME: Mapping[Any, type] = {WholeByName: int, NumberByName: float}
 _NUMBER = Parameter("", float, False, None, "", None, None, False, (), None, ())

@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from app.http.schemas import RequestModel, ResponseModel
 from core.losses import LOSSES
-from core.parameters import GroupsOfNames, Parameter, WholeNumbers, parameters_of, suggestion
+from core.parameters import GroupsOfNames, Names, Parameter, WholeNumbers, parameters_of, suggestion
 from core.scorers import SCORERS
 
 _TYPE_NAMES = {
@@ -124,6 +124,8 @@ def _annotated(member: Any, parameter: Parameter) -> Any:
         return dict[FeatureName, _annotated(typing.get_args(member)[1], parameter)]  # type: ignore[misc]
     if member == WholeNumbers:
         return Annotated[list[Annotated[int, _bounds(parameter)]], Field(min_length=1, max_length=1_000)]
+    if member == Names:
+        return Annotated[list[FeatureName], Field(max_length=1_000)]
     if typing.get_origin(member) is tuple:  # JSON has arrays only
         return list[typing.get_args(member)[0]]  # type: ignore[misc] # built at run time
     return member

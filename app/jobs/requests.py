@@ -175,7 +175,7 @@ class TrainRequest(QueuedRequest):
         " reference; queries that are validated and tested keep their judgments",
         examples=["model:web@champion"],
     )
-    loss: LossRequest
+    loss: LossRequest | None = Field(None, description="What is minimised; required unless `scorer` is a sum")
     scorer: ScorerRequest | None = Field(
         None, description="What is trained, with its hyperparameters unless it is trees; trees when null"
     )
@@ -450,6 +450,17 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "labels_from": "model:web@champion",
             "loss": {"name": "listnet", "target": "softmax"},
             "scorer": {"kind": "linear", "epochs": 50},
+        },
+    },
+    "train-sum": {
+        "summary": "Add the scores of two models, with weights fitted on validation data",
+        "value": {
+            "kind": "train",
+            "model_name": "both",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "validation": {"fraction": 0.2},
+            "scorer": {"kind": "sum", "models": ["web:3", "net@champion"]},
+            "metrics": ["ndcg@10"],
         },
     },
     "train-network": {

@@ -44,10 +44,16 @@ class Progress(ResponseModel):
     total: int | None = Field(None, description="Steps of the phase in all", examples=[500])
     batch: int | None = Field(
         None,
-        description="Batches of the epoch under way that are done; null except in long epochs",
-        examples=[None],
+        description="Batches of the epoch under way that are done; left out except in long epochs",
+        examples=[12],
+        exclude_if=lambda batch: batch is None,
     )
-    batches: int | None = Field(None, description="Batches of an epoch in all", examples=[None])
+    batches: int | None = Field(
+        None,
+        description="Batches of an epoch in all",
+        examples=[60],
+        exclude_if=lambda batches: batches is None,
+    )
     eta_seconds: float | None = Field(None, description="Estimated time to the end", examples=[41.5])
 
 

@@ -45,8 +45,8 @@ class LineageModel(ResponseModel):
     trees: int = Field(description="How many trees it has", examples=[120])
 
 
-class LineageTeacher(ResponseModel):
-    """The model whose scores a training took for labels."""
+class UsedModel(ResponseModel):
+    """A model whose scores a training or a sum took as they are."""
 
     id: str
     model: str = Field(description="Its reference", examples=["web:2"])
@@ -59,7 +59,8 @@ class Lineage(ResponseModel):
     job_id: str
     datasets: dict[str, LineageDataset] = Field(description="By role: train, validation, test")
     init_model: LineageModel | None = Field(None, description="The model that it went on from, if any")
-    teacher: LineageTeacher | None = Field(None, description="The model whose scores were the labels, if any")
+    members: list[UsedModel] | None = Field(None, description="The models of a sum, in their order")
+    teacher: UsedModel | None = Field(None, description="The model whose scores were the labels, if any")
     spec: Json = Field(description="What the job was asked for, all defaults and references spelled out")
     seed: int | None
     rankery: str | None = Field(description="Version of the service")

@@ -127,7 +127,7 @@ class BoostingJob(SubmittedJob):
             "label_map": dict(self.label_map),
             "features": self.features and self.features.as_json(),
             "init_model": self.init_model,
-            "loss": loss_values(spec.loss),
+            "loss": loss_values(spec.loss) if spec.learns else None,
             "metrics": list(spec.metrics),
             "early_stopping": spec.early_stopping and asdict(spec.early_stopping),
             "contract": spec.conventions.as_json(),

@@ -2,7 +2,7 @@
 
 from core.scorers.inputs import InputTransform
 from core.scorers.layer import Layer
-from core.scorers.model import ScoringModel, TreeModel, categories_by_name, read_model
+from core.scorers.model import ScoringModel, TreeModel, categories_by_name
 from core.scorers.network import Network
 from core.scorers.network_file import is_safetensors, read_network, write_network
 from core.scorers.parameters import (
@@ -13,9 +13,12 @@ from core.scorers.parameters import (
     NetworkScorer,
     Scorer,
     Trees,
+    WeightedSum,
     make_scorer,
     scorer_values,
 )
+from core.scorers.reading import read_model
+from core.scorers.sum import Member, Sum, write_sum
 
 __all__ = [
     "ACTIVATIONS",
@@ -23,13 +26,16 @@ __all__ = [
     "InputTransform",
     "Layer",
     "Linear",
+    "Member",
     "Mlp",
     "Network",
     "NetworkScorer",
     "Scorer",
     "ScoringModel",
+    "Sum",
     "TreeModel",
     "Trees",
+    "WeightedSum",
     "categories_by_name",
     "is_safetensors",
     "make_scorer",
@@ -37,4 +43,5 @@ __all__ = [
     "read_network",
     "scorer_values",
     "write_network",
+    "write_sum",
 ]

@@ -7,7 +7,6 @@ from typing import Protocol
 
 from core.data.categories import Categories
 from core.data.features import SelectedFeatures
-from core.scorers.network_file import described, is_safetensors, read_network
 from core.scoring.forest import Forest
 from core.scoring.model_text import ModelText
 from core.types import Float64Array, FloatArray
@@ -92,18 +91,6 @@ class TreeModel:
     def score(self, features: FloatArray | SelectedFeatures, threads: int = 1) -> Float64Array:
         """Return the scores; see `Forest.score`."""
         return self.forest.score(features, threads)
-
-
-def read_model(content: bytes) -> ScoringModel:
-    """Read a stored model: LightGBM's text, or a safetensors file of Rankery.
-
-    Raises:
-        ModelError: It is damaged, or none of these.
-    """
-    if not is_safetensors(content):
-        return TreeModel(ModelText.read(content))
-    described(content)
-    return read_network(content)
 
 
 def categories_by_name(model: ScoringModel, feature_names: tuple[str, ...]) -> dict[str, Categories]:

@@ -6,13 +6,14 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from core.errors import InvalidInput
-from core.parameters import WholeNumbers, build, check, parameter, values_of
+from core.parameters import Names, Numbers, WholeNumbers, build, check, parameter, values_of
 from core.suggestions import did_you_mean
 
 ACTIVATIONS = ("relu", "tanh", "sigmoid")
 INPUTS = ("standard", "rank-gauss", "none")
 _MAX_LAYERS = 16
 _MAX_UNITS = 65_536
+MOST_MEMBERS = 16
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,33 @@ class Mlp(NetworkScorer):
         return self.hidden
 
 
-Scorer = Trees | Linear | Mlp
-SCORERS: Mapping[str, type[Scorer]] = MappingProxyType({kind.kind: kind for kind in (Trees, Linear, Mlp)})
+@dataclass(frozen=True)
+class WeightedSum:
+    """A weighted sum of the scores of other models; nothing but the weights is fitted."""
+
+    kind: ClassVar[str] = "sum"
+    summary: ClassVar[str] = "Weighted sum of models"
+    is_network: ClassVar[bool] = False
+
+    models: Names = parameter((), "References of the models, `web:3`; none may be a sum itself.")
+    weights: Numbers | None = parameter(
+        None, "Factors of their scores; fitted to the first metric on the validation data when null."
+    )
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.models) <= MOST_MEMBERS:
+            raise InvalidInput.at("/models", f"must list 1 to {MOST_MEMBERS} models")
+        check(self)
+        if self.weights is not None and len(self.weights) != len(self.models):
+            raise InvalidInput.at("/weights", f"must be {len(self.models)} numbers, one a model")
+        if self.weights is not None and not any(self.weights):
+            raise InvalidInput.at("/weights", "must not all be 0")
+
+
+Scorer = Trees | Linear | Mlp | WeightedSum
+SCORERS: Mapping[str, type[Scorer]] = MappingProxyType(
+    {kind.kind: kind for kind in (Trees, Linear, Mlp, WeightedSum)}
+)
 
 
 def make_scorer(values: Mapping[str, Any] | None) -> Scorer:

@@ -64,6 +64,15 @@ class Checkpoint:
         scores = {name: forest.score(dataset.features, threads) for name, dataset in datasets.items()}
         return cls(model_text, scores, best_iteration=0, best_value=-np.inf, history=[])
 
+    @classmethod
+    def of_scores(cls, scores: dict[str, Float64Array]) -> "Checkpoint":
+        """Return the state before the first tree of a training that goes on from given scores.
+
+        Args:
+            scores: Of the documents by dataset, "train" and "validation".
+        """
+        return cls("", scores, best_iteration=0, best_value=-np.inf, history=[])
+
     @property
     def base_trees(self) -> int:
         """Trees of the model that the training went on from, 0 where there is none."""
@@ -132,6 +141,8 @@ def prepend_trees(booster: lightgbm.Booster, model_text: str) -> None:
     LightGBM's `LGBM_BoosterMerge`, which its Python package calls for `init_model` only, where it also scores
     the data anew.
     """
+    if not model_text:
+        return
     earlier = lightgbm.Booster(model_str=model_text)
     library: Any = basic
     library._safe_call(library._LIB.LGBM_BoosterMerge(booster._handle, earlier._handle))

@@ -8,10 +8,11 @@ from core.errors import InputProblem, InvalidInput
 from core.losses import Loss, make_loss, seeded, stored_loss
 from core.metrics import DEFAULT, Conventions, conventions, parse_metric
 from core.parameters import build, values_of
-from core.scorers import NetworkScorer, Scorer, Trees, make_scorer, scorer_values
+from core.scorers import NetworkScorer, Scorer, Trees, WeightedSum, make_scorer, scorer_values
 from core.training.hyperparameters import Hyperparameters
 
 _SEEDS = 2**31
+_NO_LOSS = "mse"  # of a sum of models, which learns nothing by it
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,17 @@ class TrainingSpec:
         return self.loss.is_random or self.hyperparameters.is_random or self.scorer.is_network
 
     @property
+    def learns(self) -> bool:
+        """Return whether something is fitted by the loss."""
+        return not isinstance(self.scorer, WeightedSum)
+
+    @property
     def iterations(self) -> int:
         """Return the trees to grow at most, or the epochs of a network."""
         scorer = self.scorer
-        return scorer.epochs if isinstance(scorer, NetworkScorer) else self.hyperparameters.num_iterations
+        if isinstance(scorer, NetworkScorer):
+            return scorer.epochs
+        return self.hyperparameters.num_iterations if self.learns else 1
 
     def with_iterations(self, iterations: int) -> "TrainingSpec":
         """Return the specification with other iterations at most."""
@@ -123,7 +131,9 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
         InvalidInput: With a pointer for each thing that is wrong.
     """
     problems: list[InputProblem] = []
-    loss = _part(problems, "/loss", lambda: _loss(values.get("loss"), stored))
+    is_sum = (values.get("scorer") or {}).get("kind") == WeightedSum.kind
+    asked = {"name": _NO_LOSS} if is_sum and values.get("loss") is None else values.get("loss")
+    loss = _part(problems, "/loss", lambda: _loss(asked, stored))
     hyperparameters = _part(
         problems,
         "/hyperparameters",
@@ -142,7 +152,7 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
     diagnostics = _part(problems, "/diagnostics", lambda: _diagnostics(values.get("diagnostics")))
     categorical = _part(problems, "/categorical_feature", lambda: _names(values.get("categorical_feature")))
     scorer = _part(problems, "/scorer", lambda: make_scorer(values.get("scorer")))
-    if scorer is not None and scorer.is_network:
+    if scorer is not None and not isinstance(scorer, Trees):
         problems += _of_trees_alone(values, scorer)
     if problems or loss is None or hyperparameters is None or scorer is None:
         raise InvalidInput(*problems)
@@ -163,7 +173,7 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
 
 def scorer_json(spec: TrainingSpec) -> dict[str, Any]:
     """Return what is trained as a job stores it: `hyperparameters` of trees, or `scorer` as well."""
-    if spec.scorer.is_network:
+    if not isinstance(spec.scorer, Trees):
         return {"hyperparameters": {}, "scorer": scorer_values(spec.scorer)}
     return {"hyperparameters": values_of(spec.hyperparameters)}
 

@@ -1,4 +1,4 @@
-"""Fit one model of a job: trees, or a network."""
+"""Fit one model of a job: trees, a network, or a sum of models."""
 
 import time
 from collections.abc import Callable
@@ -16,6 +16,7 @@ from core.training.checkpoint import Checkpoint
 from core.types import Int64Array
 from worker.job.progress import counting_percent
 from worker.job.run import JobRun
+from worker.job.sums import fit_sum, with_base
 from worker.job.training_data import TrainingData
 from worker.job.watch import TrainingWatch
 
@@ -57,13 +58,15 @@ def fit_model(
         InvalidInput: The specification does not fit the data.
     """
     training, validation = data.training.dataset, data.validation.dataset if data.validation else None
+    if data.members:
+        return fit_sum(run, spec, data.members, data.training, data.validation)
     if spec.scorer.is_network:
         return _fit_network(run, spec, training, validation, watch, resume)
     on_binning = None
     if bins is None:
         run.phase("binning")
         on_binning = _binning(run)
-    return train(
+    ranker = train(
         spec,
         training,
         validation,
@@ -74,6 +77,7 @@ def fit_model(
         on_binning=on_binning,
         bins=bins,
     )
+    return with_base(data.base.member, ranker) if data.base and not data.base.is_forest else ranker
 
 
 class FoldBins:

@@ -7,6 +7,7 @@ from typing import Any
 
 from core.jobs.boosting import BoostingJob
 from core.jobs.import_model import ImportModelJob
+from core.scorers import WeightedSum
 from core.store import Transaction
 from core.training.distillation import teacher_reference
 from worker.job.run import JobRun, Values
@@ -26,8 +27,8 @@ def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob)
         spec: Its specification.
 
     Returns:
-        `{"job_id", "datasets": {"train": {"id", "digest", "sha256"}, …}, "init_model", "teacher", "spec",
-        "seed", "rankery", "libraries": {"lightgbm", …}, "machine"}`.
+        `{"job_id", "datasets": {"train": {"id", "digest", "sha256"}, …}, "init_model", "teacher", "members",
+        "spec", "seed", "rankery", "libraries": {"lightgbm", …}, "machine"}`.
     """
     datasets = {role: tx.datasets.get(dataset_id) for role, dataset_id in spec.dataset_ids.items()}
     return {
@@ -37,6 +38,7 @@ def lineage_of(tx: Transaction, run: JobRun, spec: BoostingJob | ImportModelJob)
         },
         "init_model": _base_of(tx, spec),
         "teacher": _teacher_of(tx, spec),
+        "members": _members_of(tx, spec),
         "spec": {name: value for name, value in run.spec.items() if name not in _ASIDE},
         "seed": spec.training.seed if isinstance(spec, BoostingJob) else None,
         "rankery": _version_of("rankery"),
@@ -67,6 +69,13 @@ def _teacher_of(tx: Transaction, spec: BoostingJob | ImportModelJob) -> Values |
     return {"id": teacher.id, "model": teacher.reference, "sha256": teacher.sha256}
 
 
+def _members_of(tx: Transaction, spec: BoostingJob | ImportModelJob) -> list[Values] | None:
+    if not isinstance(spec, BoostingJob) or not isinstance(spec.training.scorer, WeightedSum):
+        return None
+    rows = [tx.models.resolve(reference) for reference in spec.training.scorer.models]
+    return [{"id": row.id, "model": row.reference, "sha256": row.sha256} for row in rows]
+
+
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Values]:
     """List the differences of two lineages, as `{"what", "then", "now"}`, without the specification.
 
@@ -87,6 +96,8 @@ def _deciding(lineage: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "model that it went on from", base["sha256"]
     if teacher := lineage.get("teacher"):
         yield "model that gave the labels", teacher["sha256"]
+    for place, member in enumerate(lineage.get("members") or ()):
+        yield f"member {place} of the sum", member["sha256"]
     yield "rankery", lineage["rankery"]
     yield from lineage["libraries"].items()
     yield "machine", lineage["machine"]

@@ -19,7 +19,7 @@ from core.jobs.boosting import BoostingJob, HeldOutDataset
 from core.jobs.measures import Measures
 from core.losses import Loss
 from core.names import first_names
-from core.scoring.model_text import ModelText
+from core.scorers import Member, TreeModel
 from core.store.artifacts.keys import model_key
 from core.training import Checkpoint, KeptBins
 from core.training.labels import check_labels
@@ -27,6 +27,7 @@ from core.training.memory import memory_need
 from worker.job.datasets import NamedDataset, load_dataset
 from worker.job.distillation import taught
 from worker.job.run import JobRun, Values
+from worker.job.sums import fitted_to_members, load_members
 from worker.job.systems import ALLOW_ABSENT
 
 
@@ -61,14 +62,22 @@ class BaseModel:
     """A model that a training goes on from.
 
     Attributes:
-        text: LightGBM's text.
-        feature_names: Its features, by the names that its dataset gave them.
-        categories: The values of those that are categories, by feature.
+        member: The model, with its file.
+        categories: The values of the features that are categories, by feature.
     """
 
-    text: str
-    feature_names: tuple[str, ...]
+    member: Member
     categories: Mapping[str, Categories]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Return its features, by the names that its dataset gave them."""
+        return self.member.feature_names
+
+    @property
+    def is_forest(self) -> bool:
+        """Return whether trees can be put behind its own; other models become a part of a sum."""
+        return isinstance(self.member.model, TreeModel)
 
 
 def load_base(run: JobRun, job: BoostingJob) -> BaseModel | None:
@@ -82,9 +91,12 @@ def load_base(run: JobRun, job: BoostingJob) -> BaseModel | None:
         return None
     with run.store.read() as tx:
         row = tx.models.resolve(job.init_model)
-    text = run.store.verified.read_bytes(model_key(row.id), row.sha256).decode()
-    names = tuple(row.feature_names)
-    return BaseModel(text, names, ModelText.read(text).categories_by_name(names))
+    content = run.store.verified.read_bytes(model_key(row.id), row.sha256)
+    member = Member(row.reference, content, tuple(row.feature_names), 1.0)
+    try:
+        return BaseModel(member, member.categories)
+    except ModelError as error:
+        raise InvalidInput.at("/init_model", str(error)) from error
 
 
 @dataclass(frozen=True)
@@ -98,6 +110,7 @@ class TrainingData:
         base: The model that the training goes on from, if any.
         folds: The fold of each query to learn from, where each fold is held out once; there is no
             `validation` then.
+        members: The models that the job adds up, if it does.
         teacher_findings: What to know of the model that gave the training labels, where one did.
     """
 
@@ -107,6 +120,7 @@ class TrainingData:
     base: BaseModel | None = None
     folds: FoldAssignment | None = None
     teacher_findings: tuple[Finding, ...] = ()
+    members: tuple[Member, ...] = ()
 
     @classmethod
     def load(cls, run: JobRun, job: BoostingJob) -> "TrainingData":
@@ -137,6 +151,8 @@ class TrainingData:
         if job.bootstrap:
             training = training.bootstrapped(spec.seed)
         training = training.with_categories(spec.categorical_feature)
+        members = load_members(run, job)
+        training = fitted_to_members(members, training)
         base = load_base(run, job)
         if base is not None:
             training = _fitted_to(base, training, str(job.init_model))
@@ -147,12 +163,13 @@ class TrainingData:
         # Labels of a teacher are none of those that the map replaces.
         given = replace(job.measures, label_map={}) if job.labels_from is not None else job.measures
         return cls(
-            judged(training, spec.loss, given),
+            judged(training, spec.loss if spec.learns else None, given),
             judged(validation, None) if validation else None,
             judged(test, None) if test else None,
             base,
             folds,
             teacher_findings,
+            members,
         )
 
     def require_features(self) -> None:
@@ -190,6 +207,7 @@ class TrainingData:
             self.base,
             self.folds,
             self.teacher_findings,
+            self.members,
         )
 
     def fold(self, number: int) -> "TrainingData":
@@ -218,8 +236,15 @@ class TrainingData:
             return None
         parts = {"train": self.training, "validation": self.validation}
         datasets = {name: part.dataset for name, part in parts.items() if part is not None}
+        if not self.base.is_forest:
+            return Checkpoint.of_scores(
+                {
+                    name: self.base.member.model.score(dataset.features, threads)
+                    for name, dataset in datasets.items()
+                }
+            )
         try:
-            return Checkpoint.of_model(self.base.text, datasets, threads)
+            return Checkpoint.of_model(self.base.member.content.decode(), datasets, threads)
         except ModelError as error:
             raise InvalidInput.at("/init_model", str(error)) from error
 

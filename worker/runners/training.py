@@ -15,11 +15,11 @@ from core.jobs.train import TrainJob
 from core.losses import loss_values
 from core.metrics import parse_metric
 from core.parameters import values_of
-from core.scorers import ScoringModel, read_model, scorer_values
+from core.scorers import ScoringModel, Sum, Trees, read_model, scorer_values
 from core.scorers.explainability import explainability_of
 from core.store import new_id
 from core.store.artifacts.keys import model_key
-from core.training import TrainedModel
+from core.training import TrainedModel, TrainingSpec
 from core.training.cross_validation import CrossValidation
 from core.training.findings import automatic_findings, growth_finding, resumption_findings, seed_findings
 from worker.job.checkpoints import Checkpoints
@@ -149,9 +149,9 @@ def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
             job_id=run.id,
             dataset_id=job.dataset_id,
             feature_names=ranker.feature_names,
-            loss=loss_values(spec.loss),
-            hyperparameters={} if spec.scorer.is_network else values_of(spec.hyperparameters),
-            scorer=scorer_values(spec.scorer) if spec.scorer.is_network else None,
+            loss=loss_values(spec.loss) if spec.learns else None,
+            hyperparameters=values_of(spec.hyperparameters) if isinstance(spec.scorer, Trees) else {},
+            scorer=_scorer(spec, trained),
             best_iteration=ranker.kept_iterations,
             sha256=hashlib.sha256(content).hexdigest(),
             size_bytes=len(content),
@@ -167,6 +167,18 @@ def _store(run: JobRun, job: TrainJob, trained: Trained) -> None:
             system = System(model.reference, model_id)
             judged.evaluation.add(tx, run, system, job.tested_on)
             judged.ranking.add(tx, run, system, job.tested_on)
+
+
+def _scorer(spec: TrainingSpec, trained: Trained) -> dict[str, Any] | None:
+    """Return what a model is as it is stored, None for trees."""
+    if isinstance(trained.model, Sum):
+        members = trained.model.members
+        return {
+            "kind": trained.model.kind,
+            "models": [member.reference for member in members],
+            "weights": [member.weight for member in members],
+        }
+    return None if isinstance(spec.scorer, Trees) else scorer_values(spec.scorer)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from core.errors import InputProblem, InvalidInput
 from core.jobs.train import TrainJob
 from core.losses import loss_values
 from core.metrics import Conventions
-from core.scorers import Trees
+from core.scorers import Trees, WeightedSum
 from core.store import Dataset, Transaction
 from core.training import TrainingSpec, training_spec
 from core.training.automatic import AutomaticChoice, DatasetSize
@@ -44,17 +44,17 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
         )
     _check_parts(request, datasets[0])
     for dataset in datasets:
-        loss = parsed.loss if dataset is datasets[0] and request.labels_from is None else None
+        loss = parsed.loss if dataset is datasets[0] and _learns_labels(parsed, request) else None
         if dataset is datasets[0] and request.labels_from is not None and not _holds_out(request):
             continue  # its labels are replaced, and documents need not be judged
         check_dataset_labels(dataset, request.label_map, loss, parsed.followed_metrics, contract)
-    automatic = None if parsed.scorer.is_network else _automatic(request, datasets[0])
+    automatic = _automatic(request, datasets[0]) if isinstance(parsed.scorer, Trees) else None
     # The metric that stops early is followed even where the request does not list it.
     spec = {
         **request.model_dump(mode="json"),
-        **_scorer(parsed, automatic),
+        **_scorer(tx, parsed, automatic),
         "automatic": automatic and automatic.as_json(),
-        "loss": loss_values(parsed.loss),
+        "loss": loss_values(parsed.loss) if parsed.learns else None,
         "metrics": list(parsed.followed_metrics),
         "contract": contract.as_json(),
         # A version of a name stays what it is, an alias moves.
@@ -74,8 +74,17 @@ def _teacher(tx: Transaction, labels_from: str) -> str:
     return PREFIX + tx.models.resolve(teacher_reference(labels_from)).reference
 
 
-def _scorer(parsed: TrainingSpec, automatic: AutomaticChoice | None) -> Json:
+def _learns_labels(parsed: TrainingSpec, request: TrainRequest) -> bool:
+    """Return whether the loss is fitted to the labels of the training dataset."""
+    return parsed.learns and request.labels_from is None
+
+
+def _scorer(tx: Transaction, parsed: TrainingSpec, automatic: AutomaticChoice | None) -> Json:
+    """Return what is trained as it is stored, with the versions of models that it names."""
     stored = scorer_json(parsed)
+    if isinstance(parsed.scorer, WeightedSum):
+        versions = [tx.models.resolve(reference).reference for reference in parsed.scorer.models]
+        stored["scorer"] = {**stored["scorer"], "models": versions}
     chosen = dict(automatic.chosen) if automatic else {}
     return {"scorer": None, **stored, "hyperparameters": stored["hyperparameters"] | chosen}
 
@@ -86,7 +95,9 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
         *_data_problems(request),
         *label_map_problems(request.label_map),
         *_feature_problems(request),
+        *_loss_problems(request),
         *_network_problems(request),
+        *_sum_problems(request),
         *_teacher_problems(request),
     ]
     contract = contract_of(request.contract, problems)
@@ -96,7 +107,7 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
         parsed = training_spec({**training_values(request), "contract": contract.as_json()})
     except InvalidInput as invalid:
         raise InvalidInput(*problems, *invalid.problems) from invalid
-    problems += idle_problems(parsed.loss, "/loss")
+    problems += idle_problems(parsed.loss, "/loss") if parsed.learns else ()
     if problems:
         raise InvalidInput(*problems)
     return parsed, contract
@@ -105,7 +116,7 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
 def training_values(request: TrainRequest) -> Json:
     """Return the JSON of a request; beside a network it has the hyperparameters alone that were sent."""
     values: Json = request.model_dump(mode="json")
-    if request.scorer is not None and request.scorer.kind != Trees.kind:
+    if _kind(request) != Trees.kind:
         values["hyperparameters"] = request.hyperparameters.model_dump(mode="json", exclude_unset=True)
     return values
 
@@ -154,18 +165,38 @@ def _feature_problems(request: TrainRequest) -> Iterable[InputProblem]:
     return ()
 
 
+def _kind(request: TrainRequest) -> str:
+    return Trees.kind if request.scorer is None else str(request.scorer.kind)
+
+
+def _loss_problems(request: TrainRequest) -> Iterable[InputProblem]:
+    if _kind(request) == WeightedSum.kind and request.loss is not None:
+        yield InputProblem(
+            "/loss", "is for what is trained; a sum of models fits its weights to the first metric"
+        )
+
+
+def _sum_problems(request: TrainRequest) -> Iterable[InputProblem]:
+    """Refuse what a sum of models, which learns nothing but weights, has no use for."""
+    if _kind(request) != WeightedSum.kind:
+        return
+    if request.scorer.weights is None and request.validation is None:
+        yield InputProblem("/validation", "is needed to fit the weights; or set /scorer/weights")
+    if isinstance(request.validation, RandomFolds | FoldColumn):
+        yield InputProblem("/validation", "folds train a model in turn; hold a part or another dataset out")
+    for name in ("early_stopping", "diagnostics", "features", "labels_from", "bootstrap"):
+        if getattr(request, name):
+            yield InputProblem(f"/{name}", "is for what is trained; a sum takes its models as they are")
+
+
 def _network_problems(request: TrainRequest) -> Iterable[InputProblem]:
     """Refuse what only trees can do."""
-    if request.scorer is None or request.scorer.kind == Trees.kind:
+    if _kind(request) == Trees.kind:
         return
     if request.hyperparameters.auto:
-        yield InputProblem(
-            "/hyperparameters/auto", "chooses sizes of trees; a network has defaults of its own"
-        )
+        yield InputProblem("/hyperparameters/auto", "chooses sizes of trees, which this scorer does not have")
     if request.init_model is not None:
-        yield InputProblem(
-            "/init_model", "is a model whose trees come first; a network starts from new weights"
-        )
+        yield InputProblem("/init_model", "is a model that trees go on from; set scorer to trees")
 
 
 def _teacher_problems(request: TrainRequest) -> Iterable[InputProblem]:

@@ -235,7 +235,7 @@ def test_creating_operations_take_an_idempotency_key(operations: dict[str, dict[
 def test_losses_are_a_union_told_apart_by_name(document: dict[str, Any]) -> None:
     """Each loss of the registry has a schema of its own with its bounds."""
     schemas = document["components"]["schemas"]
-    mapping = schemas["TrainRequest"]["properties"]["loss"]["discriminator"]["mapping"]
+    mapping = schemas["TrainRequest"]["properties"]["loss"]["anyOf"][0]["discriminator"]["mapping"]
     assert set(mapping) == set(LOSSES)
     sigma = schemas[mapping["lambdarank"].rpartition("/")[2]]["properties"]["sigma"]
     assert (sigma["exclusiveMinimum"], sigma["default"]) == (0.0, 1.0)

@@ -243,6 +243,37 @@ def test_a_teacher_is_resolved_at_submission(
     assert [error["pointer"] for error in refused.json()["errors"]] == ["/validation"]
 
 
+def test_a_sum_names_versions_and_no_loss(
+    client: TestClient, train_request: dict[str, Any], add_model: Callable[[str], Model]
+) -> None:
+    """References are resolved at submission; a sum learns nothing but weights."""
+    add_model("base")
+    add_model("base")
+    asked = {name: value for name, value in train_request.items() if name not in {"loss", "hyperparameters"}}
+    asked |= {"scorer": {"kind": "sum", "models": ["base:1", "base"]}, "validation": {"fraction": 0.5}}
+    created = client.post("/v1/jobs", json=asked)
+    assert created.status_code == 202, created.text
+    spec = created.json()["spec"]
+    assert spec["scorer"] == {"kind": "sum", "models": ["base:1", "base:2"], "weights": None}
+    assert (spec["loss"], spec["hyperparameters"]) == (None, {})
+    for changed, pointer in [
+        ({"loss": {"name": "mse"}}, "/loss"),
+        ({"hyperparameters": {"num_leaves": 4}}, "/hyperparameters/num_leaves"),
+        ({"bootstrap": True}, "/bootstrap"),
+        ({"labels_from": "model:base"}, "/labels_from"),
+        ({"validation": None}, "/validation"),
+        ({"validation": {"folds": 2}}, "/validation"),
+        ({"scorer": {"kind": "sum", "models": ["base"], "weights": [1, 2]}}, "/scorer/weights"),
+        ({"scorer": {"kind": "sum", "models": []}}, "/scorer/models"),
+    ]:
+        refused = client.post("/v1/jobs", json=asked | changed)
+        assert [error["pointer"] for error in refused.json()["errors"]] == [pointer], changed
+    missing = client.post("/v1/jobs", json=asked | {"scorer": {"kind": "sum", "models": ["base:9"]}})
+    assert missing.status_code == 404
+    no_loss = client.post("/v1/jobs", json={**train_request, "loss": None})
+    assert [error["pointer"] for error in no_loss.json()["errors"]] == ["/loss"]
+
+
 def test_jobs_are_listed_by_status_and_kind(client: TestClient, train_request: dict[str, Any]) -> None:
     """Filters combine."""
     train = _submit(client, train_request)["id"]

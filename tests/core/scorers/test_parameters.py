@@ -12,7 +12,7 @@ def test_trees_are_the_default() -> None:
     """A training without a scorer is as it was."""
     assert make_scorer(None) == make_scorer({"kind": "trees"}) == Trees()
     assert not Trees.is_network
-    assert list(SCORERS) == ["trees", "linear", "mlp"]
+    assert list(SCORERS) == ["trees", "linear", "mlp", "sum"]
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,8 @@ def test_trees_are_the_default() -> None:
         },
         {"kind": "mlp", "hidden": [10], "activation": "tanh", "dropout": 0.25, "layer_norm": True},
         {"kind": "mlp", "inputs": "rank-gauss", "log1p": True, "missing_indicators": True},
+        {"kind": "sum", "models": ["web:3", "net:1"], "weights": [0.7, 0.3]},
+        {"kind": "sum", "models": ["web:3"], "weights": None},
     ],
 )
 def test_values_are_read_back(values: dict[str, Any]) -> None:

@@ -1,0 +1,199 @@
+"""A weighted sum of models, whose file carries the files of its members."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.categories import Categories
+from core.data.features import Features, SelectedFeatures, select_columns
+from core.errors import ModelError
+from core.scorers.model import ScoringModel, TreeModel
+from core.scorers.network_file import described, is_safetensors, packed, read_network, tensors_of
+from core.scorers.parameters import MOST_MEMBERS, WeightedSum
+from core.scoring.model_text import ModelText
+from core.types import Float64Array, FloatArray, Int64Array
+
+KIND = WeightedSum.kind
+_COPIED_ROWS = 4_096  # columns of so few documents are copied at once
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A model of a sum.
+
+    Attributes:
+        reference: What it was called when the sum was made: `web:3`.
+        content: Its file.
+        feature_names: Its features, by the names that its dataset gave them.
+        weight: Factor of its scores.
+    """
+
+    reference: str
+    content: bytes
+    feature_names: tuple[str, ...]
+    weight: float
+
+    @cached_property
+    def model(self) -> ScoringModel:
+        """Return the model, to score with.
+
+        Raises:
+            ModelError: Its file is damaged, or a sum itself.
+        """
+        if not is_safetensors(self.content):
+            return TreeModel(ModelText.read(self.content))
+        if described(self.content).get("kind") == KIND:
+            raise ModelError(f"{self.reference} is a sum itself; name its members instead")
+        return read_network(self.content)
+
+    @property
+    def categories(self) -> Mapping[str, Categories]:
+        """Return the values of its categorical features by name."""
+        return {self.feature_names[column]: each for column, each in self.model.categories.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """Scores documents by `Σ weight · score` of its members, added in their order in float64.
+
+    Attributes:
+        members: At least one, none a sum itself.
+        feature_names: Those of all members, each once.
+    """
+
+    members: tuple[Member, ...]
+    feature_names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, members: Sequence[Member]) -> "Sum":
+        """Add models up.
+
+        Raises:
+            ModelError: There are none or too many, or a feature means something else to another member.
+        """
+        if not 1 <= len(members) <= MOST_MEMBERS:
+            raise ModelError(f"a sum has 1 to {MOST_MEMBERS} members, this one {len(members)}")
+        known: dict[str, Categories | None] = {}
+        for member in members:
+            for name in member.feature_names:
+                categories = member.categories.get(name)
+                if known.setdefault(name, categories) != categories:
+                    raise ModelError(f"the members do not agree on the categories of {name!r}")
+        return cls(tuple(members), tuple(known))
+
+    @property
+    def kind(self) -> str:
+        """Return `sum`."""
+        return KIND
+
+    @property
+    def size_bytes(self) -> int:
+        """Return the memory that it takes, about."""
+        return sum(member.model.size_bytes + len(member.content) for member in self.members)
+
+    @property
+    def steps(self) -> int:
+        """Return what one score takes, in units of about a split that a document passes."""
+        return sum(member.model.steps for member in self.members)
+
+    @cached_property
+    def used_features(self) -> tuple[int, ...]:
+        """Return the columns that decide scores: those that a member of a weight other than 0 reads."""
+        used = {
+            int(columns[column])
+            for member, columns in zip(self.members, self._columns, strict=True)
+            if member.weight != 0.0
+            for column in member.model.used_features
+        }
+        return tuple(sorted(used))
+
+    @property
+    def categories(self) -> Mapping[int, Categories]:
+        """Return the values of the features that are categories, by column."""
+        places = {name: column for column, name in enumerate(self.feature_names)}
+        return {places[name]: each for member in self.members for name, each in member.categories.items()}
+
+    def score(self, features: FloatArray | SelectedFeatures, threads: int = 1) -> Float64Array:
+        """Score documents.
+
+        Args:
+            features: (n_documents, n_features) in the order of `feature_names`; NaN where missing.
+            threads: Threads to use, where there are enough documents for them.
+
+        Returns:
+            (n_documents,) scores; higher ranks first.
+
+        Raises:
+            ModelError: When the number of features is not the sum's.
+        """
+        if len(features.shape) != 2 or features.shape[1] != len(self.feature_names):
+            raise ModelError(
+                f"the model needs {len(self.feature_names)} features, these are {features.shape[-1]}"
+            )
+        total = np.zeros(features.shape[0])
+        for member, columns in zip(self.members, self._columns, strict=True):
+            total += member.weight * member.model.score(_chosen(features, columns), threads)
+        return total
+
+    @cached_property
+    def _columns(self) -> tuple[Int64Array, ...]:
+        places = {name: column for column, name in enumerate(self.feature_names)}
+        return tuple(np.array([places[name] for name in member.feature_names]) for member in self.members)
+
+
+def write_sum(model: Sum) -> bytes:
+    """Return the file of a sum: a description, and the files of its members byte for byte."""
+    description = {
+        "kind": KIND,
+        "members": [
+            {"model": each.reference, "feature_names": list(each.feature_names), "weight": each.weight}
+            for each in model.members
+        ],
+    }
+    files = {f"members.{place}": _bytes(each.content) for place, each in enumerate(model.members)}
+    return packed(description, files)
+
+
+def read_sum(content: bytes) -> Sum:
+    """Read what `write_sum` wrote.
+
+    Raises:
+        ModelError: It is damaged, or no sum.
+    """
+    listed, tensors = described(content).get("members"), tensors_of(content)
+    if not isinstance(listed, list):
+        raise ModelError("the sum does not list its members")
+    members = [_member(place, each, tensors) for place, each in enumerate(listed)]
+    for member in members:
+        if len(member.feature_names) != len(member.model.feature_names):
+            raise ModelError(f"{member.reference} in the sum has other features than its file")
+    return Sum.of(members)
+
+
+def _member(place: int, listed: Any, tensors: Mapping[str, NDArray[Any]]) -> Member:
+    file = tensors.get(f"members.{place}")
+    if not isinstance(listed, dict) or file is None or file.dtype != np.uint8 or file.ndim != 1:
+        raise ModelError(f"member {place} of the sum is missing")
+    reference, names, weight = (listed.get(name) for name in ("model", "feature_names", "weight"))
+    is_named = isinstance(reference, str) and isinstance(names, list)
+    if not is_named or not all(isinstance(name, str) for name in names or ()):
+        raise ModelError(f"member {place} of the sum is not described")
+    if not isinstance(weight, float) or not np.isfinite(weight):
+        raise ModelError(f"member {place} of the sum has no weight")
+    return Member(str(reference), file.tobytes(), tuple(names or ()), weight)
+
+
+def _bytes(content: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(content, np.uint8)
+
+
+def _chosen(features: FloatArray | SelectedFeatures, columns: Int64Array) -> FloatArray | SelectedFeatures:
+    if len(columns) == features.shape[1] and np.array_equal(columns, np.arange(len(columns))):
+        return features
+    if isinstance(features, SelectedFeatures) or len(features) > _COPIED_ROWS:
+        return select_columns(cast("Features", features), columns, np.nan)
+    return np.ascontiguousarray(features[:, columns])

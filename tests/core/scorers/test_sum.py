@@ -1,0 +1,90 @@
+"""Sums of models carry their members and add their scores up."""
+
+import numpy as np
+import pytest
+
+from core.errors import ModelError
+from core.scorers import InputTransform, Layer, Member, Network, Sum, read_model, write_network, write_sum
+from core.scoring.forest import Forest
+from tests.core.scoring.forests import random_model_text
+
+NAMES = ("a", "b", "c")
+
+
+def _network(*names: str) -> Network:
+    random = np.random.default_rng(len(names))
+    sample = random.normal(size=(50, len(names))).astype(np.float32)
+    inputs = InputTransform.fit(sample, kind="standard", log1p=False, missing_indicators=False)
+    weights = random.normal(size=(len(names), 1)).astype(np.float32)
+    return Network(names, inputs, (Layer(weights, np.zeros(1, np.float32)),))
+
+
+@pytest.fixture
+def network() -> Network:
+    """A linear scorer that reads features in another order, and one that the trees do not have."""
+    return _network("d", "b")
+
+
+@pytest.fixture
+def added(network: Network) -> Sum:
+    """Trees and a linear scorer."""
+    text = random_model_text(np.random.default_rng(1), n_features=3, n_trees=5, max_leaves=8)
+    return Sum.of(
+        [
+            Member("web:1", text.encode(), NAMES, 0.25),
+            Member("net:1", write_network(network), network.feature_names, -2.0),
+        ]
+    )
+
+
+def test_scores_are_weighted_and_added(added: Sum, network: Network) -> None:
+    """Each member finds its features by name, in requests, datasets and blocks alike."""
+    features = np.random.default_rng(2).normal(size=(9_000, 4)).astype(np.float32)
+    features[::7, 1] = np.nan
+    assert added.feature_names == ("a", "b", "c", "d")
+    forest = Forest.parse(added.members[0].content)
+    expected = 0.25 * forest.score(np.ascontiguousarray(features[:, :3])) - 2.0 * network.score(
+        np.ascontiguousarray(features[:, [3, 1]])
+    )
+    np.testing.assert_array_equal(added.score(features), expected)
+    np.testing.assert_array_equal(added.score(features, threads=2), expected)
+    np.testing.assert_array_equal(added.score(features[:3]), expected[:3])
+    with pytest.raises(ModelError, match="4 features"):
+        added.score(features[:, :3])
+
+
+def test_files_hold_everything(added: Sum) -> None:
+    """A sum needs no other model to be read, and is written as it was."""
+    content = write_sum(added)
+    read = read_model(content)
+    assert isinstance(read, Sum)
+    assert write_sum(read) == content
+    assert [each.content for each in read.members] == [each.content for each in added.members]
+    assert read.kind == "sum"
+    features = np.ones((2, 4))
+    np.testing.assert_array_equal(read.score(features), added.score(features))
+
+
+def test_members_without_weight_use_no_feature(added: Sum, network: Network) -> None:
+    """What does not change a score may be absent."""
+    silent = Sum.of([added.members[0], Member("net:1", write_network(network), ("d", "b"), 0.0)])
+    assert set(added.used_features) == set(silent.used_features) | {3, 1}
+    assert 3 not in silent.used_features
+
+
+@pytest.mark.parametrize("position", [0, 9, 40, -1])
+def test_damage_is_refused(added: Sum, position: int) -> None:
+    """A byte of the head or of a member that is another one is no model, or at least scores nothing else."""
+    content = bytearray(write_sum(added))
+    content[position] ^= 0xFF
+    with pytest.raises(ModelError):
+        read_model(bytes(content[:-1]) if position == -1 else bytes(content)).score(np.ones((1, 4)))
+
+
+def test_sums_are_flat(added: Sum) -> None:
+    """A sum of sums hides what it is made of."""
+    nested = Sum.of([Member("web:1", added.members[0].content, NAMES, 1.0)])
+    with pytest.raises(ModelError, match="is a sum itself"):
+        Sum.of([Member("both:1", write_sum(nested), NAMES, 1.0)])
+    with pytest.raises(ModelError, match="1 to 16"):
+        Sum.of([])

@@ -1,0 +1,135 @@
+"""Make sums of stored models: of those that a job names, or of a network and trees on its residuals."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from core.data.fitting import AbsentFeatures
+from core.errors import InvalidInput, ModelError
+from core.jobs.boosting import BoostingJob
+from core.names import first_names
+from core.scorers import Member, Sum, WeightedSum, write_sum
+from core.store.artifacts.keys import model_key
+from core.training import IterationReport, TrainedModel, TrainingSpec
+from core.training.findings import Growth
+from core.training.measure import Measure
+from core.training.weights import fit_weights
+from worker.job.datasets import NamedDataset
+from worker.job.run import JobRun
+
+
+@dataclass(frozen=True)
+class TrainedSum:
+    """A sum that a job made.
+
+    Attributes:
+        content: Its file, see `core.scorers.sum`.
+        feature_names: Names of the features in column order.
+        history: Reports of what was trained for it; one of a sum of models that there were.
+        best_iteration: Iteration of what was trained, 1 where nothing was.
+        growth: How far trees came, where that is suspiciously near; else None.
+    """
+
+    content: bytes
+    feature_names: tuple[str, ...]
+    history: Sequence[IterationReport] = field(repr=False)
+    best_iteration: int = 1
+    growth: Growth | None = None
+
+    @property
+    def kept_iterations(self) -> int:
+        """Return the iterations that the sum keeps."""
+        return self.best_iteration
+
+
+def load_members(run: JobRun, job: BoostingJob) -> tuple[Member, ...]:
+    """Load the models that a job adds up, none where it trains something.
+
+    Raises:
+        NotFound: There is no such model.
+        ArtifactDamaged: The file of one is not the one that was stored.
+        InvalidInput: One is a sum itself, or they do not agree on a category.
+        ModelError: A file cannot be used.
+    """
+    scorer = job.training.scorer
+    if not isinstance(scorer, WeightedSum):
+        return ()
+    weights = scorer.weights or (1.0,) * len(scorer.models)
+    with run.store.read() as tx:
+        rows = [tx.models.resolve(reference) for reference in scorer.models]
+    members = []
+    for row, weight in zip(rows, weights, strict=True):
+        content = run.store.verified.read_bytes(model_key(row.id), row.sha256)
+        members.append(Member(row.reference, content, tuple(row.feature_names), weight))
+    _sum_of(members)
+    return tuple(members)
+
+
+def fitted_to_members(members: Sequence[Member], training: NamedDataset) -> NamedDataset:
+    """Return a dataset with the features and categories of all members.
+
+    Raises:
+        InvalidInput: It lacks a feature that one of them uses.
+    """
+    if not members:
+        return training
+    added = _sum_of(members)
+    names = added.feature_names
+    absent = AbsentFeatures.of(training.dataset, [names[column] for column in added.used_features])
+    if absent.names:
+        raise InvalidInput.at("/dataset_id", f"lacks features of the models: {first_names(absent.names)}")
+    return training.fitted(names, {names[column]: each for column, each in added.categories.items()})
+
+
+def fit_sum(
+    run: JobRun,
+    spec: TrainingSpec,
+    members: Sequence[Member],
+    training: NamedDataset,
+    validation: NamedDataset | None,
+) -> TrainedSum:
+    """Add models up; their weights are fitted on the validation data unless the specification has them.
+
+    Raises:
+        InvalidInput: There is nothing to fit the weights on.
+    """
+    scorer, begun_at = spec.scorer, time.perf_counter()
+    if isinstance(scorer, WeightedSum) and scorer.weights is None:
+        if validation is None:
+            raise InvalidInput.at("/validation", "is needed to fit the weights; or set /scorer/weights")
+        run.phase("fitting weights")
+        alone = [_sum_of([replace(member, weight=1.0)]) for member in members]
+        whole = _sum_of(members)
+        scores = [
+            Sum(each.members, whole.feature_names).score(validation.dataset.features, run.threads)
+            for each in alone
+        ]
+        weights = fit_weights(scores, validation.dataset, spec.selection_metric, spec.conventions)
+        members = [replace(member, weight=weight) for member, weight in zip(members, weights, strict=True)]
+    added = _sum_of(members)
+    run.phase("scoring")
+    parts = {"train": training, "validation": validation}
+    values = {
+        name: Measure(spec, part.dataset)(added.score(part.dataset.features, run.threads))
+        for name, part in parts.items()
+        if part is not None
+    }
+    milliseconds = {"metrics": round(1e3 * (time.perf_counter() - begun_at), 3)}
+    report = IterationReport(1, 1, values, 1, milliseconds)
+    return TrainedSum(write_sum(added), added.feature_names, [report])
+
+
+def with_base(base: Member, trained: TrainedModel) -> TrainedSum:
+    """Return the sum of a model and of the trees that were trained from its scores on."""
+    trees = Member("trees on its residuals", trained.content, trained.feature_names, 1.0)
+    added = _sum_of([replace(base, weight=1.0), trees])
+    return TrainedSum(
+        write_sum(added), trained.feature_names, trained.history, trained.best_iteration, trained.growth
+    )
+
+
+def _sum_of(members: Sequence[Member]) -> Sum:
+    try:
+        return Sum.of(members)
+    except ModelError as error:
+        raise InvalidInput.at("/scorer/models", str(error)) from error
