@@ -27,6 +27,7 @@ _STORE = (
             "an export to ONNX",
             "onnx",
         ),
+        ("jax", "import core.training.networks", "training a network", "neural"),
     ],
 )
 def test_an_absent_package_is_named_with_its_extra(

@@ -12,9 +12,14 @@ import numpy as np
 _XLA_THREADS = 4
 os.environ["PJRT_NPROC"] = str(_XLA_THREADS)
 
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import optax  # noqa: E402
+from core.errors import ExtraMissing  # noqa: E402
+
+try:
+    import jax
+    import jax.numpy as jnp
+    import optax
+except ImportError as error:
+    raise ExtraMissing("training a network", "neural") from error
 
 from core.scorers import Mlp, NetworkScorer  # noqa: E402
 from core.scorers.kernels import EPSILON  # noqa: E402
