@@ -2,10 +2,13 @@
 
 from typing import Protocol
 
+import numpy as np
+
 from core.errors import ModelError
 from core.scorers.gradients import IntegratedGradients, explanation_steps
 from core.scorers.model import ScoringModel, TreeModel
 from core.scorers.network import Network
+from core.scorers.sum import Sum
 from core.scoring import Contributions, Explainability
 from core.types import Float64Array, FloatArray
 
@@ -27,6 +30,8 @@ def explainability_of(model: ScoringModel) -> Explainability:
         return Explainability.of(model.text)
     if isinstance(model, Network):
         return Explainability(None, explanation_steps(model))
+    if isinstance(model, Sum):
+        return _of_members([explainability_of(member.model) for member in model.members])
     return Explainability(f"scores of the kind {model.kind} cannot be explained", 1)
 
 
@@ -40,4 +45,38 @@ def explainer_of(model: ScoringModel) -> Explainer:
         return Contributions(model.text)
     if isinstance(model, Network):
         return IntegratedGradients(model)
+    if isinstance(model, Sum):
+        return SumExplainer(model)
     raise ModelError(str(explainability_of(model).problem))
+
+
+class SumExplainer:
+    """Explains the scores of a sum: what a feature adds to each member, weighted and added up.
+
+    Attributes:
+        steps: What one score takes, in steps of about 5 ns.
+
+    Args:
+        model: The sum.
+
+    Raises:
+        ModelError: The scores of a member cannot be explained.
+    """
+
+    def __init__(self, model: Sum) -> None:
+        self._parts = [(explainer_of(member.model), member, columns) for member, columns in model.parts]
+        self.steps = sum(explainer.steps for explainer, _, _ in self._parts)
+
+    def of(self, features: FloatArray) -> tuple[Float64Array, Float64Array]:
+        """Explain documents; see `Contributions.of` and `IntegratedGradients.of`."""
+        base, contributions = np.zeros(len(features)), np.zeros(features.shape)
+        for explainer, member, columns in self._parts:
+            of_member = explainer.of(np.ascontiguousarray(features[:, columns]))
+            base += member.weight * of_member[0]
+            contributions[:, columns] += member.weight * of_member[1]
+        return base, contributions
+
+
+def _of_members(members: list[Explainability]) -> Explainability:
+    problem = next((each.problem for each in members if each.problem is not None), None)
+    return Explainability(problem, sum(each.steps for each in members))

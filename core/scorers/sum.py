@@ -105,7 +105,7 @@ class Sum:
         """Return the columns that decide scores: those that a member of a weight other than 0 reads."""
         used = {
             int(columns[column])
-            for member, columns in zip(self.members, self._columns, strict=True)
+            for member, columns in self.parts
             if member.weight != 0.0
             for column in member.model.used_features
         }
@@ -135,14 +135,17 @@ class Sum:
                 f"the model needs {len(self.feature_names)} features, these are {features.shape[-1]}"
             )
         total = np.zeros(features.shape[0])
-        for member, columns in zip(self.members, self._columns, strict=True):
+        for member, columns in self.parts:
             total += member.weight * member.model.score(_chosen(features, columns), threads)
         return total
 
     @cached_property
-    def _columns(self) -> tuple[Int64Array, ...]:
+    def parts(self) -> tuple[tuple[Member, Int64Array], ...]:
+        """Return each member with the columns of its features."""
         places = {name: column for column, name in enumerate(self.feature_names)}
-        return tuple(np.array([places[name] for name in member.feature_names]) for member in self.members)
+        return tuple(
+            (member, np.array([places[name] for name in member.feature_names])) for member in self.members
+        )
 
 
 def write_sum(model: Sum) -> bytes:

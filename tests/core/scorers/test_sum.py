@@ -5,6 +5,7 @@ import pytest
 
 from core.errors import ModelError
 from core.scorers import InputTransform, Layer, Member, Network, Sum, read_model, write_network, write_sum
+from core.scorers.explainability import explainability_of, explainer_of
 from core.scoring.forest import Forest
 from tests.core.scoring.forests import random_model_text
 
@@ -88,3 +89,15 @@ def test_sums_are_flat(added: Sum) -> None:
         Sum.of([Member("both:1", write_sum(nested), NAMES, 1.0)])
     with pytest.raises(ModelError, match="1 to 16"):
         Sum.of([])
+
+
+def test_scores_are_explained_by_all_members(added: Sum) -> None:
+    """What a feature adds is the weighted sum of what it adds to each member; all add up to the score."""
+    features = np.random.default_rng(6).normal(size=(20, 4))
+    explainability = explainability_of(added)
+    assert (explainability.problem, explainability.steps) == (None, explainer_of(added).steps)
+    base, contributions = explainer_of(added).of(features)
+    np.testing.assert_allclose(base + contributions.sum(axis=1), added.score(features), atol=1e-9)
+    only_net = Sum.of([added.members[1]])
+    of_net = explainer_of(only_net).of(np.ascontiguousarray(features[:, [3, 1]]))[1]
+    np.testing.assert_array_equal(contributions[:, 3], of_net[:, 0])
