@@ -144,16 +144,16 @@ def _named_unions(schemas: Document) -> Document:
                 if value.get("oneOf", value.get("anyOf")) == union.get("oneOf", union.get("anyOf")):
                     described = {key: value[key] for key in value.keys() & {"description"}}
                     schema["properties"][field] = {"$ref": _REFERENCE + name, **described}
-    scorers = next(one for one in unions["Scorer"]["anyOf"] if "oneOf" in one)
     names = {
         "LossName": _constants(schemas, unions["Loss"], "name"),
-        "ScorerKind": _constants(schemas, scorers, "kind"),
+        "ScorerKind": _constants(schemas, unions["Scorer"], "kind"),
     }
     return schemas | unions | names
 
 
 def _constants(schemas: Document, union: Document, field: str) -> Document:
-    """Return the schema of the texts that tell the members of a union apart."""
+    """Return the schema of the texts that tell the members of a union, which may be null, apart."""
+    union = next((one for one in union.get("anyOf", []) if "oneOf" in one), union)
     members = [schemas[one["$ref"].removeprefix(_REFERENCE)] for one in union["oneOf"]]
     return {"type": "string", "enum": [member["properties"][field]["const"] for member in members]}
 

@@ -58,8 +58,10 @@ class ExportOptions(TypedDict, total=False):
 DEFAULT_METRICS = ("ndcg@5", "ndcg@10")
 
 
-def spelled_loss(loss: "str | Loss") -> dict[str, Any]:
-    """Return a loss with its hyperparameters; a name stands for its defaults."""
+def spelled_loss(loss: "str | Loss") -> dict[str, Any] | None:
+    """Return a loss with its hyperparameters; a name stands for its defaults, None for a sum of models."""
+    if loss is None:
+        return None
     return {"name": loss} if isinstance(loss, str) else dict(loss)
 
 

@@ -76,14 +76,16 @@ class AsyncJobCalls(AsyncCalls):
         Args:
             model_name: The model that it becomes a version of; lower case letters, digits, `.`, `_`, `-`.
             dataset: What to learn from.
-            loss: A loss by its name, or with its hyperparameters: `{"name": "ndcg-loss2++", "mu": 10.0}`.
+            loss: A loss by its name, or with its hyperparameters: `{"name": "ndcg-loss2++", "mu": 10.0}`;
+                None for a sum of models, which has none.
             validation: What picks the best iteration: a dataset, a share of the queries such as 0.2, or
                 folds or a column of the training data as a dictionary.
             folds: Instead, cross-validate by so many folds, or by those that a column of the queries names;
                 the model is then trained on all of them.
             test: What the model is measured on at the end, in the same ways.
             scorer: What is trained, by its kind or with its hyperparameters: "linear", or
-                `{"kind": "mlp", "hidden": [128, 64], "epochs": 50}`; trees when left out.
+                `{"kind": "mlp", "hidden": [128, 64], "epochs": 50}`, or the sum of models by
+                `{"kind": "sum", "models": ["web:3", "net:1"]}`; trees when left out.
             hyperparameters: How trees are grown, under LightGBM's names: `{"num_leaves": 64}`; "auto" chooses
                 them by the size of the dataset, and so does `{"auto": True}` what is not given beside it.
             metrics: Spellings such as `ndcg@10`; `ndcg@5` and `ndcg@10` when left out.

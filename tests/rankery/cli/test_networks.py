@@ -13,7 +13,7 @@ from rankery.cli.scorer_options import ScorerChoice
 from rankery.cli.texts import NotUnderstood, grid
 from rankery.cli.trainings import points
 from rankery.cli.tune import searched
-from rankery.client import Client, ScorerKind
+from rankery.client import Client, Scorer, ScorerKind
 from rankery.client.arguments import spelled_space
 from rankery.embedded.stack import EmbeddedStack
 from tests.rankery.cli.commands import JUDGED, Done, run
@@ -42,8 +42,9 @@ def rankery(stack: EmbeddedStack, *arguments: str | Path) -> Done:
 
 
 def test_the_kinds_are_those_of_the_service() -> None:
-    """Completion and types offer the kinds that the service trains."""
-    assert set(names.SCORERS) == set(get_args(ScorerKind)) == set(SCORERS)
+    """Types have the kinds of the service; completion offers those that are trained from a file alone."""
+    assert set(get_args(ScorerKind)) == set(SCORERS)
+    assert set(names.SCORERS) == set(SCORERS) - {"sum"}
 
 
 @pytest.mark.parametrize(
@@ -115,6 +116,9 @@ def test_a_network_is_trained_and_shown(stack: EmbeddedStack, data: Path) -> Non
         again = client.train(
             "net", job.spec["dataset_id"], "mse", scorer={"kind": "mlp", "hidden": [4], "epochs": 2}
         ).wait()
+        members: Scorer = {"kind": "sum", "models": ["net:1", "net:2"], "weights": [1.0, 0.5]}
+        both = client.train("both-nets", job.spec["dataset_id"], None, scorer=members).wait()
+        made = both.model()
         card = client.model("net:1").card().facts
         straight = client.train("line", job.spec["dataset_id"], "mse", scorer="linear", validation=0.2).wait()
     chosen = {"kind": "mlp", "hidden": [8, 4], "epochs": 3, "dropout": 0.1}
@@ -122,6 +126,7 @@ def test_a_network_is_trained_and_shown(stack: EmbeddedStack, data: Path) -> Non
     assert job.spec["hyperparameters"] == {}
     assert (card["kind"], "epochs" in card, "trees" in card) == ("mlp", True, False)
     assert again.spec["scorer"]["hidden"] == [4]
+    assert made.kind == "sum"
     assert straight.spec["scorer"]["kind"] == "linear"
 
     shown = rankery(stack, "models", "show", "net:1").output.splitlines()

@@ -49,6 +49,14 @@ export function offerScorers(form, scorers) {
   show();
 }
 
+/** Choose a kind of scorer; one that the form does not offer leaves the choice. @param {HTMLFormElement} form @param {string} kind */
+export function chooseScorer(form, kind) {
+  const box = form.querySelector(`[name="scorer"][value="${CSS.escape(kind)}"]`);
+  if (!(box instanceof HTMLInputElement)) return;
+  box.checked = true;
+  box.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
 /** Return the kind of scorer that the form is set to. @param {HTMLFormElement} form */
 function chosenScorer(form) {
   return String(new FormData(form).get("scorer") ?? TREES);

@@ -6,7 +6,7 @@ import { chooseDataset, offerContracts, offerLabelMap, offerUnchosen } from "../
 import { followChoices, onSubmit, showError } from "../forms/forms.js";
 import { gridOf, MOST, offerLosses, OWN } from "../forms/parameter_fields.js";
 import { fillFields } from "../forms/schema_fields.js";
-import { offerScorers, TREES } from "../forms/scorer_fields.js";
+import { chooseScorer, offerScorers, TREES } from "../forms/scorer_fields.js";
 import { requestOf } from "../jobs/specification.js";
 import { compareJobs, jobPage, openPage } from "../page/addresses.js";
 import { creator, get, Problem } from "../page/api.js";
@@ -119,7 +119,7 @@ function fillForm(form, request) {
  * @param {Request} request
  */
 function chooseWays(form, { scorer, validation, test, test_dataset_id: dataset, early_stopping: early }) {
-  tick(form, "scorer", scorer && typeof scorer === "object" && "kind" in scorer ? String(scorer.kind) : TREES);
+  chooseScorer(form, scorer && typeof scorer === "object" && "kind" in scorer ? String(scorer.kind) : TREES);
   tick(form, "sizes", "defaults");
   tick(form, "validation", wayOf(validation));
   tick(form, "test", dataset ? "dataset" : wayOf(test));
