@@ -44,7 +44,7 @@ from app.monitoring.metrics import Metrics
 from app.monitoring.readiness import Readiness
 from app.scoring import inference_routes as inference
 from app.scoring import routes as scoring
-from app.scoring.explanations import Explanations, ModelTexts
+from app.scoring.explanations import Explanations, StoredModels
 from app.scoring.kernels import ScoringKernels
 from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
@@ -116,7 +116,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             await run_in_threadpool(store.migrate)
             await run_in_threadpool(wake_ups.warm_up)
             await run_in_threadpool(kernels.start)
-            texts = ModelTexts(store)
+            stored_models = StoredModels(store)
             authenticator = Authenticator(ApiKeyCache(store), settings.wrong_keys_per_minute)
             await refuse_open_network(settings.host, authenticator)
             metrics = Metrics(store, served, _version())
@@ -125,8 +125,8 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 store=store,
                 wake_ups=wake_ups,
                 models=served,
-                texts=texts,
-                explanations=Explanations(texts),
+                stored_models=stored_models,
+                explanations=Explanations(stored_models),
                 samples=samples,
                 response_cache=ResponseCache(),
                 expensive=ExpensiveReads(settings.expensive_reads_per_caller),

@@ -12,7 +12,7 @@ from app.http.caller import caller_of
 from app.http.expensive_reads import CallersReads, ExpensiveReads
 from app.monitoring.metrics import Metrics
 from app.monitoring.readiness import Readiness
-from app.scoring.explanations import Explanations, ModelTexts
+from app.scoring.explanations import Explanations, StoredModels
 from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
 from app.settings import ApiSettings
@@ -31,7 +31,7 @@ class Services:
         store: Rows and artifacts.
         wake_ups: Tells workers that a job is waiting; never fails.
         models: The models that score.
-        texts: What is written in models, for whoever looks inside.
+        stored_models: Models with all that their files hold, for inspection.
         explanations: Says how their scores come about.
         samples: Keeps a share of what was scored.
         response_cache: Answers to what is asked again and again.
@@ -45,7 +45,7 @@ class Services:
     store: Store
     wake_ups: WakeUps
     models: ServedModels
-    texts: ModelTexts
+    stored_models: StoredModels
     explanations: Explanations
     samples: Samples
     response_cache: ResponseCache

@@ -142,9 +142,9 @@ def _unmeasurable(dataset: Dataset) -> str | None:
 
 
 def _used_features(services: Services, model: Model) -> tuple[str, ...]:
-    """Return the features of the trees, or all of them where the trees cannot be read."""
+    """Return the features that decide scores, or all of them where the model cannot be read."""
     try:
-        columns: Iterable[int] = services.texts.of(model.id).used_features
+        columns: Iterable[int] = services.stored_models.of(model.id).used_features
     except (ArtifactDamaged, ModelError, NotFound):
         return tuple(model.feature_names)
     return tuple(model.feature_names[column] for column in columns)

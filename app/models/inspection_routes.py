@@ -51,12 +51,13 @@ def list_inspections(
     "/models/{ref}/importance",
     summary="Show a model's features by gain",
     tags=["models"],
-    responses={**NOT_MODIFIED, **problems(404)},
+    responses={**NOT_MODIFIED, **problems(404, 409)},
 )
 async def get_importance(ref: Reference, services: UseServices, expensive: UseExpensive) -> ModelImportance:
     """Show how many splits each feature makes and what they gained in training, as LightGBM counts them.
 
     Gains are of the training data and favour features with many values; an inspection measures on others.
+    Only trees have gains: other kinds of models are answered with 409, and measured by an inspection.
     """
     model = await run_in_threadpool(model_of, services, ref)
     return await expensive.answer(
@@ -68,7 +69,7 @@ async def get_importance(ref: Reference, services: UseServices, expensive: UseEx
     "/models/{ref}/trees/{index}",
     summary="Show a tree of a model",
     tags=["models"],
-    responses={**NOT_MODIFIED, **problems(404, 422)},
+    responses={**NOT_MODIFIED, **problems(404, 409, 422)},
 )
 async def get_tree(
     ref: Reference,
@@ -78,7 +79,7 @@ async def get_tree(
     root: Annotated[int, Query(ge=0, le=2**31 - 1, description="The split to begin with")] = 0,
     depth: Annotated[int, Query(ge=1, le=MOST_DEPTH, description="Levels of splits")] = 16,
 ) -> ModelTree:
-    """Show one tree as nested splits, or the subtree of one split."""
+    """Show one tree as nested splits, or the subtree of one split; 409 for a model without trees."""
     model = await run_in_threadpool(model_of, services, ref)
     return await expensive.answer(
         ("tree", model.id, index, root, depth),

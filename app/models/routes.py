@@ -218,10 +218,10 @@ jobs_router = Router(prefix="/v1/models", tags=["models"], route_class=JsonRoute
 async def import_model(
     request: Request, services: UseServices, caller: UseCaller, idempotency: UseIdempotencyKey
 ) -> Response:
-    """Import a LightGBM model as the next version of a name.
+    """Import a model as the next version of a name: LightGBM's text, or a network's safetensors file.
 
-    A job reads the text, loads it into LightGBM in a process of its own and compares the scores of both on
-    random documents; where anything is wrong it fails with the reason and nothing is kept.
+    A job reads the file in a process of its own and scores random documents; of trees, the scores must be
+    those of LightGBM. Where anything is wrong it fails with the reason and nothing is kept.
     """
     upload_id = new_id("mup_")
     key, folder = model_upload_key(upload_id), model_upload_folder(upload_id)

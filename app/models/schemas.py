@@ -64,7 +64,9 @@ class Lineage(ResponseModel):
     spec: Json = Field(description="What the job was asked for, all defaults and references spelled out")
     seed: int | None
     rankery: str | None = Field(description="Version of the service")
-    libraries: dict[str, str | None] = Field(description="Versions of lightgbm, numba, numpy and python")
+    libraries: dict[str, str | None] = Field(
+        description="Versions of lightgbm, numba, numpy and python; of a network, of jax, jaxlib, optax, too"
+    )
     machine: str = Field(description="Kind of processor")
 
 
@@ -145,10 +147,13 @@ class Model(ResponseModel):
     )
     kind: str = Field(description="What scores: `trees`, `linear`, `mlp` or `sum`")
     scorer: Json | None = Field(
-        description="What it was trained as, all hyperparameters spelled out; null for trees"
+        description="What it was trained as, all hyperparameters spelled out; of an imported network its"
+        " structure; null for trees"
     )
     hyperparameters: Json | None = Field(description="Boosting hyperparameters; null for an imported one")
-    best_iteration: int = Field(description="Number of trees in use, or the epoch that its weights are of")
+    best_iteration: int = Field(
+        description="Number of trees in use, or the epoch that its weights are of; 0 for an imported network"
+    )
     sha256: str = Field(description="Digest of the model text")
     size_bytes: int = Field(description="Length of the model text")
     metrics: dict[str, Any] | None = Field(description="Means on the test dataset, if there was one")

@@ -4,21 +4,32 @@ import numpy as np
 
 from app.models.inspection_schemas import FeatureImportance, ModelImportance, ModelTree
 from app.services import Services
+from core.errors import WrongState
 from core.inspection import split_importance, tree_nodes
+from core.scorers import TreeModel
 from core.store import Model
+
+_NO_TREES = (
+    "it has no trees; an inspect job measures the importance of its features on a dataset (POST /v1/jobs with"
+    ' "kind": "inspect"), and "explain": true of a ranking shows what each feature adds to a score'
+)
 
 
 class InspectedModel:
-    """The stored text of one model.
+    """The trees of one stored model.
 
     Raises:
-        ModelError: Its text is damaged.
+        ModelError: Its file is damaged.
+        WrongState: It has no trees.
     """
 
     def __init__(self, services: Services, model: Model) -> None:
         self._model = model
         self._names = tuple(self._model.feature_names)
-        self._text = services.texts.of(self._model.id)
+        scorer = services.stored_models.of(model.id)
+        if not isinstance(scorer, TreeModel):
+            raise WrongState("model", model.reference, f"of the kind {scorer.kind}", _NO_TREES)
+        self._text = scorer.text
 
     def importance(self) -> ModelImportance:
         """Return the importance of each feature, largest gain first."""

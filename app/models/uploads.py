@@ -26,7 +26,8 @@ from core.store import MODEL_NAME, Job, Transaction
 MAX_MODEL_BYTES = 2**28
 MODEL_TEXTS: Mapping[str, int] = MappingProxyType({"name": 400, "description": 16_384, "tags": 2**16})
 MODEL_BODY = file_body(
-    "What LightGBM's `save_model` writes",
+    "What LightGBM's `save_model` writes, or the file of a linear scorer or a network that Rankery exported"
+    " as `safetensors`",
     {
         "name": {
             "type": "string",
@@ -51,7 +52,11 @@ MODEL_BODY = file_body(
                 "description": "Trained by the nightly notebook",
                 "tags": '{"team": "search"}',
             },
-        }
+        },
+        "network": {
+            "summary": "A network that another service exported as safetensors",
+            "value": {"file": "…", "name": "web"},
+        },
     },
 )
 
@@ -62,7 +67,7 @@ class ModelUpload:
 
     Attributes:
         upload_id: Under which its bytes are kept.
-        file: Its text.
+        file: What was sent.
         said: Description.
     """
 

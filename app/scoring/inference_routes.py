@@ -1,6 +1,8 @@
 """The Open Inference Protocol, version 2, for clients of KServe, Triton and their like."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from fastapi import Header, Path, Request
@@ -81,6 +83,8 @@ class InferRoute(InferenceRoute):
 
 router = Router(prefix="/v2", tags=["inference"], route_class=InferenceRoute)
 infer_router = Router(prefix="/v2", tags=["inference"], route_class=InferRoute)
+
+_PLATFORMS: Mapping[str, str] = MappingProxyType({"trees": "rankery_forest", "sum": "rankery_sum"})
 
 Name = Annotated[
     str,
@@ -183,7 +187,7 @@ async def _metadata(services: Services, reference: str) -> ModelMetadata:
     return ModelMetadata(
         name=model.name,
         versions=[str(model.version)],
-        platform="rankery_forest",
+        platform=_PLATFORMS.get(model.scorer.kind, "rankery_network"),
         inputs=[Tensor(name=INPUT, datatype="FP32", shape=[-1, len(model.feature_names)])],
         outputs=[Tensor(name=OUTPUT, datatype="FP64", shape=[-1])],
     )

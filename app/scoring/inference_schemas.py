@@ -49,7 +49,10 @@ class ModelMetadata(ResponseModel):
 
     name: str = Field(examples=["web"])
     versions: list[str] = Field(examples=[["3"]])
-    platform: str = Field(examples=["rankery_forest"])
+    platform: str = Field(
+        description="`rankery_forest`, `rankery_network` (also of linear scorers) or `rankery_sum`",
+        examples=["rankery_forest"],
+    )
     inputs: list[Tensor]
     outputs: list[Tensor]
 

@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from app.scoring.served_models import ServedModel
-from core.scoring import Contributions
+from core.scorers.explainability import Explainer
 from core.types import Float32Array, Float64Array, Int64Array
 
 MEDIA_TYPE = "application/json"
@@ -50,16 +50,16 @@ class JsonCandidates:
         return self.features
 
     def answer(
-        self, model: ServedModel, scores: Float64Array, contributions: Contributions | None = None
+        self, model: ServedModel, scores: Float64Array, explainer: Explainer | None = None
     ) -> Response:
         """Return the ranking of each query.
 
         Args:
             model: What scored.
             scores: (n_documents,)
-            contributions: What explains the scores, None where nobody wants to know.
+            explainer: What explains the scores, None where nobody wants to know.
         """
-        return Response(_ranking(model, self, scores, contributions), media_type=MEDIA_TYPE)
+        return Response(_ranking(model, self, scores, explainer), media_type=MEDIA_TYPE)
 
 
 def _ordered(candidates: JsonCandidates, scores: Float64Array) -> Iterator[Int64Array]:
@@ -72,7 +72,7 @@ def _ordered(candidates: JsonCandidates, scores: Float64Array) -> Iterator[Int64
 
 
 def _ranking(
-    model: ServedModel, candidates: JsonCandidates, scores: Float64Array, contributions: Contributions | None
+    model: ServedModel, candidates: JsonCandidates, scores: Float64Array, explainer: Explainer | None
 ) -> bytes:
     queries, start = [], 0
     for query_id, ids, order in zip(
@@ -84,8 +84,8 @@ def _ranking(
                 zip(order.tolist(), scores[order].tolist(), strict=True), 1
             )
         ]
-        if contributions is not None:
-            explanations = _explained(model, candidates, contributions, order)
+        if explainer is not None:
+            explanations = _explained(model, candidates, explainer, order)
             for document, explanation in zip(ranking, explanations, strict=True):
                 document["explanation"] = explanation
         queries.append({"id": query_id, "ranking": ranking})
@@ -95,10 +95,10 @@ def _ranking(
 
 
 def _explained(
-    model: ServedModel, candidates: JsonCandidates, contributions: Contributions, order: Int64Array
+    model: ServedModel, candidates: JsonCandidates, explainer: Explainer, order: Int64Array
 ) -> Iterator[dict[str, Any]]:
     features = candidates.features[order]
-    bases, added = contributions.of(features)
+    bases, added = explainer.of(features)
     for values, base, row in zip(features, bases.tolist(), added, strict=True):
         most_first = np.argsort(-np.abs(row), kind="stable")
         yield {

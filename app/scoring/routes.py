@@ -171,11 +171,11 @@ async def _explained(services: Services, model: ServedModel, candidates: JsonCan
     check_explained(n_explained, services.settings)
 
     def work() -> Response:
-        contributions = services.explanations.of(model.id)
-        check_explanation_steps(n_explained, contributions.steps, services.settings)
+        explainer = services.explanations.of(model.id)
+        check_explanation_steps(n_explained, explainer.steps, services.settings)
         scores = model.score(candidates.features)
         services.samples.take(model, candidates, scores)
-        return candidates.answer(model, scores, contributions)
+        return candidates.answer(model, scores, explainer)
 
     return await EXPLANATIONS.run(work)
 

@@ -105,13 +105,19 @@ class Contribution(ResponseModel):
     value: float | str | None = Field(
         description="The document's, null where missing; the text of a category", examples=[12.5]
     )
-    contribution: float = Field(description="Its Shapley value", examples=[0.82])
+    contribution: float = Field(
+        description="Its Shapley value of trees, its integrated gradient of a network", examples=[0.82]
+    )
 
 
 class Explanation(ResponseModel):
-    """The explanation of a score: base plus contributions, up to rounding."""
+    """The explanation of a score, which base and contributions add up to.
 
-    base: float = Field(description="Before anything is known of the document", examples=[-0.11])
+    Exactly but for rounding of trees and linear scorers; of networks within 0.01 % of how far the score moves
+    from the base to the document.
+    """
+
+    base: float = Field(description="Score before anything is known of the document", examples=[-0.11])
     contributions: list[Contribution] = Field(description="But for those of 0, the greatest first")
 
 

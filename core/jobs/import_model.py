@@ -11,14 +11,14 @@ from core.jobs.stored import Json, Stored, required
 
 @dataclass(frozen=True, kw_only=True)
 class ImportModelJob(JobSpec):
-    """Read an uploaded LightGBM model and make it the next version of a name.
+    """Read an uploaded model, LightGBM's text or a network's file, and make it the next version of a name.
 
     Attributes:
         upload_id: Under which its bytes are kept.
         model_name: Of which it is the next version.
         filename: The file's name, for messages.
-        sha256: Checksum of its text as it was sent.
-        size_bytes: Length of its text.
+        sha256: Checksum of its file as it was sent.
+        size_bytes: Length of its file.
         description: What its owners say of it, or None.
         tags: What they mark it with, or None.
     """

@@ -1,16 +1,10 @@
 """Trying a model from elsewhere out: does it load, and does everybody who loads it score alike?
 
 LightGBM believes what a text says of itself, and may end its process over a lie or never come back. So a
-stranger's text is tried in a process of its own, with limits: `python -m core.scoring.trial`.
+stranger's text is tried in a process of its own, with limits, see `core.scorers.trial`.
 """
 
-import json
-import os
-import resource
-import sys
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,15 +15,15 @@ from core.scoring.model_text import ModelText
 from core.types import Float64Array
 
 MAX_NAME_CHARACTERS = 1_000
-_MAX_ROWS = 1_000
-_MIN_ROWS = 32
-_MAX_CELLS = 2**22
+MAX_ROWS = 1_000
+MIN_ROWS = 32
+MAX_CELLS = 2**22
 # The largest still have whole parts of 32 bits, which is how LightGBM takes categories.
-_ODD_VALUES = (0.0, -0.0, 1e-36, -1e-36, 1.0, -1.0, 1e9, -1e9, np.nan, np.inf, -np.inf)
-_SHARE_ODD = 0.3
+ODD_VALUES = (0.0, -0.0, 1e-36, -1e-36, 1.0, -1.0, 1e9, -1e9, np.nan, np.inf, -np.inf)
+SHARE_ODD = 0.3
 _CATEGORIES = 32
 _MAX_WORDS = 300
-_MAX_EXPLAINED = 16
+MAX_EXPLAINED = 16
 
 
 @dataclass(frozen=True)
@@ -58,7 +52,7 @@ def try_out(text: str, max_features: int) -> Trial:
     import lightgbm  # takes a second and 100 MB
 
     model = ModelText.read(text)
-    _check_names(model.feature_names, max_features)
+    check_names(model.feature_names, max_features)
     rows = trial_rows(model)
     ours = Forest(model).score(rows)
     try:
@@ -87,7 +81,7 @@ def trial_rows(model: ModelText, seed: int = 0) -> Float64Array:
     """
     generator = np.random.default_rng(seed)
     n_features = len(model.feature_names)
-    n_rows = int(np.clip(_MAX_CELLS // n_features, _MIN_ROWS, _MAX_ROWS))
+    n_rows = int(np.clip(MAX_CELLS // n_features, MIN_ROWS, MAX_ROWS))
     rows = generator.normal(size=(n_rows, n_features))
     whole = generator.random(rows.shape) < 0.5
     rows[whole] = generator.integers(_CATEGORIES, size=np.count_nonzero(whole))
@@ -97,20 +91,25 @@ def trial_rows(model: ModelText, seed: int = 0) -> Float64Array:
         rows[generator.integers(n_rows, size=len(tree.features)), tree.features] = near[
             side, np.arange(len(tree.features))
         ]
-    odd = generator.random(rows.shape) < _SHARE_ODD
-    rows[odd] = generator.choice(_ODD_VALUES, size=np.count_nonzero(odd))
+    odd = generator.random(rows.shape) < SHARE_ODD
+    rows[odd] = generator.choice(ODD_VALUES, size=np.count_nonzero(odd))
     return rows
 
 
 def _explained(model: ModelText, rows: Float64Array) -> Explainability:
     explainability = Explainability.of(model)
-    affordable = min(MAX_STEPS // explainability.steps, _MAX_EXPLAINED)
+    affordable = min(MAX_STEPS // explainability.steps, MAX_EXPLAINED)
     if explainability.problem is None and affordable:
         Contributions(model).of(rows[:affordable])
     return explainability
 
 
-def _check_names(names: tuple[str, ...], max_features: int) -> None:
+def check_names(names: tuple[str, ...], max_features: int) -> None:
+    """Refuse names of features that a model here cannot have.
+
+    Raises:
+        ModelError: There are too many, two are the same, or one cannot be printed.
+    """
     if len(names) > max_features:
         raise ModelError(f"the model has {len(names):,} features; {max_features:,} are the most accepted")
     if len(set(names)) < len(names):
@@ -123,36 +122,3 @@ def _differing(ours: Float64Array, theirs: Float64Array) -> str:
     if ours.shape != theirs.shape:
         return "all"
     return str(np.count_nonzero((ours != theirs) & ~(np.isnan(ours) & np.isnan(theirs))))
-
-
-def main(path: str, max_features: str, cpu_seconds: str, memory_bytes: str) -> None:
-    """Try a file out within limits, and write what is found to the standard output as JSON."""
-    # LightGBM writes there, too.
-    answer_to = os.fdopen(os.dup(1), "w")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    _bound(resource.RLIMIT_CPU, int(cpu_seconds))
-    _bound(resource.RLIMIT_DATA, int(memory_bytes))
-    _bound(resource.RLIMIT_CORE, 0)
-    with answer_to:
-        json.dump(_answer(Path(path), int(max_features)), answer_to)
-
-
-def _bound(kind: int, limit: int) -> None:
-    _, most = resource.getrlimit(kind)
-    # The hard limit stays: at the soft one the signal still says what it is for.
-    resource.setrlimit(kind, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
-
-
-def _answer(path: Path, max_features: int) -> dict[str, Any]:
-    try:
-        return asdict(try_out(path.read_bytes().decode("utf-8"), max_features))
-    except UnicodeDecodeError:
-        return {"error": "the model text is not UTF-8"}
-    except ModelError as error:
-        return {"error": str(error)}
-    except MemoryError:
-        return {"error": "the model takes more memory than it may"}
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from starlette.exceptions import StarletteDeprecationWarning
 
 from app import ApiSettings, create_app
+from core.scorers import Network, write_network
 from core.store import Model, Store
 from core.store.artifacts.keys import model_key
 from tests.servers.fixtures import Places
@@ -109,6 +110,31 @@ def add_model(store: Store, ready_dataset: Callable[[], str]) -> Callable[..., M
                 size_bytes=len(text),
             )
         store.artifacts.write_bytes(model_key(model.id), text.encode())
+        return model
+
+    return add
+
+
+@pytest.fixture
+def add_network(store: Store, ready_dataset: Callable[[], str]) -> Callable[..., Model]:
+    """Record versions of a model that are linear scorers or networks of three features."""
+
+    def add(name: str, network: Network, scorer: dict[str, Any] | None = None) -> Model:
+        content, dataset_id = write_network(network), ready_dataset()
+        with store.begin() as tx:
+            job = tx.jobs.add("train", {"model_name": name}, dataset_ids=[dataset_id])
+            model = tx.models.add(
+                name=name,
+                job_id=job.id,
+                dataset_id=dataset_id,
+                feature_names=list(FEATURE_NAMES),
+                loss={"name": "ranknet"},
+                scorer=scorer or {"kind": network.kind},
+                best_iteration=7,
+                sha256=hashlib.sha256(content).hexdigest(),
+                size_bytes=len(content),
+            )
+        store.artifacts.write_bytes(model_key(model.id), content)
         return model
 
     return add

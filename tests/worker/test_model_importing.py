@@ -2,15 +2,20 @@
 
 import hashlib
 import re
+from dataclasses import replace
 
 import lightgbm
 import numpy as np
 import pytest
+from safetensors.numpy import save
 
 from core.data import synthetic_dataset
 from core.errors import ModelError
+from core.scorers import write_network
+from core.scorers.gradients import explanation_steps
 from core.store import Job
-from core.store.artifacts.keys import model_upload_key
+from core.store.artifacts.keys import model_key, model_upload_key
+from tests.core.scorers.networks import random_network
 from tests.core.scoring.forests import random_model_text
 from tests.servers.fixtures import artifact_keys
 from tests.worker.workshop import Workshop
@@ -31,8 +36,8 @@ def model_text() -> str:
     return str(lightgbm.train(parameters, data, num_boost_round=4).model_to_string())
 
 
-def _queue(workshop: Workshop, text: str, name: str = "web") -> str:
-    content = text.encode(errors="surrogateescape")
+def _queue(workshop: Workshop, text: str | bytes, name: str = "web") -> str:
+    content = text if isinstance(text, bytes) else text.encode(errors="surrogateescape")
     workshop.store.artifacts.write_bytes(model_upload_key("mup_1"), content)
     spec = {
         "kind": "import-model",
@@ -48,7 +53,7 @@ def _queue(workshop: Workshop, text: str, name: str = "web") -> str:
         return tx.jobs.add("import-model", spec).id
 
 
-def _imported(workshop: Workshop, text: str) -> Job:
+def _imported(workshop: Workshop, text: str | bytes) -> Job:
     return workshop.carry_out(_queue(workshop, text))
 
 
@@ -119,9 +124,62 @@ def test_a_hostile_text_hurts_its_job_alone(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("hidden", [(), (5, 3)])
+def test_an_imported_network_ranks_like_any_other(workshop: Workshop, hidden: tuple[int, ...]) -> None:
+    """Its file is kept byte for byte, with the structure that it has; it can be explained and evaluated."""
+    network = random_network(4, hidden, layer_norm=True, log1p=True, missing_indicators=True)
+    network = replace(network, feature_names=tuple(DATASET.feature_names))
+    content = write_network(network)
+    job = _imported(workshop, content)
+    assert job.status == "succeeded", job.problem
+    with workshop.store.read() as tx:
+        model = tx.models.resolve("web")
+    assert (model.source, model.kind, model.best_iteration) == ("imported", network.kind, 0)
+    structure = {"hidden": list(hidden), "activation": "relu", "layer_norm": True} if hidden else {}
+    inputs = {"inputs": "standard", "log1p": True, "missing_indicators": True}
+    assert model.scorer == {"kind": network.kind, **inputs, **structure}
+    assert model.feature_names == list(DATASET.feature_names)
+    assert model.explanation == {"problem": None, "steps": explanation_steps(network)}
+    assert workshop.store.verified.read_bytes(model_key(model.id), model.sha256) == content
+    evaluation = workshop.run("evaluate", workshop.add(DATASET, "d1"), model_id=model.id, metrics=["ndcg@5"])
+    assert evaluation.status == "succeeded", evaluation.problem
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("foreign", "no model of Rankery"),
+        ("cut", "damaged"),
+        ("infinite", "layers.0.weights are not all finite"),
+        ("names", "not 1 to 1,000 printable characters"),
+        ("huge", "of 1000 random documents are not finite"),
+    ],
+)
+def test_a_hostile_network_is_refused(workshop: Workshop, case: str, words: str) -> None:
+    """The problem says why, and nothing is kept."""
+    network = replace(random_network(4, (3,)), feature_names=tuple(DATASET.feature_names))
+    if case == "infinite":
+        network.layers[0].weights[0, 0] = np.inf
+    if case == "huge":
+        network.inputs.means[:] = 1e308
+        network.inputs.deviations[:] = 1e-300
+    if case == "names":
+        network = replace(network, feature_names=("a", "b", "c", "\x1b[31m"))
+    content = write_network(network)
+    content = {"foreign": save({"x": np.zeros(3)}), "cut": content[:-4]}.get(case, content)
+    job = _imported(workshop, bytes(content))
+    assert (job.status, job.attempt) == ("failed", 1)
+    assert job.problem is not None
+    assert job.problem["title"] == "Model cannot be used"
+    assert words in job.problem["detail"]
+    assert _kept(workshop) == []
+
+
+@pytest.mark.long
 def test_a_model_that_takes_too_long_is_given_up(workshop: Workshop) -> None:
     """By the system, as the process need not listen to anybody."""
-    _queue(workshop, random_model_text(np.random.default_rng(1), 4, 300, 200))
+    _queue(workshop, random_model_text(np.random.default_rng(1), 4, 120, 200))
     run = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w1")
     assert run is not None
     with (

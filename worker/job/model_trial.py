@@ -14,7 +14,7 @@ from core.subprocesses import module_command, module_environment
 from worker.job.run import JobRun
 
 _LEAST_BYTES = 2 * 2**30  # Python with LightGBM and numba takes a fourth of it
-_BYTES_EACH = 40  # of memory, for a byte of text
+_BYTES_EACH = 40  # of memory, for a byte of the file
 _LOOK_SECONDS = 0.1
 # What the process need not know: it may be another's before it ends.
 _SECRETS = ("RANKERY_", "AWS_")
@@ -22,15 +22,15 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 
 def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any]:
-    """Run `core.scoring.trial` on a model text in a separate process.
+    """Run `core.scorers.trial` on a model's file in a separate process.
 
     Args:
         run: The job, which may be stopped meanwhile.
-        path: The text.
-        least_seconds: Of a processor that the least text may take; larger ones may take more.
+        path: The file.
+        least_seconds: Of a processor that the least file may take; larger ones may take more.
 
     Returns:
-        `core.scoring.trial.Trial` as JSON.
+        `core.scorers.trial.TriedModel` as JSON.
 
     Raises:
         ModelError: The model cannot be used, or its process did not survive it.
@@ -41,7 +41,7 @@ def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any
     memory_bytes = int(min(wanted_bytes, run.bounds.memory_bytes or wanted_bytes))
     arguments = (path, run.limits.features, cpu_seconds, memory_bytes)
     with subprocess.Popen(  # noqa: S603 - nothing of the model is in the command
-        module_command("core.scoring.trial", *arguments),
+        module_command("core.scorers.trial", *arguments),
         env=_environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -14,9 +14,10 @@ from worker.job.systems import heal_models
 
 
 def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
-    """Validate an uploaded LightGBM model, store it as the next version, and remove the upload.
+    """Validate an uploaded model, store it as the next version of its name, and remove the upload.
 
-    Models of the same text whose stored copies are damaged get theirs back.
+    It is LightGBM's text, or the file of a linear scorer or a network.
+    Models of the same content whose stored copies are damaged get theirs back.
 
     Raises:
         ArtifactDamaged: It was damaged since it was sent.
@@ -28,20 +29,21 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
     key = model_upload_key(spec.upload_id)
     with run.store.artifacts.local(key) as path:
         found = try_model(run, path)
-        text = path.read_bytes()
-    if hashlib.sha256(text).hexdigest() != spec.sha256:
+        content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != spec.sha256:
         raise ArtifactDamaged(key, "it is not what was sent; import the model again")
     run.phase("storing")
     with run.writing(model_key(model_id)) as file:
-        file.write(text)
-    heal_models(run.store, text)
+        file.write(content)
+    heal_models(run.store, content)
     with run.succeeding({"model_id": model_id}) as tx:
         tx.models.add(
             model_id,
             name=spec.model_name,
             job_id=run.id,
             feature_names=found["feature_names"],
-            best_iteration=found["n_trees"],
+            best_iteration=found["best_iteration"],
+            scorer=found["scorer"],
             sha256=spec.sha256,
             size_bytes=spec.size_bytes,
             description=spec.description,

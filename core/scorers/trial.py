@@ -1,0 +1,140 @@
+"""Trying a model from elsewhere out in a process of its own, with limits: `python -m core.scorers.trial`."""
+
+import json
+import os
+import resource
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.errors import ModelError
+from core.scorers.explainability import explainability_of, explainer_of
+from core.scorers.model import ScoringModel
+from core.scorers.network import Network
+from core.scorers.network_file import is_safetensors
+from core.scorers.reading import read_model
+from core.scoring import Explainability
+from core.scoring.contributions import MAX_STEPS
+from core.scoring.trial import (
+    MAX_CELLS,
+    MAX_EXPLAINED,
+    MAX_ROWS,
+    MIN_ROWS,
+    ODD_VALUES,
+    SHARE_ODD,
+    check_names,
+    try_out,
+)
+from core.types import Float64Array
+
+
+@dataclass(frozen=True)
+class TriedModel:
+    """What is found of a model that can be used.
+
+    Attributes:
+        feature_names: In the model's order.
+        best_iteration: Trees of a forest, 0 of other models, whose file does not count epochs.
+        scorer: Kind and structure, as trainings store it; None of trees.
+        explainability: Whether its scores can be explained; some of them were, unless that takes too long.
+    """
+
+    feature_names: tuple[str, ...]
+    best_iteration: int
+    scorer: dict[str, Any] | None
+    explainability: Explainability
+
+
+def try_file(content: bytes, max_features: int) -> TriedModel:
+    """Read a model's file, score random documents and explain some.
+
+    Raises:
+        ModelError: It cannot be used.
+    """
+    if not is_safetensors(content):
+        trial = try_out(_decoded(content), max_features)
+        return TriedModel(trial.feature_names, trial.n_trees, None, trial.explainability)
+    model = read_model(content)
+    if not isinstance(model, Network):
+        raise ModelError(f"a model of the kind {model.kind} is not imported; import the models it is made of")
+    check_names(model.feature_names, max_features)
+    rows = _rows(model.inputs.means, model.inputs.deviations, len(model.feature_names))
+    if n_odd := np.count_nonzero(~np.isfinite(model.score(rows))):
+        raise ModelError(f"the model's scores of {n_odd} of {len(rows)} random documents are not finite")
+    return TriedModel(model.feature_names, 0, _structure(model), _explained(model, rows))
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ModelError("the model text is not UTF-8") from error
+
+
+def _rows(means: Float64Array, deviations: Float64Array, n_features: int) -> Float64Array:
+    """Draw documents around those of the training data, with zeros, infinities and NaN among them."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(int(np.clip(MAX_CELLS // n_features, MIN_ROWS, MAX_ROWS)), n_features))
+    if len(means):
+        rows = means + rows * deviations
+    odd = random.random(rows.shape) < SHARE_ODD
+    rows[odd] = random.choice(ODD_VALUES, size=np.count_nonzero(odd))
+    return rows
+
+
+def _structure(network: Network) -> dict[str, Any]:
+    inputs = network.inputs
+    found: dict[str, Any] = {
+        "kind": network.kind,
+        "inputs": inputs.kind,
+        "log1p": inputs.log1p,
+        "missing_indicators": len(inputs.indicators) > 0,
+    }
+    hidden = network.layers[:-1]
+    if hidden:
+        found["hidden"] = [len(layer.bias) for layer in hidden]
+        found["activation"] = network.activation
+        found["layer_norm"] = any(layer.norm_scales is not None for layer in hidden)
+    return found
+
+
+def _explained(model: ScoringModel, rows: Float64Array) -> Explainability:
+    explainability = explainability_of(model)
+    affordable = min(MAX_STEPS // explainability.steps, MAX_EXPLAINED)
+    if explainability.problem is None and affordable:
+        explainer_of(model).of(rows[:affordable])
+    return explainability
+
+
+def main(path: str, max_features: str, cpu_seconds: str, memory_bytes: str) -> None:
+    """Try a file out within limits, and write what is found to the standard output as JSON."""
+    # LightGBM writes there, too.
+    answer_to = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    _bound(resource.RLIMIT_CPU, int(cpu_seconds))
+    _bound(resource.RLIMIT_DATA, int(memory_bytes))
+    _bound(resource.RLIMIT_CORE, 0)
+    with answer_to:
+        json.dump(_answer(Path(path), int(max_features)), answer_to)
+
+
+def _bound(kind: int, limit: int) -> None:
+    _, most = resource.getrlimit(kind)
+    # The hard limit stays: at the soft one the signal still says what it is for.
+    resource.setrlimit(kind, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
+
+
+def _answer(path: Path, max_features: int) -> dict[str, Any]:
+    try:
+        return asdict(try_file(path.read_bytes(), max_features))
+    except ModelError as error:
+        return {"error": str(error)}
+    except MemoryError:
+        return {"error": "the model takes more memory than it may"}
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
