@@ -64,8 +64,8 @@ _ARCHIVE: dict[int | str, dict[str, Any]] = {
 }
 _WITHOUT_DATA, _WITH_DATA = (404, 422, 501), (404, 409, 422, 501)
 KindOfScorer = Annotated[
-    Literal["trees", "linear", "mlp"],
-    Query(description="Kind of the models, as a training's `scorer` has it"),
+    Literal["trees", "linear", "mlp", "sum"],
+    Query(description="Kind of the models, as their `kind` says; sums are exported in no format"),
 ]
 Asked = Annotated[ExportQuery, Query()]
 AskedWithData = Annotated[ParityQuery, Query()]
@@ -172,7 +172,7 @@ def list_export_formats(scorer: KindOfScorer = "trees") -> ExportFormatCatalogue
                 options=[option for option in OPTIONS if option in target.options],
                 limits=list(target.limits),
             )
-            for name, target in FORMATS[scorer].items()
+            for name, target in FORMATS.get(scorer, {}).items()
         ]
     )
 

@@ -1,14 +1,22 @@
 """Compile, or load from numba's disk cache, the kernels that exports are compared by."""
 
+import numpy as np
+
 from core.data import synthetic_dataset
 from core.export.formats import export_model
 from core.export.parity import parity as compare
+from core.scorers import InputTransform, Layer, Network, write_network
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
 
 
 def parity() -> None:
-    """Export the least model there is, and compare it."""
+    """Export the least forest and the least linear scorer there are, and compare them."""
     dataset = synthetic_dataset(1, seed=0)
-    model = ModelText(tuple(f"f{number}" for number in range(dataset.n_features)), (Tree.leaf(0.0),))
-    compare(export_model(model.write(), "ranklib"), dataset)
+    names = tuple(f"f{number}" for number in range(dataset.n_features))
+    compare(export_model(ModelText(names, (Tree.leaf(0.0),)).write(), "ranklib"), dataset)
+    inputs = InputTransform.fit(dataset.features[:0], kind="none", log1p=False, missing_indicators=False)
+    layer = Layer(np.ones((len(names), 1), np.float32), np.ones(1, np.float32))
+    network = write_network(Network(names, inputs, (layer,)))
+    for format_of_either_kind in ("c", "solr"):  # sums of float64, and of float32
+        compare(export_model(network, format_of_either_kind), dataset)

@@ -160,6 +160,8 @@ class C(SourceCode):
     reader = "any C compiler"
     summary = "C99 source without dependencies, in float64"
     log1p = "copysign(log1p(fabs(value)), value)"
+    before_log1p = "        units[feature] = isfinite(value) ? scaled("
+    before_activation = "static double activated(double value)\n{\n    "
 
     def activations(self) -> Mapping[str, str]:
         """Return the code of each activation."""

@@ -115,6 +115,8 @@ class Python(SourceCode):
     reader = "Python"
     summary = "Python module without dependencies, in float64"
     log1p = "copysign(log1p(abs(value)), value)"
+    before_log1p = "    units = [_scaled("
+    before_activation = "def _activated(value):\n    "
 
     def activations(self) -> Mapping[str, str]:
         """Return the code of each activation."""

@@ -23,9 +23,13 @@ class SourceCode(NetworkTarget):
 
     Attributes:
         log1p: The code that takes logarithms.
+        before_log1p: The line in front of it, which no name of a feature can be.
+        before_activation: The lines in front of the code of the activation.
     """
 
     log1p: ClassVar[str]
+    before_log1p: ClassVar[str]
+    before_activation: ClassVar[str]
     media_type = "text/plain; charset=utf-8"
     options = frozenset({"model_name", "feature_names"})
     limits = ()
@@ -45,11 +49,15 @@ class SourceCode(NetworkTarget):
             ModelError: They are not those of a network.
         """
         text = content.decode()
-        found = [name for name, code in self.activations().items() if code in text]
+        activations = self.activations().items()
+        found = [name for name, code in activations if f"\n{self.before_activation}{code}" in text]
         if len(found) != 1:
             raise ModelError("the export has not one activation")
         network = network_of(
-            self.arrays(text), source.features, log1p=self.log1p in text, activation=found[0]
+            self.arrays(text),
+            source.features,
+            log1p=f"\n{self.before_log1p}{self.log1p}" in text,
+            activation=found[0],
         )
         words = "features rounded to float32; missing features as in the model; everything else in float64"
         return (

@@ -1,15 +1,24 @@
 """Models to export, and the scores that are to be expected of them."""
 
 from dataclasses import replace
+from typing import Any
 
 import lightgbm
 import numpy as np
 
+from core.export import TreeExport, export_model
 from core.scoring.model_text import ModelText
 from core.types import Float32Array, Float64Array, Int64Array
 from tests.core.scoring.forests import random_model_text
 
 N_FEATURES = 5
+
+
+def export_trees(*arguments: Any, **options: Any) -> TreeExport:
+    """Export a forest; arguments as of `export_model`."""
+    export = export_model(*arguments, **options)
+    assert isinstance(export, TreeExport)
+    return export
 
 
 def documents(seed: int, n_documents: int = 600, *, missing: bool = False) -> Float32Array:

@@ -13,10 +13,10 @@ import lightgbm
 import numpy as np
 import pytest
 
-from core.export import TREE_FORMATS, Export, ExportOptions, archive, export_model, golden_vectors, parity
+from core.export import TREE_FORMATS, ExportOptions, TreeExport, archive, export_model, golden_vectors, parity
 from core.export.solr import ZOOKEEPER_BYTES
 from core.scoring.model_text import ModelText
-from tests.core.export.models import trained
+from tests.core.export.models import export_trees, trained
 from tests.core.export.test_engines import cc, engines_of
 from tests.core.export.test_parity import NAMES, judged
 
@@ -26,10 +26,10 @@ MODEL = trained(missing=True)
 COMPLETE = trained()
 
 
-def made(format: str, *, with_data: bool = True, **options: Any) -> tuple[Export, zipfile.ZipFile]:
+def made(format: str, *, with_data: bool = True, **options: Any) -> tuple[TreeExport, zipfile.ZipFile]:
     """Export a model and pack it with its proof."""
     text = COMPLETE if format == "ranklib" else MODEL
-    export = export_model(text, format, NAMES, "web-3", ExportOptions(**options))
+    export = export_trees(text, format, NAMES, "web-3", ExportOptions(**options))
     data = judged(missing=True) if with_data else None
     packed = archive(export, parity(export, data), {"dataset_id": "ds_1"}, golden_vectors(export, data))
     return export, zipfile.ZipFile(io.BytesIO(packed))

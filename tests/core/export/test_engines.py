@@ -15,7 +15,7 @@ from core.export.nodes import Nodes
 from core.scoring.model_text import ModelText
 from core.types import Float64Array
 from tests.core.export import engines
-from tests.core.export.models import N_FEATURES, documents, expected, special, trained
+from tests.core.export.models import N_FEATURES, documents, expected, export_trees, special, trained
 from tests.core.scoring.forests import documents_near, thresholds_of
 
 NAMES = [f"f{i}" for i in range(N_FEATURES)]
@@ -80,7 +80,7 @@ def rows_near(model_text: str, seed: int, *, doubles: bool, missing: bool, infin
 def check(model_text: str, format: str, seed: int) -> None:
     """Hold a format against LightGBM on documents around the model's thresholds."""
     options = ExportOptions(never_missing=format == "ranklib")
-    export = export_model(model_text, format, options=options)
+    export = export_trees(model_text, format, options=options)
     (first, *_) = export.target.arithmetics(options)
     rows = rows_near(
         model_text, seed, doubles=first.doubles, missing=not options.never_missing, infinite=not first.finite
@@ -193,7 +193,7 @@ def test_old_solr_takes_a_missing_feature_for_0() -> None:
 def test_shifted_scores_are_never_below_0(format: str) -> None:
     """Not by a bit: the document with the least leaf of each tree has exactly 0, in the engine's own sums."""
     text = _named(trained())
-    export = export_model(text, format, options=ExportOptions(score_shift=True))
+    export = export_trees(text, format, options=ExportOptions(score_shift=True))
     shift = export.source.shift
     assert shift is not None
     trees = ModelText.read(text).trees

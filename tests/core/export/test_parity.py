@@ -21,7 +21,7 @@ from core.metrics import parse_metric
 from core.scoring.model_text import ModelText
 from core.training import train, training_spec
 from tests.core.export import engines
-from tests.core.export.models import N_FEATURES, documents, expected, special, trained
+from tests.core.export.models import N_FEATURES, documents, expected, export_trees, special, trained
 from tests.core.export.test_engines import INTERPRETED, engines_of, rows_near
 
 NAMES = tuple(f"f{i}" for i in range(N_FEATURES))
@@ -175,7 +175,7 @@ def test_the_evaluator_scores_as_the_engine_and_as_lightgbm(format: str, seed: i
     """Whatever the thresholds, where they are not met and where values are infinite, too."""
     text = special(seed)
     options = ExportOptions(never_missing=format == "ranklib")
-    export = export_model(text, format, options=options)
+    export = export_trees(text, format, options=options)
     rows = rows_near(text, seed, doubles=False, missing=True, infinite=True)
     for (score, _), arithmetic in zip(engines_of(export), export.target.arithmetics(options), strict=True):
         loaded = arithmetic.loaded(export.written)

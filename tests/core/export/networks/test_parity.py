@@ -1,0 +1,168 @@
+"""The parity report of linear scorers and networks: what is exact is called so, and what is not is found."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.data import RankingDataset
+from core.errors import InvalidInput, ModelError
+from core.export import FORMATS, Export, export_model, parity
+from core.export.networks.rounding import DOUBLE, SINGLE, rounding
+from core.export.parity_report import NetworkEngineParity
+from core.scorers import Network, write_network
+from core.types import Float32Array
+from tests.core.export.networks.test_formats import N_FEATURES, NAMES, OPTIONS, exported
+from tests.core.scorers.networks import random_features, random_network
+
+LINEAR, MLP = random_network(N_FEATURES), random_network(N_FEATURES, (5, 3), activation="tanh")
+EVERYWHERE = {"never_missing": True}
+
+
+def judged(seed: int = 3) -> RankingDataset:
+    """Judge documents, some of whose features are missing."""
+    rows = random_features(200, N_FEATURES, seed, missing=0.1)
+    labels = np.random.default_rng(seed).integers(5, size=len(rows))
+    return RankingDataset.from_arrays(rows, labels, np.arange(0, 201, 10), feature_names=NAMES)
+
+
+def engine_of(export: Export, data: RankingDataset | None = None) -> NetworkEngineParity:
+    """Return what is found of the one engine of a format."""
+    (engine,) = parity(export, data).engines
+    assert isinstance(engine, NetworkEngineParity)
+    return engine
+
+
+def options_of(format: str) -> dict[str, Any]:
+    """Return the options without which the format refuses the models here."""
+    return EVERYWHERE if format.endswith("-linear") else {}
+
+
+@pytest.mark.parametrize(
+    ("network", "format"),
+    [(network, name) for network in (LINEAR, MLP) for name in FORMATS[network.kind]],
+    ids=lambda value: value if isinstance(value, str) else value.kind,
+)
+def test_a_faithful_export_is_exact(network: Network, format: str) -> None:
+    """Over documents and over edge cases; there are no trees, leaves and splits to compare."""
+    export = exported(network, format, **options_of(format))
+    report = parity(export, judged())
+    assert report.exact
+    assert report.trees == 0
+    engine = engine_of(export, judged())
+    assert engine.data is not None
+    assert (engine.data.documents, engine.data.differing_documents, engine.data.leaves) == (200, 0, 0)
+    assert engine.neighbours.decisions == 0
+    assert (engine.edge_cases.documents, engine.edge_cases.differing_documents) == (512, 0)
+    limit = 1e-5 if "added in float32" in engine.arithmetic else 1e-12
+    assert engine.data.largest_score_difference < limit
+    assert engine.edge_cases.largest_relative_difference < limit
+
+
+def nudged(weights: list[Any]) -> None:
+    """Change the first number by a thousandth."""
+    weights[0] = weights[0] * 1.001
+
+
+def rectified(layers: list[dict[str, Any]]) -> None:
+    """Change the activation of layers."""
+    for layer in layers:
+        layer["activation"] = "relu"
+
+
+def spoilt(export: Export, change: Callable[[dict[str, Any]], None]) -> Export:
+    """Change an export in JSON."""
+    model = json.loads(export.content)
+    change(model)
+    return replace(export, content=json.dumps(model).encode())
+
+
+@pytest.mark.parametrize(
+    ("network", "change"),
+    [
+        (MLP, lambda model: nudged(model["params"]["layers"][0]["matrix"][0])),
+        (MLP, lambda model: nudged(model["params"]["layers"][1]["bias"])),
+        (MLP, lambda model: rectified(model["params"]["layers"][:-1])),
+        (MLP, lambda model: model["features"][0]["norm"]["params"].update(std="1")),
+        (LINEAR, lambda model: model["params"]["weights"].update(f0=0.0)),
+        (LINEAR, lambda model: model["features"][1].pop("norm")),
+    ],
+)
+def test_a_change_beyond_rounding_is_found(
+    network: Network, change: Callable[[dict[str, Any]], None]
+) -> None:
+    """A weight that differs by a thousandth, a bias, an activation, a scale."""
+    export = spoilt(exported(network, "solr"), change)
+    report, engine = parity(export, judged()), engine_of(export, judged())
+    assert not report.exact
+    assert engine.edge_cases.differing_documents > 0
+
+
+def test_layers_of_different_activations_are_refused() -> None:
+    """No model has them."""
+    export = spoilt(exported(MLP, "solr"), lambda model: rectified(model["params"]["layers"][:1]))
+    with pytest.raises(ModelError, match="activations of the export are not those"):
+        parity(export)
+
+
+def test_a_format_of_float64_shows_the_last_digits() -> None:
+    """In C, a mean whose tenth digit is another."""
+    export = exported(MLP, "c")
+    mean = repr(float(MLP.inputs.means[4]))
+    text = export.content.decode()
+    assert text.count(f" {mean},") == 1
+    other = replace(export, content=text.replace(f" {mean},", f" {float(mean) * (1 + 1e-9)!r},").encode())
+    assert parity(export, judged()).exact
+    assert not parity(other, judged()).exact
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid"])
+@pytest.mark.parametrize("layer_norm", [False, True])
+@pytest.mark.parametrize("inputs", OPTIONS, ids=str)
+def test_rounding_is_neither_missed_nor_overrated(
+    inputs: dict[str, Any], layer_norm: bool, activation: str
+) -> None:
+    """What float32 weights of their neighbours change is far more than what rounding in float64 explains."""
+    network = random_network(N_FEATURES, (6, 4), activation=activation, layer_norm=layer_norm, **inputs)
+    rows: Float32Array = random_features(300, N_FEATURES, 5)
+    explained = rounding(network, rows, DOUBLE)
+    assert 0.0 < explained.max() < 1e-8
+    last = network.layers[-1]
+    bias = np.nextafter(last.bias, np.float32(np.inf))
+    other = replace(network, layers=(*network.layers[:-1], replace(last, bias=bias)))
+    assert (np.abs(other.score(rows) - network.score(rows)) > explained).all()
+    assert (rounding(network, rows, SINGLE) > explained).all()
+
+
+def test_missing_features_are_left_out_where_there_are_none() -> None:
+    """With never_missing neither documents nor edge cases have them, and a note says so."""
+    export = exported(LINEAR, "elasticsearch-linear", **EVERYWHERE)
+    report = parity(export, judged())
+    assert report.exact
+    assert any("never_missing" in note for note in report.notes)
+    assert any("bias is left out" in note for note in report.notes)
+    assert report.score_shift == -float(LINEAR.layers[0].bias[0])
+
+
+def test_exports_are_read_from_the_file_alone() -> None:
+    """A file of another network with the same features differs."""
+    for name in ("onnx", "c", "python", "safetensors"):
+        export = exported(MLP, name)
+        other = exported(random_network(N_FEATURES, (5, 3), activation="tanh", seed=1), name)
+        assert not parity(replace(export, content=other.content)).exact
+
+
+def test_the_names_of_features_do_not_matter() -> None:
+    """Names that look like code are read as names."""
+    names = ("log1p(x)", 'quote"', "return tanh(value);", "};", "a,b", "ü", "copysign(log1p(x))")
+    for name in ("c", "python", "onnx"):
+        assert parity(export_model(write_network(LINEAR), name, names)).exact
+
+
+def test_options_of_forests_are_refused_by_name() -> None:
+    """A linear score has no least value that could be raised to 0."""
+    with pytest.raises(InvalidInput, match="no option of solr"):
+        exported(LINEAR, "solr", score_shift=True)

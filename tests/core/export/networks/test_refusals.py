@@ -1,0 +1,118 @@
+"""What a format cannot express of a network is refused, with the reason and the way out."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import InvalidInput, ModelError
+from core.export import FORMATS, export_model, parity
+from core.scorers import write_network
+from tests.core.export.models import trained
+from tests.core.export.networks.test_formats import N_FEATURES, exported
+from tests.core.scorers.networks import random_network
+
+_PLUGINS = ("elasticsearch-linear", "opensearch-linear")
+_WORDS: dict[str, tuple[dict[str, Any], str]] = {
+    "log1p": ({"log1p": True}, r"the logarithms \(log1p\)"),
+    "rank-gauss": ({"kind": "rank-gauss"}, "the rank-gauss inputs"),
+    "indicators": ({"missing_indicators": True}, "the missing-value indicators"),
+}
+
+
+@pytest.mark.parametrize("format", ["solr", *_PLUGINS])
+@pytest.mark.parametrize("part", list(_WORDS))
+def test_inputs_that_an_engine_lacks_are_refused(format: str, part: str) -> None:
+    """By name; the way out are formats that express everything, or another training."""
+    inputs, words = _WORDS[part]
+    with pytest.raises(
+        ModelError, match=rf"{format} cannot express {words} of the model\. Train with .* onnx"
+    ):
+        exported(random_network(N_FEATURES, **inputs), format, never_missing=True)
+
+
+def test_a_layer_norm_is_refused_by_solr() -> None:
+    """Together with all else that it cannot express."""
+    network = random_network(N_FEATURES, (4,), layer_norm=True, log1p=True)
+    with pytest.raises(ModelError, match=r"the logarithms .* and the layer norm of the model"):
+        exported(network, "solr")
+
+
+@pytest.mark.parametrize("part", ["log1p", "rank-gauss"])
+def test_vespas_expression_points_to_onnx(part: str) -> None:
+    """Which Vespa reads, too."""
+    with pytest.raises(ModelError, match="Export it as onnx, which Vespa reads too"):
+        exported(random_network(N_FEATURES, **_WORDS[part][0]), "vespa")
+
+
+@pytest.mark.parametrize("format", _PLUGINS)
+def test_missing_features_that_count_as_0_are_refused(format: str) -> None:
+    """Unless nothing is ever missing, the mean is 0 anyway, or the feature has no weight."""
+    network = random_network(N_FEATURES)
+    with pytest.raises(
+        ModelError, match=rf"for 0: {N_FEATURES} of {N_FEATURES} features differ \('f0' at .*never_missing"
+    ):
+        exported(network, format)
+    exported(network, format, never_missing=True)
+    centred = replace(network, inputs=replace(network.inputs, means=np.zeros(N_FEATURES)))
+    assert parity(exported(centred, format)).exact
+    weights = network.layers[0].weights.copy()
+    weights[1:] = 0.0
+    lone = replace(network, layers=(replace(network.layers[0], weights=weights),))
+    with pytest.raises(ModelError, match="for 0: 1 of"):
+        exported(lone, format)
+
+
+@pytest.mark.parametrize("format", ["solr", *_PLUGINS])
+@pytest.mark.parametrize(("means", "deviations"), [(1e39, 1.0), (0.0, 1e-40), (0.0, 1e39)])
+def test_scales_beyond_float32_are_refused(format: str, means: float, deviations: float) -> None:
+    """They would be infinite or 0 there."""
+    network = random_network(N_FEATURES)
+    arrays: dict[str, Any] = {
+        "means": np.full(N_FEATURES, means),
+        "deviations": np.full(N_FEATURES, deviations),
+    }
+    beyond = replace(network, inputs=replace(network.inputs, **arrays))
+    with pytest.raises(ModelError, match="beyond the float32"):
+        exported(beyond, format, never_missing=True)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "format", "words"),
+    [
+        ((), "lightgbm", "lightgbm does not take a linear scorer, which is exported as vespa, solr, elastic"),
+        ((), "ranklib", "ranklib does not take a linear scorer"),
+        ((4,), "elasticsearch-xgboost", "does not take a network, which is exported as vespa, solr, onnx, c"),
+        ((4,), "elasticsearch-linear", "elasticsearch-linear does not take a network"),
+    ],
+)
+def test_formats_of_other_models_are_refused(hidden: tuple[int, ...], format: str, words: str) -> None:
+    """With those that fit."""
+    with pytest.raises(InvalidInput, match=words):
+        exported(random_network(N_FEATURES, hidden), format)
+
+
+def test_forests_are_refused_by_formats_of_networks() -> None:
+    """In the same words."""
+    with pytest.raises(
+        InvalidInput, match="safetensors does not take a forest, which is exported as lightgbm"
+    ):
+        export_model(trained(), "safetensors")
+
+
+@pytest.mark.parametrize("hidden", [(), (4,)])
+def test_names_that_vespa_does_not_know_are_pointed_at(hidden: tuple[int, ...]) -> None:
+    """As for forests."""
+    content = write_network(random_network(2, hidden))
+    with pytest.raises(InvalidInput, match="neither a rank feature"):
+        export_model(content, "vespa", ("bm25(title)", "age/days"))
+
+
+def test_damaged_files_are_refused_in_every_format() -> None:
+    """Before anything is written."""
+    content = write_network(random_network(N_FEATURES, (4,)))
+    damaged: Any = content[:-4]
+    for name in FORMATS["mlp"]:
+        with pytest.raises(ModelError):
+            export_model(damaged, name)
