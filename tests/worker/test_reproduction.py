@@ -54,6 +54,23 @@ def test_the_same_bytes_come_out(trained: Workshop) -> None:
     assert result["sha256"] == result["expected_sha256"] == result["stored_sha256"] == model.sha256
 
 
+@pytest.mark.long
+def test_a_network_is_trained_again_to_the_same_bytes(workshop: Workshop) -> None:
+    """From its lineage, which has the scorer and the versions of the libraries that trained it."""
+    scorer = {"kind": "mlp", "hidden": [6], "epochs": 4, "dropout": 0.2, "missing_indicators": True}
+    workshop.trained(workshop.add(DATASET, "train"), scorer=scorer, hyperparameters={}, seed=5)
+    result = _reproduced(workshop)
+    assert (result["equal"], result["differences"]) == (True, [])
+    with workshop.store.read() as tx:
+        model = tx.models.resolve("web")
+    assert model.lineage is not None
+    assert {"jax", "jaxlib", "optax"} <= model.lineage["libraries"].keys()
+    assert model.scorer is not None
+    assert model.scorer.items() >= model.lineage["spec"]["scorer"].items() == scorer.items()
+    assert model.explanation is not None
+    assert model.explanation["problem"] is None
+
+
 def test_a_text_that_somebody_changed_is_not_equal(trained: Workshop) -> None:
     """Though training gives what is on record; which then takes its place."""
     with trained.store.read() as tx:

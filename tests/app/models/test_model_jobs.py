@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from app import ApiSettings
+from core.scorers import Mlp, scorer_values
 from core.store import Model, Store
 from core.store.artifacts.keys import model_upload_key
 from tests.app.conftest import MAX_UPLOAD_BYTES, TestClient
@@ -87,11 +88,18 @@ def test_a_model_must_come_and_be_bounded(client: TestClient, settings: ApiSetti
     assert not any(key.startswith("model-uploads/") for key in artifact_keys(settings.storage_url))
 
 
-def test_a_training_is_queued_again(client: TestClient, store: Store, add_model: AddModel) -> None:
+_SCORERS: Any = {"trees": {}, "mlp": {"scorer": scorer_values(Mlp(hidden=(7, 3)))}}
+
+
+@pytest.mark.parametrize("scorer", _SCORERS.values(), ids=_SCORERS)
+def test_a_training_is_queued_again(
+    client: TestClient, store: Store, add_model: AddModel, scorer: dict[str, Any]
+) -> None:
     """As it was asked for, without its test, and bound to the dataset; sent again, it is queued once."""
     model = add_model("web")
     changed = {"dataset_id": model.dataset_id, "validation": None, "test_dataset_id": "ds_gone"}
-    asked = {**CURRENT["train"], **changed}
+    of_trees = {"hyperparameters": {}, "categorical_feature": []} if scorer else {}
+    asked = {**CURRENT["train"], **changed, **scorer, **of_trees}
     with store.begin() as tx:
         tx.models.get(model.id).lineage = {
             "job_id": model.job_id,

@@ -11,7 +11,9 @@ import hashlib, json, pathlib, sys, warnings
 import lightgbm
 import numpy as np
 from app import ApiSettings, create_app
+from core.scorers import write_network
 from core.store.artifacts.keys import model_key
+from tests.core.scorers.networks import random_network
 warnings.simplefilter("ignore")
 from starlette.testclient import TestClient
 
@@ -19,18 +21,28 @@ features = np.random.default_rng(0).random((200, 3))
 parameters = {"objective": "regression", "verbosity": -1}
 booster = lightgbm.train(parameters, lightgbm.Dataset(features, features[:, 0]), num_boost_round=2)
 text = booster.model_to_string().encode()
+networks = {
+    "line": dict(kind="none"),
+    "norm": dict(hidden=(8, 4), layer_norm=True, missing_indicators=True),
+    "tanh": dict(hidden=(40,), activation="tanh", kind="rank-gauss"),
+    "sigmoid": dict(hidden=(5,), activation="sigmoid", log1p=True),
+}
 settings = ApiSettings(data_dir=pathlib.Path(sys.argv[1]), broker_url="redis://127.0.0.1:1/0")
 application = create_app(settings)
 with TestClient(application, base_url="http://127.0.0.1") as client:
     warm_up_ends()
     store = application.state.services.store
-    with store.begin() as tx:
-        job = tx.jobs.add("import-model", {"name": "web"})
-        model = tx.models.add(
-            name="web", job_id=job.id, feature_names=["a", "b", "c"], best_iteration=2,
-            sha256=hashlib.sha256(text).hexdigest(), size_bytes=len(text),
-        )
-    store.artifacts.write_bytes(model_key(model.id), text)
+
+    def add(name, content):
+        with store.begin() as tx:
+            job = tx.jobs.add("import-model", {"name": name})
+            model = tx.models.add(
+                name=name, job_id=job.id, feature_names=["a", "b", "c"], best_iteration=2,
+                sha256=hashlib.sha256(content).hexdigest(), size_bytes=len(content),
+            )
+        store.artifacts.write_bytes(model_key(model.id), content)
+
+    add("web", text)
 
     def ask(path, **request):
         answer = client.post(path, **request)
@@ -59,10 +71,21 @@ with TestClient(application, base_url="http://127.0.0.1") as client:
             content=head + data,
             headers={"inference-header-content-length": str(len(head))},
         )
+    for name, network in networks.items():
+        add(name, write_network(random_network(3, **network)))
+        documents = [{"id": str(place), "features": values} for place, values in enumerate(features.tolist())]
+        for explained in (False, True):
+            queries = [{"id": "q", "documents": documents[:100]}]
+            ask(f"/v1/models/{name}/rank", json={"queries": queries, "explain": explained})
+        ask(f"/v2/models/{name}/infer", json={"inputs": [{"name": "x", "shape": [2, 3], "datatype": "FP32",
+            "data": features[:2].tolist()}]})
 """
 
 
 @pytest.mark.long
 def test_starting_compiles_all_that_requests_need(tmp_path: Path) -> None:
-    """Rankings by name and by place, explained and not, and tensors of every kind find their kernels."""
+    """Rankings by name and by place, explained and not, and tensors of every kind find their kernels.
+
+    So do networks of every kind of input and activation, which share one.
+    """
     assert left_to_compile(WORK, tmp_path) == []
