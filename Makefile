@@ -156,6 +156,10 @@ bench-dashboard: develop ## seconds until each page can be used, with 10,000 job
 bench-scoring: develop ## microseconds to score documents with forests of two sizes, beside LightGBM, ONNX Runtime and treelite
 	$(BIN)/python -m benchmarks.scoring
 
+.PHONY: bench-network-scoring
+bench-network-scoring: develop ## microseconds to score documents with networks on one thread, beside the same graph in ONNX Runtime
+	$(BIN)/python -m benchmarks.network_scoring
+
 .PHONY: bench-serving
 bench-serving: develop .venv-mlserver/.installed ## requests a second of 100 documents, beside MLServer with the same model
 	$(BIN)/python -m benchmarks.serving

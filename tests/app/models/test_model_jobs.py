@@ -98,7 +98,7 @@ def test_a_training_is_queued_again(
     """As it was asked for, without its test, and bound to the dataset; sent again, it is queued once."""
     model = add_model("web")
     changed = {"dataset_id": model.dataset_id, "validation": None, "test_dataset_id": "ds_gone"}
-    of_trees = {"hyperparameters": {}, "categorical_feature": []} if scorer else {}
+    of_trees: dict[str, Any] = {"hyperparameters": {}, "categorical_feature": []} if scorer else {}
     asked = {**CURRENT["train"], **changed, **scorer, **of_trees}
     with store.begin() as tx:
         tx.models.get(model.id).lineage = {
