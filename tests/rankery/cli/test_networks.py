@@ -148,3 +148,22 @@ def test_trees_and_networks_stand_in_one_grid(stack: EmbeddedStack, data: Path) 
     rows = [line.split() for line in done.output.splitlines()]
     made = [row[1] for row in rows if row[:1] in (["both:1"], ["both:2"]) and row[1] != "is"]
     assert made == ["trees", "linear"]
+
+
+def test_a_network_is_exported_with_its_proof(stack: EmbeddedStack, data: Path, tmp_path: Path) -> None:
+    """The proof is about scores; formats are listed by the kind of model, and sums are refused."""
+    assert rankery(stack, "train", data, "--name", "shop", *NET).code == 0
+    exported = rankery(stack, "export", "shop", "--format", "c", "-o", tmp_path / "shop.c")
+    assert exported.code == 0, exported.errors
+    assert "Every score is the model's, up to rounding." in exported.output
+    assert "0 of 512 beyond rounding" in exported.output
+    assert "leaves" not in exported.output
+    formats = rankery(stack, "export", "--list", "--scorer", "mlp", "--json").document
+    assert [one["name"] for one in formats] == ["vespa", "solr", "onnx", "c", "python", "safetensors"]
+    with Client(stack.url) as client:
+        dataset = next(iter(client.jobs(kind="train"))).spec["dataset_id"]
+        members: Scorer = {"kind": "sum", "models": ["shop", "shop"], "weights": [1.0, 0.5]}
+        client.train("pair", dataset, None, scorer=members).wait()
+    refused = rankery(stack, "export", "pair", "--format", "c", "-o", tmp_path / "pair.c")
+    assert refused.code == 1
+    assert "export the models that it adds up" in refused.errors

@@ -88,14 +88,18 @@ function names(features) {
  * @param {{file: () => Promise<void>, archive: () => Promise<void>}} downloads
  */
 function parityReport(report, { filename }, { file, archive }) {
-  const { exact, engines, notes, dataset_id: dataset, score_shift: shift } = report;
+  const { exact, engines, notes, dataset_id: dataset, score_shift: shift, scorer = "trees" } = report;
+  const trees = scorer === "trees";
+  const verdicts = trees
+    ? ["It decides as the model does", "It does not always decide as the model does"]
+    : ["It scores as the model does, up to rounding", "It does not always score as the model does"];
   return h(
     "section",
     { class: "panel parity", "aria-label": "How the export stands to the model" },
     h(
       "div",
       { class: "panel-head" },
-      h("h2", {}, exact ? "It decides as the model does" : "It does not always decide as the model does"),
+      h("h2", {}, verdicts[exact ? 0 : 1]),
       h("span", { class: "verdict", "data-verdict": exact ? "better" : "worse" }, exact ? "exact" : "differs"),
     ),
     h(
@@ -104,8 +108,8 @@ function parityReport(report, { filename }, { file, archive }) {
       dataset
         ? ["Over the documents of ", h("a", { href: datasetPage(dataset) }, datasetName(dataset))]
         : "Over no documents",
-      ` and the neighbours of every threshold; ${counted(report.trees, "tree")}.`,
-      shift !== 0 && ` All scores are raised by ${short(shift)}.`,
+      trees ? ` and the neighbours of every threshold; ${counted(report.trees, "tree")}.` : " and made-up edge cases.",
+      shift !== 0 && ` All scores are ${shift > 0 ? "raised" : "lowered"} by ${short(Math.abs(shift))}.`,
     ),
     ...engines.map(engine),
     notes.length > 0 &&
@@ -146,14 +150,14 @@ function download(words, kind, start) {
 }
 
 /** @param {Schemas["EngineParity"]} engine */
-function engine({ engine: name, arithmetic, data, neighbours, slack_residue: slack }) {
+function engine({ engine: name, arithmetic, data, neighbours, slack_residue: slack, edge_cases: edges }) {
   return h(
     "section",
     { class: "engine" },
     h("h3", {}, name),
     h("p", { class: "hint" }, arithmetic),
     data && h("dl", { class: "figures" }, ...dataFacts(data).map(fact)),
-    h("dl", { class: "figures" }, ...neighbourFacts(neighbours).map(fact)),
+    h("dl", { class: "figures" }, ...(edges ? edgeFacts(edges) : neighbourFacts(neighbours)).map(fact)),
     neighbours.examples.length > 0 && examples(neighbours.examples),
     slack &&
       slack.splits > 0 &&
@@ -178,7 +182,7 @@ function dataFacts(data) {
   /** @type {(Fact | false)[]} */
   const facts = [
     ["mismatched scores", part(data.differing_documents, data.documents), data.differing_documents > 0],
-    ["mismatched leaves", part(data.differing_leaves, data.leaves), data.differing_leaves > 0],
+    data.leaves > 0 && ["mismatched leaves", part(data.differing_leaves, data.leaves), data.differing_leaves > 0],
     ["neighbours swapped", part(data.swapped_pairs, data.adjacent_pairs), data.swapped_pairs > 0],
     ["neighbours tied", count(data.tied_pairs), data.tied_pairs > 0],
     ["largest difference of a score", data.largest_score_difference.toPrecision(2)],
@@ -197,6 +201,14 @@ function neighbourFacts({ splits, decisions, differing_decisions: differing, dif
   return [
     ["decisions around thresholds that differ", `${count(differing)} of ${count(decisions)}`, differing > 0],
     ["splits with such a decision", `${count(at)} of ${count(splits)}`, at > 0],
+  ];
+}
+
+/** @param {Schemas["EdgeParity"]} edges @returns {Fact[]} */
+function edgeFacts({ documents, differing_documents: differing, largest_relative_difference: largest }) {
+  return [
+    ["mismatched edge cases", `${count(differing)} of ${count(documents)}`, differing > 0],
+    ["largest relative difference there", largest.toPrecision(2)],
   ];
 }
 
@@ -233,7 +245,9 @@ function examples(found) {
 
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
 export async function exportView(model) {
-  const { items: formats } = await get("/v1/export-formats");
+  const { items: formats } = await get(`/v1/export-formats?scorer=${model.kind}`);
+  if (!formats.length)
+    return [h("p", { class: "hint" }, "Sums of models are not exported; export the models that they add up.")];
   const format = h(
     "select",
     { "data-pointer": "/format" },
@@ -250,7 +264,7 @@ export async function exportView(model) {
     h(
       "p",
       { class: "hint" },
-      "What is written is read back and evaluated as the engine does, over judged documents and over the neighbours of every threshold, before you have it.",
+      "What is written is read back and evaluated as the engine does, over judged documents and at the edges of what features may be, before you have it.",
     ),
     h("div", { class: "summary", hidden: true }),
     h(
