@@ -237,3 +237,13 @@ def _photograph(visit: Visit, name: str) -> None:
     page.emulate_media(color_scheme="light")
     assert size is not None
     page.set_viewport_size(size)
+
+
+def test_scores_of_a_network_are_explained(visit: Visit, jobs: dict[str, str]) -> None:
+    """Documents are ranked by the network, each with what its features add."""
+    page = visit.open(f"/models/{_model(visit, jobs['mlp'])}#view=try")
+    page.locator("#try .candidates tbody tr").first.wait_for()
+    expect(page.locator("#try .hint").first).to_contain_text("all others stay as they are in the data")
+    expect(page.locator("#try .contributions").first).to_be_attached()
+    _photograph(visit, "try")
+    assert visit.barriers() == []
