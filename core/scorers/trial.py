@@ -16,6 +16,7 @@ from core.scorers.model import ScoringModel
 from core.scorers.network import Network
 from core.scorers.network_file import is_safetensors
 from core.scorers.reading import read_model
+from core.scorers.sum import Sum
 from core.scoring import Explainability
 from core.scoring.contributions import MAX_STEPS
 from core.scoring.trial import (
@@ -58,13 +59,26 @@ def try_file(content: bytes, max_features: int) -> TriedModel:
         trial = try_out(_decoded(content), max_features)
         return TriedModel(trial.feature_names, trial.n_trees, None, trial.explainability)
     model = read_model(content)
-    if not isinstance(model, Network):
-        raise ModelError(f"a model of the kind {model.kind} is not imported; import the models it is made of")
     check_names(model.feature_names, max_features)
+    if isinstance(model, Sum):
+        return _tried_sum(model, max_features)
+    if not isinstance(model, Network):
+        raise TypeError(type(model))
     rows = _rows(model.inputs.means, model.inputs.deviations, len(model.feature_names))
     if n_odd := np.count_nonzero(~np.isfinite(model.score(rows))):
         raise ModelError(f"the model's scores of {n_odd} of {len(rows)} random documents are not finite")
     return TriedModel(model.feature_names, 0, _structure(model), _explained(model, rows))
+
+
+def _tried_sum(model: Sum, max_features: int) -> TriedModel:
+    for member in model.members:
+        try_file(member.content, max_features)
+    scorer = {
+        "kind": model.kind,
+        "models": [member.reference for member in model.members],
+        "weights": [member.weight for member in model.members],
+    }
+    return TriedModel(model.feature_names, 0, scorer, explainability_of(model))
 
 
 def _decoded(content: bytes) -> str:

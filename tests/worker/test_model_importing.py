@@ -11,7 +11,7 @@ from safetensors.numpy import save
 
 from core.data import synthetic_dataset
 from core.errors import ModelError
-from core.scorers import write_network
+from core.scorers import Member, Sum, write_network, write_sum
 from core.scorers.gradients import explanation_steps
 from core.store import Job
 from core.store.artifacts.keys import model_key, model_upload_key
@@ -143,6 +143,25 @@ def test_an_imported_network_ranks_like_any_other(workshop: Workshop, hidden: tu
     assert workshop.store.verified.read_bytes(model_key(model.id), model.sha256) == content
     evaluation = workshop.run("evaluate", workshop.add(DATASET, "d1"), model_id=model.id, metrics=["ndcg@5"])
     assert evaluation.status == "succeeded", evaluation.problem
+
+
+@pytest.mark.long
+def test_a_sum_is_imported_if_its_members_are(workshop: Workshop, model_text: str) -> None:
+    """Each is tried out as if it came alone; a member that LightGBM does not survive is refused."""
+    names = tuple(DATASET.feature_names)
+    network = replace(random_network(4, (3,)), feature_names=names)
+    for text, status in ((model_text, "succeeded"), (_sizes(model_text, "1000000000 " * 1000), "failed")):
+        members = (
+            Member("net:1", write_network(network), names, 0.25),
+            Member("web:3", text.encode(), names, 2.0),
+        )
+        job = _imported(workshop, write_sum(Sum(members, names)))
+        assert job.status == status, job.problem
+    with workshop.store.read() as tx:
+        (model,) = tx.models.page(None, 10).items
+    assert model.scorer == {"kind": "sum", "models": ["net:1", "web:3"], "weights": [0.25, 2.0]}
+    assert model.explanation is not None
+    assert model.explanation["problem"] is None
 
 
 @pytest.mark.long

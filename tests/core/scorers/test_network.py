@@ -42,6 +42,25 @@ def test_scores_of_any_inputs(kind: str, log1p: bool, indicators: bool) -> None:
     )
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("hidden", [(), (33, 20)])
+def test_scores_are_those_of_jax(hidden: tuple[int, ...], activation: str) -> None:
+    """What was trained is what is served: the layers of both are the same, but for rounding."""
+    jax = pytest.importorskip("jax")
+    from core.training.networks.differentiation import scores_of
+
+    network = random_network(9, hidden, activation=activation, layer_norm=True)
+    features = random_features(30, 9, seed=1)
+    parameters = [
+        {name: np.asarray(array, np.float64) for name, array in vars(layer).items() if array is not None}
+        for layer in network.layers
+    ]
+    with jax.enable_x64(True):
+        scores = scores_of(parameters, network.inputs(features), activation)
+    np.testing.assert_allclose(network.score(features), np.asarray(scores), rtol=1e-12, atol=1e-13)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(1, 40),
