@@ -1,7 +1,7 @@
 """Models: show, describe, import and reproduce them."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Body, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -93,6 +93,9 @@ def list_models(
         str | None, Query(max_length=100, pattern=PRINTABLE, description="Only versions of this name")
     ] = None,
     tag: WantedTags = [],  # noqa: B006 - FastAPI copies it
+    kind: Annotated[
+        Literal["trees", "linear", "mlp", "sum"] | None, Query(description="Only models of this kind")
+    ] = None,
     latest: Annotated[bool, Query(description="Only the latest version of each name")] = False,
     prefix: Prefix = None,
     sort: Annotated[
@@ -114,6 +117,7 @@ def list_models(
             name,
             _wanted(tag),
             prefix=prefix,
+            kind=kind,
             latest=latest,
             sort=sort,
             metric=by_metric,

@@ -148,6 +148,7 @@ class Models:
         tags: Sequence[tuple[str, str | None]] = (),
         *,
         prefix: str | None = None,
+        kind: str | None = None,
         latest: bool = False,
         sort: str = "created",
         metric: str = "",
@@ -161,6 +162,7 @@ class Models:
             name: Only versions of this name.
             tags: Names of tags with the value that each must have, None where any will do.
             prefix: Only those whose reference or id begins so, whatever its case.
+            kind: Only those of this kind of scorer, see `Model.kind`.
             latest: Only the latest version of each name.
             sort: One of `COLUMNS`, or `metric`.
             metric: Spelling of the metric to sort by.
@@ -172,6 +174,9 @@ class Models:
         if prefix is not None:
             reference = Model.name + ":" + cast(Model.version, String)
             rows = rows.where(begins_with(prefix, reference, Model.id.expression))
+        if kind is not None:
+            stored = Model.scorer["kind"].as_string()
+            rows = rows.where(stored.is_(None) if kind == "trees" else stored == kind)
         columns = {**COLUMNS, "metric": Model.metrics[metric].as_float()}
         order = order_of(columns, sort, direction)
         return Span(cursor, limit).take(self._session, _with_tags(rows, tags), Model.id, ids.MODEL, order)

@@ -27,6 +27,10 @@ def test_a_network_is_shown_with_what_it_was_trained_as(
     kinds = {item["name"]: item["kind"] for item in client.get("/v1/models?fields=name,kind").json()["items"]}
     assert kinds == {"net": "mlp", "line": "linear", "web": "trees"}
     assert client.get("/v1/models/web").json()["scorer"] is None
+    for kind, names in {"trees": ["web"], "linear": ["line"], "mlp": ["net"], "sum": []}.items():
+        items = client.get("/v1/models", params={"kind": kind}).json()["items"]
+        assert [item["name"] for item in items] == names
+    assert client.get("/v1/models?kind=forest").status_code == 422
 
 
 @pytest.mark.parametrize("hidden", [(), (4,)])

@@ -11,3 +11,7 @@ depends_on = None
 
 def upgrade() -> None:
     op.add_column("models", sa.Column("scorer", sa.JSON(), nullable=True))
+
+
+def downgrade() -> None:
+    op.drop_column("models", "scorer")
