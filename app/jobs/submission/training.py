@@ -178,9 +178,10 @@ def _loss_problems(request: TrainRequest) -> Iterable[InputProblem]:
 
 def _sum_problems(request: TrainRequest) -> Iterable[InputProblem]:
     """Refuse what a sum of models, which learns nothing but weights, has no use for."""
-    if _kind(request) != WeightedSum.kind:
+    scorer = request.scorer
+    if scorer is None or scorer.kind != WeightedSum.kind:
         return
-    if request.scorer.weights is None and request.validation is None:
+    if scorer.weights is None and request.validation is None:
         yield InputProblem("/validation", "is needed to fit the weights; or set /scorer/weights")
     if isinstance(request.validation, RandomFolds | FoldColumn):
         yield InputProblem("/validation", "folds train a model in turn; hold a part or another dataset out")

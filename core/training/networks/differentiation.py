@@ -23,7 +23,7 @@ except ImportError as error:
 
 from core.scorers import Mlp, NetworkScorer  # noqa: E402
 from core.scorers.kernels import EPSILON  # noqa: E402
-from core.types import Float32Array, Float64Array  # noqa: E402
+from core.types import Float32Array, Float64Array, FloatArray  # noqa: E402
 
 Parameters = list[dict[str, Any]]
 
@@ -105,14 +105,14 @@ class Differentiation:
         """Return the weights as NumPy arrays."""
         return as_arrays(self.state())[0]
 
-    def score(self, inputs: Float32Array, size: int) -> Float64Array:
+    def score(self, inputs: FloatArray, size: int) -> Float64Array:
         """Return the scores, float64 (n_documents,), computed on `size` rows, so many as are compiled for."""
         scores = self._score(self._parameters, _filled(inputs, size))
         return np.asarray(scores, np.float64)[: len(inputs)]
 
     def step(
         self,
-        inputs: Float32Array,
+        inputs: FloatArray,
         size: int,
         loss: Callable[[Float64Array], tuple[float, Float32Array]],
         learning_rate: float,
@@ -144,7 +144,7 @@ class Differentiation:
         return moved, state
 
 
-def _filled(inputs: Float32Array, size: int) -> Float32Array:
+def _filled(inputs: FloatArray, size: int) -> FloatArray:
     """Return inputs with rows of zeros up to a size that is compiled."""
     if len(inputs) == size:
         return inputs

@@ -256,7 +256,7 @@ def test_a_sum_names_versions_and_no_loss(
     spec = created.json()["spec"]
     assert spec["scorer"] == {"kind": "sum", "models": ["base:1", "base:2"], "weights": None}
     assert (spec["loss"], spec["hyperparameters"]) == (None, {})
-    for changed, pointer in [
+    refusals: list[tuple[dict[str, Any], str]] = [
         ({"loss": {"name": "mse"}}, "/loss"),
         ({"hyperparameters": {"num_leaves": 4}}, "/hyperparameters/num_leaves"),
         ({"bootstrap": True}, "/bootstrap"),
@@ -265,7 +265,8 @@ def test_a_sum_names_versions_and_no_loss(
         ({"validation": {"folds": 2}}, "/validation"),
         ({"scorer": {"kind": "sum", "models": ["base"], "weights": [1, 2]}}, "/scorer/weights"),
         ({"scorer": {"kind": "sum", "models": []}}, "/scorer/models"),
-    ]:
+    ]
+    for changed, pointer in refusals:
         refused = client.post("/v1/jobs", json=asked | changed)
         assert [error["pointer"] for error in refused.json()["errors"]] == [pointer], changed
     missing = client.post("/v1/jobs", json=asked | {"scorer": {"kind": "sum", "models": ["base:9"]}})

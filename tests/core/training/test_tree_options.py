@@ -10,6 +10,7 @@ import pytest
 from core.data import RankingDataset, split_queries, synthetic_dataset
 from core.errors import InvalidInput, ModelError
 from core.export import export_model
+from core.export.tree_export import TreeExport
 from core.scoring import Forest
 from core.store.artifacts.local_cache import LocalCache
 from core.training import KeptBins, TrainedRanker, train, training_spec
@@ -194,4 +195,6 @@ def test_linear_trees_are_refused_by_exports(datasets: Datasets) -> None:
     """By name; dropped trees are ordinary ones, which every format takes."""
     with pytest.raises(ModelError, match="the model has linear trees, which onnx cannot express"):
         export_model(ranker_of(datasets, linear_tree=True).model_text, "onnx")
-    assert export_model(ranker_of(datasets, boosting="dart").model_text, "python").written
+    export = export_model(ranker_of(datasets, boosting="dart").model_text, "python")
+    assert isinstance(export, TreeExport)
+    assert export.written

@@ -20,7 +20,7 @@ NETS: dict[str, NetworkScorer] = {
     "norm": Mlp(hidden=(6, 5), activation="tanh", layer_norm=True, optimizer="sgd"),
     "relu": Mlp(hidden=(7,), activation="relu", optimizer="sgd"),
 }
-PAIRWISE = [name for name in LOSSES if "truncation_level" in LOSSES[name].__dataclass_fields__]
+PAIRWISE = [name for name in LOSSES if hasattr(LOSSES[name], "truncation_level")]
 CASES: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in LOSSES),
     *((name, {"sigma": 2.0, "truncation_level": 3}) for name in PAIRWISE),
