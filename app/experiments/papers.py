@@ -53,6 +53,7 @@ def _table(table: Table) -> PaperTable:
                 row=row,
                 loss=None if method.loss is None else dict(method.loss),
                 hyperparameters=dict(method.hyperparameters),
+                scorer=dict(method.scorer),
                 deviations=list(method.deviations),
             )
             for row in table.rows

@@ -150,6 +150,7 @@ def list_experiment_trainings(experiment_id: str, services: UseServices) -> Expe
                 method=state.row.spec["tags"]["method"],
                 loss=state.row.spec["loss"],
                 hyperparameters=state.row.spec["hyperparameters"],
+                scorer=state.row.spec.get("scorer"),
                 status=state.status,
                 shared=state.row.is_shared,
                 job_id=state.row.job_id,

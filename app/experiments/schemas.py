@@ -36,7 +36,8 @@ class ExperimentRequest(RequestModel):
         examples=[["table-4"]],
     )
     scale: Scale = Field(
-        "quick", description="`paper` for the paper's protocol; `quick` for fewer trees and grid points"
+        "quick",
+        description="`paper` for the paper's protocol; `quick` for fewer trees, epochs and grid points",
     )
     data: str | None = Field(
         None,
@@ -56,7 +57,8 @@ class ExperimentRequest(RequestModel):
         examples=[None],
     )
     dry_run: bool = Field(
-        False, description="Train five trees of each loss alone, and estimate the time of everything"
+        False,
+        description="Train five trees or epochs of each loss alone, and estimate the time of everything",
     )
 
 
@@ -112,7 +114,11 @@ class PaperMethod(ResponseModel):
     loss: Json | None = Field(
         description="The loss as training requests have it; null where it is printed only"
     )
-    hyperparameters: Json
+    hyperparameters: Json = Field(description="Of trees; empty for other scorers")
+    scorer: Json = Field(
+        description="What is trained, as training requests have it; its epochs are the protocol's",
+        examples=[{"kind": "linear"}],
+    )
     deviations: list[str] = Field(description="Where it differs from the paper's own set-up")
 
 
@@ -213,7 +219,7 @@ class Experiment(ExperimentEntry):
         " `complete` is false while trainings are missing. Null before the first table is complete"
     )
     estimate: Json | None = Field(
-        description="Of a dry run: `runs`, `trees` and `hours` of one worker, and what was measured"
+        description="Of a dry run: `runs`, `trees`, `epochs` and `hours` of one worker, and what was measured"
     )
 
 
@@ -226,7 +232,10 @@ class ExperimentTraining(ResponseModel):
     fold: int
     method: str = Field(examples=["LambdaMART"])
     loss: Json
-    hyperparameters: Json
+    hyperparameters: Json = Field(description="Of trees; empty for other scorers")
+    scorer: Json | None = Field(
+        description="A linear scorer or network with its hyperparameters; null for trees"
+    )
     status: Literal["planned", "queued", "running", "succeeded", "failed", "cancelled"]
     shared: bool = Field(description="Whether the job was there already")
     job_id: str | None = Field(description="Null until it is queued")

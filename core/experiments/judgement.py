@@ -14,13 +14,13 @@ from core.experiments.results import CellValue
 from core.experiments.rules import (
     Above,
     Alike,
+    AtMost,
     Larger,
     Narrower,
     Pair,
     Place,
     Reaches,
     Rises,
-    Unmeasured,
 )
 from core.types import Float64Array
 
@@ -277,8 +277,17 @@ class Judge:
         return Judgement(claim, verdict, share, None, sentence)
 
     @_apply.register
-    def _unmeasured(self, rule: Unmeasured, claim: Claim) -> Judgement:
-        return Judgement(claim, "not-shown", None, None, rule.reason)
+    def _at_most(self, rule: AtMost, claim: Claim) -> Judgement:
+        absent = [(place, place) for place in rule.places if self._number(place) is None]
+        if absent:
+            return self._absent(claim, absent, [])
+        highest = max(rule.places, key=lambda place: _known(self._number(place)))
+        excess = _known(self._number(highest)) - rule.bound
+        sentence = (
+            f"The largest is {self._unit * (rule.bound + excess):.3f} ({', '.join(highest)}), the bound"
+            f" {self._unit * rule.bound:.3f}; judged by the numbers alone, without a test."
+        )
+        return Judgement(claim, "held" if excess <= 0.0 else "contradicted", excess, None, sentence)
 
     def _number(self, place: Place) -> float | None:
         cell = self._values.get(place)

@@ -5,12 +5,22 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from core.experiments.rules import Rule
+from core.scorers import Trees
 
 Part = Literal["train", "validation", "test"]
 Scale = Literal["quick", "paper"]
-Measure = Literal["mean", "best", "average", "objective-milliseconds", "tree-milliseconds", "slope"]
+Measure = Literal[
+    "mean",
+    "best",
+    "average",
+    "objective-milliseconds",
+    "tree-milliseconds",
+    "epoch-milliseconds",
+    "epoch-ratio",
+    "epoch-slope",
+]
 Test = Literal["t-test", "randomisation", "intervals"]
-MAIN = "main"  # the dataset of a plan that all runs share but those on data of other sizes
+MAIN = "main"  # the dataset of a plan
 SCALES: tuple[Scale, ...] = ("quick", "paper")
 
 
@@ -24,10 +34,11 @@ class Method:
         hyperparameters: Of the trees, on every corpus.
         by_corpus: Printed hyperparameters of a corpus; they replace those above.
         loss_by_corpus: Printed hyperparameters of the loss of a corpus.
-        grid: Changes of the hyperparameters to try; validation picks one. Empty for a single training.
-        quick: Hyperparameters at the quick scale, instead of those of a corpus and of the grid.
+        grid: Changes to try; validation picks one. Empty for a single training. They are of the
+            hyperparameters of trees, or of the scorer where that is a network.
+        quick: Changes at the quick scale, instead of those of a corpus and of the grid.
         quick_grid: The grid at the quick scale.
-        scorer: What is trained.
+        scorer: What is trained, as a training request has it; the epochs are the protocol's.
         deviations: Where this differs from the paper's own set-up.
     """
 
@@ -39,8 +50,30 @@ class Method:
     grid: tuple[Mapping[str, Any], ...] = ()
     quick: Mapping[str, Any] = field(default_factory=dict)
     quick_grid: tuple[Mapping[str, Any], ...] = ()
-    scorer: str = "trees"
+    scorer: Mapping[str, Any] = field(default_factory=lambda: {"kind": Trees.kind})
     deviations: tuple[str, ...] = ()
+
+    @property
+    def is_network(self) -> bool:
+        """Return whether it trains a linear scorer or a network instead of trees."""
+        return bool(self.scorer["kind"] != Trees.kind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Epochs:
+    """How long networks are trained.
+
+    Attributes:
+        epochs: Epochs at most.
+        quick_epochs: The same at the quick scale.
+        early_stopping: Epochs without improvement that end a training, None for all epochs.
+        metric_interval: Epochs from one measurement to the next.
+    """
+
+    epochs: int
+    quick_epochs: int
+    early_stopping: int | None = None
+    metric_interval: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,13 +81,14 @@ class Protocol:
     """How the models of a table are trained and measured.
 
     Attributes:
-        trees: Trees at most.
+        trees: Trees at most, of methods that train trees.
         quick_trees: The same at the quick scale.
         early_stopping: Iterations without improvement that end a training, None for all trees.
         selection: Metric that picks iterations and grid points on the validation data.
         metrics: All metrics that are measured.
         contract: Contract of the metrics.
         metric_interval: Iterations from one measurement to the next.
+        networks: How long networks are trained, None where a table has trees alone.
         description: The paper's protocol in a sentence.
     """
 
@@ -65,6 +99,7 @@ class Protocol:
     metrics: tuple[str, ...]
     contract: str | Mapping[str, Any] = "default"
     metric_interval: int = 1
+    networks: Epochs | None = None
     description: str = ""
 
 
@@ -98,6 +133,23 @@ class Diagnostics:
     quick_interval: int
 
 
+@dataclass(frozen=True)
+class EpochTiming:
+    """An epoch of RankNet on drawn polynomials to take the time of; no training job makes it.
+
+    Attributes:
+        pair_by_pair: Whether each pair is propagated forwards and backwards (V1), not each document (V2).
+        hidden: Units of each hidden layer; none for a linear scorer.
+        queries: Queries.
+        documents: Documents of each query.
+    """
+
+    pair_by_pair: bool
+    hidden: tuple[int, ...]
+    queries: int
+    documents: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Entry:
     """Where a number of a table comes from.
@@ -109,9 +161,10 @@ class Entry:
         metric: Metric, or for curves the curve as `dataset/metric` of a job's history.
         part: Part of the data that is measured.
         measure: `mean` over the queries; `best` and `average` of a curve; milliseconds of an
-            iteration that other work did not disturb; `slope` of log milliseconds over log documents.
+            iteration that other work did not disturb; of epochs to time, the milliseconds of one, the ratio
+            of the first to the second, or the slope of log milliseconds over log documents.
         first_tree: First tree that counts for `average`.
-        data: Datasets of the plan; several for `slope` alone.
+        timings: Epochs to time by scale, for the measures of epochs.
         label_map: Labels that are replaced.
         diagnostics: Diagnostics that the training computes, None for none.
         selection: Metric that picks iterations and grid points instead of the protocol's.
@@ -124,7 +177,7 @@ class Entry:
     part: Part = "test"
     measure: Measure = "mean"
     first_tree: int = 1
-    data: tuple[str, ...] = (MAIN,)
+    timings: Mapping[Scale, tuple[EpochTiming, ...]] = field(default_factory=dict)
     label_map: Mapping[str, float] = field(default_factory=dict)
     diagnostics: Diagnostics | None = None
     selection: str | None = None

@@ -3,12 +3,24 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, get_args
 
 from core.errors import InvalidInput
-from core.experiments.paper import MAIN, SCALES, Entry, Method, Paper, Part, Protocol, Scale, Table
+from core.experiments.paper import (
+    MAIN,
+    SCALES,
+    Entry,
+    Epochs,
+    EpochTiming,
+    Method,
+    Paper,
+    Part,
+    Protocol,
+    Scale,
+    Table,
+)
 from core.experiments.registry import paper as paper_of
 
 SEED = 42
@@ -32,9 +44,21 @@ class Run:
     parts: tuple[Part, ...]
 
     @property
-    def trees(self) -> int:
-        """Return how many trees it grows at most."""
+    def is_network(self) -> bool:
+        """Return whether its iterations are epochs of a network instead of trees."""
+        return "scorer" in self.spec
+
+    @property
+    def iterations(self) -> int:
+        """Return how many trees it grows at most, or how many epochs a network is trained."""
+        if self.is_network:
+            return int(self.spec["scorer"]["epochs"])
         return int(self.spec["hyperparameters"]["num_iterations"])
+
+    def with_iterations(self, iterations: int) -> "Run":
+        """Return it with other iterations at most."""
+        place, name = ("scorer", "epochs") if self.is_network else ("hyperparameters", "num_iterations")
+        return replace(self, spec={**self.spec, place: {**self.spec[place], name: iterations}})
 
 
 @dataclass(frozen=True)
@@ -45,10 +69,10 @@ class Cell:
         table: The table.
         row: The row.
         column: The column.
-        runs: Digests of its trainings: candidates of which validation picks one, or for a slope
-            one a dataset.
+        runs: Digests of its trainings, candidates of which validation picks one.
         entry: What is measured.
         selection: Validation metric that picks the candidate.
+        timings: Epochs that the report takes the time of.
     """
 
     table: str
@@ -57,6 +81,7 @@ class Cell:
     runs: tuple[str, ...]
     entry: Entry
     selection: str
+    timings: tuple[EpochTiming, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,7 +125,33 @@ class Plan:
     @property
     def trees(self) -> int:
         """Return how many trees all trainings grow at most."""
-        return sum(run.trees for run in self.runs.values())
+        return sum(run.iterations for run in self.runs.values() if not run.is_network)
+
+    @property
+    def epochs(self) -> int:
+        """Return how many epochs all networks are trained at most."""
+        return sum(run.iterations for run in self.runs.values() if run.is_network)
+
+    @property
+    def sizes(self) -> str:
+        """Return the number of trainings, and what they grow or train at most, in words."""
+        return sizes_in_words(len(self.runs), self.trees, self.epochs)
+
+    @property
+    def timings(self) -> tuple[EpochTiming, ...]:
+        """Return the epochs that the report takes the time of, each once."""
+        return tuple(dict.fromkeys(timing for cell in self.cells for timing in cell.timings))
+
+
+def sizes_in_words(runs: int, trees: int, epochs: int) -> str:
+    """Return numbers of trainings, trees and epochs in words.
+
+    Example:
+        >>> sizes_in_words(16, 3260, 600)
+        '16 trainings of 3,260 trees and 600 epochs at most'
+    """
+    parts = [f"{count:,} {unit}" for count, unit in ((trees, "trees"), (epochs, "epochs")) if count]
+    return f"{runs:,} trainings of {' and '.join(parts) or 'nothing'} at most"
 
 
 def plan(
@@ -152,8 +203,10 @@ def plan(
 
 
 def spec_digest(spec: Mapping[str, Any], data: Mapping[str, Any] | str) -> str:
-    """Return the SHA-256 of what decides a model: loss, trees, labels, contract, seed and data."""
+    """Return the SHA-256 of what decides a model: loss, scorer, labels, contract, seed and data."""
     decisive = {name: spec.get(name) for name in _DECISIVE} | {"selection": spec["metrics"][0], "data": data}
+    if "scorer" in spec:  # digests of trees are those of releases without networks
+        decisive["scorer"] = spec["scorer"]
     return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=dict).encode()).hexdigest()
 
 
@@ -196,14 +249,13 @@ class _Builder:
     def cells(self, tables: Iterable[Table], datasets: Mapping[str, DrawnData | None]) -> Iterator[Cell]:
         for table in tables:
             for entry in table.entries:
-                data = [name for name in entry.data if name in datasets]
                 digests = tuple(
-                    self._add(spec, name, datasets[name], entry)
-                    for name in data
+                    self._add(spec, MAIN, datasets[MAIN], entry)
                     for spec in self._specs(entry, table.protocol)
                 )
                 selection = entry.selection or table.protocol.selection
-                yield Cell(table.name, entry.row, entry.column, digests, entry, selection)
+                timings = entry.timings.get(self._scale, ())
+                yield Cell(table.name, entry.row, entry.column, digests, entry, selection, timings)
 
     def _add(self, spec: Mapping[str, Any], name: str, drawn: DrawnData | None, entry: Entry) -> str:
         identity = self._source if drawn is None else json.dumps(drawn.requests, sort_keys=True, default=dict)
@@ -218,43 +270,56 @@ class _Builder:
         method = entry.method
         if method is None or method.loss is None:
             return []
-        quick = self._scale == "quick"
         selection = entry.selection or protocol.selection
-        trees = protocol.quick_trees if quick else protocol.trees
         specs = []
         for change in self._grid(method):
-            hyperparameters = {
-                **method.hyperparameters,
-                **(method.quick if quick else method.by_corpus.get(self._corpus, {})),
-                **change,
-                "num_iterations": trees,
-            }
             spec: dict[str, Any] = {
                 "kind": "train",
                 "priority": "low",
                 "loss": {**method.loss, **method.loss_by_corpus.get(self._corpus, {})},
-                "hyperparameters": hyperparameters,
+                **self._scorer(method, protocol, change),
                 "metrics": list(dict.fromkeys((selection, *protocol.metrics))),
                 "contract": protocol.contract,
-                "metric_interval": protocol.metric_interval,
                 "seed": SEED,
                 "label_map": dict(entry.label_map),
             }
-            if protocol.early_stopping:
-                spec["early_stopping"] = {"metric": selection, "rounds": protocol.early_stopping}
+            rounds = _epochs(protocol) if method.is_network else protocol
+            spec["metric_interval"] = rounds.metric_interval
+            if rounds.early_stopping:
+                spec["early_stopping"] = {"metric": selection, "rounds": rounds.early_stopping}
             if entry.diagnostics:
                 looked_at = entry.diagnostics
-                interval = looked_at.quick_interval if quick else looked_at.interval
+                interval = looked_at.quick_interval if self._is_quick else looked_at.interval
                 spec["diagnostics"] = {"interval": interval, "cutoff": looked_at.cutoff}
             specs.append(spec)
         return specs
 
+    def _scorer(self, method: Method, protocol: Protocol, change: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the scorer and the hyperparameters of a grid point."""
+        changes = {**(method.quick if self._is_quick else method.by_corpus.get(self._corpus, {})), **change}
+        if method.is_network:
+            rounds = _epochs(protocol)
+            epochs = rounds.quick_epochs if self._is_quick else rounds.epochs
+            return {"hyperparameters": {}, "scorer": {**method.scorer, **changes, "epochs": epochs}}
+        trees = protocol.quick_trees if self._is_quick else protocol.trees
+        return {"hyperparameters": {**method.hyperparameters, **changes, "num_iterations": trees}}
+
+    @property
+    def _is_quick(self) -> bool:
+        return self._scale == "quick"
+
     def _grid(self, method: Method) -> Sequence[Mapping[str, Any]]:
-        if self._scale == "quick":
+        if self._is_quick:
             return method.quick_grid or ({},)
         # What a paper tuned on its corpus is not tuned for other data.
         printed = self._as_printed and self._corpus in method.by_corpus
         return ({},) if printed else method.grid or ({},)
+
+
+def _epochs(protocol: Protocol) -> Epochs:
+    if protocol.networks is None:
+        raise TypeError("the protocol has no epochs for its networks")
+    return protocol.networks
 
 
 def _needed_parts(entry: Entry) -> tuple[Part, ...]:

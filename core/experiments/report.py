@@ -1,7 +1,8 @@
 """A paper's tables with ours, printed and difference side by side, and its claims judged."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from core.experiments.judgement import Judge, Judgement, PairedTests, p_value
 from core.experiments.paper import Printed, Table
 from core.experiments.plan import Cell, Plan
 from core.experiments.render import to_csv, to_latex, to_markdown
-from core.experiments.results import CellValue, RunResult, cell_value
+from core.experiments.results import CellValue, RunResult, Timings, cell_value
 from core.experiments.rules import Above, Alike, Place
 from core.types import Float64Array
 
@@ -109,11 +110,13 @@ class Report:
         plan: The plan.
         tables: Its tables.
         trained: Trainings with a result.
+        timings: Milliseconds of the epochs that were timed.
     """
 
     plan: Plan
     tables: tuple[ReportTable, ...]
     trained: int
+    timings: Timings
 
     @property
     def orientation(self) -> str | None:
@@ -128,11 +131,12 @@ class Report:
     @property
     def scale_note(self) -> str:
         """Return what the scale means."""
-        runs, trees = len(self.plan.runs), self.plan.trees
-        sizes = f"{runs:,} trainings of {trees:,} trees at most"
         if self.plan.scale == "paper":
-            return f"The paper's protocol: {sizes}."
-        return f"Quick scale, not the paper's protocol: {sizes}, smaller trees and fewer grid points."
+            return f"The paper's protocol: {self.plan.sizes}."
+        return (
+            f"Quick scale, not the paper's protocol: {self.plan.sizes}, smaller trees, shorter trainings"
+            " and fewer grid points."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON has it."""
@@ -148,6 +152,7 @@ class Report:
             "runs": {"planned": len(self.plan.runs), "trained": self.trained},
             "notes": [note for note in (self.scale_note, self.orientation) if note],
             "tables": [table.to_dict() for table in self.tables],
+            "timings": [{**asdict(timing), "milliseconds": taken} for timing, taken in self.timings.items()],
         }
 
     def to_markdown(self) -> str:
@@ -173,6 +178,7 @@ _DATA_WORDS = {
 def report(
     plan: Plan,
     results: Mapping[str, RunResult],
+    timings: Timings = MappingProxyType({}),
     *,
     permutations: int = PERMUTATIONS,
     threads: int = 1,
@@ -182,6 +188,7 @@ def report(
     Args:
         plan: The plan.
         results: Results by the digest of the run.
+        timings: Milliseconds of the plan's epochs to time.
         permutations: Random assignments of Fisher's test.
         threads: Threads to use.
     """
@@ -189,10 +196,10 @@ def report(
     tests = PairedTests(permutations, threads)
     for table in plan.tables:
         cells = [cell for cell in plan.cells if cell.table == table.name]
-        values = {(cell.row, cell.column): cell_value(plan, cell, results) for cell in cells}
+        values = {(cell.row, cell.column): cell_value(cell, results, timings) for cell in cells}
         tables.append(_ReportedTable(plan, table, cells, values, tests, threads).build())
     trained = sum(digest in results and results[digest].failure is None for digest in plan.runs)
-    return Report(plan, tuple(tables), trained)
+    return Report(plan, tuple(tables), trained, timings)
 
 
 class _ReportedTable:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.experiments.paper import Part
-from core.experiments.plan import Cell, Plan, Run
+from core.experiments.paper import EpochTiming, Part
+from core.experiments.plan import Cell
 from core.types import Float64Array
 
 Values = Sequence[float | None]
+Timings = Mapping[EpochTiming, float]  # milliseconds
 # Share of the iterations that are faster: other work on the machine only ever adds to a time.
 _UNDISTURBED = 0.1
 
@@ -58,19 +59,31 @@ class CellValue:
     missing: str | None = None
 
 
-def cell_value(plan: Plan, cell: Cell, results: Mapping[str, RunResult]) -> CellValue:
+def cell_value(cell: Cell, results: Mapping[str, RunResult], timings: Timings) -> CellValue:
     """Return the number of a place from the results that there are so far."""
+    if cell.timings:
+        return _timed(cell, timings)
     if not cell.runs:
-        no_loss = cell.entry.method is None or cell.entry.method.loss is None
-        return CellValue(None, missing="printed only" if no_loss else "needs drawn data")
+        return CellValue(None, missing="printed only")
     for digest in cell.runs:
         failure = results[digest].failure if digest in results else "not trained yet"
         if failure is not None:
             return CellValue(None, missing=failure)
-    if cell.entry.measure == "slope":
-        return _slope(plan, [(plan.runs[digest], results[digest]) for digest in cell.runs])
     chosen = max(cell.runs, key=lambda digest: _selected_by(results[digest], cell.selection))
     return _measured(cell, chosen, results[chosen])
+
+
+def _timed(cell: Cell, timings: Timings) -> CellValue:
+    """Return the time of an epoch, the ratio of two, or their slope on logarithmic scales."""
+    if any(timing not in timings for timing in cell.timings):
+        return CellValue(None, missing="not timed yet")
+    milliseconds = [timings[timing] for timing in cell.timings]
+    if cell.entry.measure == "epoch-milliseconds":
+        return CellValue(milliseconds[0])
+    if cell.entry.measure == "epoch-ratio":
+        return CellValue(milliseconds[0] / milliseconds[1])
+    documents = [float(timing.documents) for timing in cell.timings]
+    return CellValue(float(np.polyfit(np.log(documents), np.log(milliseconds), 1)[0]))
 
 
 def _selected_by(result: RunResult, metric: str) -> float:
@@ -121,17 +134,3 @@ def _of_curve(cell: Cell, digest: str, result: RunResult) -> CellValue:
             return CellValue(None, digest, None, trees, curve, "too few trees")
         value = float(np.mean(counted))
     return CellValue(value, digest, None, trees, curve)
-
-
-def _slope(plan: Plan, runs: Sequence[tuple[Run, RunResult]]) -> CellValue:
-    """Fit log milliseconds of the objective by log documents, least squares."""
-    points = []
-    for run, result in runs:
-        drawn = plan.datasets[run.data]
-        milliseconds = _milliseconds(result, "objective-milliseconds")
-        if drawn is not None and milliseconds:
-            points.append((float(drawn.requests["train"]["documents_per_query"]), milliseconds))
-    if len(points) < 2:
-        return CellValue(None, missing="no times")
-    documents, times = np.log(np.array(points)).T
-    return CellValue(float(np.polyfit(documents, times, 1)[0]))

@@ -56,6 +56,19 @@ class Larger:
 
 
 @dataclass(frozen=True)
+class AtMost:
+    """No number is above the bound; there are no values by query to test it with.
+
+    Attributes:
+        places: The numbers.
+        bound: In natural units.
+    """
+
+    places: tuple[Place, ...]
+    bound: float
+
+
+@dataclass(frozen=True)
 class Rises:
     """Each curve ends above its value at a tenth of its trees."""
 
@@ -70,15 +83,4 @@ class Reaches:
     share: float
 
 
-@dataclass(frozen=True)
-class Unmeasured:
-    """Nothing here measures it.
-
-    Attributes:
-        reason: Why.
-    """
-
-    reason: str
-
-
-Rule = Above | Narrower | Alike | Larger | Rises | Reaches | Unmeasured
+Rule = Above | Narrower | Alike | Larger | AtMost | Rises | Reaches

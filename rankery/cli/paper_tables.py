@@ -34,7 +34,7 @@ def report_tables(report: Json) -> Iterator[RenderableType]:
 def estimate_tables(estimate: Json) -> Iterator[RenderableType]:
     """Yield the estimate of a dry run and what it was measured from."""
     yield f"[bold]{plain(estimate['sentence'])}[/bold]"
-    numbers = ("leaves", "trainings", "ms a tree", "s for the rest")
+    numbers = ("leaves", "trainings", "ms a tree or epoch", "s for the rest")
     made = table("method", "loss", *numbers, "remark", right=numbers, wrap=("remark",))
     for each in estimate["measured"]:
         per_tree, other = each["seconds_per_tree"], each["other_seconds"]
@@ -43,7 +43,7 @@ def estimate_tables(estimate: Json) -> Iterator[RenderableType]:
         made.add_row(
             plain(each["method"]),
             plain(each["loss"]),
-            plain(each["leaves"]),
+            plain(each["leaves"] or each.get("scorer", "")),
             plain(each["runs"]),
             "" if per_tree is None else f"{1e3 * per_tree:,.1f}",
             "" if other is None else f"{other:,.1f}",

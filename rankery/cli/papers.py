@@ -95,13 +95,14 @@ def run_paper(
     ] = None,
     scale: Annotated[
         Literal["quick", "paper"],
-        typer.Option(help="paper for its protocol; quick for fewer trees and grid points."),
+        typer.Option(help="paper for its protocol; quick for fewer trees, epochs and grid points."),
     ] = "quick",
     folds: Annotated[
         str | None, typer.Option(help="Folders Fold1, Fold2, … of the folder: 1-5 or 1,3.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Train five trees of each loss, and estimate the time.")
+        bool,
+        typer.Option("--dry-run", help="Train five trees or epochs of each loss, and estimate the time."),
     ] = False,
     format: Annotated[
         Literal["markdown", "csv", "latex"] | None,

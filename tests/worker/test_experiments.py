@@ -13,7 +13,7 @@ from core.experiments import plan
 from core.store import Experiment
 from core.store.repositories.job_states import ACTIVE
 from tests.worker.workshop import Workshop
-from worker.job.experiments import MEASURED_TREES, corpus_notes, corpus_of, measured_runs
+from worker.job.experiments import MEASURED_ITERATIONS, corpus_notes, corpus_of, measured_runs
 from worker.process.experiments import MOST_ACTIVE, advance_all
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import RUNNERS, run_jobs
@@ -172,13 +172,48 @@ def test_a_dry_run_trains_five_trees_of_each_loss(laboratory: Laboratory) -> Non
     estimate = laboratory.document(row)["estimate"]
     with laboratory.store.read() as tx:
         specs = [state.row.spec for state in tx.experiments.trainings(row.id)]
-    assert {spec["hyperparameters"]["num_iterations"] for spec in specs} == {MEASURED_TREES}
+    assert {spec["hyperparameters"]["num_iterations"] for spec in specs} == {MEASURED_ITERATIONS}
     assert len(specs) == len(measured_runs(planned)) < len(planned.runs)
     assert (estimate["runs"], estimate["trees"]) == (len(planned.runs), planned.trees)
     assert estimate["hours"] > 0
     assert all(each["seconds_per_tree"] > 0 for each in estimate["measured"])
     assert sum(each["runs"] for each in estimate["measured"]) == len(planned.runs)
     assert row.sentence == estimate["sentence"]
+
+
+def test_a_dry_run_trains_five_epochs_of_each_network(laboratory: Laboratory) -> None:
+    """Networks and trees of a loss are measured apart, and epochs are counted apart from trees."""
+    tables = ["figure-2"]
+    planned = plan("lambdarank-2006", tables, "paper", "folder")
+    row = laboratory.end(laboratory.add(tables, paper="lambdarank-2006", scale="paper", dry_run=True))
+    estimate = laboratory.document(row)["estimate"]
+    with laboratory.store.read() as tx:
+        specs = [state.row.spec for state in tx.experiments.trainings(row.id)]
+    epochs = [spec["scorer"]["epochs"] for spec in specs if spec.get("scorer")]
+    assert epochs == [MEASURED_ITERATIONS] * 4
+    assert len(specs) == 6
+    assert (estimate["trees"], estimate["epochs"]) == (planned.trees, planned.epochs)
+    assert {each["scorer"] for each in estimate["measured"]} == {"linear", "mlp", "trees"}
+    assert all((each["leaves"] is None) == (each["scorer"] != "trees") for each in estimate["measured"])
+    assert all(each["failure"] is None for each in estimate["measured"])
+    assert f"{planned.epochs:,} epochs" in estimate["sentence"]
+
+
+def test_networks_are_trained_and_times_are_taken_at_the_end(laboratory: Laboratory) -> None:
+    """Linear scorers fill their table on both folds, and a figure of times needs no training."""
+    row = laboratory.end(laboratory.add(["table-1"], paper="ranking-measures-2009", folds=(1, 2)))
+    (table,) = laboratory.document(row)["report"]["tables"]
+    filled = [cell for cell in table["cells"] if cell["missing"] != "printed only"]
+    assert {cell["queries"] for cell in filled} == {2 * SIZES["test"]}
+    with laboratory.store.read() as tx:
+        jobs = [tx.jobs.get(str(state.row.job_id)) for state in tx.experiments.trainings(row.id)]
+        kinds = {tx.models.get((job.result or {})["model_id"]).kind for job in jobs}
+    assert kinds == {"linear"}
+    timed = laboratory.end(laboratory.add(["figure-1"], paper="lambdarank-2006"))
+    report = laboratory.document(timed)["report"]
+    assert timed.status == "succeeded", timed.problem
+    assert len(report["timings"]) == len(plan("lambdarank-2006", ["figure-1"]).timings)
+    assert {cell["missing"] for cell in report["tables"][0]["cells"]} == {None}
 
 
 def test_a_corpus_is_recognised_by_the_counts_of_its_parts() -> None:

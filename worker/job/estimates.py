@@ -1,33 +1,36 @@
-"""Time that the trainings of an experiment will take, measured from trainings of five trees."""
+"""Time that the trainings of an experiment will take, measured from five trees or epochs of each kind."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from core.experiments import Plan, Run
+from core.experiments.plan import sizes_in_words
+from core.scorers import Trees
 from core.store import JobAttempt, JobIteration
 from core.store.repositories.experiments import TrainingState
 from core.training.stopwatch import DIAGNOSTICS
 from worker.job.experiment_results import failure_of
-from worker.job.experiments import MEASURED_TREES, leaves_of, measured_runs
+from worker.job.experiments import MEASURED_ITERATIONS, leaves_of, measured_runs
 from worker.job.run import JobRun
 
-# Phases whose time grows with the trees.
+# The phase whose time grows with the trees or epochs.
 _GROWING = "training"
 
 
 @dataclass(frozen=True)
 class MeasuredTraining:
-    """A training of five trees, and the runs that it stands for.
+    """A training of five trees or epochs, and the runs that it stands for.
 
     Attributes:
         method: The row of a table that it belongs to.
         loss: Name of the loss.
         job_id: The training.
-        leaves: Most leaves of a tree.
+        scorer: Kind of scorer.
+        leaves: Most leaves of a tree, None for a network.
         runs: Trainings that it stands for.
-        seconds_per_tree: Mean time of a tree after the first one, without diagnostics.
-        seconds_per_look: Time of the diagnostics at one tree, None without them.
+        seconds_per_tree: Mean time of a tree or an epoch after the first one, without diagnostics.
+        seconds_per_look: Time of the diagnostics at one of them, None without diagnostics.
         other_seconds: Time of everything else: reading, binning, storing and evaluating.
         failure: Why nothing was measured, or None.
     """
@@ -35,7 +38,8 @@ class MeasuredTraining:
     method: str
     loss: str
     job_id: str | None
-    leaves: int
+    scorer: str
+    leaves: int | None
     runs: int
     seconds_per_tree: float | None = None
     seconds_per_look: float | None = None
@@ -46,8 +50,11 @@ class MeasuredTraining:
         """Return the time that a run takes at most, as far as it was measured."""
         if self.seconds_per_tree is None or self.other_seconds is None:
             return 0.0
-        looks = run.trees // int((run.spec.get("diagnostics") or {}).get("interval") or run.trees + 1)
-        return self.other_seconds + run.trees * self.seconds_per_tree + looks * (self.seconds_per_look or 0.0)
+        iterations = run.iterations
+        looks = iterations // int((run.spec.get("diagnostics") or {}).get("interval") or iterations + 1)
+        return (
+            self.other_seconds + iterations * self.seconds_per_tree + looks * (self.seconds_per_look or 0.0)
+        )
 
 
 def estimate_of(run: JobRun, planned: Plan, states: Sequence[TrainingState], folds: int) -> dict[str, Any]:
@@ -60,7 +67,7 @@ def estimate_of(run: JobRun, planned: Plan, states: Sequence[TrainingState], fol
         folds: Folds of the experiment, 1 without.
 
     Returns:
-        `{"runs", "trees", "hours", "sentence", "measured"}`; hours of a single worker.
+        `{"runs", "trees", "epochs", "hours", "sentence", "measured"}`; hours of a single worker.
     """
     by_digest = {state.row.digest: state for state in states}
     measured, seconds = [], 0.0
@@ -69,18 +76,24 @@ def estimate_of(run: JobRun, planned: Plan, states: Sequence[TrainingState], fol
         measured.append(asdict(found))
         seconds += sum(found.seconds(each) for each in runs)
     hours = folds * seconds / 3600
-    total_runs, trees = folds * len(planned.runs), folds * planned.trees
-    failures = sum(each["failure"] is not None for each in measured)
-    sentence = (
-        f"{total_runs:,} trainings of {trees:,} trees at most: about {_duration(hours)} on one worker with"
-        f" {run.threads} threads, measured from {MEASURED_TREES} trees of {len(measured)} of them."
-        " Early stopping and fewer leaves make it shorter."
+    total_runs, trees, epochs = (
+        folds * count for count in (len(planned.runs), planned.trees, planned.epochs)
     )
+    failures = sum(each["failure"] is not None for each in measured)
+    sizes = sizes_in_words(total_runs, trees, epochs)
+    shorter = "Early stopping and fewer leaves make it shorter."
+    sentence = (
+        f"{sizes}: about {_duration(hours)} on one worker with {run.threads} threads, measured from"
+        f" {MEASURED_ITERATIONS} trees or epochs of {len(measured)} of them. {shorter if trees else ''}"
+    ).rstrip()
+    if planned.timings:
+        sentence += f" The time of {len(planned.timings):,} epochs that the report measures is not included."
     if failures:
         sentence += f" {failures} of the measured trainings failed, and their time is missing."
     return {
         "runs": total_runs,
         "trees": trees,
+        "epochs": epochs,
         "hours": round(hours, 3),
         "sentence": sentence,
         "measured": measured,
@@ -93,7 +106,8 @@ def _measured(run: JobRun, runs: Sequence[Run], state: TrainingState) -> Measure
         method=state.row.spec["tags"]["method"],
         loss=shown.spec["loss"]["name"],
         job_id=state.row.job_id,
-        leaves=leaves_of(shown),
+        scorer=shown.spec.get("scorer", {}).get("kind", Trees.kind),
+        leaves=leaves_of(shown) or None,
         runs=len(runs),
     )
     failure = failure_of(state)
@@ -114,7 +128,7 @@ def _measured(run: JobRun, runs: Sequence[Run], state: TrainingState) -> Measure
 
 
 def _seconds(iterations: Sequence[JobIteration]) -> tuple[float, float | None]:
-    """Return the mean time of a tree after the first, and that of the diagnostics where there were some."""
+    """Return the mean time of a tree or epoch after the first, and that of diagnostics if there are some."""
     # The first one also prepares the data.
     later = [dict(row.milliseconds or {}) for row in iterations[1:]] or [
         dict(iterations[0].milliseconds or {})

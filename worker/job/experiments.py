@@ -11,8 +11,8 @@ from core.experiments import PAPERS, Plan, Run, plan
 from core.experiments.paper import MAIN, Scale
 from core.store import Experiment, Transaction
 
-MEASURED_TREES = 5
-# One look of the diagnostics falls into a training of five trees.
+MEASURED_ITERATIONS = 5  # trees or epochs
+# One look of the diagnostics falls into a training of so many.
 _MEASURED_INTERVAL = 3
 # Papers print numbers of the first fold alone.
 _FIRST_FOLD = frozenset({"MSLR-WEB10K", "MSLR-WEB30K"})
@@ -81,15 +81,16 @@ def _counts(statistics: Mapping[str, Any]) -> Counts:
 def measured_runs(planned: Plan) -> Mapping[str, tuple[Run, Sequence[Run]]]:
     """Choose the runs that a dry run measures.
 
-    Runs of one loss on one dataset cost alike; of these, the one with the most leaves is measured, so that
-    the estimate is rather too high.
+    Runs of one loss and kind of scorer on one dataset cost alike; of these, the one with the most leaves is
+    measured, so that the estimate is rather too high.
 
     Returns:
-        By digest: the run with five trees, and the runs of the plan that it stands for.
+        By digest: the run with five trees or epochs, and the runs of the plan that it stands for.
     """
     groups: dict[str, list[Run]] = {}
     for run in planned.runs.values():
-        decisive = (run.data, sorted(run.spec["loss"].items(), key=str), "diagnostics" in run.spec)
+        loss = sorted(run.spec["loss"].items(), key=str)
+        decisive = (run.data, loss, "diagnostics" in run.spec, _architecture(run))
         groups.setdefault(str(decisive), []).append(run)
     return MappingProxyType(
         {
@@ -100,14 +101,22 @@ def measured_runs(planned: Plan) -> Mapping[str, tuple[Run, Sequence[Run]]]:
     )
 
 
+def _architecture(run: Run) -> list[tuple[str, Any]]:
+    """Return what decides the time of an epoch of a network; empty for trees."""
+    scorer = run.spec.get("scorer", {})
+    return [(name, scorer[name]) for name in ("kind", "hidden", "batch_documents") if name in scorer]
+
+
 def leaves_of(run: Run) -> int:
-    """Return how many leaves each tree of a run has at most."""
+    """Return how many leaves each tree of a run has at most, 0 for a network."""
+    if run.is_network:
+        return 0
     return int(run.spec["hyperparameters"].get("num_leaves") or 31)
 
 
 def _shortened(run: Run) -> Run:
-    spec: dict[str, Any] = {name: value for name, value in run.spec.items() if name != "early_stopping"}
-    spec["hyperparameters"] = {**spec["hyperparameters"], "num_iterations": MEASURED_TREES}
+    shorter = run.with_iterations(MEASURED_ITERATIONS)
+    spec = {name: value for name, value in shorter.spec.items() if name != "early_stopping"}
     if "diagnostics" in spec:
         spec["diagnostics"] = {**spec["diagnostics"], "interval": _MEASURED_INTERVAL}
-    return replace(run, spec=spec, parts=())
+    return replace(shorter, spec=spec, parts=())

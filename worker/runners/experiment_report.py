@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.experiments import Plan, report
+from core.experiments.paper import EpochTiming
 from core.jobs.report import ReportJob
 from core.store import Experiment
 from core.store.artifacts.keys import data_folder, experiment_report_key
@@ -42,6 +43,7 @@ def run_report(run: JobRun, spec: ReportJob) -> None:
     with run.writing(key) as file:
         file.write(to_json(document).encode())
     has_results = any(failure_of(state) is None for state in states if state.has_ended)
+    has_results |= bool(planned.timings) and not states
     before = experiment.report_key
     with run.succeeding({"sentence": sentence}) as tx:
         row = tx.experiments.locked(experiment.id)
@@ -68,8 +70,9 @@ def _report(
     run: JobRun, planned: Plan, states: Sequence[TrainingState], spec: ReportJob, notes: Sequence[str]
 ) -> tuple[dict[str, Any], str]:
     results = load_results(run, states)
+    timings = _time_epochs(run, planned) if spec.is_last else {}
     run.phase("judging")
-    written = report(planned, results, threads=run.threads).to_dict()
+    written = report(planned, results, timings, threads=run.threads).to_dict()
     verdicts = Counter(claim["verdict"] for table in written["tables"] for claim in table["claims"])
     claims = ", ".join(
         f"{verdicts[verdict]} {words}" for verdict, words in _VERDICTS.items() if verdicts[verdict]
@@ -85,6 +88,19 @@ def _report(
     written["complete"] = spec.is_last
     written["claims"] = {verdict: verdicts[verdict] for verdict in _VERDICTS}
     return {"report": written, "estimate": None}, sentence
+
+
+def _time_epochs(run: JobRun, planned: Plan) -> dict[EpochTiming, float]:
+    """Take the times of a plan when its trainings have ended, which would disturb them."""
+    from core.experiments.epoch_times import epoch_milliseconds
+
+    found: dict[EpochTiming, float] = {}
+    for timing in planned.timings:
+        if not found:
+            run.phase("timing")
+        run.check()
+        found[timing] = epoch_milliseconds(timing)
+    return found
 
 
 def _failures(states: Sequence[TrainingState]) -> list[str]:

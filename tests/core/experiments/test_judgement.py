@@ -6,7 +6,7 @@ import pytest
 from core.experiments.judgement import Judge, Judgement, PairedTests
 from core.experiments.paper import Claim, Significance, Test
 from core.experiments.results import CellValue
-from core.experiments.rules import Above, Alike, Larger, Narrower, Place, Reaches, Rises, Rule, Unmeasured
+from core.experiments.rules import Above, Alike, AtMost, Larger, Narrower, Place, Reaches, Rises, Rule
 from core.types import Float64Array
 
 A, B, C, D = (("a", "x"), ("b", "x"), ("a", "y"), ("b", "y"))
@@ -145,6 +145,11 @@ def test_a_difference_has_the_digits_of_its_table(unit: float, words: str) -> No
     assert words in Judge(values, None, unit, PairedTests(2_000)).judge(claim).sentence
 
 
-def test_what_is_not_measured_is_not_shown() -> None:
-    """The reason is the sentence."""
-    assert judged(Unmeasured("No nets."), {}).sentence == "No nets."
+@pytest.mark.parametrize(("largest", "verdict"), [(1.1, "held"), (1.185, "held"), (1.2, "contradicted")])
+def test_a_bound_is_one_of_all_numbers(largest: float, verdict: str) -> None:
+    """The largest decides; where one is missing, nothing is shown."""
+    rule = AtMost((A, B), 1.185)
+    found = judged(rule, {A: CellValue(0.9), B: CellValue(largest)})
+    assert found.verdict == verdict
+    assert found.effect == pytest.approx(largest - 1.185)
+    assert judged(rule, {A: CellValue(0.9)}).verdict == "not-shown"

@@ -1,5 +1,6 @@
 """Plans: what is trained for a paper's tables."""
 
+import hashlib
 import json
 from typing import Any
 
@@ -12,6 +13,7 @@ from core.experiments.plan import spec_digest
 from core.experiments.rules import Narrower, Pair, Place, Reaches, Rule
 from core.jobs.train import TrainJob
 from core.losses import check_combination, loss_values
+from core.scorers import NetworkScorer, make_scorer
 from core.training import training_spec
 
 PLANS = [
@@ -84,6 +86,59 @@ def test_a_digest_follows_what_decides_the_model() -> None:
     )
     assert len({spec_digest(spec | other, "main") for other in ({}, *others)}) == 4
     assert spec_digest(spec, "main") != spec_digest(spec, "other")
+
+
+# SHA-256 of the sorted digests of all runs, as the release before networks planned them.
+DIGESTS = {
+    ("lambdaloss-2018", "quick"): "d93bd79003132a5ff7153138072ee682a116f1cbee94137fc3eb31872a9b4cc6",
+    ("lambdaloss-2018", "paper"): "e4add5e146848864b994178e2990a45ee44bf22781ec9d98a331f8f685066f17",
+    ("softmax-cross-entropy-2019", "quick"): (
+        "bbaaff51e2d587b0b9d4d0d0d119bd38a475235401b633df8f0979a082724c75"
+    ),
+    ("softmax-cross-entropy-2019", "paper"): (
+        "91ab7e4abcf370af7e51b83c0af22b694569407519c976e7eff5ebb2cf26ec44"
+    ),
+    ("lambda-ex-2023", "quick"): "0fd5d705696f7b5afd6c9741d9bdfea1682deb555b0a5d808f30d5dbbb10b0bc",
+    ("lambda-ex-2023", "paper"): "51365b0cc5f9c2c7741816117223b87818908d9591da0b97b2c3d292ae70f014",
+}
+
+
+@pytest.mark.parametrize(("name", "scale"), DIGESTS)
+def test_trainings_of_trees_are_shared_with_earlier_releases(name: str, scale: Scale) -> None:
+    """Their digests are what they were, so that no finished training is made again."""
+    runs = sorted(plan(name, scale=scale).runs)
+    assert hashlib.sha256("".join(runs).encode()).hexdigest() == DIGESTS[name, scale]
+
+
+def test_the_grid_of_a_network_changes_its_scorer() -> None:
+    """Epochs are the protocol's, the paper's schedule is kept, and trees have no part in it."""
+    quick, whole = (plan("lambdarank-2006", ["figure-2"], scale) for scale in ("quick", "paper"))
+    for planned, epochs, batch in ((quick, 100, 500), (whole, 300, 1)):
+        nets = [run for run in planned.runs.values() if run.is_network]
+        assert {run.iterations for run in nets} == {epochs}
+        assert planned.epochs == epochs * len(nets)
+        assert planned.trees == sum(run.iterations for run in planned.runs.values() if not run.is_network)
+        for run in nets:
+            scorer = make_scorer(run.spec["scorer"])
+            assert isinstance(scorer, NetworkScorer)
+            assert (scorer.optimizer, scorer.decay_on_rise, scorer.restart_epochs) == ("sgd", 0.8, 50)
+            assert scorer.training_cost == ("loss" if run.spec["loss"]["name"] == "ranknet" else "metric")
+            assert scorer.batch_documents == batch
+            assert "early_stopping" not in run.spec
+            assert run.spec["hyperparameters"] == {}
+    hidden = [run.spec["scorer"].get("hidden") for run in whole.runs.values() if run.is_network]
+    assert [10] in hidden
+    assert None in hidden
+
+
+def test_a_scorer_decides_the_digest() -> None:
+    """Another learning rate of a network is another model; a shorter run is another number of epochs."""
+    run = next(run for run in plan("ranking-measures-2009", ["table-1"]).runs.values())
+    assert run.is_network
+    other = {**run.spec, "scorer": {**run.spec["scorer"], "learning_rate": 0.5}}
+    assert spec_digest(other, "main") != spec_digest(run.spec, "main")
+    assert run.with_iterations(3).iterations == 3
+    assert run.with_iterations(3).spec["loss"] == run.spec["loss"]
 
 
 @pytest.mark.parametrize(

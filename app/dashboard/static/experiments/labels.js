@@ -48,7 +48,8 @@ import { counted, fixed } from "../page/format.js";
  * @property {string} method
  * @property {string} loss
  * @property {string | null} job_id
- * @property {number} leaves
+ * @property {number | null} leaves
+ * @property {string} scorer
  * @property {number} runs
  * @property {number | null} seconds_per_tree
  * @property {number | null} seconds_per_look
@@ -56,7 +57,7 @@ import { counted, fixed } from "../page/format.js";
  * @property {string | null} failure
  */
 
-/** @typedef {{runs: number, trees: number, hours: number, sentence: string, measured: Measured[]}} Estimate */
+/** @typedef {{runs: number, trees: number, epochs: number, hours: number, sentence: string, measured: Measured[]}} Estimate */
 
 /** Check whether an experiment goes on by itself. @param {{status: string}} experiment */
 export function isMoving({ status }) {

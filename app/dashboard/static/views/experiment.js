@@ -171,17 +171,22 @@ function estimatePanel(estimate) {
   const columns = [
     { label: "Method", value: ({ method }) => method },
     { label: "Loss", value: ({ loss }) => loss },
-    { label: "Leaves", number: true, value: ({ leaves }) => leaves },
+    {
+      label: "Leaves",
+      number: true,
+      value: ({ leaves }) => leaves,
+      cell: ({ leaves, scorer }) => leaves ?? scorer,
+    },
     { label: "Stands for", number: true, value: ({ runs }) => runs },
     {
-      label: "Seconds a tree",
+      label: "Seconds a tree or epoch",
       number: true,
       value: ({ seconds_per_tree: time }) => time,
       cell: seconds("seconds_per_tree"),
     },
     {
       label: "A look",
-      title: "Seconds of the diagnostics at one tree",
+      title: "Seconds of the diagnostics at one tree or epoch",
       number: true,
       value: ({ seconds_per_look: time }) => time,
       cell: seconds("seconds_per_look"),
@@ -211,6 +216,7 @@ function estimatePanel(estimate) {
     tileList([
       ["Trainings", count(estimate.runs)],
       ["Trees at most", count(estimate.trees)],
+      .../** @type {[string, string][]} */ (estimate.epochs ? [["Epochs at most", count(estimate.epochs)]] : []),
       ["On one worker", estimate.hours ? duration(estimate.hours * 3600) : "under 2 s"],
     ]),
     table.node,
@@ -234,8 +240,8 @@ function trainingsPanel({ folds }) {
     {
       label: "Loss",
       value: ({ loss }) => valueWords(loss),
-      cell: ({ loss, hyperparameters }) =>
-        h("span", { title: JSON.stringify({ ...Object(loss), ...Object(hyperparameters) }) }, valueWords(loss)),
+      cell: ({ loss, ...training }) =>
+        h("span", { title: JSON.stringify({ ...Object(loss), ...fitted(training) }) }, valueWords(loss)),
     },
     {
       label: "Status",
@@ -255,8 +261,11 @@ function trainingsPanel({ folds }) {
   /** @type {string[]} */
   let varied = [];
   /** Return the settings that tell grid points apart. @param {Training} training */
-  const settings = ({ hyperparameters }) =>
-    varied.map((name) => `${LABELS[name] ?? name} ${valueWords(Object(hyperparameters)[name])}`).join(", ");
+  const settings = (training) =>
+    varied
+      .filter((name) => name in fitted(training))
+      .map((name) => `${LABELS[name] ?? name} ${valueWords(fitted(training)[name])}`)
+      .join(", ");
   columns.splice(-3, 0, {
     label: "Settings that differ",
     value: settings,
@@ -284,9 +293,19 @@ function trainingsPanel({ folds }) {
   };
 }
 
+/**
+ * Return the hyperparameters of trees, or those of another scorer.
+ *
+ * @param {Pick<Training, "hyperparameters" | "scorer">} training
+ * @returns {Record<string, Json>}
+ */
+function fitted({ hyperparameters, scorer }) {
+  return { ...Object(hyperparameters), ...Object(scorer) };
+}
+
 /** Return the names of hyperparameters that are not alike in all trainings. @param {Training[]} items */
 function differing(items) {
-  const all = items.map(({ hyperparameters }) => /** @type {Record<string, Json>} */ (hyperparameters));
+  const all = items.map(fitted);
   const names = [...new Set(all.flatMap((one) => Object.keys(one)))];
   return names.filter((name) => new Set(all.map((one) => JSON.stringify(one[name]))).size > 1);
 }
